@@ -1,0 +1,67 @@
+# Every command of the project, one line each. Needs Python 3.11, make and git; nothing else.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+ASSAY_DATA ?= $(CURDIR)/var
+export ASSAY_DATA
+
+.PHONY: help run setup test check e2e test-services chaos bench fuzz lock clean
+
+help: ## this list
+	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 18
+
+run: $(VENV)/run.stamp ## start Assay here: web, worker, practice model (PORT=8001 to move it)
+	@$(PY) -m config.safety $(ASSAY_DATA)
+	@exec $(PY) manage.py serve --first "migrate --verbosity 0" --first "collectstatic --noinput --verbosity 0" --first load_demo
+
+setup: $(VENV)/run.stamp ## environment, secret key and database, for the manage.py commands
+	@$(PY) -m config.safety $(ASSAY_DATA)
+	@$(PY) manage.py migrate --verbosity 0
+
+test: $(VENV)/dev.stamp ## the test suite, on SQLite and without any server
+	$(PY) -m pytest -n auto $(ARGS)
+
+check: $(VENV)/dev.stamp ## style, types, import contracts, migrations, templates, API schema
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports
+	$(PY) .ci/with-key $(PY) manage.py makemigrations --check --dry-run --verbosity 0
+	$(PY) .ci/with-key $(PY) manage.py spectacular --validate --fail-on-warn --file /dev/null
+	$(PY) .ci/with-key $(VENV)/bin/mypy
+	$(VENV)/bin/djlint templates --lint --quiet
+
+e2e: $(VENV)/dev.stamp ## the whole path in headless Chromium (apt: chromium)
+	$(PY) -m pytest -m e2e tests/e2e $(ARGS)
+
+test-services: $(VENV)/dev.stamp ## the suite and the fault tests on PostgreSQL, Redis, RabbitMQ
+	.ci/services $(PY)
+
+chaos: $(VENV)/dev.stamp ## kill workers N times over 5,000 pairs, and check what is left (N=200)
+	$(PY) -m tests.chaos.reading
+	$(PY) -m tests.chaos --kills $(or $(N),200) --patient $(ARGS)
+
+bench: $(VENV)/dev.stamp ## speed, as ratios against an anchor in the same run
+	$(PY) -m tests.bench
+
+fuzz: $(VENV)/dev.stamp ## break files for every importer (SECONDS=3600 for an hour)
+	$(PY) -m tests.fuzz --seconds $(or $(SECONDS),60) $(ARGS)
+
+lock: $(VENV)/dev.stamp ## requirements*.txt anew from requirements*.in
+	for f in requirements requirements-scale requirements-dev; do $(VENV)/bin/uv pip compile -q --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links $$f.in -o $$f.txt; done
+
+clean: ## remove the environment; the data folder stays
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Assay needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements.txt | $(VENV)/bin/python
+	@echo "Installing Assay's packages (once, about a minute)."
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-scale.txt requirements-dev.txt $(VENV)/run.stamp
+	@echo "Installing the test tools (once, about a minute)."
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-scale.txt -r requirements-dev.txt
+	@touch $@

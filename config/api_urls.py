@@ -1,0 +1,23 @@
+"""The API: one schema, one page, and each room's routes."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+# The schema and its page hold nothing of anybody's; every other route asks who is there.
+urlpatterns = [
+    path("schema/", login_not_required(SpectacularAPIView.as_view()), name="api-schema"),
+    path(
+        "docs/",
+        login_not_required(SpectacularSwaggerSplitView.as_view(url_name="api-schema")),
+        name="api-docs",
+    ),
+    path("", include("corpus.api")),
+    path("", include("annotate.api")),
+    path("", include("annotate.api_collecting")),
+    path("", include("annotate.api_guidelines")),
+    path("", include("debate.api_trials")),
+    path("", include("debate.api")),
+    path("", include("evaluation.api")),
+    path("", include("evaluation.api_experiments")),
+]

@@ -1,0 +1,8 @@
+"""ASGI entry, for people who serve Assay with an asynchronous server."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+application = get_asgi_application()

@@ -1,0 +1,16 @@
+"""The Celery application; kit.sweep keeps its workers supplied from the database."""
+
+import os
+import warnings
+
+from celery import Celery
+from celery.platforms import SecurityWarning
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+# It warns of pickled messages from strangers; ours are JSON and, without a broker, in memory.
+warnings.filterwarnings("ignore", category=SecurityWarning)
+
+app = Celery("assay")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

@@ -1,0 +1,98 @@
+"""What a start is refused for, and where the secret key comes from."""
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+_WORTHLESS = ("changeme", "change-me", "secret", "insecure", "default", "password", "example")
+_MIN_LENGTH = 32
+# Stands below the key where the folder held other things before it.
+_IN_USE = "in a folder that was in use before"
+_ANYBODY_WRITES = stat.S_IWOTH | stat.S_ISVTX
+
+
+def read_secret_key(given: str, data: Path, *, debug: bool) -> str:
+    """Return the key given in the environment, else the one kept in the data folder.
+
+    Debug needs no lasting key, so it gets one that lives as long as the process.
+    """
+    if given:
+        return given
+    kept = data / "secret.key"
+    if kept.is_file():
+        return kept.read_text(encoding="ascii").split("\n")[0].strip()
+    return secrets.token_urlsafe(50) if debug else ""
+
+
+def write_secret_key(data: Path) -> Path:
+    """Put a new secret key into the data folder (mode 600) unless one is there already."""
+    is_in_use = data.is_dir() and any(data.iterdir())
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept = data / "secret.key"
+    try:
+        handle = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return kept
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_urlsafe(50) + "\n" + (f"{_IN_USE}\n" if is_in_use else ""))
+    return kept
+
+
+def keep_private(data: Path) -> str:
+    """Shut the data folder to all but its owner; return a warning where that is not ours to do.
+
+    Everything in it lies behind this one door: the database, uploads, releases. A folder that was
+    in use before Assay came may hold things that others have to reach, and stays as it is.
+    """
+    if not data.is_dir():
+        return ""
+    found = data.stat()
+    if not found.st_mode & 0o077:
+        return ""
+    if found.st_uid == os.geteuid() and not found.st_mode & _ANYBODY_WRITES and _is_ours(data):
+        data.chmod(0o700)
+        return ""
+    return (
+        f"Other accounts of this machine can look into {data}, where Assay keeps its database. "
+        f"Shut it (chmod 700 {data}), or give Assay a folder of its own with ASSAY_DATA."
+    )
+
+
+def _is_ours(data: Path) -> bool:
+    kept = data / "secret.key"
+    return kept.is_file() and _IN_USE not in kept.read_text(encoding="ascii")
+
+
+def check_environment(*, secret_key: str, allowed_hosts: list[str], debug: bool) -> None:
+    """Refuse to start where a stranger could sign in or forge a session.
+
+    Raises ImproperlyConfigured with what to set. Debug is for a developer's own machine and
+    is let through.
+    """
+    if debug:
+        return
+    if not secret_key:
+        raise ImproperlyConfigured(
+            "SECRET_KEY is not set. Set it to 50 random characters, or start with `make run`, "
+            "which keeps one in the data folder."
+        )
+    if len(secret_key) < _MIN_LENGTH or any(word in secret_key.lower() for word in _WORTHLESS):
+        raise ImproperlyConfigured(
+            f"SECRET_KEY is too weak: use at least {_MIN_LENGTH} random characters."
+        )
+    if not allowed_hosts or any(host.strip() in ("*", ".") for host in allowed_hosts):
+        raise ImproperlyConfigured(
+            "ALLOWED_HOSTS must name this server's hosts; '*' is not accepted outside debug."
+        )
+
+
+if __name__ == "__main__":
+    import sys
+
+    folder = Path(sys.argv[1])
+    write_secret_key(folder)
+    if warning := keep_private(folder):
+        sys.stderr.write(f"{warning}\n")

@@ -1,0 +1,300 @@
+"""Settings, all from the environment; docs/settings.md lists the same knobs for operators.
+
+Safe by default: debug is off, hosts are loopback, and a start outside debug without a secret key
+of one's own is refused (config/safety.py). `make run` generates that key into the data folder.
+"""
+
+import sys
+from pathlib import Path
+
+import environ
+
+from config.safety import check_environment, keep_private, read_secret_key
+
+env = environ.Env()
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- Where things are kept -------------------------------------------------------------------
+# Everything that Assay writes: database, secret key, uploads, releases.
+ASSAY_DATA = Path(env.str("ASSAY_DATA", default=str(BASE_DIR / "var"))).resolve()
+# The database; SQLite in the data folder unless told otherwise (postgres://user:pass@host/name).
+DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{ASSAY_DATA / 'assay.sqlite3'}")
+# Files people upload for import, kept until the import is over.
+UPLOADS = ASSAY_DATA / "uploads"
+# Pages that experts collect, as they came, under their hashes.
+PAGES = ASSAY_DATA / "pages"
+# Releases built from the screens.
+RELEASES = ASSAY_DATA / "releases"
+
+# --- Safety ----------------------------------------------------------------------------------
+# Never on where others can reach the server: debug pages show settings and code.
+DEBUG = env.bool("DEBUG", default=False)
+# Signs sessions, links and fences; from the environment or the data folder, never from here.
+SECRET_KEY = read_secret_key(env.str("SECRET_KEY", default=""), ASSAY_DATA, debug=DEBUG)
+# Host names this server answers to, comma separated.
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+# Set when Assay stands behind a TLS proxy: secure cookies and HSTS.
+BEHIND_TLS = env.bool("BEHIND_TLS", default=False)
+# Origins (https://assay.example) from which forms are accepted, behind a proxy.
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+# Settled quietly here; `make run` and `make setup` say so where the folder cannot be shut.
+keep_private(ASSAY_DATA)
+check_environment(secret_key=SECRET_KEY, allowed_hosts=ALLOWED_HOSTS, debug=DEBUG)
+
+# --- Machines --------------------------------------------------------------------------------
+# An OpenAI-compatible endpoint; with neither set, the practice model answers.
+OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", default="")
+# The key of that endpoint; shown on no screen, stored in no row.
+OPENAI_API_KEY = env.str("OPENAI_API_KEY", default="")
+# The model name asked for at that endpoint.
+ASSAY_MODEL = env.str("ASSAY_MODEL", default="llama-3.3-70b-instruct")
+# A proxy for that endpoint; those of the environment are not asked.
+OPENAI_PROXY = env.str("OPENAI_PROXY", default="")
+# What may be asked there per minute by all workers together; 0 is no limit.
+OPENAI_REQUESTS_PER_MINUTE = env.int("OPENAI_REQUESTS_PER_MINUTE", default=0)
+OPENAI_TOKENS_PER_MINUTE = env.int("OPENAI_TOKENS_PER_MINUTE", default=0)
+# A JSON file of further endpoints, and one of prices (docs/settings.md shows both).
+ASSAY_ENDPOINTS = env.str("ASSAY_ENDPOINTS", default="")
+ASSAY_PRICES = env.str("ASSAY_PRICES", default="")
+# Where the practice model listens; `make run` sets it.
+ASSAY_PRACTICE_URL = env.str("ASSAY_PRACTICE_URL", default="")
+# Model calls in flight per debate run.
+ASSAY_CALLS_IN_FLIGHT = env.int("ASSAY_CALLS_IN_FLIGHT", default=16)
+
+# --- Background work -------------------------------------------------------------------------
+# A broker (amqp://..., redis://...) wakes workers sooner; empty means the worker looks by itself.
+BROKER_URL = env.str("BROKER_URL", default="")
+# The queue's name: Assays that share a broker need names of their own.
+ASSAY_QUEUE = env.str("ASSAY_QUEUE", default="assay")
+# Seconds between two looks at the database for due work, without and with a broker.
+ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=5.0 if BROKER_URL else 0.25)
+# Seconds after which silent work is taken over by another worker.
+ASSAY_LEASE_SECONDS = env.float("ASSAY_LEASE_SECONDS", default=30.0)
+# Seconds after which a worker puts a debate run back into the queue, behind those that wait.
+ASSAY_PUMP_SECONDS = env.float("ASSAY_PUMP_SECONDS", default=300.0)
+# Debate runs at once in one worker process; fewer than its threads, which imports need too.
+ASSAY_RUNS_AT_ONCE = max(1, env.int("ASSAY_RUNS_AT_ONCE", default=2))
+
+# --- Apps ------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "rest_framework.authtoken",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "template_partials.apps.SimpleAppConfig",
+    "csp",
+    "kit",
+    "llm",
+    "corpus",
+    "annotate",
+    "debate",
+    "evaluation",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "kit.uploads.UploadLimitMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "kit.middleware.LoginExpiredMiddleware",
+    "kit.middleware.HtmxMessagesMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+_LOADERS: list[object] = [
+    "django.template.loaders.filesystem.Loader",
+    "django.template.loaders.app_directories.Loader",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "builtins": ["template_partials.templatetags.partials", "kit.templatetags.assay"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "loaders": [
+                (
+                    "template_partials.loader.Loader",
+                    _LOADERS if DEBUG else [("django.template.loaders.cached.Loader", _LOADERS)],
+                )
+            ],
+        },
+    }
+]
+
+# --- Database --------------------------------------------------------------------------------
+_database = env.db_url_config(DATABASE_URL)
+if _database["ENGINE"] == "django.db.backends.sqlite3":
+    # Writers queue for the lock at BEGIN instead of failing at their first write; WAL lets
+    # readers go on meanwhile.
+    _database["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": (
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; "
+            "PRAGMA cache_size=-20000;"
+        ),
+    }
+    # A file, as in real use: threads and processes of a test see what others committed.
+    _database["TEST"] = {"NAME": str(ASSAY_DATA / "tests.sqlite3")}
+else:
+    _database["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
+    _database["CONN_HEALTH_CHECKS"] = True
+    # Compiling a query takes longer than any list here may, and indexes lie on disks (or in
+    # memory) that find any page at about the same price. `?options=...` in the URL goes first.
+    _database.setdefault("OPTIONS", {}).setdefault("options", "-c jit=off -c random_page_cost=1.1")
+DATABASES = {"default": _database}
+
+# --- People ----------------------------------------------------------------------------------
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "sign-in"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+# Days a one-time sign-in link stays good.
+SIGN_IN_LINK_DAYS = env.int("SIGN_IN_LINK_DAYS", default=7)
+SESSION_COOKIE_AGE = 60 * 60 * 24 * 14
+# Pages carry the token; no script needs the cookie.
+CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
+SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+from csp.constants import NONCE, NONE, SELF  # noqa: E402  (constants only, after the knobs)
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# --- Language and time -----------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+# --- Static files ----------------------------------------------------------------------------
+STATIC_URL = "static/"
+STATIC_ROOT = ASSAY_DATA / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+_MANIFEST = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+_PLAIN = "django.contrib.staticfiles.storage.StaticFilesStorage"
+# Set by tests and by `runserver`: plain names, files straight from the source folders.
+ASSAY_PLAIN_STATIC = env.bool("ASSAY_PLAIN_STATIC", default=DEBUG or "pytest" in sys.modules)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": _PLAIN if ASSAY_PLAIN_STATIC else _MANIFEST},
+}
+WHITENOISE_USE_FINDERS = ASSAY_PLAIN_STATIC
+MEDIA_ROOT = UPLOADS
+# The largest file that is taken from a browser; larger ones are loaded by command.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+ASSAY_UPLOAD_LIMIT = env.int("ASSAY_UPLOAD_LIMIT", default=512 * 1024 * 1024)
+# What the compressed files of one import may unpack to, in bytes.
+ASSAY_IMPORT_LIMIT = env.int("ASSAY_IMPORT_LIMIT", default=8 * 1024**3)
+# A folder on this machine whose files admins may import without uploading them; empty means none.
+ASSAY_IMPORT_FOLDER = env.str("ASSAY_IMPORT_FOLDER", default="")
+FILE_UPLOAD_HANDLERS = [
+    "kit.uploads.UploadGate",  # first: it stands before those that write
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
+
+# Pages that experts collect are fetched from the public web only. Addresses of your own network
+# that may be fetched as well, as address:port, comma separated (10.1.2.3:443).
+ASSAY_FETCH_ALSO = env.list("ASSAY_FETCH_ALSO", default=[])
+
+# --- API -------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rest_framework.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": [
+        "rest_framework.parsers.JSONParser",
+        "rest_framework.parsers.MultiPartParser",
+    ],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "kit.api.handle_error",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Assay API",
+    "DESCRIPTION": "Every verb of the screens, for scripts. Authorise with `Token <key>`.",
+    "VERSION": "0.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {
+        "RunStatusEnum": "kit.runs.RunStatus",
+        "DebateStatusEnum": "debate.models.DebateStatus",
+        "CaseStatusEnum": "annotate.models.CaseStatus",
+        "LabelStatusEnum": "corpus.models.Status",
+    },
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# --- Celery ----------------------------------------------------------------------------------
+# Without a broker each worker keeps its own in-memory queue, filled by its sweep of the database.
+CELERY_BROKER_URL = BROKER_URL or "memory://localhost"
+CELERY_TASK_DEFAULT_QUEUE = ASSAY_QUEUE
+CELERY_TASK_ACKS_LATE = False  # the row is the truth; a lost message is found again by the sweep
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# Workers of other Assays on the same broker would hear each other's commands.
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TIMEZONE = TIME_ZONE
+
+# --- Logging ---------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+}
