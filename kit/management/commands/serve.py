@@ -1,0 +1,117 @@
+"""One command for a whole Assay on one machine: web, worker and practice model."""
+
+import os
+import shlex
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from threading import Thread
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kit.processes import Child, Supervisor
+
+
+class Command(BaseCommand):
+    help = "Run web server, worker and (with no model endpoint configured) the practice model."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1")
+        parser.add_argument("--port", type=int, default=os.environ.get("PORT") or "8000")
+        parser.add_argument("--web-processes", type=int, default=2)
+        parser.add_argument(
+            "--first",
+            action="append",
+            default=[],
+            metavar="COMMAND",
+            help="a management command to run before the start; may be given several times",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host, port = options["host"], options["port"]
+        _check_free(host, port)
+        url = f"http://{host}:{port}"
+        os.environ["ASSAY_URL"] = url
+        for command in options["first"]:
+            name, *arguments = shlex.split(command)
+            call_command(name, *arguments)
+        self.stdout.flush()  # the links must be seen now, into a file or a pipe too
+        Thread(target=self._announce, args=[url], daemon=True).start()
+        Supervisor(_children(host, port, options["web_processes"])).run()
+        self.stdout.write("Assay has stopped; everything is kept.")
+
+    def _announce(self, url: str) -> None:
+        """Say where Assay listens once it really does."""
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"{url}/sign-in/", timeout=2)  # noqa: S310 (our own address)
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.1)
+            else:
+                self.stdout.write(f"\nAssay listens at {url} (Ctrl-C stops it).")
+                self.stdout.flush()
+                return
+
+
+def _children(host: str, port: int, web_processes: int) -> list[Child]:
+    environment = dict(os.environ)
+    manage = [sys.executable, sys.argv[0]]
+    children = []
+    if not (settings.OPENAI_BASE_URL or settings.OPENAI_API_KEY):
+        practice = _free_port()
+        environment["ASSAY_PRACTICE_URL"] = f"http://127.0.0.1:{practice}/v1"
+        command = [*manage, "practice_model", "--port", str(practice)]
+        children.append(Child("practice model", command, environment, is_quiet=True))
+    web = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}"]
+    web += ["--worker-class", "gthread", "--threads", "8", "--workers", str(web_processes)]
+    web += [
+        "--keep-alive",
+        "15",
+        "--graceful-timeout",
+        "5",
+        "--log-level",
+        "warning",
+        "--no-control-socket",
+    ]
+    worker = [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"]
+    worker += ["--pool", "threads"]
+    worker += ["--concurrency", "4", "--loglevel", "warning"]
+    worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    return [
+        *children,
+        Child("web", web, environment),
+        Child("worker", worker, environment),
+    ]
+
+
+def _check_free(host: str, port: int) -> None:
+    if not 1 <= port <= 65_535:
+        raise CommandError(f"{port} is no port. Choose one from 1 to 65535: PORT=8001 make run")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except PermissionError:
+            raise CommandError(
+                f"This system lets nobody but its administrator listen on port {port}. "
+                "Choose one above 1023: PORT=8001 make run"
+            ) from None
+        except socket.gaierror:
+            raise CommandError(f"{host!r} is no address of this machine.") from None
+        except OSError:
+            raise CommandError(
+                f"{host}:{port} is taken. Stop what runs there, or choose another port: "
+                "PORT=8001 make run"
+            ) from None
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

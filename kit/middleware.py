@@ -1,0 +1,82 @@
+"""What every htmx answer needs and no view should think of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlencode, urlsplit
+
+from django.conf import settings
+from django.contrib.messages import get_messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import resolve_url
+from django.template.loader import render_to_string
+
+from kit import htmx
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+# The answers that our htmx-config swaps in; what is added to any other would never be seen.
+SWAPPED = frozenset({200, 201, 202, 286, 409, 422})
+LEAVING = ("HX-Redirect", "HX-Refresh", "HX-Location")
+
+
+class HtmxMessagesMiddleware:
+    """Append waiting messages, out of band, to fragments. Stands inside MessageMiddleware."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if takes_messages(request, response):
+            assert isinstance(response, HttpResponse)
+            # Not the request's context processors: they cost queries and nothing here needs them.
+            context = {"messages": get_messages(request), "hx_oob": True}
+            response.write(render_to_string("kit/messages.html", context))
+        return response
+
+
+class LoginExpiredMiddleware:
+    """A fragment that was sent to the sign-in page takes the whole page there, and back after.
+
+    htmx would follow the redirect unseen and put the sign-in form into the middle of the page.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if not (htmx.details(request) and leads_to_sign_in(response)):
+            return response
+        return htmx.stop_polling(redirect_to_sign_in(request))
+
+
+def takes_messages(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Whether the answer is a fragment that will be swapped in and messages are waiting."""
+    waiting = get_messages(request)
+    return bool(
+        htmx.is_fragment(request)
+        and isinstance(response, HttpResponse)
+        and response.status_code in SWAPPED
+        and response.get("Content-Type", "").startswith("text/html")
+        and not any(header in response for header in LEAVING)
+        # A page that was rendered whole has shown them already.
+        and not getattr(waiting, "used", True)
+        and len(waiting)
+    )
+
+
+def leads_to_sign_in(response: HttpResponseBase) -> bool:
+    """Whether this is a redirect to LOGIN_URL."""
+    if response.status_code not in (301, 302, 303, 307, 308):
+        return False
+    path = urlsplit(response.get("Location", "")).path
+    return path == urlsplit(resolve_url(settings.LOGIN_URL)).path
+
+
+def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Back to the page the person was on, not to the fragment's URL (which may take POST only)."""
+    came_from = htmx.details(request).current_url_abs_path or "/"
+    query = urlencode({"next": came_from})
+    return htmx.redirect(request, f"{resolve_url(settings.LOGIN_URL)}?{query}")

@@ -1,0 +1,107 @@
+"""Do two raters, runs or systems differ? Tests on what both did to the same items."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy import stats
+
+from kit.stats.means import AT_ONCE
+from kit.stats.ratings import Floats
+
+# Sums of the same numbers in another order differ by less.
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """Two raters or systems on the same items: right where the other is wrong, and the p-value.
+
+    `p_value` is two-sided and exact; None, with a reason, where the two never differ.
+    """
+
+    only_first: int
+    only_second: int
+    p_value: float | None
+    reason: str = ""
+
+
+def mcnemar(only_first: int, only_second: int) -> McNemar:
+    """McNemar's exact test (1947): is a differing item as likely to favour either side?
+
+    Raises ValueError for negative counts.
+    """
+    if min(only_first, only_second) < 0:
+        raise ValueError(f"{only_first} and {only_second} are no counts.")
+    n = only_first + only_second
+    if n == 0:
+        return McNemar(0, 0, None, "The two never differ.")
+    tail = float(stats.binom.cdf(min(only_first, only_second), n, 0.5))
+    return McNemar(only_first, only_second, min(1.0, 2 * tail))
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A two-sided test; `p` is None where it is undefined, and `why` says so."""
+
+    name: str
+    queries: int
+    difference: float | None
+    p: float | None
+    statistic: float | None = None
+    draws: int | None = None
+    why: str = ""
+
+
+def paired_t(differences: Floats) -> PairedTest:
+    """Student's t of the mean difference, n - 1 degrees of freedom."""
+    size, name = len(differences), "paired t"
+    mean = float(differences.mean()) if size else None
+    if size < 2 or mean is None:
+        return PairedTest(name, size, mean, None, why="fewer than two queries")
+    if np.ptp(differences) <= _EQUAL:
+        return PairedTest(name, size, mean, None, why="all differences are equal")
+    statistic = mean / float(differences.std(ddof=1) / np.sqrt(size))
+    p = 2.0 * float(stats.t.sf(abs(statistic), size - 1))
+    return PairedTest(name, size, mean, p, statistic)
+
+
+def randomisation(differences: Floats, *, seed: int, draws: int = 10_000) -> PairedTest:
+    """Share of random signs whose mean difference is as far from 0 (Fisher's randomisation).
+
+    All 2^n signs where there are no more of them than `draws`, else seeded draws, the observed
+    signs counted among them: p = (1 + as far) / (1 + draws).
+    """
+    size, name = len(differences), "randomisation"
+    if not size:
+        return PairedTest(name, 0, None, None, why="no query")
+    mean = float(differences.mean())
+    bar = abs(float(differences.sum())) - _EQUAL * max(1.0, float(np.abs(differences).sum()))
+    if 2**size <= draws:
+        signs = np.array(list(product((1.0, -1.0), repeat=size)))
+        far = int((np.abs(signs @ differences) >= bar).sum())
+        return PairedTest(name, size, mean, far / len(signs), draws=len(signs))
+    far = _far(differences, bar, np.random.default_rng(seed), draws)
+    return PairedTest(name, size, mean, (1 + far) / (1 + draws), draws=draws)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The same p values corrected for their number (Holm 1979), in their order."""
+    order = np.argsort(p_values, kind="stable")
+    found, highest = [0.0] * len(p_values), 0.0
+    for place, each in enumerate(order.tolist()):
+        highest = max(highest, min(1.0, p_values[each] * (len(p_values) - place)))
+        found[each] = highest
+    return found
+
+
+def _far(differences: Floats, bar: float, rng: np.random.Generator, draws: int) -> int:
+    """How many drawn sums are as far from 0; drawn in parts, so that memory stays bounded."""
+    part = max(1, AT_ONCE // len(differences))
+    far = 0
+    for start in range(0, draws, part):
+        shape = min(part, draws - start), len(differences)
+        signs = rng.integers(0, 2, size=shape, dtype=np.int8) * 2.0 - 1.0
+        far += int((np.abs(signs @ differences) >= bar).sum())
+    return far

@@ -1,0 +1,131 @@
+"""The worker's look at the database for due work.
+
+Every worker process runs it. Without a broker this is how work starts at all: what is due goes
+into the worker's own in-memory queue. With a broker it mends lost messages. Delivering a run
+twice is harmless, because claiming is a conditional UPDATE.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from celery.signals import task_postrun, task_received, worker_ready, worker_shutting_down
+from django.apps import apps
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from kombu.asynchronous import get_event_loop
+
+from kit.messages import Key, Messages
+from kit.runs import BrokerAway, TrackedRun, give_back, stopping, tell_workers
+
+logger = logging.getLogger(__name__)
+# Due runs of each kind that are looked at: what is taken makes place for the next.
+_MOST_PER_KIND = 20
+_LOOP_SECONDS = 1.0
+
+
+class Sweeper(threading.Thread):
+    """Looks for due runs every few moments and sends their task."""
+
+    def __init__(self) -> None:
+        super().__init__(name="sweep", daemon=True)
+        self._stopped = threading.Event()
+        self.messages = Messages(own_queue=not settings.BROKER_URL)
+
+    def run(self) -> None:
+        """Sweep until stopped; a database or broker that is away for a while is waited for."""
+        is_away = False
+        while not self._stopped.wait(settings.ASSAY_SWEEP_SECONDS):
+            try:
+                close_old_connections()
+                self.sweep()
+                is_away = False
+            except Exception as error:  # whatever it is, who mends lost messages must not end
+                if not is_away:  # once an outage, not four times a second
+                    known = isinstance(error, DatabaseError | InterfaceError | BrokerAway)
+                    logger.warning("sweep: no look at due work: %s", error, exc_info=not known)
+                is_away = True
+                connection.close()
+        connection.close()
+
+    def stop(self) -> None:
+        """Ask the thread to end after its present look."""
+        self._stopped.set()
+
+    def sweep(self) -> int:
+        """Send what is due; return how many runs were sent."""
+        due = [(model.task_name, pk) for model, pk in due_runs()]
+        to_send = self.messages.wanted(due, now=time.monotonic())
+        for key in to_send:
+            self._send(key)
+        return len(to_send)
+
+    def _send(self, key: Key) -> None:
+        # Noted before: this process may have taken it already when the call returns.
+        self.messages.note_sent(key, now=time.monotonic())
+        try:
+            tell_workers(*key)
+        except BaseException:
+            self.messages.note_unsent(key)
+            raise
+
+
+def due_runs() -> Iterator[tuple[type[TrackedRun], int]]:
+    """The first due runs of every kind: those that were claimed least often, then the oldest.
+
+    So a long run that a worker gave back stands behind those that had no turn yet.
+    """
+    for model in run_models():
+        first = model.objects.due().order_by("fence", "pk").values_list("pk", flat=True)
+        for pk in first[:_MOST_PER_KIND]:
+            yield model, pk
+
+
+def run_models() -> list[type[TrackedRun]]:
+    """All concrete kinds of tracked run."""
+    return [
+        model for model in apps.get_models() if issubclass(model, TrackedRun) and model.task_name
+    ]
+
+
+_sweepers: list[Sweeper] = []
+
+
+def _start(**_: Any) -> None:
+    sweeper = Sweeper()
+    _sweepers.append(sweeper)
+    sweeper.start()
+    _stay_responsive()
+
+
+def _stay_responsive() -> None:
+    """With a broker, Celery's loop sleeps up to ten seconds before it notices a SIGTERM."""
+    loop = get_event_loop()
+    if loop is not None:
+        loop.call_repeatedly(_LOOP_SECONDS, lambda: None)  # type: ignore[no-untyped-call]
+
+
+def _stop(**_: Any) -> None:
+    stopping.set()
+    for sweeper in _sweepers:
+        sweeper.stop()
+
+
+def _received(request: Any, **_: Any) -> None:
+    for sweeper in _sweepers:
+        for pk in request.args[:1]:
+            sweeper.messages.note_received((request.name, pk))
+
+
+def _task_ended(**_: Any) -> None:
+    give_back()
+
+
+def connect() -> None:
+    """Start the sweep with every Celery worker process and end it with the process."""
+    task_received.connect(_received, dispatch_uid="kit.sweep.received")
+    task_postrun.connect(_task_ended, dispatch_uid="kit.sweep.give_back")
+    worker_ready.connect(_start, dispatch_uid="kit.sweep.start")
+    worker_shutting_down.connect(_stop, dispatch_uid="kit.sweep.stop")

@@ -1,0 +1,195 @@
+"""The few filters and tags that many templates share."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.forms import BoundField
+from django.utils import timezone
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+
+MISSING = "–"
+BAR_WIDTH = 1000
+
+
+@register.filter
+def number(value: float | str | None) -> str:
+    """2491 as 2,491; floats keep at most two decimals; nothing known is a dash."""
+    # A template gives "" for what its context does not hold.
+    if value is None or isinstance(value, str) or math.isnan(value):
+        return MISSING
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:,.2f}"
+    return f"{int(value):,}"
+
+
+@register.filter
+def percent(value: float | None, digits: int = 0) -> str:
+    """A share in 0..1 as "40 %"; undefined shares are a dash, never 0."""
+    if value is None or math.isnan(value):
+        return MISSING
+    return f"{100 * value:.{digits}f} %"
+
+
+@register.filter
+def share(part: float | None, whole: float | None) -> float | None:
+    """part / whole, undefined where there is no whole: `{{ done|share:total|percent }}`."""
+    return part / whole if whole and part is not None else None
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """A stretch of time in words: "4.29 s", "9 minutes", "3 h 5 min", "2 days"."""
+    if seconds is None or math.isnan(seconds):
+        return MISSING
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} minutes"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{round(minutes / 60 / 24)} days"
+
+
+@register.filter
+def usd(amount: float | None) -> str:
+    """Dollars: "3.84 $", small sums with the digits that say something; unknown is a dash."""
+    if amount is None:
+        return MISSING
+    value = float(amount)
+    return f"{value:,.2f} $" if abs(value) >= 0.1 or value == 0 else f"{value:.3g} $"
+
+
+@register.filter
+def figure(cell: Any, part: str = "value") -> str:
+    """A cell of kit.sheets as people read it; `part` is value, low or high."""
+    value = getattr(cell, part)
+    if cell.kind == "text":
+        return str(value)
+    show = {"percent": _one_decimal, "seconds": duration, "usd": usd}.get(cell.kind, number)
+    return show(value)
+
+
+def _one_decimal(value: float | None) -> str:
+    return percent(value, 1)
+
+
+@register.filter
+def when(value: datetime | None) -> str:
+    """A moment in the site's time zone: "14:03" today, else "20 Nov 2026, 14:03"."""
+    if value is None:
+        return MISSING
+    moment = timezone.localtime(value) if timezone.is_aware(value) else value
+    if moment.date() == timezone.localtime().date():
+        return f"{moment:%H:%M}"
+    return f"{moment.day} {moment:%b %Y, %H:%M}"
+
+
+@register.filter
+def kind(message: Any) -> str:
+    """Tag class of a Django message or status word: good, warn, bad or ""."""
+    word = getattr(message, "level_tag", message)
+    return KINDS.get(str(word), "")
+
+
+KINDS = {
+    "success": "good",
+    "warning": "warn",
+    "error": "bad",
+    "done": "good",
+    "finished": "good",
+    "complete": "good",
+    "ready": "good",
+    "running": "good",
+    "paused": "warn",
+    "cancelling": "warn",
+    "cancelled": "warn",
+    "failed": "bad",
+    # A pair's outcome and a case's state.
+    "agreed": "good",
+    "escalated": "warn",
+    "unreadable": "warn",
+    "closed": "good",
+    "expert": "warn",
+}
+WORDS = {"escalated": "disputed", "expert": "for an expert", "llm_adjudicator": "LLM adjudicator"}
+
+
+@register.filter
+def in_words(status: str) -> str:
+    """A stored state as people read it, in lower case: "skipped_no_answer" without its dashes."""
+    return WORDS.get(status, status.replace("_", " "))
+
+
+@register.filter
+def named(name: str, titles: Mapping[str, str]) -> str:
+    """The title that belongs to a name; the name itself where there is none."""
+    return titles.get(name, name)
+
+
+@register.filter
+def fields_of(values: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Names and values to show; `.items` would find a field of that name. JSON but for texts."""
+    return [
+        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in (values or {}).items()
+    ]
+
+
+@register.filter
+def verbatim(text: str) -> SafeString:
+    """Text for `data-spans`: a bare carriage return would be rewritten by the HTML parser, and
+    every offset after it would be wrong."""
+    return mark_safe(escape(text).replace("\r", "&#13;"))  # noqa: S308  (escaped just here)
+
+
+@register.filter
+def words(text: str | None) -> int:
+    """How many words, as people count them."""
+    return len((text or "").split())
+
+
+@register.filter
+def is_group(field: BoundField) -> bool:
+    """Whether a form field is a set of radios or checkboxes, which needs fieldset and legend."""
+    return bool(field.field.widget.use_fieldset)
+
+
+@register.filter
+def is_checkbox(field: BoundField) -> bool:
+    """Whether a form field is one box, whose label stands behind it."""
+    return getattr(field.field.widget, "input_type", "") == "checkbox" and not is_group(field)
+
+
+@register.inclusion_tag("kit/bar.html")
+def bar(parts: Iterable[Mapping[str, Any]], label: str = "") -> dict[str, Any]:
+    """A stacked bar with its legend. Parts: `name`, `value`, `css` (r1 r2 esc broken wait), `url`.
+
+    Widths are SVG attributes in thousandths, because style attributes are blocked by the CSP.
+    """
+    shown = [dict(part) for part in parts]
+    total = sum(part["value"] for part in shown)
+    start = 0.0
+    for part in shown:
+        part["x"] = round(start, 2)
+        part["width"] = round(BAR_WIDTH * part["value"] / total, 2) if total else 0
+        start += part["width"]
+    return {"parts": shown, "label": label, "total": total, "width": BAR_WIDTH}
+
+
+@register.inclusion_tag("kit/weight.html")
+def weight(
+    name: str, value: int | None = None, points: int = 5, legend: str = "Weight", **options: Any
+) -> dict[str, Any]:
+    """Radio buttons 1..points; `form` and `disabled` may be given as options."""
+    scale = range(1, points + 1)
+    return {"name": name, "value": value, "scale": scale, "legend": legend, **options}

@@ -1,0 +1,121 @@
+/* What every page can do: toasts for failed requests, dialogs, copying, focus after a swap. */
+"use strict";
+
+(() => {
+  const REASONS = {
+    0: "The server cannot be reached. What you typed is still here; try again in a moment.",
+    400: "The server did not understand this. Reload the page and try once more.",
+    403: "You may not do this, or you signed in again meanwhile. Reload the page.",
+    404: "This is not there any more. Reload the page.",
+    413: "This is too large to send.",
+    429: "Too many requests. Wait a moment, then try again.",
+    500: "Something went wrong on the server. Nothing was changed; try again in a minute.",
+  };
+
+  const byId = (id) => document.getElementById(id);
+
+  function toast(text) {
+    const box = byId("toasts");
+    if (!box || [...box.querySelectorAll("p")].some((p) => p.textContent === text)) return;
+    const item = document.createElement("div");
+    item.className = "message bad";
+    const words = document.createElement("p");
+    words.textContent = text;
+    const close = document.createElement("button");
+    close.type = "button";
+    close.className = "quiet small";
+    close.dataset.dismiss = "";
+    close.setAttribute("aria-label", "Dismiss this message");
+    close.textContent = "×";
+    item.append(words, close);
+    box.append(item);
+  }
+
+  /* Autosave shows its failures in the saved sign; a poll that fails is asked again anyway. */
+  const speaksItself = (element) => element && element.matches("[data-autosave-source]");
+  const isPoll = (element) => /\bevery\b/.test(element?.getAttribute("hx-trigger") ?? "");
+
+  function failed(event) {
+    if (speaksItself(event.detail.elt)) return;
+    const status = event.detail.xhr?.status ?? 0;
+    toast(REASONS[status] ?? (status >= 500 ? REASONS[500] : REASONS[400]));
+  }
+
+  for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(name, failed);
+  }
+
+  /* A page in a background tab need not poll; it asks again when it is looked at. */
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (document.hidden && isPoll(event.detail.elt)) event.preventDefault();
+  });
+
+  /* A conflict whose place is not on the page must still be seen. */
+  document.addEventListener("htmx:oobErrorNoTarget", (event) => {
+    const { content } = event.detail;
+    if (content?.id?.startsWith("conflict-")) byId("messages")?.append(content);
+  });
+
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const inside = event.detail.elt;
+    const next = inside?.matches?.("[data-focus]") ? inside : inside?.querySelector?.("[data-focus]");
+    next?.focus();
+    next?.removeAttribute("data-focus"); // said once: the next swap has a wish of its own
+  });
+
+  function jump(target) {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+    target.classList.add("flash");
+    setTimeout(() => target.classList.remove("flash"), 2000);
+  }
+
+  async function copy(button) {
+    const source = document.querySelector(button.dataset.copy);
+    const text = source.value ?? source.textContent.trim();
+    const label = button.innerHTML;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      source.select?.();
+      button.textContent = "Press Ctrl+C";
+    }
+    setTimeout(() => { button.innerHTML = label; }, 2500);
+  }
+
+  const ON_CLICK = {
+    "[data-dismiss]": (button) => button.closest(".message").remove(),
+    "[data-dialog]": (button) => byId(button.dataset.dialog)?.showModal(),
+    "[data-close]": (button) => button.closest("dialog")?.close(),
+    "[data-copy]": copy,
+    "[data-jump]": (button, event) => {
+      const target = document.querySelector(button.dataset.jump);
+      if (target) { event.preventDefault(); jump(target); }
+    },
+  };
+
+  document.addEventListener("click", (event) => {
+    for (const [selector, action] of Object.entries(ON_CLICK)) {
+      const element = event.target.closest?.(selector);
+      if (element) action(element, event);
+    }
+    for (const menu of document.querySelectorAll("[data-menu][open]")) {
+      if (!menu.contains(event.target)) menu.open = false;
+    }
+    if (event.target.matches?.("dialog")) event.target.close();
+  });
+
+  document.addEventListener("submit", (event) => {
+    const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
+    if (question && !confirm(question)) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  }, true);
+
+  /* On a phone the row of tabs is longer than the screen: the current one is shown. */
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+  window.assay = { toast, jump };
+})();

@@ -1,0 +1,145 @@
+/* One listener for every key: what carries data-key is clicked, fields are focused. */
+"use strict";
+
+(() => {
+  const CHOICES = ["radio", "checkbox", "button", "submit", "reset", "file", "range"];
+  const SUBMIT = "mod+enter";
+
+  const isTyping = (element) =>
+    element.isContentEditable ||
+    element.matches("textarea, select") ||
+    (element.matches("input") && !CHOICES.includes(element.type));
+
+  const isUsable = (element) =>
+    !element.disabled && element.getAttribute("aria-disabled") !== "true" &&
+    element.getClientRects().length > 0;
+
+  /* While a dialog is open, only its own keys count. */
+  const place = () => document.querySelector("dialog[open]") ?? document;
+
+  function candidates(key) {
+    return [...place().querySelectorAll("[data-key]")].filter(
+      (element) => element.dataset.key.toLowerCase() === key && isUsable(element));
+  }
+
+  /* Several cards may offer the same key: the one with the focus wins, then the open one. */
+  function pick(found) {
+    const scope = (element) => element.closest("[data-key-scope]");
+    return found.find((element) => scope(element)?.contains(document.activeElement)) ??
+      found.find((element) => scope(element)?.matches(".open")) ??
+      found.find((element) => !scope(element)) ?? found[0];
+  }
+
+  function act(element) {
+    if (element.matches("textarea, select") || (element.matches("input") && isTyping(element))) {
+      element.focus();
+      element.select?.();
+      return;
+    }
+    element.focus({ preventScroll: true });
+    element.click();
+  }
+
+  /* What Ctrl+Enter means in a form: the button that says so, else the main one, else the only
+     one. Among several equal choices it means nothing: a label must be chosen, not slipped into. */
+  function mainButton(form) {
+    const all = [...form.elements].filter((each) => each.type === "submit");
+    const ends = all.filter((each) => !each.hasAttribute("formaction"));
+    const main = ends.find((each) => each.dataset.key === SUBMIT) ?? ends.find((each) => each.matches(".primary"));
+    return { button: main ?? (ends.length === 1 ? ends[0] : null), isChoice: !main && ends.length > 1 };
+  }
+
+  function submitWithin(element) {
+    const own = element.closest?.("form:not([role=search])") ?? element.form;
+    const form = own ?? place().querySelector("form[data-main]");
+    if (!form) return pick(candidates(SUBMIT))?.click();
+    const { button, isChoice } = mainButton(form);
+    /* Clicked, not passed to requestSubmit: htmx 2 learns name and value from the click alone. */
+    if (button) button.click();
+    else if (!isChoice) form.requestSubmit();
+  }
+
+  function name(element) {
+    if (element.dataset.keyLabel || element.getAttribute("aria-label")) {
+      return element.dataset.keyLabel || element.getAttribute("aria-label");
+    }
+    const copy = (element.labels?.[0] ?? element).cloneNode(true);
+    for (const kbd of copy.querySelectorAll("kbd")) kbd.remove();
+    return copy.textContent.trim().replace(/\s+/g, " ") || element.title;
+  }
+
+  const SHOWN = { [SUBMIT]: "Ctrl ↵", "?": "?", "/": "/" };
+  const shown = (key) => SHOWN[key] ?? (key.length === 1 ? key.toUpperCase() : key);
+
+  function listed() {
+    const keys = new Map();
+    for (const element of document.querySelectorAll("main [data-key], .top [data-key], .deck [data-key]")) {
+      const key = element.dataset.key.toLowerCase();
+      if (key !== "?" && isUsable(element) && !keys.has(key)) keys.set(key, name(element));
+    }
+    const form = document.querySelector("main form:not([role=search]), form[data-main]");
+    if (form && !keys.has(SUBMIT)) keys.set(SUBMIT, "Send the form you are in");
+    keys.set("?", "This list");
+    return keys;
+  }
+
+  function fill(list) {
+    list.replaceChildren(...[...listed()].flatMap(([key, text]) => {
+      const term = document.createElement("dt");
+      const kbd = document.createElement("kbd");
+      kbd.textContent = shown(key);
+      term.append(kbd);
+      const what = document.createElement("dd");
+      what.textContent = text;
+      return [term, what];
+    }));
+  }
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.("[data-dialog=keys]")) fill(document.querySelector("[data-keys]"));
+  }, true);
+
+  /* People who speak their input, or hit keys by accident, can switch single keys off. */
+  const OFF = "assay:keys-off";
+  const areOff = () => { try { return localStorage.getItem(OFF) === "1"; } catch { return false; } };
+  const box = document.querySelector("[data-keys-off]");
+  if (box) {
+    box.checked = areOff();
+    box.addEventListener("change", () => {
+      try { localStorage.setItem(OFF, box.checked ? "1" : "0"); } catch { box.checked = false; }
+    });
+  }
+
+  function openKeys() {
+    const dialog = document.getElementById("keys");
+    if (!dialog || dialog.open) return;
+    fill(dialog.querySelector("[data-keys]"));
+    dialog.showModal();
+  }
+
+  /* Esc leaves a field for what it belongs to, so that the focus stays in sight. */
+  function leave(field) {
+    const around = field.closest("details")?.querySelector("summary") ?? field.closest("[tabindex]:not(main)");
+    if (around) around.focus({ preventScroll: true });
+    else field.blur();
+  }
+
+  function onKey(event) {
+    if (event.defaultPrevented || event.isComposing || event.repeat) return;
+    const target = event.target;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      submitWithin(target);
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") { if (isTyping(target)) leave(target); return; }
+    if (isTyping(target) || areOff()) return;
+    const found = pick(candidates(event.key.toLowerCase()));
+    if (found) { event.preventDefault(); act(found); return; }
+    /* The button that opens the list is hidden on small screens; the key is not. */
+    if (event.key === "?") { event.preventDefault(); openKeys(); }
+  }
+
+  document.addEventListener("keydown", onKey);
+})();
