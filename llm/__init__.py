@@ -1,0 +1,1 @@
+"""Models and money: one path for every call to a language model."""

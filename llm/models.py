@@ -1,0 +1,167 @@
+"""The ledger: a row for every attempt that may cost money, and who pays; shared rate limits."""
+
+from datetime import datetime
+from decimal import ROUND_CEILING, Decimal
+from typing import ClassVar, Final
+
+from django.db import connections, models
+from django.db.models import Q
+
+# An account counts whole millionths of a millionth of a dollar: sums stay exact on every database.
+UNITS_PER_USD: Final = 10**12
+
+
+def to_units(usd: Decimal) -> int:
+    """The amount in an account's units, rounded up: a fraction counts against the budget."""
+    return int((usd * UNITS_PER_USD).to_integral_value(rounding=ROUND_CEILING))
+
+
+def to_usd(units: int) -> Decimal:
+    """The amount in USD, exact."""
+    return Decimal(units).scaleb(-12)
+
+
+class Account(models.Model):
+    """What calls are charged to, such as one debate run: a hard limit, spent, and reserved.
+
+    `reserved` holds the upper bounds of calls whose cost is not known: under way, possibly paid,
+    or answered without usage. Both sums can be told from the calls at any time (`ledger.audit`).
+    No constraint guards them: one that fired would keep paid answers from being written down.
+    """
+
+    name = models.CharField(max_length=100, blank=True)
+    limit_units = models.BigIntegerField(null=True)
+    spent_units = models.BigIntegerField(default=0)
+    reserved_units = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return self.name or f"account {self.pk}"
+
+    @property
+    def limit_usd(self) -> Decimal | None:
+        """The most that may ever be spent; None is no limit."""
+        return None if self.limit_units is None else to_usd(self.limit_units)
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """What the calls that were answered have cost."""
+        return to_usd(self.spent_units)
+
+    @property
+    def reserved_usd(self) -> Decimal:
+        """What calls of unknown cost may come to."""
+        return to_usd(self.reserved_units)
+
+
+class RateLimit(models.Model):
+    """An endpoint's token bucket, shared by all workers; moved by compare-and-set alone."""
+
+    endpoint = models.CharField(max_length=64, primary_key=True)
+    version = models.BigIntegerField(default=0)
+    requests = models.FloatField()
+    tokens = models.FloatField()
+    # Seconds since the epoch; never moves back, whatever the clocks of the hosts say.
+    filled_at = models.FloatField()
+
+    def __str__(self) -> str:
+        return self.endpoint
+
+
+class CallQuerySet(models.QuerySet["Call"]):
+    """How calls are spoken of."""
+
+    def answered(self) -> "CallQuerySet":
+        """Paid for and answered: what a replay takes its answer from."""
+        return self.filter(status=Call.Status.ANSWERED)
+
+    def possibly_paid(self) -> "CallQuerySet":
+        """What an operator compares with the endpoint's bill."""
+        return self.filter(status=Call.Status.POSSIBLY_PAID)
+
+    def unanswered_before(self, moment: datetime) -> "CallQuerySet":
+        """Attempts begun before that moment of which nothing was heard since."""
+        return self.filter(status=Call.Status.INTENT, created_at__lt=moment)
+
+    def about(self, subject: str) -> "CallQuerySet":
+        """The calls of a subject and of what lies under it: "debate:12" finds "debate:12:r1:A"."""
+        under = Q(subject__startswith=f"{subject}:")
+        if connections[self.db].vendor == "sqlite":
+            # SQLite has no index for LIKE; between ":" and the sign after it lies the same.
+            under = Q(subject__gte=f"{subject}:", subject__lt=f"{subject};")
+        return self.filter(Q(subject=subject) | under)
+
+
+class Call(models.Model):
+    """One attempt at one request: written before it is sent, settled by what came of it.
+
+    Token counts are null where the endpoint told none, and so is the cost: unknown, not free.
+    """
+
+    class Status(models.TextChoices):
+        INTENT = "intent", "sent, not yet answered"
+        ANSWERED = "answered", "answered"
+        FAILED = "failed", "failed, not paid"
+        POSSIBLY_PAID = "possibly_paid", "not answered, possibly paid"
+
+    # A late answer may still settle an attempt that was given up; nothing else moves twice.
+    MOVES: ClassVar[dict[str, frozenset[str]]] = {
+        Status.INTENT: frozenset({Status.ANSWERED, Status.FAILED, Status.POSSIBLY_PAID}),
+        Status.POSSIBLY_PAID: frozenset({Status.ANSWERED}),
+        Status.ANSWERED: frozenset(),
+        Status.FAILED: frozenset(),
+    }
+
+    key = models.CharField(max_length=64)
+    attempt = models.PositiveSmallIntegerField()
+    role = models.CharField(max_length=64)
+    model = models.CharField(max_length=200)
+    endpoint = models.CharField(max_length=64)
+    practice = models.BooleanField(default=False)
+    subject = models.CharField(max_length=200, blank=True, db_index=True)
+    owner = models.CharField(max_length=200, blank=True)
+    status = models.CharField(max_length=16, choices=Status, default=Status.INTENT)
+    request = models.JSONField()
+    text = models.TextField(null=True)
+    logprobs = models.JSONField(null=True)
+    finish_reason = models.CharField(max_length=64, blank=True)
+    input_tokens = models.PositiveIntegerField(null=True)
+    cached_tokens = models.PositiveIntegerField(null=True)
+    output_tokens = models.PositiveIntegerField(null=True)
+    reasoning_tokens = models.PositiveIntegerField(null=True)
+    elapsed_s = models.FloatField(null=True)
+    account = models.ForeignKey(Account, null=True, on_delete=models.PROTECT, related_name="calls")
+    # USD per million tokens as on the day of the call, and the day from which they hold.
+    price_input = models.DecimalField(max_digits=12, decimal_places=6, null=True)
+    price_cached = models.DecimalField(max_digits=12, decimal_places=6, null=True)
+    price_output = models.DecimalField(max_digits=12, decimal_places=6, null=True)
+    price_date = models.DateField(null=True)
+    # What it cost, and what it could have cost at most; null where no price or count is known.
+    usd = models.DecimalField(max_digits=18, decimal_places=12, null=True)
+    bound_usd = models.DecimalField(max_digits=18, decimal_places=12, null=True)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True)
+
+    objects = CallQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["key", "attempt"], name="call_attempt_once"),
+            models.UniqueConstraint(
+                fields=["key"], condition=Q(status="answered"), name="call_answered_once"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="answered") | Q(text__isnull=False),
+                name="call_answered_has_text",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["status", "created_at"],
+                condition=Q(status__in=["intent", "possibly_paid"]),
+                name="call_open",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.key[:8]} attempt {self.attempt}: {self.status}"

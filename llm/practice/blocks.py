@@ -1,0 +1,92 @@
+"""What a prompt gives the practice model to read: tagged blocks, numbered answers, a history."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_OPENING = re.compile(r"<(query|answer|chunk|history)-([0-9a-f]{16})>\n")
+_NUMBER = re.compile(r"^\(\d+\)[ \t]*", re.MULTILINE)
+_OWN = re.compile(
+    r"^(Agent \S+) \(You\), (?:opening position|round (?P<round>\d+)):[ \t]*(?P<said>.*)",
+    re.MULTILINE,
+)
+_OTHER = re.compile(r"^(Agent \S+), (?:opening position|round \d+):[ \t]*(.*)", re.MULTILINE)
+_SAID_NO = re.compile(r"No\b|.*\bnot covered\b", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The blocks of one prompt; `history` is "" where there is none."""
+
+    query: str
+    answers: tuple[str, ...]
+    chunk: str
+    history: str
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where the reader stands: the round it is in, its own last answer, who else debates.
+
+    `stance` is None where the history has no entry of its own; `agreed` says that all others
+    answered last as the reader did.
+    """
+
+    round: int
+    stance: bool | None
+    others: tuple[str, ...]
+    agreed: bool = False
+
+
+def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
+    """The blocks of the last user message that has a chunk; a request for repair has none."""
+    for message in reversed(messages):
+        content = message.get("content")
+        if message.get("role") == "user" and isinstance(content, str):
+            blocks = read_blocks(content)
+            if "chunk" in blocks:
+                return _material(blocks)
+    return None
+
+
+def read_blocks(text: str) -> dict[str, str]:
+    """The fenced blocks by tag, the first of each; what looks like a block inside one is text."""
+    blocks: dict[str, str] = {}
+    position = 0
+    while opening := _OPENING.search(text, position):
+        end = text.find(f"\n</{opening[1]}-{opening[2]}>", opening.end() - 1)
+        if end < 0:
+            position = opening.end()
+            continue
+        blocks.setdefault(opening[1], text[opening.end() : end])
+        position = end + 1
+    return blocks
+
+
+def read_position(history: str) -> Position:
+    """The reader's place in the debate, from the line marked (You)."""
+    others = dict(_OTHER.findall(history))
+    own = _OWN.search(history)
+    if own is None:
+        return Position(round=1, stance=None, others=tuple(others))
+    stance = _said_yes(own["said"])
+    return Position(
+        round=int(own["round"] or 0) + 1,
+        stance=stance,
+        others=tuple(others),
+        agreed=all(_said_yes(said) == stance for said in others.values()),
+    )
+
+
+def _said_yes(said: str) -> bool:
+    return not _SAID_NO.match(said)
+
+
+def _material(blocks: Mapping[str, str]) -> Material:
+    answers = (part.strip() for part in _NUMBER.split(blocks.get("answer", "")))
+    return Material(
+        query=blocks.get("query", ""),
+        answers=tuple(answer for answer in answers if answer),
+        chunk=blocks["chunk"],
+        history=blocks.get("history", ""),
+    )

@@ -1,0 +1,140 @@
+"""The practice model's side of the API: decoded request bodies in, response bodies out."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from llm.practice.blocks import find_material
+from llm.practice.embedding import DIMENSIONS, as_base64, embed
+from llm.practice.rules import ROLES, Answer
+
+MODEL = "practice-1"
+_TOKEN = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
+_OPPOSITE = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
+_CHARS_PER_TOKEN = 4
+_MAX_DIMENSIONS = 4096
+
+
+class Refusal(Exception):  # noqa: N818  (read as a sentence: the server answers with a refusal)
+    """A request that the practice model does not take; the message says what it would take."""
+
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def models(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The list of models; there is nothing to ask for it, so the body is empty."""
+    entry = {"id": MODEL, "object": "model", "created": 0, "owned_by": "assay"}
+    return {"object": "list", "data": [entry]}
+
+
+def chat_completion(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer one chat completion. `n` is ignored: one choice always. Raises Refusal."""
+    _check_model(body)
+    if body.get("stream"):
+        raise Refusal("The practice model does not stream. Send the request without stream.")
+    messages = _messages(body)
+    answer = _answer(body, messages)
+    text = json.dumps(answer.value, ensure_ascii=False)
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": text, "refusal": None},
+        "logprobs": _logprobs(text, answer, body) if body.get("logprobs") else None,
+    }
+    return {
+        "id": "chatcmpl-" + sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:24],
+        "object": "chat.completion",
+        "created": 0,
+        "model": MODEL,
+        "choices": [choice],
+        "usage": _usage("".join(str(m.get("content") or "") for m in messages), text),
+    }
+
+
+def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Vectors for a text or a list of texts, as floats or base64. Raises Refusal."""
+    _check_model(body)
+    texts = [body["input"]] if isinstance(body.get("input"), str) else body.get("input")
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Refusal("input must be a text or a list of texts.")
+    vectors = [embed(text, _dimensions(body)) for text in texts]
+    packed = body.get("encoding_format") == "base64"
+    data = [
+        {"object": "embedding", "index": i, "embedding": as_base64(v) if packed else v}
+        for i, v in enumerate(vectors)
+    ]
+    usage = _usage("".join(texts), "")
+    return {"object": "list", "model": MODEL, "data": data, "usage": usage}
+
+
+def _check_model(body: Mapping[str, Any]) -> None:
+    if body.get("model") != MODEL:
+        raise Refusal(f"There is one model here: {MODEL}.", status=404)
+
+
+def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
+        raise Refusal("messages must be a list of chat messages.")
+    return messages
+
+
+def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answer:
+    role = ROLES.get(_schema_name(body))
+    if role is None:
+        known = ", ".join(ROLES)
+        raise Refusal(f"The practice model answers by these JSON schemas only: {known}.")
+    material = find_material(messages)
+    if material is None:
+        raise Refusal("The last user message has no block <chunk-...> to judge.")
+    return role(material)
+
+
+def _schema_name(body: Mapping[str, Any]) -> str:
+    try:
+        return str(body["response_format"]["json_schema"]["name"])
+    except (KeyError, TypeError):
+        return ""
+
+
+def _dimensions(body: Mapping[str, Any]) -> int:
+    wanted = body.get("dimensions") or DIMENSIONS
+    if not isinstance(wanted, int) or not 1 <= wanted <= _MAX_DIMENSIONS:
+        raise Refusal(f"dimensions must be a number from 1 to {_MAX_DIMENSIONS}.")
+    return wanted
+
+
+def _usage(asked: str, answered: str) -> dict[str, Any]:
+    prompt, completion = (math.ceil(len(text) / _CHARS_PER_TOKEN) for text in (asked, answered))
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0},
+    }
+
+
+def _logprobs(text: str, answer: Answer, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Certainty for every token but the verdict, the last word that is one."""
+    pieces = _TOKEN.findall(text)
+    verdict = max(i for i, piece in enumerate(pieces) if piece.strip() in _OPPOSITE)
+    top = int(body.get("top_logprobs") or 0)
+    content = []
+    for index, piece in enumerate(pieces):
+        ranked = [_logprob(piece, answer.confidence if index == verdict else 1.0)]
+        if index == verdict:
+            other = piece.replace(piece.strip(), _OPPOSITE[piece.strip()])
+            ranked.append(_logprob(other, 1 - answer.confidence))
+        content.append({**ranked[0], "top_logprobs": ranked[:top]})
+    return {"content": content, "refusal": None}
+
+
+def _logprob(token: str, probability: float) -> dict[str, Any]:
+    encoded = list(token.encode("utf-8", "replace"))
+    return {"token": token, "logprob": math.log(probability), "bytes": encoded}

@@ -1,0 +1,115 @@
+"""The roles of the practice model (protocol.md section 8). Pure: material in, answer out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from llm.practice.blocks import Material, Position, read_position
+from llm.practice.evidence import quotes
+from llm.practice.reasons import reason
+from llm.practice.words import best_answer, in_order, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The JSON object to send, and how sure of its verdict the model claims to be (.5 to 1)."""
+
+    value: dict[str, Any]
+    confidence: float
+
+
+def debate_turn(material: Material) -> Answer:
+    """One agent's turn: an opinion that bends to how many of the answer's words are there.
+
+    Whoever judges alone has no stance and no history.
+    """
+    _, overlap = best_answer(material.answers, material.chunk)
+    position = read_position(material.history)
+    verdict = decide(position.stance, round=position.round, overlap=overlap)
+    return _argued(material, verdict, position)
+
+
+def adjudication(material: Material) -> Answer:
+    """The adjudicator of a dispute: yes from an overlap of .6 on."""
+    _, overlap = best_answer(material.answers, material.chunk)
+    others = read_position(material.history).others
+    return _argued(material, overlap >= 0.6, Position(round=1, stance=None, others=others))
+
+
+def _argued(material: Material, verdict: bool, position: Position) -> Answer:
+    number, overlap = best_answer(material.answers, material.chunk)
+    answer = material.answers[number - 1] if number else ""
+    wanted, there = tokens(answer), tokens(material.chunk)
+    said = reason(
+        verdict,
+        first=position.round == 1,
+        kept=verdict == position.stance,
+        agreed=position.agreed,
+        number=number,
+        found=in_order(answer, wanted & there),
+        missing=in_order(answer, wanted - there),
+        others=position.others,
+        seed=material.chunk + answer,
+    )
+    value = {
+        "reference": quotes(material.chunk, answer, supports=verdict),
+        "reason": said,
+        "response": "yes" if verdict else "no",
+    }
+    return Answer(value, _confidence(overlap, turning_point=0.6))
+
+
+def decide(stance: bool | None, *, round: int, overlap: float) -> bool:
+    """Whether the agent says yes.
+
+    Round one keeps the stance for an overlap within [.4, .9]. Later a no yields from .7 on, a
+    yes below .5; so two opposed agents never agree within [.5, .7).
+    """
+    if stance is None:
+        return overlap >= 0.7
+    if round == 1:
+        return stance if 0.4 <= overlap <= 0.9 else overlap > 0.9
+    return overlap >= (0.5 if stance else 0.7)
+
+
+def is_supported(material: Material) -> Answer:
+    """The filter and the single judge: true if all words of some answer are there."""
+    _, overlap = best_answer(material.answers, material.chunk)
+    return Answer({"is_supported": overlap == 1.0}, _confidence(overlap, turning_point=0.99))
+
+
+def graded(material: Material) -> Answer:
+    """The graded judge: 3 for all words of an answer, 2 from .6 on, 1 from .2 on."""
+    _, overlap = best_answer(material.answers, material.chunk)
+    grade = 3 if overlap == 1.0 else 2 if overlap >= 0.6 else 1 if overlap >= 0.2 else 0
+    value = {"match": grade, "trust": 2, "score": grade}
+    return Answer(value, _confidence(overlap, turning_point=0.6))
+
+
+def relevance(material: Material) -> Answer:
+    """Yes or no from .6 on, the surer the farther from there."""
+    _, overlap = best_answer(material.answers, material.chunk)
+    verdict = "yes" if overlap >= 0.6 else "no"
+    return Answer({"answer": verdict}, _confidence(overlap, turning_point=0.6))
+
+
+def relevance_confidence(material: Material) -> Answer:
+    """The same, with how sure it is in percent."""
+    said = relevance(material)
+    value = {**said.value, "confidence": round(100 * said.confidence)}
+    return Answer(value, said.confidence)
+
+
+def _confidence(overlap: float, *, turning_point: float) -> float:
+    return round(0.55 + 0.44 * min(1.0, abs(overlap - turning_point) / 0.6), 4)
+
+
+ROLES: Final[dict[str, Callable[[Material], Answer]]] = {
+    "debate_turn": debate_turn,
+    "solo_turn": debate_turn,
+    "adjudication": adjudication,
+    "is_supported": is_supported,
+    "graded": graded,
+    "relevance": relevance,
+    "relevance_confidence": relevance_confidence,
+}

@@ -1,0 +1,172 @@
+"""What tokens cost: dated price rows, and the formula of protocol.md 1.4. Pure but for `table`.
+
+A price is in USD per million tokens and is found by endpoint, model and day. Models that no row
+names have no price: their cost is unknown, and a run with a budget is refused.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Self
+
+from django.conf import settings
+
+from llm.endpoints import Endpoint
+from llm.requests import Usage
+
+ANY_ENDPOINT: Final = "*"
+_SUPPLIED: Final = Path(__file__).with_name("prices.json")
+_FIELDS: Final = frozenset({"endpoint", "model", "valid_from", "input", "cached", "output"})
+_MILLION: Final = Decimal(1_000_000)
+# The ledger counts in millionths of a millionth of a dollar, so a price has six decimals at most.
+_DECIMALS: Final = 6
+_MOST: Final = Decimal(10_000)
+
+
+class PriceError(ValueError):
+    """A price table that cannot be used; the message says which row and why."""
+
+
+class UnknownPrice(LookupError):  # noqa: N818
+    """No price is known for this model at this endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens, from a day on; `valid_from` is None for what costs nothing."""
+
+    input: Decimal
+    cached: Decimal
+    output: Decimal
+    endpoint: str = ANY_ENDPOINT
+    model: str = ""
+    valid_from: date | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is ever charged."""
+        return not (self.input or self.cached or self.output)
+
+    def cost(self, usage: Usage) -> Decimal:
+        """USD of one answered call: ((in - cached) p_in + cached p_cached + out p_out) / 10^6."""
+        plain = usage.input - usage.cached_input
+        counted = plain * self.input + usage.cached_input * self.cached + usage.output * self.output
+        return counted / _MILLION
+
+    def bound(self, *, input_tokens: int, output_tokens: int) -> Decimal:
+        """USD that a call of at most so many tokens cannot exceed: nothing of it cached."""
+        dearest = max(self.input, self.cached)
+        return (input_tokens * dearest + output_tokens * self.output) / _MILLION
+
+
+FREE: Final = Price(Decimal(0), Decimal(0), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Price rows to look things up in."""
+
+    rows: tuple[Price, ...]
+
+    @classmethod
+    def parse(cls, rows: Any) -> Self:
+        """Read rows {endpoint, model, valid_from, input, cached, output}. Raises PriceError.
+
+        Numbers may be strings, so that no binary fraction comes between; `endpoint` may be "*".
+        """
+        if not isinstance(rows, list):
+            raise PriceError("A price table is a list of rows.")
+        return cls(tuple(_price(number, row) for number, row in enumerate(rows, start=1)))
+
+    def find(self, endpoint: Endpoint, model: str, *, on: date) -> Price | None:
+        """The price on that day: the endpoint's own row before any endpoint's, the latest first.
+
+        The practice model and endpoints that are marked free cost nothing.
+        """
+        if endpoint.is_practice or endpoint.is_free:
+            return FREE
+        return _latest(
+            row
+            for row in self.rows
+            if row.model == model
+            and row.endpoint in (endpoint.name, ANY_ENDPOINT)
+            and row.valid_from is not None
+            and row.valid_from <= on
+        )
+
+    def demand(self, endpoint: Endpoint, model: str, *, on: date) -> Price:
+        """The same, for who cannot go on without. Raises UnknownPrice with what to do."""
+        price = self.find(endpoint, model, on=on)
+        if price is None:
+            raise UnknownPrice(
+                f"No price is known for the model “{model}” at the endpoint “{endpoint.name}” "
+                f"on {on.isoformat()}, so no budget can be kept. Add its row to the price table "
+                "(ASSAY_PRICES), or run without a budget."
+            )
+        return price
+
+
+def table() -> PriceTable:
+    """The rows that come with Assay and those of the file ASSAY_PRICES. Raises PriceError."""
+    supplied = _read(_SUPPLIED, _SUPPLIED.stat().st_mtime_ns)
+    if not settings.ASSAY_PRICES:
+        return supplied
+    path = Path(settings.ASSAY_PRICES)
+    try:
+        own = _read(path, path.stat().st_mtime_ns)
+    except OSError as error:
+        raise PriceError(f"The price table {path} cannot be read: {error.strerror}.") from None
+    return PriceTable(supplied.rows + own.rows)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _changed_at: int) -> PriceTable:
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        return PriceTable.parse(rows)
+    except ValueError as error:
+        raise PriceError(f"The price table {path.name}: {error}") from None
+
+
+def _latest(rows: Iterable[Price]) -> Price | None:
+    # At the end of equals stands the row of the operator's own file.
+    found = sorted(rows, key=lambda row: (row.endpoint != ANY_ENDPOINT, row.valid_from or date.min))
+    return found[-1] if found else None
+
+
+def _price(number: int, row: Any) -> Price:
+    where = f"row {number}"
+    if not isinstance(row, dict) or set(row) != _FIELDS:
+        raise PriceError(f"{where} needs exactly the fields {', '.join(sorted(_FIELDS))}.")
+    if not all(isinstance(row[name], str) and row[name] for name in ("endpoint", "model")):
+        raise PriceError(f"{where}: endpoint and model are names.")
+    try:
+        valid_from = date.fromisoformat(row["valid_from"])
+    except (TypeError, ValueError):
+        raise PriceError(f"{where}: valid_from is a day such as 2025-08-07.") from None
+    return Price(
+        endpoint=row["endpoint"],
+        model=row["model"],
+        valid_from=valid_from,
+        **{name: _amount(where, name, row[name]) for name in ("input", "cached", "output")},
+    )
+
+
+def _amount(where: str, name: str, value: Any) -> Decimal:
+    try:
+        if isinstance(value, bool | float):
+            raise TypeError
+        amount = Decimal(value)
+        exponent = amount.normalize().as_tuple().exponent
+        if not 0 <= amount <= _MOST or not isinstance(exponent, int) or -exponent > _DECIMALS:
+            raise ValueError
+    except (TypeError, ValueError, InvalidOperation):
+        raise PriceError(
+            f"{where}: {name} is an amount in USD per million tokens, from 0 to {_MOST}, "
+            f"with {_DECIMALS} decimals at most."
+        ) from None
+    return amount

@@ -1,0 +1,106 @@
+"""What is asked of a model and what comes back. Pure values, known to no client or database."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+Message: TypeAlias = dict[str, str]
+"""One chat message: {"role": "system" | "user" | "assistant", "content": text}."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a model; two requests that are equal in `key` have the same answer.
+
+    `endpoint` is an endpoint's name, never its address. `schema` is the JSON schema that the
+    answer has to follow, announced under `schema_name`. `replicate` tells repeated draws at a
+    temperature above 0 apart.
+    """
+
+    endpoint: str
+    role: str
+    model: str
+    messages: tuple[Message, ...]
+    schema_name: str
+    schema: Mapping[str, Any]
+    temperature: float = 0.0
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    replicate: int = 0
+    logprobs: bool = False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The sampling parameters that are set, so that a new one leaves old keys alone."""
+        given = {
+            "temperature": float(self.temperature),
+            "top_p": None if self.top_p is None else float(self.top_p),
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            "logprobs": self.logprobs or None,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    @cached_property
+    def key(self) -> str:
+        """The idempotence key of protocol.md 1.3: 64 hex digits of SHA-256 over canonical JSON.
+
+        Everything that can change the answer is in it; timeouts and retries are not.
+        """
+        identity = {
+            "endpoint": self.endpoint,
+            "role": self.role,
+            "model": self.model,
+            "parameters": self.parameters,
+            "messages": self.messages,
+            "schema": {"name": self.schema_name, "schema": self.schema},
+            "replicate": self.replicate,
+        }
+        return hashlib.sha256(_canonical(identity)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the endpoint counted them; `cached_input` is a part of `input`."""
+
+    input: int
+    cached_input: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RawReply:
+    """An answer as one HTTP attempt brought it; `usage` is None where the endpoint sent none."""
+
+    text: str
+    usage: Usage | None
+    elapsed_s: float
+    finish_reason: str = ""
+    logprobs: list[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that is in the ledger under `call_id`.
+
+    A `replayed` one was paid for by an earlier call and costs nothing now; `elapsed_s` and
+    `usage` are those of the call that was paid. Unknown usage (None) is not free usage.
+    """
+
+    text: str
+    usage: Usage | None
+    elapsed_s: float
+    finish_reason: str
+    call_id: int
+    replayed: bool
+    logprobs: list[dict[str, Any]] | None = None
+
+
+def _canonical(value: Any) -> bytes:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.encode("ascii")
