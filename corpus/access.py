@@ -1,0 +1,85 @@
+"""Who may see and do what in a benchmark: every view and route comes through here.
+
+Strangers get 404 (a benchmark they have nothing to do with does not exist for them); members
+without the needed role get 403. The object is fetched and the right is checked in one step, so
+neither can be forgotten.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from corpus.models import Benchmark, Membership, Passage, Query, Role
+
+
+@dataclass
+class Access:
+    """One person's place in one benchmark; templates read it as `access`."""
+
+    user: User
+    benchmark: Benchmark
+    membership: Membership
+
+    @property
+    def is_admin(self) -> bool:
+        """May load, assign, run, release."""
+        return Role.ADMIN in self.membership.roles
+
+    @property
+    def is_reviewer(self) -> bool:
+        """May review others' work."""
+        return Role.REVIEWER in self.membership.roles
+
+    @property
+    def is_annotator(self) -> bool:
+        """May annotate and vote."""
+        return Role.ANNOTATOR in self.membership.roles
+
+    @cached_property
+    def domain_ids(self) -> set[int]:
+        """Domains the person works in."""
+        return self.membership.domain_ids()
+
+
+def enter(user: User | AnonymousUser, slug: str, *roles: str) -> Access:
+    """Fetch the benchmark for this person; with roles, require one of them.
+
+    Raises Http404 for strangers and PermissionDenied for members without any of the roles.
+    """
+    memberships = Membership.objects.select_related("benchmark", "user")
+    if not isinstance(user, User):
+        raise Http404("No such benchmark.")
+    found = memberships.filter(benchmark__slug=slug, user=user).first()
+    if found is None:
+        raise Http404("No such benchmark.")
+    if roles and not set(roles) & set(found.roles):
+        raise PermissionDenied(f"This needs the role {' or '.join(roles)}.")
+    return Access(user=user, benchmark=found.benchmark, membership=found)
+
+
+def get_query(access: Access, pk: int) -> Query:
+    """A query of this benchmark, or 404."""
+    query = Query.objects.in_benchmark(access.benchmark).filter(pk=pk).first()
+    if query is None:
+        raise Http404("No such query.")
+    return query
+
+
+def get_own_query(access: Access, pk: int) -> Query:
+    """A query in one of the person's own domains: 404 outside the benchmark, 403 outside them."""
+    query = get_query(access, pk)
+    if query.domain_id not in access.domain_ids:
+        raise PermissionDenied("This query belongs to a domain that is not yours.")
+    return query
+
+
+def get_passage(access: Access, pk: int) -> Passage:
+    """A visible passage of this benchmark, or 404."""
+    passages = Passage.objects.shown().filter(pk=pk, domain__benchmark=access.benchmark)
+    passage = passages.select_related("domain", "document").first()
+    if passage is None:
+        raise Http404("No such passage.")
+    return passage

@@ -1,0 +1,110 @@
+"""HTML, PDF and plain text as pages: one text, its blocks by offset, the main ones marked."""
+
+import contextlib
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pypdf
+from pypdf.errors import PyPdfError
+from trafilatura.utils import decode_file
+
+from corpus.extraction.blocks import Block, Kind, page_blocks
+from corpus.extraction.main_text import main_text, mark_main
+
+_GAP: Final = "\n\n"
+_MOST_PAGES: Final = 2_000
+
+
+class Unreadable(Exception):  # noqa: N818
+    """The bytes are not a page of their kind; the message says why, for people."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A block's place in the text: [start, end) in code points."""
+
+    start: int
+    end: int
+    kind: Kind
+    level: int
+    is_main: bool
+
+
+@dataclass(frozen=True)
+class Page:
+    """All visible text of a page, and its blocks in order; gaps between them are blank lines."""
+
+    text: str
+    spans: tuple[Span, ...]
+    title: str = ""
+
+    @property
+    def main(self) -> str:
+        """The main text alone."""
+        return _GAP.join(self.text[s.start : s.end] for s in self.spans if s.is_main)
+
+
+def extract_html(body: bytes | str, *, charset: str | None = None, url: str | None = None) -> Page:
+    """A page of HTML. `charset` is what the server said of the bytes, which may be wrong."""
+    html = body if isinstance(body, str) else _decoded(body, charset)
+    title, blocks = page_blocks(html)
+    main = main_text(html, url=url)
+    marks = mark_main(blocks, main)
+    if marks is None:  # the text stands in a script: it comes first, what is seen stays below
+        own = [Block(line) for line in main.splitlines() if line.strip()]
+        return _page([*own, *blocks], [True] * len(own) + [False] * len(blocks), title)
+    return _page(blocks, marks, title)
+
+
+def extract_text(body: bytes | str, *, charset: str | None = None) -> Page:
+    """Plain text: paragraphs are what blank lines part; all of it is main text."""
+    text = body if isinstance(body, str) else _decoded(body, charset)
+    return _all_main(_paragraphs(text))
+
+
+def extract_pdf(body: bytes) -> Page:
+    """The text of a PDF file, page by page; raises Unreadable for what is none or holds no text."""
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(body))
+        if len(reader.pages) > _MOST_PAGES:
+            raise Unreadable(f"The PDF has more than {_MOST_PAGES:,} pages.")
+        texts = [page.extract_text() for page in reader.pages]
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Unreadable("This is not a PDF that can be read.") from error
+    blocks = [block for text in texts for block in _paragraphs(text)]
+    if not blocks:
+        raise Unreadable("The PDF holds no text, perhaps only pictures of it.")
+    return _all_main(blocks)
+
+
+def _page(blocks: Sequence[Block], marks: Iterable[bool], title: str = "") -> Page:
+    spans, parts, at = [], [], 0
+    for block, is_main in zip(blocks, marks, strict=True):
+        text = _storable(block.text)
+        spans.append(Span(at, at + len(text), block.kind, block.level, is_main))
+        parts.append(text)
+        at += len(text) + len(_GAP)
+    return Page(_GAP.join(parts), tuple(spans), _storable(title))
+
+
+def _all_main(blocks: Sequence[Block]) -> Page:
+    return _page(blocks, [True] * len(blocks))
+
+
+def _paragraphs(text: str) -> list[Block]:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n")
+    return [Block(line.strip("\n")) for line in lines if line.strip()]
+
+
+def _storable(text: str) -> str:
+    """Without what no database keeps: NUL and halves of surrogate pairs."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _decoded(body: bytes, charset: str | None) -> str:
+    for name in filter(None, (charset, "utf-8")):
+        with contextlib.suppress(LookupError, UnicodeDecodeError, ValueError):
+            return body.decode(name)
+    return str(decode_file(body))

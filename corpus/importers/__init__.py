@@ -1,0 +1,1 @@
+"""Readers of the file formats that people arrive with. Pure: files in, rows and problems out."""

@@ -1,0 +1,104 @@
+"""The Cranfield collection in its own format: cran.all.1400, cran.qry and cranqrel.
+
+Its oddities: judgments number queries by their order in cran.qry and not by the numbers given
+there, two documents are empty, and the codes count down. Codes (cranqrel.readme): 1 is a complete
+answer, 2 of a high degree of relevance, 3 useful, 4 of minimum interest, 5 of none. A label is
+5 - code, so that a higher label is more relevant, as every measure expects, and 0 is not relevant.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from corpus.importers.cranfield_records import Fields, read_records
+from corpus.importers.fields import TITLE_LIMIT, text_fault
+from corpus.importers.files import DataFile, Meter
+from corpus.importers.listing import as_file, missing
+from corpus.importers.rows import JudgmentRow, Oddity, PassageRow, Place, Problem, QueryRow, Row
+from corpus.importers.streams import column_lines
+
+DOMAIN = "cranfield"
+LABELS = {"1": 4, "2": 3, "3": 2, "4": 1, "5": 0}
+DOCUMENTS, QUERIES, GOLD = "cran.all.1400", "cran.qry", "cranqrel"
+_NAMES = {"documents": DOCUMENTS, "queries": QUERIES, "gold": GOLD}
+
+
+def read(path: Path, *, qrels: Path | None = None, meter: Meter | None = None) -> Iterator[Row]:
+    """Rows of the folder; query n is the nth of cran.qry, with its own number in `extra`."""
+    meter = meter or Meter()
+    if qrels is not None:
+        yield Problem(Place(qrels.name), "This format's gold is cranqrel; it takes no other.")
+        return
+    found = {kind: file for kind, name in _NAMES.items() if (file := _find(path, name))}
+    if not found:
+        yield missing(path, f"a folder with {DOCUMENTS}, {QUERIES} and {GOLD}")
+        return
+    meter.expect(found.values())
+    readers = {"queries": _queries, "gold": _judgments, "documents": _documents}
+    for kind, reader in readers.items():
+        if kind in found:
+            yield from reader(found[kind], meter)
+            meter.end(found[kind])
+
+
+def _find(path: Path, name: str) -> DataFile | None:
+    places = (path / name, path / f"{name}.gz", path / f"{name}.txt")
+    file = next((each for each in places if each.is_file()), None)
+    if file is None and path.name.startswith(name) and path.is_file():
+        file = path
+    return as_file(file, path, DOMAIN) if file else None
+
+
+def _queries(file: DataFile, meter: Meter) -> Iterator[Row]:
+    order = 0
+    for place, fields in read_records(file, meter):
+        if isinstance(fields, Problem | Oddity):
+            yield fields
+            continue
+        order += 1
+        text = fields.get("W", "")
+        if fault := text_fault(text):
+            yield Problem(place.at(".W"), fault)
+        else:
+            yield QueryRow(DOMAIN, str(order), text, place, extra={"number": fields["I"]})
+
+
+def _documents(file: DataFile, meter: Meter) -> Iterator[Row]:
+    for place, fields in read_records(file, meter):
+        if isinstance(fields, Problem | Oddity):
+            yield fields
+            continue
+        row = _document(place, fields)
+        fault = text_fault(row.text) or text_fault(row.title or "", TITLE_LIMIT)
+        yield Problem(place, fault) if fault else row
+        if not row.text:
+            yield Oddity("documents without text", row.pid)
+
+
+def _document(place: Place, fields: Fields) -> PassageRow:
+    named = {"author": fields.get("A"), "bibliography": fields.get("B")}
+    return PassageRow(
+        domain=DOMAIN,
+        pid=fields["I"],
+        text=fields.get("W", ""),
+        place=place,
+        title=fields.get("T"),
+        extra={name: value for name, value in named.items() if value} or None,
+    )
+
+
+def _judgments(file: DataFile, meter: Meter) -> Iterator[Row]:
+    for each in column_lines(file, meter):
+        if isinstance(each, Problem):
+            yield each
+            continue
+        place, line = each
+        columns = line.split()
+        if len(columns) != 3 or not all(part.isascii() and part.isdigit() for part in columns[:2]):
+            yield Problem(place, "Three columns are needed: query number, document number, code.")
+        elif columns[2] not in LABELS:
+            yield Problem(
+                place.at("code"), f"A code from 1 to 5 is needed, not {columns[2][:40]!r}."
+            )
+        else:
+            label = LABELS[columns[2]]
+            yield JudgmentRow(DOMAIN, columns[0], columns[1], label, place, gold=file.name)

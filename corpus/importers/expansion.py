@@ -1,0 +1,70 @@
+"""How much a parquet file's repeated values take once each stands by itself.
+
+Parquet writes a value that comes again as a number; a value of a megabyte repeated a million times
+makes a small file. So the longest value of each such column is looked at first: it bounds how
+many records may be unpacked at once.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+# Bytes that the records of one block may take, and the lists of one group of records.
+MOST_AT_ONCE = 64 * 1024 * 1024
+MOST_IN_LISTS = 1024 * 1024 * 1024
+_NAMES = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
+
+
+def rows_at_once(path: Path, metadata: Any, most: int) -> int:
+    """How many records may be unpacked at once, at most `most`; 0 where even one is too much."""
+    rows = most
+    for group in range(metadata.num_row_groups):
+        longest = 0
+        for column in _repeating(metadata, group, most):
+            length = _longest_value(path, group, column.path_in_schema)
+            if _is_listed(metadata, column):
+                if length * column.num_values > MOST_IN_LISTS:
+                    return 0
+            else:
+                longest += length
+        rows = min(rows, MOST_AT_ONCE // max(1, longest))
+    return rows
+
+
+def _repeating(metadata: Any, group: int, most: int) -> Iterator[Any]:
+    """Columns of texts written as numbers that could outgrow a block."""
+    found = metadata.row_group(group)
+    for number in range(found.num_columns):
+        column = found.column(number)
+        values = most if not _is_listed(metadata, column) else column.num_values
+        if (
+            column.has_dictionary_page
+            and column.physical_type in _NAMES
+            and column.total_uncompressed_size * values > MOST_AT_ONCE
+        ):
+            yield column
+
+
+def _is_listed(metadata: Any, column: Any) -> bool:
+    """Whether a record holds a list of these values."""
+    schema = metadata.schema
+    paths = (schema.column(number) for number in range(len(schema)))
+    return any(
+        each.max_repetition_level > 0 for each in paths if each.path == column.path_in_schema
+    )
+
+
+def _longest_value(path: Path, group: int, name: str) -> int:
+    """The length of the longest value of a column's dictionary, read with one record of it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path, read_dictionary=[name], pre_buffer=False) as table:
+        batch = next(table.iter_batches(batch_size=1, row_groups=[group], columns=[name]), None)
+    values = batch.column(0) if batch is not None else pa.array([])
+    while pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        values = values.values
+    if not pa.types.is_dictionary(values.type):
+        return 0
+    return pc.max(pc.binary_length(values.dictionary)).as_py() or 0

@@ -1,0 +1,146 @@
+"""Typed access to the fields of one record; what is wrong is noted with its place, never raised."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from corpus.importers.rows import Place, Problem, Row
+
+# As long as the database columns take (a test holds them together).
+DOMAIN_LIMIT = 80
+QID_LIMIT = 200
+PID_LIMIT = 500
+# Titles are as long as they like; only a whole line has a bound.
+TITLE_LIMIT = 64 * 1024 * 1024
+URL_LIMIT = 2000
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Record:
+    """One record of a file. Fields that are wrong come back empty and stand in `problems`."""
+
+    __slots__ = ("data", "place", "prefix", "problems")
+
+    def __init__(
+        self,
+        data: dict[str, Any],
+        place: Place,
+        problems: list[Problem] | None = None,
+        prefix: str = "",
+    ) -> None:
+        self.data = data
+        self.place = place
+        self.problems = [] if problems is None else problems
+        self.prefix = prefix
+
+    def wrong(self, field: str, message: str) -> None:
+        """Note that this field cannot be taken."""
+        self.problems.append(Problem(self.place.at(self.prefix + field), message))
+
+    def given(self, field: str) -> bool:
+        """Whether the field is there and not null."""
+        return self.data.get(field) is not None
+
+    def text(self, field: str, *, limit: int = 0) -> str:
+        """A required text; may be empty."""
+        if not self.given(field):
+            self.wrong(field, "This field is missing.")
+            return ""
+        return self._checked(field, self.data[field], limit)
+
+    def maybe_text(self, field: str, *, limit: int = 0) -> str | None:
+        """A text, or None where the field is not given."""
+        return self.text(field, limit=limit) if self.given(field) else None
+
+    def ident(self, field: str, *, limit: int = PID_LIMIT) -> str:
+        """A required id: text or whole number, kept exactly as it stands (protocol.md 1.1)."""
+        value = self.data.get(field)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        text = self.text(field, limit=limit)
+        if text == "" and value == "":
+            self.wrong(field, "An id cannot be empty.")
+        return text
+
+    def texts(self, field: str, *, limit: int = 0) -> tuple[str, ...]:
+        """A required list of texts; whole numbers count as texts, as ids often are numbers."""
+        if not self.given(field):
+            self.wrong(field, "This field is missing.")
+            return ()
+        return self.maybe_texts(field, limit=limit) or ()
+
+    def maybe_texts(self, field: str, *, limit: int = 0) -> tuple[str, ...] | None:
+        """A list of texts, or None where the field is not given."""
+        if not self.given(field):
+            return None
+        values = self._list(field)
+        return tuple(self._checked(f"{field}[{n}]", each, limit) for n, each in enumerate(values))
+
+    def ids(self, field: str, *, limit: int = PID_LIMIT) -> tuple[str, ...]:
+        """A required list of ids, none of them empty."""
+        found = self.texts(field, limit=limit)
+        if self.given(field) and "" in found and "" in self.data[field]:
+            self.wrong(field, "An id cannot be empty.")
+        return found
+
+    def whole(self, field: str) -> int:
+        """A required whole number."""
+        value = self.data.get(field)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        self.wrong(field, "A whole number is needed here." if self.given(field) else "Missing.")
+        return 0
+
+    def flag(self, field: str) -> bool:
+        """A required true or false."""
+        value = self.data.get(field)
+        if isinstance(value, bool):
+            return value
+        self.wrong(field, "True or false is needed here.")
+        return False
+
+    def items(self, field: str) -> Iterator["Record"]:
+        """The objects of a required list, each noting its problems here."""
+        if not self.given(field):
+            self.wrong(field, "This field is missing.")
+            return
+        for n, each in enumerate(self._list(field)):
+            if isinstance(each, dict):
+                prefix = f"{self.prefix}{field}[{n}]."
+                yield Record(each, self.place, self.problems, prefix)
+            else:
+                self.wrong(f"{field}[{n}]", "An object is needed here.")
+
+    def _list(self, field: str) -> list[Any]:
+        value = self.data[field]
+        if isinstance(value, list):
+            return value
+        self.wrong(field, "A list is needed here.")
+        return []
+
+    def _checked(self, field: str, value: Any, limit: int) -> str:
+        if isinstance(value, int) and not isinstance(value, bool) and limit:
+            value = str(value)
+        if not isinstance(value, str):
+            self.wrong(field, "Text is needed here.")
+        elif fault := text_fault(value, limit):
+            self.wrong(field, fault)
+        else:
+            return value
+        return ""
+
+
+def unless_wrong(problems: Iterable[Problem], *rows: Row) -> list[Row]:
+    """The problems if there are any, else the rows."""
+    return [*problems] or [*rows]
+
+
+def text_fault(value: str, limit: int = 0) -> str:
+    """Why this text cannot be stored byte for byte, or ""."""
+    if "\x00" in value:
+        return "The text holds a NUL character, which cannot be stored."
+    if not value.isascii() and _LONE_SURROGATE.search(value):
+        return "The text holds half of a surrogate pair, which is not valid Unicode."
+    if limit and len(value) > limit:
+        return f"Too long: {len(value):,} characters, {limit} at most."
+    return ""

@@ -1,0 +1,232 @@
+"""What every reader yields: rows in the product's own terms, problems and oddities.
+
+A field that the file does not give is None: it says nothing, so it can clash with nothing.
+`place` never takes part in comparing two rows.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress
+from typing import Any, TypeAlias
+
+# (domain, id): ids are unique inside their domain only (protocol.md 1.1).
+Key: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands. `line` counts from 1; in a JSON list or parquet it is the record."""
+
+    file: str
+    line: int = 0
+    field: str = ""
+
+    def at(self, name: str) -> "Place":
+        """The same record, at this field."""
+        return replace(self, field=name)
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where} {self.field}" if self.field else where
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a file cannot be loaded as it is; one is enough for nothing to be loaded."""
+
+    place: Place
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something unusual that does no harm; counted by `what` and shown with a few examples."""
+
+    what: str
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRow:
+    """An information need with what its file says about it.
+
+    `text` is None where judgments name a query that no file gives; `extra` holds the fields that
+    have no name here, as JSON values.
+    """
+
+    domain: str
+    qid: str
+    text: str | None
+    place: Place = field(compare=False)
+    answers: tuple[str, ...] | None = None
+    community_answers: tuple[dict[str, Any], ...] | None = None
+    gold_answer: str | None = None
+    reasoning: str | None = None
+    reference_answer: str | None = None
+    gold_ids_long: tuple[str, ...] | None = None
+    excluded_ids: tuple[str, ...] | None = None
+    description: str | None = None
+    narrative: str | None = None
+    extra: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """A retrieval unit; `page_id` names the page it may be a slice of."""
+
+    domain: str
+    pid: str
+    text: str
+    place: Place = field(compare=False)
+    title: str | None = None
+    source_url: str | None = None
+    page_id: str = field(default="", compare=False)
+    extra: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassageBatch:
+    """Passages of one domain and file as columns of one length: what large files are read as.
+
+    `titles`, `source_urls` and `extras` are empty where no passage gives any; `text_field` is what
+    the file calls the text. Iterating gives PassageRows.
+    """
+
+    domain: str
+    file: str = field(compare=False)
+    lines: Sequence[int] = field(compare=False)
+    pids: list[str]
+    texts: list[str]
+    titles: list[str | None] = field(default_factory=list)
+    source_urls: list[str | None] = field(default_factory=list)
+    extras: list[dict[str, Any] | None] = field(default_factory=list)
+    text_field: str = field(default="content", compare=False)
+
+    @property
+    def place(self) -> Place:
+        """The first passage."""
+        return Place(self.file, self.lines[0], self.text_field)
+
+    @property
+    def characters(self) -> int:
+        """About how much memory its texts take."""
+        titles = sum(len(each) for each in self.titles if each)
+        extras = sum(len(str(each)) for each in self.extras if each)
+        return sum(map(len, self.texts)) + titles + extras
+
+    def __len__(self) -> int:
+        return len(self.pids)
+
+    def __iter__(self) -> Iterator[PassageRow]:
+        return self.rows(range(len(self)))
+
+    def rows(self, numbers: Iterable[int]) -> Iterator[PassageRow]:
+        """The passages at these positions, one by one."""
+        for n in numbers:
+            yield PassageRow(
+                domain=self.domain,
+                pid=self.pids[n],
+                text=self.texts[n],
+                place=Place(self.file, self.lines[n], self.text_field),
+                title=self.titles[n] if self.titles else None,
+                source_url=self.source_urls[n] if self.source_urls else None,
+                extra=self.extras[n] if self.extras else None,
+            )
+
+    def without(self, pids: Collection[str]) -> "PassageBatch":
+        """The others, in order."""
+        keep = [pid not in pids for pid in self.pids]
+        return replace(
+            self,
+            lines=list(compress(self.lines, keep)),
+            pids=list(compress(self.pids, keep)),
+            texts=list(compress(self.texts, keep)),
+            titles=list(compress(self.titles, keep)),
+            source_urls=list(compress(self.source_urls, keep)),
+            extras=list(compress(self.extras, keep)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """A page as it was given."""
+
+    domain: str
+    doc_id: str
+    text: str
+    place: Place = field(compare=False)
+    title: str | None = None
+    source_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentRow:
+    """One label of the original gold; `gold` names the qrels file or split it is from, if any.
+
+    Where subtopics were judged, `subtopics` holds their labels and `label` is the highest.
+    """
+
+    domain: str
+    qid: str
+    pid: str
+    label: int
+    place: Place = field(compare=False)
+    gold: str = field(default="", compare=False)
+    subtopics: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AspectRow:
+    """One weighted aspect of a query with its supporting passages, ordered by the integer k."""
+
+    domain: str
+    qid: str
+    k: int
+    content: str
+    weight: int
+    supporting_docs: tuple[str, ...]
+    place: Place = field(compare=False)
+    scale: str = "likert5"
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """A (query, passage) pair to be judged."""
+
+    domain: str
+    qid: str
+    pid: str
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """What one system retrieved for one query, in the order of its file, each passage once.
+
+    `scores` stand beside `pids`, or are None where the file gives a ranking only; `tag` is the
+    name of the system as its file gives it, or "".
+    """
+
+    domain: str
+    qid: str
+    pids: tuple[str, ...]
+    scores: tuple[float, ...] | None
+    tag: str
+    place: Place = field(compare=False)
+
+
+RunFileRow: TypeAlias = RunRow | Problem | Oddity
+Row: TypeAlias = (
+    QueryRow
+    | PassageRow
+    | PassageBatch
+    | DocumentRow
+    | JudgmentRow
+    | AspectRow
+    | PairRow
+    | Problem
+    | Oddity
+)

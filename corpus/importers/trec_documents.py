@@ -1,0 +1,181 @@
+"""TREC documents: marked up (TRECTEXT), as JSON lines, or as `docid<tab>text`."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from corpus.importers import reading
+from corpus.importers.blocks import Layout
+from corpus.importers.files import DataFile, Meter
+from corpus.importers.passages import Found, in_batches, read_passages
+from corpus.importers.pieces import pieces
+from corpus.importers.reading import Unreadable
+from corpus.importers.rows import Place, Problem, Row
+from corpus.importers.sgml import blocks_of, elements, unpadded
+from corpus.importers.streams import NOT_UTF8, column_lines
+
+_TITLES = {"title", "headline", "hl", "head"}
+_HEADERS = {"docno", "docid", "docoldno", "dochdr"}
+_NAMES = {*_TITLES, *_HEADERS, "text"}
+_RECORD = Layout(
+    ids=("docno", "doc_id", "docid", "id", "_id"), texts=("contents", "content", "text", "body")
+)
+# A document as most files write it, without its end; any other is taken line by line.
+_HEAD = (
+    r"\s*<DOC>\s*<DOCNO>([^<]*)</DOCNO>\s*"
+    r"(?:<(TITLE|HEADLINE|HL|HEAD)>([^<]*)</\2>\s*)?<TEXT>"
+)
+# What stands between two texts where tags end their lines; as a group, what is of the second.
+_END = "</TEXT>\n</DOC>\n"
+_LINES_OF_END = _END.count("\n")
+_BETWEEN = (
+    rf"{_END}(\n*<DOC>\n<DOCNO>([^<]*)</DOCNO>\n"
+    r"(?:<(TITLE|HEADLINE|HL|HEAD)>([^<]*)</\3>\n)?<TEXT>)"
+)
+
+
+class _Usual(NamedTuple):
+    """How documents look that end in one way (case counts: that is faster)."""
+
+    head: re.Pattern[str]
+    end_of_text: str
+    end_of_document: str
+    end: str
+    between: re.Pattern[str]
+
+
+_UPPER = _Usual(re.compile(_HEAD, re.ASCII), "</TEXT>", "</DOC>\n", _END, re.compile(_BETWEEN))
+_LOWER = _Usual(
+    re.compile(_HEAD.lower(), re.ASCII),
+    "</text>",
+    "</doc>\n",
+    _END.lower(),
+    re.compile(_BETWEEN.lower()),
+)
+_USUAL = {each.end_of_document: each for each in (_UPPER, _LOWER)}
+_INNER = re.compile(r"</?(?:doc|text)\b", re.ASCII | re.IGNORECASE)
+
+
+def read_documents(file: DataFile, meter: Meter, head: bytes) -> Iterator[Row]:
+    """Passages of a file that begins with `head`."""
+    if head[:1] in {b"{", b"["} or file.path.suffix.lower() == ".parquet":
+        yield from read_passages(file, meter, _RECORD)
+        return
+    found = _from_markup(file, meter) if head[:1] == b"<" else _from_columns(file, meter)
+    yield from in_batches(file, found)
+    meter.end(file)
+
+
+def _from_columns(file: DataFile, meter: Meter) -> Iterator[Found | Problem]:
+    for each in column_lines(file, meter):
+        if isinstance(each, Problem):
+            yield each
+            continue
+        place, line = each
+        pid, tab, text = line.partition("\t")
+        if not tab or not pid:
+            yield Problem(place, "Two columns are needed: document id, a tab, and the text.")
+        else:
+            yield Found(place.line, pid, None, text)
+
+
+def _from_markup(file: DataFile, meter: Meter) -> Iterator[Found | Problem]:
+    try:
+        for number, piece in pieces(file, meter, "DOC"):
+            yield from _documents(file.name, number, piece)
+    except Unreadable as fault:
+        yield Problem(Place(file.name, fault.line), fault.message)
+
+
+def _documents(file: str, number: int, piece: bytes) -> Iterator[Found | Problem]:
+    """The documents of a piece, which begins at a line of this number."""
+    end = next((each for each in _USUAL if piece.endswith(each.encode())), "")
+    try:
+        text = piece.decode()
+    except UnicodeDecodeError:
+        text = "\r"
+    if not end or "\r" in text:
+        yield from _line_by_line(file, number, piece)
+        return
+    usual = _USUAL[end]
+    if text.endswith(usual.end) and len(text) <= reading.LINE_LIMIT:
+        yield from _taken_apart(file, number, text, usual)
+    else:
+        yield from _one_by_one(file, number, text, usual)
+
+
+def _taken_apart(file: str, number: int, text: str, usual: _Usual) -> Iterator[Found | Problem]:
+    """The documents of a piece that ends with `usual.end`, found by what stands between texts.
+
+    What is not of that shape ends up before the first or within a text, and is read as it stands.
+    """
+    before, *parts = usual.between.split(usual.end + text.removesuffix(usual.end))
+    if before:
+        before = before.removeprefix(usual.end) + usual.end
+        yield from _one_by_one(file, number, before, usual)
+        number += before.count("\n")
+    each = iter(parts)
+    for head, pid, _, title, content in zip(each, each, each, each, each, strict=True):
+        name = pid.strip()
+        line = number if head[0] == "<" else number + head.index("<")
+        if not name or ("<" in content and _INNER.search(content)):
+            whole = f"{head}{content}{usual.end}"
+            yield from _one_by_one(file, number, whole, usual)
+        elif title is None:
+            yield Found(line, name, None, unpadded(content))
+        else:
+            yield Found(line, name, unpadded(title), unpadded(content))
+        number += head.count("\n") + content.count("\n") + _LINES_OF_END
+
+
+def _one_by_one(file: str, number: int, text: str, usual: _Usual) -> Iterator[Found | Problem]:
+    end = usual.end_of_document
+    for part in text.removesuffix(end).split(end):
+        if plain := _plain(part, number, usual):
+            yield plain
+        else:
+            yield from _line_by_line(file, number, (part + end).encode())
+        number += part.count("\n") + 1
+
+
+def _plain(part: str, number: int, usual: _Usual) -> Found | None:
+    """A document without its end, if it can be read at a glance; what is read is the same."""
+    head = usual.head.match(part)
+    end = part.find(usual.end_of_text, head.end()) if head else -1
+    if head is None or end < 0 or len(part) > reading.LINE_LIMIT:
+        return None
+    pid, title, text = head[1].strip(), head[3], part[head.end() : end]
+    is_odd = part[end + len(usual.end_of_text) :].strip() or ("<" in text and _INNER.search(text))
+    if is_odd or not pid:
+        return None
+    blank = 0 if part[0] == "<" else len(part) - len(part.lstrip())
+    line = number + part.count("\n", 0, blank)
+    return Found(line, pid, None if title is None else unpadded(title), unpadded(text))
+
+
+def _line_by_line(file: str, number: int, piece: bytes) -> Iterator[Found | Problem]:
+    for each in blocks_of(_lines(number, piece), file, "DOC"):
+        yield each if isinstance(each, Problem) else _document(*each)
+
+
+def _lines(number: int, piece: bytes) -> Iterator[tuple[int, str]]:
+    for line in piece.split(b"\n"):
+        if len(line) >= reading.LINE_LIMIT:
+            message = f"The line is longer than {reading.LINE_LIMIT // 2**20} MB."
+            raise Unreadable(message, number)
+        try:
+            yield number, line.decode() + "\n"
+        except UnicodeDecodeError as fault:
+            raise Unreadable(NOT_UTF8.format(fault.start + 1), number) from fault
+        number += 1
+
+
+def _document(place: Place, block: str) -> Found | Problem:
+    """What stands in <TEXT>, as it stands; all but the head where there is no <TEXT>."""
+    found, outside = elements(block, _NAMES, must_close=True)
+    pid = next((each.content.strip() for each in found if each.name == "docno"), "")
+    if not pid:
+        return Problem(place.at("DOCNO"), "This document has no <DOCNO>.")
+    texts = [each.content for each in found if each.name == "text"]
+    title = next((each.content for each in found if each.name in _TITLES), None)
+    return Found(place.line, pid, title, "\n".join(texts) if texts else outside.strip("\n"))

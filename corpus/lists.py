@@ -1,0 +1,103 @@
+"""What the lists of this room share: choices of drop-downs, filters, the version looked at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.db.models import Q, QuerySet
+
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Document,
+    Domain,
+    Judgment,
+    Passage,
+    Source,
+    Status,
+)
+from corpus.models.labels import GoldVersion
+
+SINCE = "since"
+T = TypeVar("T", Passage, Document)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The corpus version and, where one is chosen, the domain that a list is about."""
+
+    version: CorpusVersion | None
+    domain: Domain | None
+
+    def holds(self, rows: QuerySet[T]) -> QuerySet[T]:
+        """Those of passages or pages that are here.
+
+        By the domain's key, not its name: only then an index gives them in order.
+        """
+        rows = rows.filter(version_id__in=self.version.layers if self.version else [])
+        return rows.filter(domain=self.domain) if self.domain else rows
+
+
+def place_of(benchmark: Benchmark, params: Mapping[str, str]) -> Place:
+    """As `version` and `domain` say; by default the version people work on, and every domain."""
+    asked, name = params.get("version", ""), params.get("domain", "").replace("\x00", "")
+    ready = CorpusVersion.objects.ready().filter(benchmark=benchmark)
+    chosen = ready.filter(pk=int(asked)).first() if is_key(asked) else None
+    domains = Domain.objects.ready().filter(benchmark=benchmark)
+    return Place(
+        version=chosen or CorpusVersion.objects.current(benchmark),
+        domain=domains.filter(name=name).first() if name else None,
+    )
+
+
+def is_key(text: str) -> bool:
+    """Whether a parameter can be the key of a row."""
+    return text.isascii() and text.isdigit() and len(text) < 19
+
+
+def domain_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """Values and labels of a drop-down of the benchmark's domains."""
+    names = Domain.objects.ready().filter(benchmark=benchmark).values_list("name", flat=True)
+    return [(name, name) for name in names]
+
+
+def version_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """Corpus versions, the newest first; there is nothing to choose where there is only one."""
+    versions = CorpusVersion.objects.ready().filter(benchmark=benchmark).order_by("-pk")
+    found = [(str(pk), name) for pk, name in versions.values_list("pk", "name")]
+    return found if len(found) > 1 else []
+
+
+def gold_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """Every imported gold."""
+    golds = GoldVersion.objects.filter(domain__benchmark=benchmark).select_related("domain")
+    return [(str(gold.pk), str(gold)) for gold in golds]
+
+
+def as_it_is(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+    """For a drop-down whose choice decides which rows there are to begin with."""
+    return rows
+
+
+def by_domain(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
+    """Labels of queries of the domain; its key is looked up first, as `in_benchmark` does."""
+    named = Domain.objects.filter(name=value).values_list("pk", flat=True)
+    return rows.filter(query__domain__in=list(named))
+
+
+def by_source(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
+    """Labels of a source, or all given since the import."""
+    return rows.exclude(source=Source.ORIGINAL) if value == SINCE else rows.filter(source=value)
+
+
+def by_counting(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
+    """Labels that count now (the current gold and standing labels), or all others."""
+    older = Q(gold_version__is_current=False)
+    if value == "yes":
+        return rows.filter(status=Status.STANDING).exclude(older)
+    return rows.filter(~Q(status=Status.STANDING) | older)
+
+
+def by_label(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
+    """Labels above 0, or all others."""
+    return rows.filter(label__gt=0) if value == "relevant" else rows.filter(label__lte=0)

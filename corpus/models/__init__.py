@@ -1,0 +1,34 @@
+"""Texts and labels: what came in through importers, and every relevance label given since."""
+
+from corpus.models.benchmark import Benchmark, Domain, Membership, Role
+from corpus.models.imports import ImportRun
+from corpus.models.indexes import PassageIndexRun
+from corpus.models.labels import GoldVersion, Judgment, Source, Status
+from corpus.models.pages import CollectedPage, PageFetch
+from corpus.models.pools import Pool, PoolEntry
+from corpus.models.runs import RankedList, RetrievalRun
+from corpus.models.texts import CorpusVersion, Document, Passage, Query, VersionState
+
+__all__ = [
+    "Benchmark",
+    "CollectedPage",
+    "CorpusVersion",
+    "Document",
+    "Domain",
+    "GoldVersion",
+    "ImportRun",
+    "Judgment",
+    "Membership",
+    "PageFetch",
+    "Passage",
+    "PassageIndexRun",
+    "Pool",
+    "PoolEntry",
+    "Query",
+    "RankedList",
+    "RetrievalRun",
+    "Role",
+    "Source",
+    "Status",
+    "VersionState",
+]

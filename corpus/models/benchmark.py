@@ -1,0 +1,96 @@
+"""A benchmark, its domains, and who may do what in it."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import models
+
+
+class Role(models.TextChoices):
+    """What a person does in one benchmark; a person may have several roles."""
+
+    ANNOTATOR = "annotator"
+    REVIEWER = "reviewer"
+    ADMIN = "admin"
+
+
+class BenchmarkQuerySet(models.QuerySet["Benchmark"]):
+    """Vocabulary for reading benchmarks."""
+
+    def for_user(self, user: User | AnonymousUser) -> Self:
+        """Benchmarks the person is a member of."""
+        return self.filter(memberships__user_id=user.pk)
+
+
+class Benchmark(models.Model):
+    """A named collection of queries, passages and labels that people work on together."""
+
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True, default="")
+    licence = models.CharField(max_length=120, blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = BenchmarkQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DomainQuerySet(models.QuerySet["Domain"]):
+    """Vocabulary for reading domains."""
+
+    def ready(self) -> Self:
+        """Domains whose first import is over."""
+        return self.filter(is_ready=True)
+
+
+class Domain(models.Model):
+    """One task or split of a benchmark (biology, robotics); query ids are unique inside it."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="domains")
+    name = models.CharField(max_length=80)
+    # False while the import that brings the domain is still loading.
+    is_ready = models.BooleanField(default=False)
+
+    objects = DomainQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["benchmark", "name"], name="domain_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person's roles and domains inside one benchmark. No domain chosen means every domain."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="memberships")
+    roles = models.JSONField(default=list)
+    domains: Any = models.ManyToManyField(Domain, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["user__username"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "benchmark"], name="member_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.benchmark}"
+
+    def domain_ids(self) -> set[int]:
+        """Ids of the domains the person works in, every domain of the benchmark if unrestricted."""
+        chosen = set(self.domains.values_list("pk", flat=True))
+        ready = self.benchmark.domains.filter(is_ready=True)
+        return chosen or set(ready.values_list("pk", flat=True))

@@ -1,0 +1,55 @@
+"""Pools: the (query, passage) pairs that are put before judges."""
+
+from django.db import models
+from django.db.models import Q
+
+from corpus.models.benchmark import Benchmark
+from corpus.models.ready import ReadyManager
+from corpus.models.texts import Passage, Query
+
+
+class Pool(models.Model):
+    """A named set of pairs; `provenance` says where it came from."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="pools")
+    name = models.CharField(max_length=120)
+    provenance = models.JSONField(default=dict)
+    # False while an import writes its pairs.
+    is_ready = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ReadyManager["Pool"]()
+    everything = models.Manager["Pool"]()
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "name"], condition=Q(is_ready=True), name="pool_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PoolEntry(models.Model):
+    """One pair of a pool, with the systems that proposed it: [{system, rank, score}]."""
+
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="entries")
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+")
+    passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+    systems = models.JSONField(default=list)
+    # The first entry of the query whose passage has the same text under another id: both stay.
+    same_text_as = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="twins"
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "query", "passage"], name="pair_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"query {self.query_id}, passage {self.passage_id}"

@@ -1,0 +1,84 @@
+"""The union of what several systems ranked highest, each place remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One system's list for one query: ids as the file gives them, with scores or without."""
+
+    pids: Sequence[str]
+    scores: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a system ranked a passage; `rank` counts from 1."""
+
+    system: str
+    rank: int
+    score: float | None
+
+
+def top(
+    ranking: Ranking, depth: int, *, excluded: Collection[str] = ()
+) -> list[tuple[str, float | None]]:
+    """The first `depth` different ids with their scores (protocol.md 1.5, `strict`).
+
+    By score, the highest first, equal scores by id; a list without scores is taken in its order.
+    An id that comes twice counts at its first place. Excluded ids are dropped before the cut.
+    """
+    found: dict[str, float | None] = {}
+    for pid, score in _in_order(ranking):
+        if len(found) == depth:
+            break
+        if pid not in excluded:
+            found.setdefault(pid, score)
+    return list(found.items())
+
+
+def _in_order(ranking: Ranking) -> Iterable[tuple[str, float | None]]:
+    if ranking.scores is None:
+        return [(pid, None) for pid in ranking.pids]
+    pairs = list(zip(ranking.scores, ranking.pids, strict=True))
+    pairs.sort(key=lambda pair: (-pair[0], pair[1]))
+    return [(pid, score) for score, pid in pairs]
+
+
+def union(
+    rankings: Mapping[str, Ranking], depth: int, *, excluded: Collection[str] = ()
+) -> dict[str, list[Place]]:
+    """Every passage that a system has among its first `depth`, with all its places.
+
+    In the order in which systems and their ranks first bring them.
+    """
+    places: dict[str, list[Place]] = {}
+    for system, ranking in rankings.items():
+        found = top(ranking, depth, excluded=excluded)
+        for rank, (pid, score) in enumerate(found, start=1):
+            places.setdefault(pid, []).append(Place(system, rank, score))
+    return places
+
+
+def twins(texts: Iterable[tuple[K, str | None]]) -> dict[K, K]:
+    """For each key whose text came before under another key, the first key with that text.
+
+    Letter for letter; a text that is not loaded is like no other.
+    """
+    first: dict[bytes, K] = {}
+    found: dict[K, K] = {}
+    for key, text in texts:
+        if text is None:
+            continue
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        earlier = first.setdefault(digest, key)
+        if earlier != key:
+            found[key] = earlier
+    return found

@@ -1,0 +1,201 @@
+"""Starting and stopping imports."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils import timezone
+
+from corpus.importers.fields import DOMAIN_LIMIT
+from corpus.importers.formats import RUN_FORMATS, all_formats
+from corpus.models import Benchmark, ImportRun, Membership, Role
+from corpus.services import import_folder
+from corpus.services.benchmarks import create_benchmark
+from corpus.services.loading_sweep import sweep_dead_loads
+from corpus.services.uploads import forget_upload, keep_upload, new_folder
+from kit import audit
+from kit.errors import Refused
+from kit.runs import RunStatus, wake
+
+
+def start_import(
+    *,
+    benchmark: Benchmark,
+    actor: User,
+    format: str,
+    upload: UploadedFile,
+    qrels: UploadedFile | None = None,
+    label: str = "",
+    domain: str = "",
+) -> ImportRun:
+    """Queue the import of an uploaded file; raises Refused if it is too large or unknown."""
+    check_import(format=format, domain=domain)
+    with _kept() as folder:
+        path = keep_upload(folder, upload, field="upload")
+        return queue_import(
+            benchmark=benchmark,
+            actor=actor,
+            format=format,
+            path=path,
+            qrels=_keep_gold(folder, qrels),
+            label=label or upload.name or path.name,
+            domain=domain,
+        )
+
+
+def start_stored_import(
+    *,
+    benchmark: Benchmark,
+    actor: User,
+    format: str,
+    stored: str,
+    qrels: UploadedFile | None = None,
+    domain: str = "",
+) -> ImportRun:
+    """Queue the import of what lies in the import folder under this name.
+
+    Raises Refused if nothing does, or if it leads out of the folder.
+    """
+    check_import(format=format, domain=domain)
+    path = import_folder.find(stored)
+    with _kept() as folder:
+        return queue_import(
+            benchmark=benchmark,
+            actor=actor,
+            format=format,
+            path=path,
+            qrels=_keep_gold(folder, qrels),
+            label=stored,
+            domain=domain,
+        )
+
+
+def queue_import(
+    *,
+    benchmark: Benchmark,
+    actor: User | None,
+    format: str,
+    path: Path,
+    qrels: Path | None = None,
+    label: str = "",
+    domain: str = "",
+    claim: bool = False,
+) -> ImportRun:
+    """Record an import of files on this machine for a worker, or claimed for this process.
+
+    `domain` is what a retrieval run is of, where its files' names do not tell.
+    """
+    check_import(format=format, domain=domain)
+    with transaction.atomic():
+        run = ImportRun.objects.create(
+            benchmark=benchmark,
+            created_by=actor,
+            format=format,
+            path=str(path.absolute()),
+            qrels_path=str(qrels.absolute()) if qrels else "",
+            label=(label or path.name)[:255],
+            domain=domain,
+        )
+        _note(run, actor, "start import")
+        if claim:
+            # Before anybody else can see it: a worker must not take it as well.
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def cancel_import(*, run: ImportRun, actor: User | None) -> None:
+    """Stop an import; nothing of it is kept. Raises Refused if it is over already."""
+    run.refresh_from_db()
+    held = run.lease_until is not None and run.lease_until > timezone.now()
+    with transaction.atomic():
+        if not run.move(RunStatus.CANCELLED, ended_at=timezone.now(), lease_until=None):
+            raise Refused("This import is over already.")
+        _note(run, actor, "cancel import")
+    forget_upload(run)
+    if not held:
+        # A worker that lives sees the cancel at its next write and sweeps by itself.
+        sweep_dead_loads(run.benchmark)
+
+
+def benchmark_for(*, slug: str, name: str = "", create_by: User | None = None) -> Benchmark:
+    """The benchmark of this slug, made if it is missing; `create_by` is its admin afterwards."""
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        return create_benchmark(name=name or slug, slug=slug, actor=create_by)
+    if create_by is not None:
+        _make_admin(benchmark, create_by)
+    return benchmark
+
+
+def drop_empty_benchmark(benchmark: Benchmark) -> None:
+    """Remove a benchmark that a failed load made; does nothing if it holds anything."""
+    with transaction.atomic():
+        kinds = (
+            benchmark.domains,
+            benchmark.versions,
+            benchmark.pools,
+            benchmark.retrieval_runs,
+        )
+        if not any(rows.exists() for rows in kinds):
+            Membership.objects.filter(benchmark=benchmark).delete()
+            benchmark.delete()
+
+
+def _make_admin(benchmark: Benchmark, user: User) -> None:
+    with transaction.atomic():
+        membership, _ = Membership.objects.get_or_create(benchmark=benchmark, user=user)
+        if Role.ADMIN in membership.roles:
+            return
+        membership.roles = [*membership.roles, Role.ADMIN.value]
+        membership.save(update_fields=["roles"])
+        audit.record(
+            actor=None,
+            verb="change person",
+            target=membership,
+            scope=benchmark.slug,
+            data={"user": user.pk, "roles": membership.roles},
+        )
+
+
+@contextmanager
+def _kept() -> Iterator[Path]:
+    """A folder for uploaded files, gone again unless the import could be queued."""
+    folder = new_folder()
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _keep_gold(folder: Path, qrels: UploadedFile | None) -> Path | None:
+    if qrels is None:
+        return None
+    aside = folder / "gold"
+    aside.mkdir()
+    return keep_upload(aside, qrels, field="qrels")
+
+
+def check_import(*, format: str, domain: str = "") -> None:
+    """Raises Refused for a format that is none, or a domain where none is asked."""
+    if format not in all_formats():
+        known = ", ".join(sorted(all_formats()))
+        raise Refused(f"There is no format {format[:40]!r}. Known: {known}.", field="format")
+    if domain and format not in RUN_FORMATS:
+        message = "Only runs are told their domain; other files name it themselves."
+        raise Refused(message, field="domain")
+    if len(domain) > DOMAIN_LIMIT:
+        raise Refused(f"A domain's name has at most {DOMAIN_LIMIT} characters.", field="domain")
+
+
+def _note(run: ImportRun, actor: User | None, verb: str) -> None:
+    data = {"format": run.format, "label": run.label}
+    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)

@@ -1,0 +1,85 @@
+"""How much a benchmark holds, by domain."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query, Source
+
+
+@dataclass
+class DomainCounts:
+    """One row of the overview."""
+
+    name: str
+    queries: int = 0
+    passages: int = 0
+    without_text: int = 0
+    original: int = 0
+    added: int = 0
+
+
+def domain_counts(benchmark: Benchmark) -> list[DomainCounts]:
+    """Counts of every ready domain, in a handful of queries however many domains there are."""
+    rows = {domain.pk: DomainCounts(domain.name) for domain in benchmark.domains.ready()}
+    version = CorpusVersion.objects.current(benchmark)
+    # None of a gold that is still loading: that one is not current, and has all its labels.
+    labels = Judgment.objects.filter(query__domain__in=rows)
+    without_text = Passage.objects.in_version(version).filter(text=None)
+    by_query = "query__domain_id"
+    counts = {
+        "queries": _by(Query.objects.filter(domain__in=rows), "domain_id"),
+        "passages": _passages(version),
+        "without_text": _by(without_text, "domain_id"),
+        "original": _by(labels.original().filter(label__gt=0), by_query),
+        "added": _by(labels.standing().exclude(source=Source.ORIGINAL), by_query),
+    }
+    for name, found in counts.items():
+        for domain_id in found.keys() & rows.keys():
+            setattr(rows[domain_id], name, found[domain_id])
+    return list(rows.values())
+
+
+def count_passages(version: CorpusVersion) -> int:
+    """Count the own passages of a version that is ready, and keep the figures for `domain_counts`.
+
+    Returns how many have a text.
+    """
+    own = Passage.objects.filter(version=version)
+    counts = _by(own, "domain_id")
+    CorpusVersion.objects.filter(pk=version.pk).update(passage_counts=counts)
+    return sum(counts.values()) - own.filter(text=None).count()
+
+
+def passages_counted(version: CorpusVersion | None, domain: Domain | None = None) -> int | None:
+    """Passages of the version, through its layers, in the domain or in all, as counted once.
+
+    None while one of its layers is not counted yet.
+    """
+    if version is None:
+        return 0
+    layers = CorpusVersion.objects.filter(pk__in=version.layers)
+    total = 0
+    for counts in layers.values_list("passage_counts", flat=True):
+        if counts is None:
+            return None
+        total += counts.get(str(domain.pk), 0) if domain else sum(counts.values())
+    return total
+
+
+def _passages(version: CorpusVersion | None) -> Counter[int]:
+    """Passages by domain: as counted once; of a layer that nobody has counted yet, counted now."""
+    layers = CorpusVersion.objects.filter(pk__in=version.layers if version else [])
+    stored = dict(layers.values_list("pk", "passage_counts"))
+    new = [pk for pk, counts in stored.items() if counts is None]
+    found = _by(Passage.objects.filter(version__in=new), "domain_id") if new else Counter[int]()
+    for counts in stored.values():
+        found.update({int(domain): count for domain, count in (counts or {}).items()})
+    return found
+
+
+def _by(rows: QuerySet[Any, Any], key: str) -> Counter[int]:
+    """Of all columns, not of the key: so the index on ids and domains is enough to count."""
+    return Counter(dict(rows.order_by().values_list(key).annotate(n=Count("*"))))

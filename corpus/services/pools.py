@@ -1,0 +1,231 @@
+"""Building pools of pairs out of retrieval runs (protocol.md 2.1)."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Judgment,
+    Passage,
+    Pool,
+    PoolEntry,
+    Query,
+    RankedList,
+    RetrievalRun,
+)
+from corpus.models.labels import PEOPLE
+from corpus.pooling import Place, PoolCounts, Ranking, SystemCounts, top, twins, union
+from corpus.services.loading_context import unused_name
+from kit import audit
+from kit.bulk import copy_rows
+from kit.errors import Refused
+
+MAX_DEPTH = 1000
+KIND = "pooling"
+_QUERIES = 50
+_COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
+_ABANDONED = timedelta(hours=6)
+
+
+def build_pool(
+    *,
+    benchmark: Benchmark,
+    runs: Sequence[RetrievalRun],
+    depth: int = 10,
+    name: str = "",
+    actor: User | None,
+) -> Pool:
+    """A pool of every pair that a run ranks among its first `depth`, without the gold.
+
+    Gold is what the current import calls relevant and what people do. Each pair keeps its places
+    in `systems`; a passage with the very text of another one of its query is linked to it, and
+    both stay. Queries without answers cannot be judged and are set aside; ids that the corpus
+    does not hold are counted. The counts stand in the pool's provenance. Written in short
+    transactions and shown whole. Raises Refused for no runs, a wrong depth, a name that is taken
+    and a pool that would be empty.
+    """
+    _check(benchmark, runs, depth, name.strip())
+    name = name.strip() or _made_up(benchmark, f"Union of {len(runs)} runs, top {depth}")
+    _sweep(benchmark)
+    pool = Pool.everything.create(benchmark=benchmark, name=name[:120], is_ready=False)
+    try:
+        counts = _fill(pool, runs, depth)
+        if not counts.pairs:
+            raise Refused("Nothing is left for this pool: " + _why_empty(counts), field="runs")
+        _show(pool, counts, depth, actor)
+    except BaseException:
+        Pool.everything.filter(pk=pool.pk, is_ready=False).delete()
+        raise
+    return pool
+
+
+def _check(benchmark: Benchmark, runs: Sequence[RetrievalRun], depth: int, name: str) -> None:
+    if not runs:
+        raise Refused("Choose at least one retrieval run.", field="runs")
+    if any(run.benchmark_id != benchmark.pk for run in runs):
+        raise Refused("A run belongs to another benchmark.", field="runs")
+    if not 1 <= depth <= MAX_DEPTH:
+        raise Refused(f"The depth is a number from 1 to {MAX_DEPTH}.", field="depth")
+    if Pool.objects.filter(benchmark=benchmark, name=name[:120]).exists():
+        raise Refused(f"There is a pool named {name[:120]!r} already.", field="name")
+
+
+def _made_up(benchmark: Benchmark, name: str) -> str:
+    taken = Pool.objects.filter(benchmark=benchmark).values_list("name", flat=True)
+    return unused_name(name, taken)
+
+
+def _sweep(benchmark: Benchmark) -> None:
+    """Pools of builders that died; nobody has ever seen them."""
+    long_ago = timezone.now() - _ABANDONED
+    dead = Pool.everything.filter(is_ready=False, created_at__lt=long_ago, provenance={})
+    dead.filter(benchmark=benchmark).delete()
+
+
+def _fill(pool: Pool, runs: Sequence[RetrievalRun], depth: int) -> PoolCounts:
+    counts = PoolCounts(systems={run.pk: SystemCounts(run.pk, run.name) for run in runs})
+    ranked = RankedList.objects.filter(run__in=runs).values("query_id")
+    queries = Query.objects.in_benchmark(pool.benchmark)
+    wanted = list(queries.filter(pk__in=ranked).order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(wanted), _QUERIES):
+        group = list(queries.filter(pk__in=wanted[start : start + _QUERIES]).order_by("pk"))
+        with_answers = [query for query in group if _has_answers(query)]
+        counts.skipped_no_answer += len(group) - len(with_answers)
+        if with_answers:
+            with transaction.atomic():
+                _add(pool, with_answers, runs, depth, counts)
+    return counts
+
+
+def _has_answers(query: Query) -> bool:
+    return any(str(answer).strip() for answer in query.answers)
+
+
+def _add(
+    pool: Pool,
+    queries: Sequence[Query],
+    runs: Sequence[RetrievalRun],
+    depth: int,
+    counts: PoolCounts,
+) -> None:
+    """One group of queries: read everything, then write their pairs."""
+    lists = _lists(queries, runs)
+    gold = _gold(queries)
+    for query in queries:
+        rankings = lists.get(query.pk, {})
+        _count_lists(rankings, runs, depth, counts)
+        named = {str(run): ranking for run, ranking in rankings.items()}
+        places = union(named, depth, excluded=set(query.excluded_ids))
+        passages = _passages(pool.benchmark, query, list(places))
+        counts.unknown += len(places) - len(passages)
+        kept = [each for each in passages if each.pk not in gold.get(query.pk, ())]
+        counts.gold_removed += len(passages) - len(kept)
+        rows = [
+            (pool.pk, query.pk, each.pk, json.dumps(_systems(places[each.pid], counts)))
+            for each in kept
+        ]
+        copy_rows(PoolEntry, _COLUMNS, rows)
+        _count_pairs(kept, places, counts)
+        counts.twins += _link_twins(pool, query, kept)
+
+
+def _lists(queries: Sequence[Query], runs: Sequence[RetrievalRun]) -> dict[int, dict[int, Ranking]]:
+    """By query and run, the runs in the order they were chosen."""
+    rows = RankedList.objects.filter(run__in=runs, query__in=queries)
+    found = {(row.query_id, row.run_id): Ranking(row.pids, row.scores) for row in rows}
+    return {
+        query.pk: {run.pk: found[query.pk, run.pk] for run in runs if (query.pk, run.pk) in found}
+        for query in queries
+    }
+
+
+def _gold(queries: Sequence[Query]) -> dict[int, set[int]]:
+    """Passages that count as relevant already, by query."""
+    relevant = Judgment.objects.filter(query__in=queries, label__gt=0)
+    people = relevant.standing().filter(source__in=PEOPLE)
+    found: dict[int, set[int]] = {}
+    for rows in (relevant.original(), people):
+        for query, passage in rows.values_list("query_id", "passage_id"):
+            found.setdefault(query, set()).add(passage)
+    return found
+
+
+def _passages(benchmark: Benchmark, query: Query, pids: list[str]) -> list[Passage]:
+    """The passages that the corpus holds, in the order of the ids."""
+    version = CorpusVersion.objects.current(benchmark)
+    rows = Passage.objects.in_version(version).filter(domain_id=query.domain_id, pid__in=pids)
+    found = {each.pid: each for each in rows.only("pid", "text").order_by("pk")}
+    return [found[pid] for pid in pids if pid in found]
+
+
+def _systems(places: Sequence[Place], counts: PoolCounts) -> list[dict[str, Any]]:
+    """Places as pool entries keep them: system, rank from 1, score or null."""
+    names = {str(run): each.system for run, each in counts.systems.items()}
+    return [{**asdict(place), "system": names[place.system]} for place in places]
+
+
+def _count_lists(
+    rankings: dict[int, Ranking], runs: Sequence[RetrievalRun], depth: int, counts: PoolCounts
+) -> None:
+    counts.queries += 1
+    for run in runs:
+        system = counts.systems[run.pk]
+        if run.pk not in rankings:
+            system.absent += 1
+        elif len(top(rankings[run.pk], depth)) < depth:
+            system.short += 1
+
+
+def _count_pairs(
+    kept: Sequence[Passage], places: dict[str, list[Place]], counts: PoolCounts
+) -> None:
+    counts.pairs += len(kept)
+    counts.without_text += sum(each.text is None for each in kept)
+    for each in kept:
+        for place in places[each.pid]:
+            system = counts.systems[int(place.system)]
+            system.pairs += 1
+            system.alone += len(places[each.pid]) == 1
+
+
+def _link_twins(pool: Pool, query: Query, kept: Sequence[Passage]) -> int:
+    same = twins((each.pk, each.text) for each in kept)
+    if not same:
+        return 0
+    entries = PoolEntry.objects.filter(pool=pool, query=query)
+    wanted = Q(passage__in=same.keys()) | Q(passage__in=set(same.values()))
+    rows = {row.passage_id: row for row in entries.filter(wanted)}
+    for later, first in same.items():
+        rows[later].same_text_as = rows[first]
+    PoolEntry.objects.bulk_update([rows[later] for later in same], ["same_text_as"])
+    return len(same)
+
+
+def _show(pool: Pool, counts: PoolCounts, depth: int, actor: User | None) -> None:
+    data = asdict(counts) | {"systems": [asdict(each) for each in counts.systems.values()]}
+    pool.provenance = {"kind": KIND, "depth": depth, **data}
+    pool.is_ready = True
+    with transaction.atomic():
+        pool.save(update_fields=["provenance", "is_ready"])
+        brief = {"depth": depth, "pairs": counts.pairs, "runs": list(counts.systems)}
+        scope = pool.benchmark.slug
+        audit.record(actor=actor, verb="build pool", target=pool, scope=scope, data=brief)
+
+
+def _why_empty(counts: PoolCounts) -> str:
+    reasons = {
+        "queries without answers": counts.skipped_no_answer,
+        "passages that are gold already": counts.gold_removed,
+        "ids that the corpus does not hold": counts.unknown,
+    }
+    found = [f"{number} {what}" for what, number in reasons.items() if number]
+    return (", ".join(found) or "the runs rank nothing") + "."

@@ -1,0 +1,170 @@
+"""The text index of passages: full-text tables of SQLite (FTS5) and PostgreSQL (tsvector).
+
+The index is derived data: passages never change, so it is only ever added to, in the background,
+a few hundred passages a transaction. Words match whole or, from three letters on, by their
+beginning; case does not matter. What is not indexed yet is not found.
+"""
+
+import json
+import re
+import string
+import unicodedata
+from collections.abc import Collection
+from typing import Any
+
+from django.db import OperationalError, connection
+
+TABLE = "corpus_passage_text"
+# Characters of a passage that are indexed; PostgreSQL's vectors hold no more than a megabyte.
+_MOST_CHARACTERS = 100_000
+_MOST_WORDS = 8
+_SHORTEST_PREFIX = 3
+# What both databases take for a word, once PostgreSQL's text is rid of its punctuation.
+_WORD = re.compile(r"[^\W_]+")
+_PUNCTUATION = string.punctuation
+
+CREATE = {
+    "sqlite": [
+        f"CREATE VIRTUAL TABLE {TABLE} "
+        # Beginnings of three letters, being those of many words, have lists of their own.
+        "USING fts5(scope, body, content='', detail=column, prefix='3')",
+        # Merging is done in small steps by `settle`, so that no insert has to wait for a big one:
+        # SQLite forces one when two thousand pieces lie about.
+        f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('automerge', 0)",
+        f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('crisismerge', 1999)",
+        f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('usermerge', 16)",
+        # Bytes held in memory: all of one transaction, so that it becomes one piece.
+        f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('hashsize', 8388608)",
+    ],
+    "postgresql": [
+        f"CREATE TABLE {TABLE} (rowid bigint PRIMARY KEY, version_id bigint NOT NULL, "
+        "domain_id bigint NOT NULL, body tsvector NOT NULL)",
+        f"CREATE INDEX {TABLE}_body ON {TABLE} USING gin (body)",
+        # For words that most passages of a domain hold: its first ones are soon found.
+        f"CREATE INDEX {TABLE}_scope ON {TABLE} (version_id, domain_id)",
+    ],
+}
+DROP = {vendor: [f"DROP TABLE IF EXISTS {TABLE}"] for vendor in CREATE}
+
+_BODY = f"substr(coalesce(title, '') || ' ' || coalesce(text, ''), 1, {_MOST_CHARACTERS})"
+_ADD = {
+    "sqlite": (
+        f"INSERT INTO {TABLE} (rowid, scope, body) "
+        f"SELECT id, 'v' || version_id || ' d' || domain_id, {_BODY} "
+    ),
+    # Without its punctuation, because the parser would keep addresses and numbers like 3.14 in
+    # one piece; and without the places of words, which nothing asks for.
+    "postgresql": (
+        f"INSERT INTO {TABLE} (rowid, version_id, domain_id, body) SELECT id, version_id, "
+        f"domain_id, strip(to_tsvector('simple', translate({_BODY}, %s, %s))) "
+    ),
+}
+_SOURCE = "FROM corpus_passage WHERE text IS NOT NULL AND "
+_RANGE = "version_id = %s AND id > %s AND id <= %s"
+_THESE = {"sqlite": "id IN (SELECT value FROM json_each(%s))", "postgresql": "id = ANY(%s)"}
+
+
+def add(version_id: int, after: int, upto: int) -> int:
+    """Index the version's passages with after < id <= upto; in the caller's transaction.
+
+    Returns how many had a text.
+    """
+    return _add(_RANGE, version_id, after, upto)
+
+
+def add_these(pks: Collection[int]) -> int:
+    """Index passages that are not indexed yet; in the caller's transaction.
+
+    Returns how many had a text.
+    """
+    listed = list(pks)
+    return _add(_THESE[connection.vendor], listed if _is_postgresql() else json.dumps(listed))
+
+
+def _add(condition: str, *parameters: Any) -> int:
+    blanks = [_PUNCTUATION, " " * len(_PUNCTUATION)] if _is_postgresql() else []
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD[connection.vendor] + _SOURCE + condition, [*blanks, *parameters])
+        return int(cursor.rowcount)
+
+
+def settle(pages: int, *, fully: bool) -> bool:
+    """Put so many pages of what was added in order; True while there may be more to do.
+
+    Between two additions only pieces of like size are joined, `fully` at the end all of them.
+    """
+    with connection.cursor() as cursor:
+        if _is_postgresql() and not fully:
+            return False
+        if _is_postgresql():
+            cursor.execute(f"SELECT gin_clean_pending_list('{TABLE}_body'::regclass)")
+            # It has to know which words are common: of those it reads the table, not the index.
+            cursor.execute(f"ANALYZE {TABLE}")
+            return False
+        before, step = _changes(cursor), -pages if fully else pages
+        cursor.execute(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('merge', %s)", [step])
+        # FTS5 reports fewer than two changes once there is nothing left to merge.
+        return _changes(cursor) - before >= 2
+
+
+def matching(
+    text: str, *, versions: Collection[int], domain: int | None = None, most: int
+) -> list[int]:
+    """Ids of passages of these versions that hold every word of the text; the first `most`."""
+    words = _WORD.findall(unicodedata.normalize("NFC", text))[:_MOST_WORDS]
+    if not words or not versions:
+        return []
+    if _is_postgresql():
+        return _match_postgresql(words, versions, domain, most)
+    return _match_sqlite(words, versions, domain, most)
+
+
+def _match_sqlite(
+    words: list[str], versions: Collection[int], domain: int | None, most: int
+) -> list[int]:
+    scopes = [f"({' OR '.join(f'scope : v{version}' for version in versions)})"]
+    scopes += [f"scope : d{domain}"] if domain else []
+    terms = [f'body : "{word}"{_star(word, "*")}' for word in words]
+    sql = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s LIMIT %s"
+    try:
+        return _ids(sql, [" AND ".join([*terms, *scopes]), most])
+    except OperationalError as error:
+        # Letters that are younger than SQLite's tables of them part a word in two, and this
+        # index keeps no places by which parts would be joined.
+        if "phrase queries" in str(error):
+            return []
+        raise
+
+
+def _match_postgresql(
+    words: list[str], versions: Collection[int], domain: int | None, most: int
+) -> list[int]:
+    terms = " & ".join(f"'{word}'{_star(word, ':*')}" for word in words)
+    within, parameters = ["version_id = ANY(%s)"], list[Any]([list(versions)])
+    if domain is not None:
+        within, parameters = [*within, "domain_id = %s"], [*parameters, domain]
+    sql = (
+        f"SELECT rowid FROM {TABLE} "
+        f"WHERE {' AND '.join(within)} AND body @@ to_tsquery('simple', %s) LIMIT %s"
+    )
+    return _ids(sql, [*parameters, terms, most])
+
+
+def _ids(sql: str, parameters: list[Any]) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+def _star(word: str, star: str) -> str:
+    return star if len(word) >= _SHORTEST_PREFIX else ""
+
+
+def _is_postgresql() -> bool:
+    return connection.vendor == "postgresql"
+
+
+def _changes(cursor: Any) -> int:
+    cursor.execute("SELECT total_changes()")
+    count: int = cursor.fetchone()[0]
+    return count

@@ -1,0 +1,136 @@
+"""Pools of pairs: the list, building one out of retrieval runs, and what went into one."""
+
+from typing import Any
+
+from django.db.models import Count, F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from corpus.access import Access, enter
+from corpus.lists import domain_choices
+from corpus.models import Pool, PoolEntry, RetrievalRun, Role
+from corpus.pool_forms import PoolForm
+from corpus.services.finding import begins_with
+from corpus.services.pools import build_pool
+from kit import htmx
+from kit.errors import Refused
+from kit.tables import Column, Filter, Table
+
+READERS = (Role.ADMIN, Role.REVIEWER)
+POOLS = Table(
+    search=("name",),
+    columns=(
+        Column("name", "Pool", order=("name",)),
+        Column("pairs", "Pairs", numeric=True),
+        Column("from", "Made from"),
+        Column("at", "Made", order=("pk",)),
+    ),
+    order=("-pk",),
+)
+
+
+def _of_query(rows: QuerySet[PoolEntry], words: str) -> QuerySet[PoolEntry]:
+    return rows.filter(begins_with("query__qid", words))
+
+
+def _twins(rows: QuerySet[PoolEntry], value: str) -> QuerySet[PoolEntry]:
+    return rows.filter(same_text_as__isnull=value != "yes")
+
+
+PAIRS = Table(
+    search=_of_query,
+    filters=(
+        Filter("domain", "Domain", lookup="query__domain__name"),
+        Filter(
+            "twin",
+            "Text",
+            choices=(("yes", "that of an earlier passage"), ("no", "no other has it")),
+            apply=_twins,
+        ),
+    ),
+    columns=(
+        Column("query", "Query", order=("query_id", "pk")),
+        Column("passage", "Passage"),
+        Column("systems", "Ranked by"),
+    ),
+    order=("pk",),
+)
+
+
+@require_GET
+def pools(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every pool of pairs."""
+    access = enter(request.user, slug, *READERS)
+    rows = access.benchmark.pools.annotate(pairs=Count("entries"))
+    context = {
+        "access": access,
+        "tab": "retrieval-runs",
+        "table": POOLS.read(rows, request.GET),
+        "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
+    }
+    return htmx.render(request, "corpus/pools/list.html", context, partial="results")
+
+
+@require_http_methods(["GET", "POST"])
+def pool_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Choose retrieval runs and a depth, and build the pool."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = PoolForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = build_pool(benchmark=access.benchmark, actor=access.user, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, reverse("pool", args=[slug, made.pk]))
+    context = {
+        "access": access,
+        "tab": "retrieval-runs",
+        "form": form,
+        "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
+    }
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "corpus/pools/new.html", context)
+
+
+@require_GET
+def pool(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One pool: what each system brought, what was left out, and its pairs."""
+    access = enter(request.user, slug, *READERS)
+    found = get_pool(access, pk)
+    rows = found.entries.select_related("query__domain", "passage").defer("passage__text")
+    rows = rows.annotate(twin_pid=F("same_text_as__passage__pid"))
+    choices = {"domain": domain_choices(access.benchmark)}
+    context = {
+        "access": access,
+        "tab": "retrieval-runs",
+        "pool": found,
+        "counts": _counts(found),
+        "table": PAIRS.read(rows, request.GET, choices=choices),
+    }
+    return htmx.render(request, "corpus/pools/pool.html", context, partial="results")
+
+
+def get_pool(access: Access, pk: int) -> Pool:
+    """A visible pool of this benchmark, or 404."""
+    found = access.benchmark.pools.filter(pk=pk).first()
+    if found is None:
+        raise Http404("No such pool.")
+    return found
+
+
+def _counts(found: Pool) -> list[tuple[str, Any]]:
+    """What the builder counted, in words; empty for a pool that came with an import."""
+    words = {
+        "queries": "queries",
+        "gold_removed": "already gold, left out",
+        "unknown": "ids not in the corpus",
+        "without_text": "passages without text",
+        "twins": "with the text of another",
+        "skipped_no_answer": "without answers, set aside",
+        "discarded": "discarded by the filter",
+        "failed": "not seen by all models, kept",
+    }
+    counts = found.provenance
+    return [(text, counts[name]) for name, text in words.items() if counts.get(name)]
