@@ -1,0 +1,122 @@
+"""Agreement of pairs of people, and each person beside the others."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotate.agreement.opinions import Opinion, Scale, items_at, ratings_of
+from kit.stats.agreement import DEFAULT, Options, cohen_kappa, percent_agreement
+from kit.stats.classes import ClassReport, class_report
+from kit.stats.dawid_skene import dawid_skene
+from kit.stats.kappa import WEIGHTS
+from kit.stats.proportions import Proportion, proportion
+from kit.stats.ratings import MISSING, Ratings
+from kit.stats.results import Estimate
+
+
+@dataclass(frozen=True)
+class PairReport:
+    """Two raters on the items that both labelled.
+
+    `table[i][j]` counts items that the first gave label i and the second label j; `split` names
+    the items off its diagonal.
+    """
+
+    first: Hashable
+    second: Hashable
+    n_items: int
+    coefficients: tuple[Estimate, ...]
+    table: tuple[tuple[int, ...], ...]
+    split: tuple[int, ...]
+
+
+def pair_reports(
+    opinions: Sequence[Opinion], scale: Scale, *, at_least: int = 1, options: Options = DEFAULT
+) -> tuple[PairReport, ...]:
+    """Every pair with `at_least` shared items, most shared items first."""
+    ratings = ratings_of(opinions, scale)
+    given = (ratings.codes != MISSING).astype(np.int64)
+    shared = np.triu(given.T @ given, k=1)
+    found = [
+        _pair(ratings, scale, int(first), int(second), options)
+        for first, second in zip(*np.nonzero(shared >= max(at_least, 1)), strict=True)
+    ]
+    return tuple(sorted(found, key=lambda pair: -pair.n_items))
+
+
+def _pair(ratings: Ratings, scale: Scale, first: int, second: int, options: Options) -> PairReport:
+    pair = ratings.pair(first, second)
+    both = (pair.codes != MISSING).all(axis=1)
+    size = len(ratings.categories)
+    cells = pair.codes[both, 0].astype(int) * size + pair.codes[both, 1]
+    table = np.bincount(cells, minlength=size * size).reshape(size, size)
+    differ = np.flatnonzero(both & (pair.codes[:, 0] != pair.codes[:, 1]))
+    weights = WEIGHTS[:1] if scale.level == "nominal" else WEIGHTS
+    kappas = [cohen_kappa(pair, each, options) for each in weights]
+    return PairReport(
+        first=ratings.raters[first],
+        second=ratings.raters[second],
+        n_items=int(both.sum()),
+        coefficients=(percent_agreement(pair, options), *kappas),
+        table=tuple(tuple(int(cell) for cell in row) for row in table),
+        split=items_at(ratings, differ),
+    )
+
+
+@dataclass(frozen=True)
+class PersonReport:
+    """One rater beside the others.
+
+    `beside_others` holds the others' majority as truth (items on which they tie are left out;
+    `n_tied` counts them), and `agreement` the share over all its items. `modelled` is how often
+    the rater is right by Dawid and Skene's model, None where it did not converge. `against`
+    names the items on which the rater stood alone.
+    """
+
+    rater: Hashable
+    n_labels: int
+    n_tied: int
+    beside_others: ClassReport
+    agreement: Proportion
+    modelled: float | None
+    against: tuple[int, ...]
+
+
+def person_reports(opinions: Sequence[Opinion], scale: Scale) -> tuple[PersonReport, ...]:
+    """Every rater, most labels first; empty without opinions."""
+    if not opinions:
+        return ()
+    ratings = ratings_of(opinions, scale)
+    fit = dawid_skene(ratings)
+    rates = [float(rate) if fit.converged else None for rate in fit.accuracy]
+    found = [_person(ratings, at, rate) for at, rate in enumerate(rates)]
+    return tuple(sorted(found, key=lambda person: -person.n_labels))
+
+
+def _person(ratings: Ratings, at: int, modelled: float | None) -> PersonReport:
+    own = ratings.codes[:, at]
+    rows = np.flatnonzero(own != MISSING)
+    others = ratings.counts[rows].copy()
+    others[np.arange(len(rows)), own[rows]] -= 1
+    labelled = others.sum(axis=1) > 0
+    top = others == others.max(axis=1, keepdims=True)
+    clear = labelled & (top.sum(axis=1) == 1)
+    truth, given = top.argmax(axis=1)[clear], own[rows][clear]
+    report = class_report(
+        list(_labels(ratings, truth)), list(_labels(ratings, given)), classes=ratings.categories
+    )
+    return PersonReport(
+        rater=ratings.raters[at],
+        n_labels=len(rows),
+        n_tied=int((labelled & ~clear).sum()),
+        beside_others=report,
+        agreement=proportion(int((truth == given).sum()), len(truth)),
+        modelled=modelled,
+        against=items_at(ratings, rows[clear][truth != given]),
+    )
+
+
+def _labels(ratings: Ratings, codes: NDArray) -> Iterator[Hashable]:
+    return (ratings.categories[code] for code in codes)

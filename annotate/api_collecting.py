@@ -1,0 +1,124 @@
+"""API of collecting: pages by address, text or file, and the pieces cut from them."""
+
+from django.http import Http404
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.models import Aspect
+from annotate.serializers_collecting import (
+    FetchSerializer,
+    FullPageSerializer,
+    NewFetchSerializer,
+    NewFilePageSerializer,
+    NewSegmentSerializer,
+    NewTextPageSerializer,
+    PageSerializer,
+    SegmentSerializer,
+)
+from annotate.services import collecting, segments
+from annotate.views.collecting import get_page, pages_of
+from annotate.views.loaders import enter_query
+from corpus.models import PageFetch
+from kit.api import Route
+from kit.errors import Refused
+
+
+class Fetches(Route):
+    """Addresses that were asked for while working on a query, and asking for one."""
+
+    @extend_schema(responses=FetchSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        _, query = enter_query(self.person(), slug, pk)
+        return self.page(query.fetches.exclude(url=""), FetchSerializer)
+
+    @extend_schema(request=NewFetchSerializer, responses={202: FetchSerializer})
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        given = self.read(NewFetchSerializer)
+        fetch = collecting.collect_url(query=query, actor=access.user, **given)
+        return Response(FetchSerializer(fetch).data, status=202)
+
+
+class FetchStop(Route):
+    """Giving a fetch up."""
+
+    @extend_schema(request=None, responses=FetchSerializer)
+    def post(self, request: Request, slug: str, pk: int, fetch_pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        fetch = PageFetch.objects.filter(query=query, pk=fetch_pk).first()
+        if fetch is None:
+            raise Http404("No such fetch.")
+        collecting.stop_fetch(fetch=fetch, actor=access.user)
+        return Response(FetchSerializer(fetch).data)
+
+
+class Pages(Route):
+    """Pages of a query, and bringing one as text."""
+
+    @extend_schema(responses=PageSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        _, query = enter_query(self.person(), slug, pk)
+        return Response(PageSerializer(pages_of(query), many=True).data)
+
+    @extend_schema(request=NewTextPageSerializer, responses={201: FullPageSerializer})
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        given = self.read(NewTextPageSerializer)
+        page = collecting.collect_text(query=query, actor=access.user, **given)
+        return Response(FullPageSerializer(page).data, status=201)
+
+
+class PageFiles(Route):
+    """Bringing a page as a file."""
+
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        request={"multipart/form-data": NewFilePageSerializer}, responses={201: FullPageSerializer}
+    )
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        given = self.read(NewFilePageSerializer)
+        page = collecting.collect_file(query=query, actor=access.user, **given)
+        return Response(FullPageSerializer(page).data, status=201)
+
+
+class OnePage(Route):
+    """A page with its text and blocks."""
+
+    @extend_schema(responses=FullPageSerializer)
+    def get(self, request: Request, slug: str, pk: int, page_pk: int) -> Response:
+        access, _ = enter_query(self.person(), slug, pk)
+        return Response(FullPageSerializer(get_page(access, page_pk)).data)
+
+
+class Segments(Route):
+    """Cutting a piece of a page: one segment, one aspect."""
+
+    @extend_schema(request=NewSegmentSerializer, responses={201: SegmentSerializer})
+    def post(self, request: Request, slug: str, pk: int, page_pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        page = get_page(access, page_pk)
+        given = self.read(NewSegmentSerializer)
+        aspect = Aspect.objects.filter(query=query, pk=given.pop("aspect")).present().first()
+        if aspect is None:
+            raise Refused("This aspect is gone. Choose another one.", field="aspect")
+        given["text"] = given["text"] or None
+        made = segments.add_segment(
+            query=query, page=page, aspect=aspect, actor=access.user, **given
+        )
+        return Response(SegmentSerializer(made).data, status=201)
+
+
+_QUERY = "b/<slug:slug>/queries/<int:pk>"
+urlpatterns = [
+    path(f"{_QUERY}/fetches/", Fetches.as_view(), name="api-fetches"),
+    path(f"{_QUERY}/fetches/<int:fetch_pk>/stop/", FetchStop.as_view(), name="api-fetch-stop"),
+    path(f"{_QUERY}/pages/", Pages.as_view(), name="api-pages"),
+    path(f"{_QUERY}/pages/files/", PageFiles.as_view(), name="api-page-files"),
+    path(f"{_QUERY}/pages/<int:page_pk>/", OnePage.as_view(), name="api-page"),
+    path(f"{_QUERY}/pages/<int:page_pk>/segments/", Segments.as_view(), name="api-segments"),
+]

@@ -1,0 +1,17 @@
+"""People's judgment."""
+
+from django.apps import AppConfig
+
+
+class AnnotateConfig(AppConfig):
+    """Aspects, gold passages, disputed cases and votes."""
+
+    name = "annotate"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Labels of pairs that are voted on are shown by no list of the corpus room."""
+        from annotate.services.undecided import is_undecided
+        from corpus.services.shown import hide_labels
+
+        hide_labels(is_undecided)

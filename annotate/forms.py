@@ -1,0 +1,130 @@
+"""Forms of the annotation screens; cleaned values are what the verbs take."""
+
+from django import forms
+
+from annotate.services.gold import DiscardReason
+from annotate.services.merging import plain
+
+LABELS: dict[str, int | None] = {"1": 1, "0": 0, "abstain": None}
+CHOOSE = "Choose 1 relevant, 2 not relevant or 3 cannot be judged."
+CHOOSE_PIECE = "Choose a piece of the page first."
+LONGEST_SITTING_MS = 24 * 60 * 60 * 1000
+_WEIGHTS = ("1", "2", "3", "4", "5")
+_LONGEST = len(str(LONGEST_SITTING_MS))
+
+
+class VoteForm(forms.Form):
+    """One vote. `label` becomes 1, 0 or None (cannot be judged, which needs a reason)."""
+
+    label = forms.ChoiceField(
+        choices=[(word, word) for word in LABELS],
+        error_messages={"required": CHOOSE, "invalid_choice": CHOOSE},
+    )
+    reason = forms.CharField(
+        required=False, max_length=4000, widget=forms.Textarea(attrs={"rows": 3})
+    )
+    elapsed_ms = forms.CharField(required=False)
+
+    def clean_label(self) -> int | None:
+        """The label as it is stored."""
+        return LABELS[self.cleaned_data["label"]]
+
+    def clean_elapsed_ms(self) -> int | None:
+        """The time measured by the browser; what makes no sense is not known, never an error."""
+        text = self.cleaned_data["elapsed_ms"]
+        # Of short texts only: thousands of digits are an error of int(), not a number.
+        known = len(text) <= _LONGEST and text.isascii() and text.isdigit()
+        return int(text) if known and int(text) <= LONGEST_SITTING_MS else None
+
+    def clean(self) -> dict[str, object]:
+        """An abstention is data only with its reason."""
+        data = super().clean() or self.cleaned_data
+        if "label" in data and data["label"] is None and not data.get("reason"):
+            self.add_error("reason", "Say in a few words why it cannot be judged.")
+        return data
+
+
+class TextField(forms.CharField):
+    """A longer text. Its line ends count as one character, as they do in the browser."""
+
+    def to_python(self, value: object) -> str:
+        """The text as it is stored."""
+        return str(plain(super().to_python(value)))
+
+
+class AspectForm(forms.Form):
+    """An aspect as it is being written: everything but the weight may still be empty."""
+
+    content = TextField(required=False, max_length=10_000)
+    rationale = TextField(required=False, max_length=20_000)
+    weight = forms.IntegerField(min_value=1, max_value=5)
+    version = forms.IntegerField(min_value=1)
+
+    def base(self) -> dict[str, object]:
+        """What the fields held when the writing began, of those for which the form says it."""
+        given = {name: self.data.get(f"base_{name}") for name in ("content", "rationale", "weight")}
+        known = {name: plain(value) for name, value in given.items() if value is not None}
+        if "weight" in known:
+            weight = str(known.pop("weight"))
+            known |= {"weight": int(weight)} if weight in _WEIGHTS else {}
+        return known
+
+
+class DiscardForm(forms.Form):
+    """Why a passage is no gold."""
+
+    reason = forms.ChoiceField(choices=DiscardReason.choices)
+    note = forms.CharField(required=False, max_length=4000)
+
+
+class GuidelineForm(forms.Form):
+    """A new version of the guidelines, written over the version that was current."""
+
+    text = TextField(
+        label="Guidelines",
+        help_text="Markdown: # for headings, - for lists, > for examples.",
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 24}),
+    )
+    note = forms.CharField(label="What is new", max_length=500, required=False)
+    expected = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+
+
+class PageUrlForm(forms.Form):
+    """The address of a page to fetch."""
+
+    url = forms.CharField(
+        label="Address of the page",
+        max_length=2000,
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "data-key": "p"}),
+    )
+    again = forms.BooleanField(
+        label="Fetch it anew, even if somebody collected it before", required=False
+    )
+
+
+class PageTextForm(forms.Form):
+    """A page that cannot be fetched, as its text."""
+
+    text = TextField(
+        label="Text", max_length=2_000_000, strip=False, widget=forms.Textarea(attrs={"rows": 8})
+    )
+    title = forms.CharField(max_length=300, required=False)
+    url = forms.CharField(label="Where it stands", max_length=2000, required=False)
+
+
+class PageFileForm(forms.Form):
+    """A page that cannot be fetched, as a file."""
+
+    upload = forms.FileField(label="HTML, PDF or text file")
+    url = forms.CharField(label="Where it stands", max_length=2000, required=False)
+
+
+class SegmentForm(forms.Form):
+    """A piece of a page, in code points, and the aspect that it supports."""
+
+    start = forms.IntegerField(min_value=0, error_messages={"required": CHOOSE_PIECE})
+    end = forms.IntegerField(min_value=1, error_messages={"required": CHOOSE_PIECE})
+    aspect = forms.IntegerField(error_messages={"required": "Choose the aspect it supports."})
+    text = TextField(required=False, max_length=200_000)
+    main_only = forms.BooleanField(required=False)

@@ -1,0 +1,139 @@
+"""Load files into a benchmark: the same code as the import screen, in this process."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.core.validators import validate_slug
+
+from annotate.services.loading import carry_out
+from corpus.importers.formats import all_formats
+from corpus.models import Benchmark, ImportRun
+from corpus.services.hub import fetched
+from corpus.services.imports import (
+    benchmark_for,
+    cancel_import,
+    check_import,
+    drop_empty_benchmark,
+    queue_import,
+)
+from corpus.services.loading_tally import KINDS
+from kit.errors import Refused
+from kit.runs import RunStatus
+
+_RUN_LINE = "  run {name}: {state}, {queries:,} queries, depth {depth:,}, {unknown:,} ids unknown"
+
+
+class Command(BaseCommand):
+    help = "Load a file or folder into a benchmark, which is made if it is missing."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, nargs="?", help="file, folder or zip to read")
+        parser.add_argument(
+            "--hub",
+            metavar="NAME",
+            help="fetch this data set with the datasets library instead (owner/name, or a folder)",
+        )
+        parser.add_argument("--format", required=True, choices=sorted(all_formats()))
+        parser.add_argument("--benchmark", required=True, metavar="SLUG")
+        parser.add_argument("--qrels", type=Path, help="gold to take: a qrels file or folder")
+        parser.add_argument(
+            "--domain", default="", help="runs only: their domain, where no file is named after it"
+        )
+        parser.add_argument("--name", default="", help="name of a benchmark that is made")
+        parser.add_argument("--admin", metavar="USERNAME", help="make this person its admin")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path, hub = options["path"], options["hub"]
+        if (path is None) == (hub is None):
+            raise CommandError("Give either a path or --hub NAME.")
+        try:
+            check_import(format=options["format"], domain=options["domain"])
+            if path is not None:
+                self._load(path, path.name, options)
+                return
+            with fetched(hub, format=options["format"]) as folder:
+                self._load(folder, hub, options)
+        except Refused as refusal:
+            raise CommandError(refusal.message) from refusal
+
+    def _load(self, path: Path, label: str, options: dict[str, Any]) -> None:
+        slug = options["benchmark"]
+        is_new = not Benchmark.objects.filter(slug=slug).exists()
+        benchmark = self._benchmark(slug, options["name"], options["admin"])
+        run = queue_import(
+            benchmark=benchmark,
+            actor=None,
+            format=options["format"],
+            path=path,
+            qrels=options["qrels"],
+            label=label,
+            domain=options["domain"],
+            claim=True,
+        )
+        self._carry_out(run)
+        self._print(run, as_json=options["json"])
+        if run.status != RunStatus.DONE:
+            if is_new:
+                drop_empty_benchmark(benchmark)
+            raise SystemExit(1)
+        if not benchmark.memberships.exists() and not options["json"]:
+            self.stdout.write("Nobody can see it yet: load again with --admin USERNAME.")
+
+    def _benchmark(self, slug: str, name: str, admin: str | None) -> Benchmark:
+        try:
+            validate_slug(slug)
+        except ValidationError as error:
+            raise CommandError(f"{slug!r} is no slug: letters, digits, - and _ only.") from error
+        user = User.objects.filter(username=admin).first() if admin else None
+        if admin and user is None:
+            raise CommandError(f"There is no user {admin!r}.")
+        return benchmark_for(slug=slug, name=name, create_by=user)
+
+    def _carry_out(self, run: ImportRun) -> None:
+        try:
+            carry_out(run)
+        except KeyboardInterrupt:
+            cancel_import(run=run, actor=None)
+
+    def _print(self, run: ImportRun, *, as_json: bool) -> None:
+        for each in run.problems:
+            line = f":{each['line']}" if each["line"] else ""
+            field = f" {each['field']}" if each["field"] else ""
+            self.stderr.write(f"{each['file']}{line}{field}: {each['message']}")
+        if as_json:
+            self.stdout.write(json.dumps(self._result(run), ensure_ascii=False))
+        elif run.status == RunStatus.DONE:
+            self._print_summary(run)
+        else:
+            self.stderr.write(run.error or "Cancelled. Nothing was loaded.")
+
+    def _result(self, run: ImportRun) -> dict[str, Any]:
+        return {
+            "benchmark": run.benchmark.slug,
+            "format": run.format,
+            "status": run.status,
+            "error": run.error,
+            "version": run.version.name if run.version else None,
+            **run.summary,
+            "problems": run.problems,
+        }
+
+    def _print_summary(self, run: ImportRun) -> None:
+        self.stdout.write(f"Loaded {run.label} into {run.benchmark.slug}.")
+        for kind in KINDS:
+            counts = {name: count for name, count in run.summary[kind].items() if count}
+            if counts:
+                words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+                self.stdout.write(f"  {kind}: {words}")
+        for gold in run.summary["gold"]:
+            self.stdout.write("  gold of {domain}: {name}, {state}, {judgments:,}".format(**gold))
+        for each in run.summary["runs"]:
+            self.stdout.write(_RUN_LINE.format(**each))
+        for odd in run.summary["oddities"]:
+            self.stdout.write(f"  odd: {odd['what']} ({odd['count']:,})")

@@ -1,0 +1,17 @@
+"""People's judgment: aspects with weights, gold passages, cases and votes."""
+
+from annotate.models.aspects import Aspect, GoldPassage, Scale
+from annotate.models.cases import CaseKind, CaseStatus, EscalationCase, Vote, VoteStatus
+from annotate.models.guidelines import Guideline
+
+__all__ = [
+    "Aspect",
+    "CaseKind",
+    "CaseStatus",
+    "EscalationCase",
+    "GoldPassage",
+    "Guideline",
+    "Scale",
+    "Vote",
+    "VoteStatus",
+]

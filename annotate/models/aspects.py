@@ -1,0 +1,125 @@
+"""Reasoning aspects of a query and the passages that support them (Bright-Pro, protocol.md 3)."""
+
+from typing import Self
+
+from django.conf import settings
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+
+from corpus.models import Judgment, Passage, Query
+from kit.versioned import Versioned
+
+
+class Scale(models.TextChoices):
+    """The two weight scales of the sources (protocol.md 3.1 step 2)."""
+
+    LIKERT5 = "likert5", "1 to 5"
+    LIKERT3 = "likert3", "1 to 3"
+
+
+SCALE_TOP: dict[str, int] = {Scale.LIKERT5: 5, Scale.LIKERT3: 3}
+
+# What each point of a scale means, in our words (protocol.md 3.1 step 2).
+RUBRIC: dict[str, dict[int, str]] = {
+    Scale.LIKERT5: {
+        5: "Dominant: the core of the reasoning; the main claim stands or falls with it.",
+        4: "Strong: key support for the main claim.",
+        3: "Moderate: needed to be complete; leaving it out hurts somewhat.",
+        2: "Supporting: context of second rank.",
+        1: "Peripheral: small, but it means something.",
+    },
+    Scale.LIKERT3: {3: "Critical.", 2: "Important.", 1: "Minor."},
+}
+
+
+class AspectQuerySet(models.QuerySet["Aspect"]):
+    """Vocabulary for reading aspects."""
+
+    def present(self) -> Self:
+        """Aspects that were not removed, in the order people gave them."""
+        return self.filter(removed_at=None).order_by("position", "k")
+
+
+class Aspect(Versioned):
+    """One point that a full answer must cover. Keeps its raw weight; shares are computed."""
+
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="aspects")
+    # Number in the id `{task}-{qid}-a{k}`: given once, never used again.
+    k = models.PositiveSmallIntegerField()
+    position = models.PositiveSmallIntegerField(default=0)
+    content = models.TextField(blank=True, default="")
+    rationale = models.TextField(blank=True, default="")
+    weight = models.PositiveSmallIntegerField(default=3, validators=[MinValueValidator(1)])
+    scale = models.CharField(max_length=8, choices=Scale.choices, default=Scale.LIKERT5)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    removed_at = models.DateTimeField(null=True)
+
+    objects = AspectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["position", "k"]
+        constraints = [
+            models.UniqueConstraint(fields=["query", "k"], name="aspect_number_once"),
+            models.CheckConstraint(
+                condition=Q(scale=Scale.LIKERT5, weight__range=(1, 5))
+                | Q(scale=Scale.LIKERT3, weight__range=(1, 3)),
+                name="weight_on_scale",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.aspect_id
+
+    @property
+    def aspect_id(self) -> str:
+        """The published id, `{task}-{qid}-a{k}`."""
+        return f"{self.query.domain.name}-{self.query.qid}-a{self.k}"
+
+
+class GoldPassageQuerySet(models.QuerySet["GoldPassage"]):
+    """Vocabulary for reading gold passages."""
+
+    def standing(self) -> Self:
+        """Assignments that count now."""
+        return self.filter(ended_at=None)
+
+    def unlisted(self) -> Self:
+        """Standing assignments of an import that the gold which is current now does not hold."""
+        pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
+        listed = Judgment.objects.original().filter(label__gt=0, **pair)
+        return self.standing().filter(judgment=None).exclude(Exists(listed))
+
+
+class GoldPassage(models.Model):
+    """One passage that supports one aspect of one query. Ended, never deleted."""
+
+    aspect = models.ForeignKey(Aspect, on_delete=models.PROTECT, related_name="gold_passages")
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="gold_passages")
+    passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="gold_passages")
+    judgment = models.ForeignKey(
+        Judgment, null=True, on_delete=models.PROTECT, related_name="+"
+    )  # null: the imported gold already holds the label
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+    # The verdict that ended it, so that taking that verdict back can restore it; null: none did.
+    ended_by = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
+
+    objects = GoldPassageQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["query", "passage"], condition=Q(ended_at=None), name="one_aspect_a_passage"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.passage} supports {self.aspect}"

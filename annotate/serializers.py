@@ -1,0 +1,120 @@
+"""How aspects, gold passages, cases and votes look in the API."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from annotate.forms import LONGEST_SITTING_MS
+from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
+from annotate.services.gold import DiscardReason
+
+
+class AspectSerializer(serializers.ModelSerializer):
+    """An aspect; `version` is what a write has to be based on."""
+
+    aspect_id = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = Aspect
+        fields = ["id", "aspect_id", "content", "rationale", "weight", "scale", "version"]
+
+
+class NewAspectSerializer(serializers.Serializer):
+    """An aspect to add."""
+
+    content = serializers.CharField(allow_blank=True, default="")
+    weight = serializers.IntegerField(default=3)
+
+
+class AspectWriteSerializer(serializers.Serializer):
+    """Texts and weight to write over the version that was read."""
+
+    version = serializers.IntegerField()
+    content = serializers.CharField(allow_blank=True)
+    rationale = serializers.CharField(allow_blank=True, default="")
+    weight = serializers.IntegerField()
+
+
+class DirectionSerializer(serializers.Serializer):
+    """Where an aspect moves."""
+
+    direction = serializers.ChoiceField(["up", "down"])
+
+
+class AssignSerializer(serializers.Serializer):
+    """The aspect a passage supports."""
+
+    aspect = serializers.IntegerField()
+
+
+class DiscardSerializer(serializers.Serializer):
+    """Why a passage is no gold."""
+
+    reason = serializers.ChoiceField(DiscardReason.choices)
+    note = serializers.CharField(allow_blank=True, default="")
+
+
+class GoldPassageSerializer(serializers.ModelSerializer):
+    """A passage with the aspect it supports."""
+
+    passage_id = serializers.CharField(source="passage.pid")
+    aspect_id = serializers.CharField(source="aspect.aspect_id")
+
+    class Meta:
+        model = GoldPassage
+        fields = ["id", "passage", "passage_id", "aspect", "aspect_id"]
+
+
+class CaseSerializer(serializers.ModelSerializer):
+    """A case as voters see it: nothing of anybody's vote, nor why it came before them."""
+
+    domain = serializers.CharField(source="query.domain.name")
+    query = serializers.CharField(source="query.qid")
+    passage = serializers.CharField(source="passage.pid")
+    text = serializers.CharField(source="passage.text", allow_null=True)
+
+    class Meta:
+        model = EscalationCase
+        fields = ["id", "domain", "query", "passage", "text", "snapshot"]
+
+
+class NextCaseSerializer(serializers.Serializer):
+    """The next case for me, null when none waits."""
+
+    case = CaseSerializer(allow_null=True)
+
+
+class CaseListSerializer(serializers.ModelSerializer):
+    """A case as reviewers and admins see it; the label only once it is closed."""
+
+    domain = serializers.CharField(source="query.domain.name")
+    query = serializers.CharField(source="query.qid")
+    passage = serializers.CharField(source="passage.pid")
+
+    kind = serializers.CharField(allow_null=True)
+
+    class Meta:
+        model = EscalationCase
+        fields = ["id", "kind", "status", "domain", "query", "passage", "label", "closed_at"]
+
+
+class NewVoteSerializer(serializers.Serializer):
+    """A vote; label null says the pair cannot be judged and needs a reason."""
+
+    label: serializers.Field = serializers.ChoiceField([0, 1], allow_null=True)  # type: ignore[assignment]
+    reason = serializers.CharField(allow_blank=True, default="")
+    elapsed_ms = serializers.IntegerField(
+        min_value=0, max_value=LONGEST_SITTING_MS, required=False, allow_null=True
+    )
+
+    def validate_label(self, label: Any) -> int | None:
+        """The number itself, or None."""
+        return None if label in (None, "") else int(label)
+
+
+class VoteSerializer(serializers.ModelSerializer):
+    """My vote."""
+
+    class Meta:
+        model = Vote
+        fields = ["id", "case", "label", "reason", "created_at"]

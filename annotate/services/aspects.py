@@ -1,0 +1,163 @@
+"""Verbs on reasoning aspects (protocol.md 3.1, steps 1, 2 and 5)."""
+
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Max
+from django.utils import timezone
+
+from annotate.models import Aspect, Scale
+from annotate.models.aspects import SCALE_TOP
+from annotate.services.merging import Fields, merge
+from annotate.services.rights import require_annotator
+from corpus.models import Query
+from corpus.services.judgments import hold_queries
+from kit import audit
+from kit.errors import Conflict, Refused
+
+
+class Weighted(Protocol):
+    """Anything that carries a raw weight."""
+
+    @property
+    def weight(self) -> int:
+        """The weight as given."""
+        ...
+
+
+def normalised_weights(aspects: Iterable[Weighted]) -> list[float]:
+    """Shares w = raw / sum of raw, in the order given (protocol.md 3.1 step 2).
+
+    No aspects have no shares; aspects whose weights sum to 0 are an error: ValueError.
+    """
+    raw = [aspect.weight for aspect in aspects]
+    total = sum(raw)
+    if raw and total == 0:
+        raise ValueError("the weights of a query's aspects sum to 0")
+    return [weight / total for weight in raw]
+
+
+def add_aspect(*, query: Query, actor: User, content: str = "", weight: int = 3) -> Aspect:
+    """Add an aspect at the end; its number k is given once and never used again.
+
+    It takes the scale of the query's present aspects, else 1 to 5. Raises Refused for a weight
+    off that scale.
+    """
+    require_annotator(query, actor)
+    with transaction.atomic():
+        # Two people adding at once take turns, so that neither number nor place is given twice.
+        hold_queries([query.pk])
+        rows = Aspect.objects.filter(query=query)
+        last = rows.aggregate(k=Max("k"), position=Max("position"))
+        scale = rows.present().values_list("scale", flat=True).first() or Scale.LIKERT5
+        _check_weight(weight, scale)
+        aspect = Aspect.objects.create(
+            query=query,
+            k=(last["k"] or 0) + 1,
+            position=(last["position"] or 0) + 1,
+            content=content,
+            weight=weight,
+            scale=scale,
+            created_by=actor,
+            updated_by=actor,
+        )
+        _note(aspect, actor, "add aspect", content=content, weight=weight)
+    return aspect
+
+
+def save_aspect(
+    *,
+    aspect: Aspect,
+    actor: User,
+    expected: int,
+    content: str,
+    rationale: str,
+    weight: int,
+    base: Fields | None = None,
+) -> Aspect:
+    """Write the texts and the weight over version `expected`; return the aspect as it is now.
+
+    `base` says, field by field, what the writing began from: a field that is as it was takes what
+    somebody else wrote meanwhile. Writing what already stands there changes nothing, whatever the
+    version. Raises Conflict (carrying the present row and the fields that both changed), and
+    Refused for a removed aspect or a weight off the scale.
+    """
+    require_annotator(aspect.query, actor)
+    fields = {"content": content, "rationale": rationale, "weight": weight}
+    with transaction.atomic():
+        current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
+        if current.removed_at is not None:
+            raise Refused("This aspect was removed. Restore it to go on writing.")
+        _check_weight(weight, current.scale)
+        theirs = {name: getattr(current, name) for name in fields}
+        known = theirs if expected == current.version else {}
+        merged = merge(base={**known, **(base or {})}, mine=fields, theirs=theirs)
+        if merged.clashing:
+            raise Conflict(current, fields=merged.clashing)
+        if not merged.changed:
+            return current
+        written = current.write(expected=current.version, actor=actor, **merged.changed)
+        now = theirs | merged.changed
+        _note(written, actor, "save aspect", version=written.version, **now)
+    return written
+
+
+def remove_aspect(*, aspect: Aspect, actor: User) -> None:
+    """Take an aspect away; Refused while passages stand on it. Undone by restore_aspect."""
+    require_annotator(aspect.query, actor)
+    with transaction.atomic():
+        current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
+        standing = current.gold_passages.filter(ended_at=None).count()
+        if standing:
+            raise Refused(
+                f"a{current.k} still has {standing} passage{'s' if standing > 1 else ''}. "
+                "Move every one to another aspect or discard it first."
+            )
+        _set_removed(current, actor, "remove aspect", removed=True)
+
+
+def restore_aspect(*, aspect: Aspect, actor: User) -> None:
+    """Bring a removed aspect back with its number, place and texts."""
+    require_annotator(aspect.query, actor)
+    with transaction.atomic():
+        _set_removed(aspect, actor, "restore aspect", removed=False)
+
+
+def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]) -> None:
+    """Swap an aspect with its neighbour; at the edge nothing happens.
+
+    The order is not part of the version: moving must not refuse what somebody is typing.
+    """
+    require_annotator(aspect.query, actor)
+    with transaction.atomic():
+        hold_queries([aspect.query_id])
+        order = list(Aspect.objects.filter(query=aspect.query_id).present())
+        here = next((n for n, each in enumerate(order) if each.pk == aspect.pk), None)
+        there = None if here is None else here + (-1 if direction == "up" else 1)
+        if here is None or there is None or not 0 <= there < len(order):
+            return
+        order[here], order[there] = order[there], order[here]
+        for position, each in enumerate(order, start=1):
+            Aspect.objects.filter(pk=each.pk).update(position=position)
+        _note(aspect, actor, "move aspect", order=[each.k for each in order])
+
+
+def _set_removed(aspect: Aspect, actor: User, verb: str, *, removed: bool) -> None:
+    rows = Aspect.objects.filter(pk=aspect.pk, removed_at__isnull=removed)
+    moment = timezone.now() if removed else None
+    changed = rows.update(removed_at=moment, version=F("version") + 1, updated_by=actor)
+    if changed:
+        _note(aspect, actor, verb)
+
+
+def _check_weight(weight: int, scale: str) -> None:
+    top = SCALE_TOP[scale]
+    if not 1 <= weight <= top:
+        raise Refused(f"Choose a weight from 1 to {top}.", field="weight")
+
+
+def _note(aspect: Aspect, actor: User, verb: str, **data: Any) -> None:
+    slug = aspect.query.domain.benchmark.slug
+    audit.record(actor=actor, verb=verb, target=aspect, scope=slug, data={"k": aspect.k, **data})

@@ -1,0 +1,87 @@
+"""Bringing pairs before people, and what an expert's verdict on such a pair does to its case."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotate.models import CaseStatus, EscalationCase
+from annotate.services.votes import settle
+from corpus.models import Judgment, Passage, Query, Source
+from corpus.services.judgments import hold_queries
+from kit import audit
+
+
+def open_case(
+    *, origin: str, kind: str, query: Query, passage: Passage, snapshot: dict[str, Any]
+) -> EscalationCase:
+    """Open a case, or give the one that an earlier debate of the pair opened.
+
+    Nobody is asked twice about the same pair: a debate that is held again finds the case of the
+    first, open or closed, unchanged. A pair that an expert has decided is not voted on: its case
+    is closed from the start. `snapshot` (annotate/services/snapshot.py says its shape) is frozen
+    here: voters see it and nothing else of the debate.
+    """
+    with transaction.atomic():
+        hold_queries([query.pk])
+        earlier = EscalationCase.objects.filter(query=query, passage=passage).first()
+        if earlier is not None:
+            return earlier
+        case = EscalationCase.objects.create(
+            origin=origin, kind=kind, query=query, passage=passage, snapshot=snapshot
+        )
+        scope = query.domain.benchmark.slug
+        data = {"origin": origin, "kind": kind}
+        audit.record(actor=None, verb="open case", target=case, scope=scope, data=data)
+        labels = Judgment.objects.standing().filter(source=Source.EXPERT)
+        verdict = labels.filter(query=query, passage=passage).first()
+        if verdict is not None:
+            close_by_verdict(judgment=verdict, actor=None)
+            case.refresh_from_db(fields=["status", "label", "judgment", "closed_at"])
+    return case
+
+
+def close_by_verdict(*, judgment: Judgment, actor: User | None) -> None:
+    """Close the pair's case with an expert's label; its votes stay.
+
+    So an expert's verdict, which everybody sees, never stands on a pair that people still vote
+    on. A case that an earlier verdict closed follows the new one; one that votes closed stays as
+    it is. For a caller that holds the query.
+    """
+    undecided = ~Q(status=CaseStatus.CLOSED) | Q(judgment__source=Source.EXPERT)
+    case = _case(judgment.query, judgment.passage, undecided)
+    if case is not None:
+        EscalationCase.objects.filter(pk=case.pk).update(
+            status=CaseStatus.CLOSED,
+            label=judgment.label,
+            judgment=judgment,
+            closed_at=timezone.now(),
+        )
+        _note(case, "close case", actor, state="verdict", label=judgment.label)
+
+
+def reopen_case(*, query: Query, passage: Passage, actor: User) -> None:
+    """Give the case that a verdict closed back to the voters, or to an expert, as its votes say.
+
+    For a caller that holds the query and has just taken the verdict back.
+    """
+    closed = Q(status=CaseStatus.CLOSED, judgment__source=Source.EXPERT)
+    case = _case(query, passage, closed)
+    if case is not None:
+        EscalationCase.objects.filter(pk=case.pk).update(
+            status=CaseStatus.OPEN, label=None, judgment=None, closed_at=None
+        )
+        _note(case, "reopen case", actor)
+        settle(case)
+
+
+def _case(query: Query, passage: Passage, state: Q) -> EscalationCase | None:
+    return EscalationCase.objects.filter(state, query=query, passage=passage).first()
+
+
+def _note(case: EscalationCase, verb: str, actor: User | None, **data: Any) -> None:
+    # The scope of votes: lists of a benchmark's events are read by people who also vote.
+    scope = f"{case.query.domain.benchmark.slug}#votes"
+    audit.record(actor=actor, verb=verb, target=case, scope=scope, data=data)

@@ -1,0 +1,151 @@
+"""Verdicts on passages: which aspect a passage supports, or why it is discarded (protocol.md 3.1).
+
+An assignment writes its GoldPassage and its expert label in one transaction, so that Judgment
+is the only gold that corpus work needs to know.
+"""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import models, transaction
+from django.utils import timezone
+
+from annotate.models import Aspect, GoldPassage, Guideline
+from annotate.services.cases import close_by_verdict, reopen_case
+from annotate.services.rights import require_annotator
+from annotate.services.taking_back import raise_displaced
+from corpus.models import Judgment, Passage, Query, Source
+from corpus.services.judgments import hold_queries, record_judgment, withdraw_judgment
+from kit import audit
+from kit.errors import Refused
+
+
+class DiscardReason(models.TextChoices):
+    """Why a passage is no gold (protocol.md 3.1 step 3)."""
+
+    TOPIC_ONLY = "topic_only", "Topic only"
+    IRRELEVANT = "irrelevant", "Irrelevant"
+    NOISE = "noise", "Noise"
+    FRAGMENT = "fragment", "Fragment"
+
+
+def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: User) -> GoldPassage:
+    """Let a passage support one aspect; standing on another one, it moves.
+
+    An assignment that an import brought is confirmed by the same press. Where an expert's
+    assignment to this aspect stands already, nothing changes. Raises Refused for a removed or
+    foreign aspect and for a passage of another domain.
+    """
+    _check(query, passage, actor)
+    with transaction.atomic():
+        hold_queries([query.pk])
+        _check_aspect(query, aspect)
+        standing, label = _standing_gold(query, passage), _standing_label(query, passage)
+        is_ours = label is not None and label.label > 0
+        if is_ours and standing is not None and standing.aspect_id == aspect.pk:
+            return standing
+        provenance = {"rule": "assigned", "aspect": aspect.aspect_id}
+        verdict = _decide(query, passage, 1, provenance, actor)
+        gold = GoldPassage.objects.create(
+            aspect=aspect, query=query, passage=passage, judgment=verdict, created_by=actor
+        )
+        _note(gold, actor, "assign passage", passage, aspect=aspect.k)
+    return gold
+
+
+def discard_passage(
+    *, query: Query, passage: Passage, reason: str, note: str = "", actor: User
+) -> Judgment:
+    """Say that a passage is no gold, and why; ends its assignment. Refused without a reason."""
+    _check(query, passage, actor)
+    if reason not in DiscardReason.values:
+        raise Refused("Choose why the passage is discarded.", field="reason")
+    with transaction.atomic():
+        hold_queries([query.pk])
+        provenance = {"rule": "discarded", "reason": reason, "note": note}
+        verdict = _decide(query, passage, 0, provenance, actor)
+        _note(verdict, actor, "discard passage", passage, reason=reason, note=note)
+    return verdict
+
+
+def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
+    """Take the experts' last verdict back, and with it what it did.
+
+    The label and the assignment that it displaced stand again as new rows, and a dispute that it
+    closed goes back to the voters. Raises Refused when there is no verdict.
+    """
+    _check(query, passage, actor)
+    with transaction.atomic():
+        hold_queries([query.pk])
+        gold, verdict = _standing_gold(query, passage), _standing_label(query, passage)
+        if gold is None and verdict is None:
+            raise Refused("There is no verdict to take back.")
+        _end(gold, by=None)
+        if verdict is not None:
+            _take_back(verdict, actor)
+        _note(gold or verdict or query, actor, "undo verdict", passage)
+
+
+def _decide(
+    query: Query, passage: Passage, label: int, provenance: dict[str, Any], actor: User
+) -> Judgment:
+    """Record the verdict, end the assignment that stood, close the dispute about the pair."""
+    provenance["guideline_version"] = Guideline.objects.current_version(query.domain.benchmark_id)
+    verdict = record_judgment(
+        query=query,
+        passage=passage,
+        label=label,
+        source=Source.EXPERT,
+        provenance=provenance,
+        actor=actor,
+        held=True,
+    )
+    _end(_standing_gold(query, passage), by=verdict)
+    close_by_verdict(judgment=verdict, actor=actor)
+    return verdict
+
+
+def _take_back(verdict: Judgment, actor: User) -> None:
+    withdraw_judgment(judgment=verdict, actor=actor, held=True)
+    earlier = raise_displaced(verdict=verdict, actor=actor)
+    if earlier is not None:
+        close_by_verdict(judgment=earlier, actor=actor)
+    else:
+        reopen_case(query=verdict.query, passage=verdict.passage, actor=actor)
+
+
+def _check(query: Query, passage: Passage, actor: User) -> None:
+    require_annotator(query, actor)
+    if passage.domain_id != query.domain_id:
+        raise Refused("This passage belongs to another domain than the query.")
+
+
+def _check_aspect(query: Query, aspect: Aspect) -> None:
+    # Locked, so that it cannot be removed between this look and the assignment.
+    rows = Aspect.objects.select_for_update(of=("self",)).filter(query=query).present()
+    if not rows.filter(pk=aspect.pk).exists():
+        raise Refused("This aspect is gone. Choose another one.", field="aspect")
+
+
+def _standing_gold(query: Query, passage: Passage) -> GoldPassage | None:
+    return GoldPassage.objects.standing().filter(query=query, passage=passage).first()
+
+
+def _standing_label(query: Query, passage: Passage) -> Judgment | None:
+    labels = Judgment.objects.standing().filter(source=Source.EXPERT)
+    return labels.filter(query=query, passage=passage).first()
+
+
+def _end(gold: GoldPassage | None, *, by: Judgment | None) -> None:
+    if gold is not None:
+        rows = GoldPassage.objects.standing().filter(pk=gold.pk)
+        rows.update(ended_at=timezone.now(), ended_by=by)
+
+
+def _note(
+    target: GoldPassage | Judgment | Query, actor: User, verb: str, passage: Passage, **data: Any
+) -> None:
+    query = target if isinstance(target, Query) else target.query
+    slug = query.domain.benchmark.slug
+    kept = {"query": query.pk, "passage": passage.pk, **data}
+    audit.record(actor=actor, verb=verb, target=target, scope=slug, data=kept)

@@ -1,0 +1,56 @@
+"""Publishing guidelines (design.md section 5: versioned, one key away)."""
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+
+from annotate.models import Guideline
+from corpus.models import Benchmark, Membership, Role
+from kit import audit
+from kit.errors import Refused
+
+
+def publish_guideline(
+    *, benchmark: Benchmark, text: str, actor: User, expected: int, note: str = ""
+) -> Guideline:
+    """Publish a new version over version `expected`; what was decided keeps the version it had.
+
+    Raises Refused for an empty or unchanged text and where somebody published meanwhile, and
+    PermissionDenied for everybody but admins.
+    """
+    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
+    if place is None or Role.ADMIN not in place.roles:
+        raise PermissionDenied("Guidelines are published by admins.")
+    current = Guideline.objects.current(benchmark)
+    if not text.strip():
+        raise Refused("Write the guidelines first.", field="text")
+    if current.version != expected:
+        raise Refused(
+            f"Version {current.version} was published while you wrote. Look at it, then publish.",
+            field="text",
+        )
+    if text.strip() == current.text.strip():
+        raise Refused("Nothing was changed.", field="text")
+    try:
+        with transaction.atomic():
+            new = Guideline.objects.create(
+                benchmark=benchmark,
+                version=expected + 1,
+                text=text,
+                note=note.strip(),
+                created_by=actor,
+            )
+            data = {"version": new.version}
+            audit.record(
+                actor=actor,
+                verb="publish guidelines",
+                target=new,
+                scope=benchmark.slug,
+                data=data,
+            )
+    except IntegrityError:
+        raise Refused(
+            "Another version was published at the same moment. Look at it, then publish.",
+            field="text",
+        ) from None
+    return new

@@ -1,0 +1,150 @@
+"""Cutting collected pages into gold passages: one segment, one aspect (protocol.md 3.1 step 4)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from rapidfuzz.distance import Indel
+
+from annotate.models import Aspect, GoldPassage
+from annotate.services.gold import assign_passage, undo_verdict
+from annotate.services.rights import require_annotator
+from corpus.models import CollectedPage, Passage, Query
+from corpus.services.judgments import hold_queries
+from corpus.services.pages import growing_version
+from kit.errors import Refused
+
+# One edit of a slice: from this code point on, so many are gone, and this stands instead.
+Edit = tuple[int, int, str]
+_NUMBER = re.compile(r"/extraction_(\d+)\.txt$", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A new gold passage, and the standing ones of the same page and query that it overlaps."""
+
+    gold: GoldPassage
+    overlaps: tuple[GoldPassage, ...]
+
+
+def add_segment(
+    *,
+    query: Query,
+    page: CollectedPage,
+    start: int,
+    end: int,
+    aspect: Aspect,
+    actor: User,
+    text: str | None = None,
+) -> Segment:
+    """Make [start, end) of the page's text, in code points, a gold passage of one aspect.
+
+    `text` is the slice as the expert refined it; what differs is kept as edits. Raises Refused for
+    a slice outside the page, an empty text, an aspect that is gone, and for the same slice twice.
+    """
+    require_annotator(query, actor)
+    document = page.document
+    if page.benchmark_id != query.domain.benchmark_id:
+        raise Refused("This page belongs to another benchmark.")
+    if not 0 <= start < end <= len(document.text):
+        raise Refused("Choose a piece of the page first.", field="start")
+    piece = document.text[start:end]
+    wanted = piece.strip() if text is None else text.replace("\r\n", "\n").strip()
+    if not wanted:
+        raise Refused("The piece holds no text.", field="text")
+    with transaction.atomic():
+        hold_queries([query.pk])
+        standing = _standing(query, page)
+        if any(
+            (g.passage.start, g.passage.end, g.passage.text) == (start, end, wanted)
+            for g in standing
+        ):
+            raise Refused("This piece of the page is a gold passage of this query already.")
+        passage = Passage.objects.create(
+            version=growing_version(query.domain.benchmark),
+            domain=query.domain,
+            pid=_next_pid(query),
+            title=document.title,
+            source_url=document.source_url,
+            text=wanted,
+            document=document,
+            start=start,
+            end=end,
+            extra={"edits": edits(piece, wanted)} if wanted != piece else None,
+        )
+        gold = assign_passage(query=query, passage=passage, aspect=aspect, actor=actor)
+    touching = [g for g in standing if _overlaps(g.passage, start, end)]
+    return Segment(gold, tuple(touching))
+
+
+def recut_segment(
+    *, gold: GoldPassage, start: int, end: int, actor: User, text: str | None = None
+) -> Segment:
+    """Cut a segment anew: the old passage is given up, a new one takes its place and aspect."""
+    with transaction.atomic():
+        undo_verdict(query=gold.query, passage=gold.passage, actor=actor)
+        return add_segment(
+            query=gold.query,
+            page=gold.passage.document.page,  # type: ignore[union-attr]
+            start=start,
+            end=end,
+            aspect=gold.aspect,
+            actor=actor,
+            text=text,
+        )
+
+
+def main_text_of(page: CollectedPage, start: int, end: int) -> str:
+    """The slice without the lines that the extractor dropped."""
+    pieces = [
+        page.document.text[max(start, at) : min(end, to)]
+        for at, to, _, _, is_main in page.spans
+        if is_main and at < end and start < to
+    ]
+    return "\n\n".join(piece.strip() for piece in pieces if piece.strip())
+
+
+def edits(piece: str, wanted: str) -> list[Edit]:
+    """What turns the verbatim slice into the text: removed and inserted runs, from the left."""
+    found: list[Edit] = []
+    for step in Indel.opcodes(piece, wanted):
+        if step.tag == "equal":
+            continue
+        gone, new = step.src_end - step.src_start, wanted[step.dest_start : step.dest_end]
+        at, before, added = found[-1] if found else (-1, 0, "")
+        if found and at + before == step.src_start:
+            found[-1] = (at, before + gone, added + new)
+        else:
+            found.append((step.src_start, gone, new))
+    return found
+
+
+def apply_edits(piece: str, changes: Sequence[Edit]) -> str:
+    """The text that the edits make of the slice."""
+    parts, at = [], 0
+    for place, gone, new in changes:
+        parts += [piece[at:place], new]
+        at = place + gone
+    return "".join([*parts, piece[at:]])
+
+
+def _standing(query: Query, page: CollectedPage) -> list[GoldPassage]:
+    rows = GoldPassage.objects.standing().filter(query=query, passage__document=page.document_id)
+    return list(rows.select_related("passage", "aspect"))
+
+
+def _overlaps(passage: Passage, start: int, end: int) -> bool:
+    if passage.start is None or passage.end is None:
+        return False
+    return passage.start < end and start < passage.end
+
+
+def _next_pid(query: Query) -> str:
+    """`{task}-{qid}/extraction_{k}.txt`, k one above the highest ever given (protocol.md 1.1)."""
+    stem = f"{query.domain.name}-{query.qid}"
+    taken = Passage.objects.filter(domain=query.domain, pid__startswith=f"{stem}/extraction_")
+    numbers = (_NUMBER.search(pid) for pid in taken.values_list("pid", flat=True))
+    highest = max((int(found[1]) for found in numbers if found), default=0)
+    return f"{stem}/extraction_{highest + 1}.txt"

@@ -1,0 +1,78 @@
+"""Guidelines: to be read by everybody, published by admins."""
+
+from typing import Any
+
+import nh3
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_http_methods
+from markdown import markdown
+
+from annotate.forms import GuidelineForm
+from annotate.models import Guideline
+from annotate.services.guidelines import publish_guideline
+from annotate.views.numbers import number
+from corpus.access import Access, enter
+from corpus.models import Role
+from kit import htmx
+from kit.errors import Refused
+
+TEMPLATE = "annotate/guidelines.html"
+
+
+@require_http_methods(["GET", "POST"])
+def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
+    """The current version (or ?version=); htmx asks for its text alone, for the dialog."""
+    if request.method == "POST":
+        return _publish(request, enter(request.user, slug, Role.ADMIN))
+    access = enter(request.user, slug)
+    return htmx.render(request, TEMPLATE, _context(request, access), partial="reading")
+
+
+def _publish(request: HttpRequest, access: Access) -> HttpResponse:
+    form = GuidelineForm(request.POST)
+    if form.is_valid():
+        try:
+            new = publish_guideline(
+                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
+            )
+        except Refused as refused:
+            form.add_error(refused.field or None, refused.message)
+        else:
+            messages.success(request, f"Version {new.version} is what people go by from now on.")
+            return htmx.redirect(request, reverse("guidelines", args=[access.benchmark.slug]))
+    context = _context(request, access) | {"form": form, "is_open": True}
+    return htmx.invalid(request, TEMPLATE, context)
+
+
+def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
+    current = Guideline.objects.current(access.benchmark)
+    written = Guideline.objects.filter(benchmark=access.benchmark).select_related("created_by")
+    shown = _chosen(request, written) or current
+    return {
+        "access": access,
+        "tab": "guidelines",
+        "guideline": shown,
+        "is_current": shown.version == current.version,
+        "body": rendered(shown.text),
+        "versions": written,
+        "form": GuidelineForm(initial={"text": current.text, "expected": current.version}),
+    }
+
+
+def _chosen(request: HttpRequest, written: Any) -> Guideline | None:
+    wanted = request.GET.get("version", "")
+    if not wanted:
+        return None
+    found = written.filter(version=number(wanted) or 0).first()
+    if found is None:
+        raise Http404("No such version.")
+    return found  # type: ignore[no-any-return]
+
+
+def rendered(text: str) -> SafeString:
+    """Markdown as HTML, cleaned: what an admin pasted cannot act on the page."""
+    html = markdown(text, extensions=["extra", "sane_lists"])
+    return mark_safe(nh3.clean(html))  # noqa: S308  (cleaned one call before)

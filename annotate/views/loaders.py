@@ -1,0 +1,59 @@
+"""Fetch and authorise in one step, for what this room holds."""
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from annotate.models import Aspect, EscalationCase
+from corpus.access import Access, enter, get_own_query
+from corpus.models import Passage, Query, Role
+
+Person = User | AnonymousUser
+
+
+def get_case(access: Access, pk: int) -> EscalationCase:
+    """A case of this benchmark, or 404."""
+    cases = EscalationCase.objects.in_benchmark(access.benchmark)
+    found = cases.select_related("query__domain", "passage__document").filter(pk=pk).first()
+    if found is None:
+        raise Http404("No such case.")
+    return found
+
+
+def get_own_case(access: Access, pk: int) -> EscalationCase:
+    """A case in one of the person's own domains: 404 outside the benchmark, 403 outside them."""
+    case = get_case(access, pk)
+    if case.query.domain_id not in access.domain_ids:
+        raise PermissionDenied("This case belongs to a domain that is not yours.")
+    return case
+
+
+def enter_query(person: Person, slug: str, pk: int) -> tuple[Access, Query]:
+    """A query that the person may annotate, with their access: 403 for everybody else."""
+    access = enter(person, slug, Role.ANNOTATOR)
+    return access, get_own_query(access, pk)
+
+
+def enter_aspect(person: Person, slug: str, pk: int) -> tuple[Access, Aspect]:
+    """An aspect that the person may edit, with their access."""
+    access = enter(person, slug, Role.ANNOTATOR)
+    aspects = Aspect.objects.filter(query__domain__benchmark=access.benchmark)
+    found = aspects.select_related("query__domain__benchmark").filter(pk=pk).first()
+    if found is None:
+        raise Http404("No such aspect.")
+    get_own_query(access, found.query_id)
+    return access, found
+
+
+def may_write(access: Access, query: Query) -> bool:
+    """Whether the person may annotate this query; everybody else reads."""
+    return access.is_annotator and query.domain_id in access.domain_ids
+
+
+def get_domain_passage(query: Query, pk: int) -> Passage:
+    """A visible passage of the query's own domain, or 404."""
+    passages = Passage.objects.shown().filter(pk=pk, domain_id=query.domain_id)
+    found = passages.select_related("document", "domain").first()
+    if found is None:
+        raise Http404("No such passage.")
+    return found
