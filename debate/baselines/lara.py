@@ -1,0 +1,257 @@
+"""LARA: people label the pairs that a calibrated model is least sure of (protocol.md 2.9).
+
+Two calibrations: `OnlineModel` is the public code's, `LogisticModel` refits a logistic
+regression on all labels so far. The course over a batch is a generator: it yields the index of
+the pair that people shall label, is sent the label, and returns what came of it. So a
+simulation over known labels and a live run are one code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .waiting import Waiting, sigmoid
+
+Vector: TypeAlias = NDArray[np.float64]
+
+BUDGETS: Final = (0.035, 0.125, 0.25, 0.5)
+RATE: Final = 0.01
+STRENGTH: Final = 200.0
+SCALE: Final = 1000.0
+# Refitted at each label up to here, then whenever the labels have grown by a twentieth.
+_EACH_UP_TO: Final = 20
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a course came to: the picked indices in their order, each with the label people gave.
+
+    `probabilities` are the calibrated ones at the end (N,), `labels` the final labels (N,):
+    people's where they were asked, else 1 from 0.5 on.
+    """
+
+    picks: tuple[int, ...]
+    given: tuple[int, ...]
+    probabilities: Vector
+    labels: NDArray[np.int64]
+
+
+Labelling: TypeAlias = Generator[int, int, Course]
+
+
+class Model(Protocol):
+    """A calibration that learns one label at a time: a monotone function of one value a pair."""
+
+    @property
+    def x(self) -> Vector:
+        """The value of every pair, (N,)."""
+
+    @property
+    def direction(self) -> int:
+        """1 where p rises with x or is level, -1 where it falls, 0 where it may do both."""
+
+    def at(self, x: float) -> float:
+        """The calibrated probability at one value."""
+
+    def learn(self, index: int, label: int) -> None:
+        """Take in the label of one pair."""
+
+
+class OnlineModel:
+    """The reference: p = (1 - w) pi + w sigmoid(b0 + b1 pi), one gradient step per label.
+
+    w = (1.2 - Var[Beta(a, b)]) (1 - exp(-S / lambda)). S never grows in the public code, so w
+    stays near 0.2 and the calibration can never dominate; it is kept as it is.
+    """
+
+    def __init__(
+        self, pi: Vector, *, rate: float = RATE, strength: float = STRENGTH, scale: float = SCALE
+    ) -> None:
+        self.x, self.rate = pi, rate
+        self.ramp = 1 - math.exp(-strength / scale)
+        self.b0 = self.b1 = 0.0
+        self.a = self.b = 1
+
+    @property
+    def weight(self) -> float:
+        """The share of the calibrated logit in p."""
+        total = self.a + self.b
+        variance = self.a * self.b / (total**2 * (total + 1))
+        return (1.2 - variance) * self.ramp
+
+    @property
+    def direction(self) -> int:
+        """The slope is at least (1 - w) + w b1 / 4 where b1 is negative."""
+        w = self.weight
+        return 1 if (1 - w) + w * min(self.b1, 0.0) / 4 >= 0 else 0
+
+    def at(self, x: float) -> float:
+        """p at pi = x."""
+        w = self.weight
+        return (1 - w) * x + w * sigmoid(self.b0 + self.b1 * x)
+
+    def learn(self, index: int, label: int) -> None:
+        """One gradient step on this label alone."""
+        x = float(self.x[index])
+        error = sigmoid(self.b0 + self.b1 * x) - label
+        self.b0 -= self.rate * error
+        self.b1 -= self.rate * error * x
+        self.a += label
+        self.b += 1 - label
+
+
+class LogisticModel:
+    """A logistic regression of the label on logit(pi), refitted on all labels so far.
+
+    Two anchors, a certain pi with its label on either side, stand for the model's own word: so
+    it can be fitted from the first label on, and labels of one kind alone move it. Beyond
+    twenty labels it is refitted only as they grow by a twentieth: a single one hardly moves it
+    any more, and a large batch stays quick.
+    """
+
+    def __init__(self, pi: Vector) -> None:
+        self.x = _logit(pi)
+        self.seen: list[int] = []
+        self.labels: list[int] = []
+        self.slope, self.intercept = 1.0, 0.0  # p = pi before the first label
+        self._fitted_at = 0
+
+    @property
+    def direction(self) -> int:
+        """Which way the fitted line goes."""
+        self._catch_up()
+        return 1 if self.slope >= 0 else -1
+
+    def at(self, x: float) -> float:
+        """p at logit(pi) = x."""
+        self._catch_up()
+        return sigmoid(self.intercept + self.slope * x)
+
+    def learn(self, index: int, label: int) -> None:
+        """Keep the label for the next fit."""
+        self.seen.append(index)
+        self.labels.append(label)
+
+    def _catch_up(self) -> None:
+        count = len(self.seen)
+        if count - self._fitted_at > count // _EACH_UP_TO:
+            self._fit()
+            self._fitted_at = count
+
+    def _fit(self) -> None:
+        from sklearn.linear_model import LogisticRegression
+
+        known = np.append(self.x[self.seen], _logit(np.array([0.0, 1.0])))
+        model = LogisticRegression().fit(known.reshape(-1, 1), [*self.labels, 0, 1])
+        self.slope, self.intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
+
+
+MODELS: Final[dict[str, Callable[[Vector], Model]]] = {
+    "lara_reference": OnlineModel,
+    "lara_logistic": LogisticModel,
+}
+
+
+def label_batch(model: Model, budget: int, *, groups: Sequence[Sequence[int]] = ()) -> Labelling:
+    """Ask for `budget` labels, the least certain pair first; ties go to the first index.
+
+    A budget of all but one, or more, asks for every label. With `groups` (lists of indices, as
+    `groups.balanced_groups` makes them) they take turns, each with its share of the budget.
+    """
+    count = len(model.x)
+    if budget >= count - 1:
+        return (yield from _label_all(model, count))
+    members = [group for group in groups if len(group)] or [range(count)]
+    waiting = [Waiting(model.x, group) for group in members]
+    shares = split_budget(budget, [len(group) for group in members])
+    picks: list[int] = []
+    given: list[int] = []
+    while len(picks) < budget:
+        for place, left in enumerate(shares):
+            if left:
+                pick = waiting[place].take(model)
+                label = yield pick
+                model.learn(pick, label)
+                shares[place] -= 1
+                picks.append(pick)
+                given.append(label)
+    return _course(model, picks, given)
+
+
+def split_budget(budget: int, sizes: Sequence[int]) -> list[int]:
+    """The budget in even shares, none above its group's size, the rest one by one in turn.
+
+    >>> split_budget(10, [2, 20, 20])
+    [2, 4, 4]
+    """
+    shares = [min(size, budget // len(sizes)) for size in sizes]
+    rest = min(budget, sum(sizes)) - sum(shares)
+    while rest:
+        for place, size in enumerate(sizes):
+            if rest and shares[place] < size:
+                shares[place] += 1
+                rest -= 1
+    return shares
+
+
+def budget_for(ratio: float, count: int) -> int:
+    """How many pairs an escalation ratio leaves to people."""
+    return round(ratio * count)
+
+
+def smooth_normalize(pi: Vector, steepness: float = 5.0) -> Vector:
+    """sigmoid(s (pi - mean pi)), stretched to [0, 1] over the whole batch.
+
+    Transductive: the extremes of the batch become 0 and 1. A batch of equal values has no
+    extremes and becomes 0.5.
+    """
+    if not len(pi):
+        return pi
+    smooth = 1 / (1 + np.exp(-steepness * (pi - pi.mean())))
+    low, high = smooth.min(), smooth.max()
+    return (smooth - low) / (high - low) if high > low else np.full(len(pi), 0.5)
+
+
+def simulate(labelling: Labelling, truth: Sequence[int]) -> Course:
+    """Drive a labelling to its end with labels that are known already."""
+    try:
+        pick = next(labelling)
+        while True:
+            pick = labelling.send(int(truth[pick]))
+    except StopIteration as end:
+        course: Course = end.value
+        return course
+
+
+def probabilities(model: Model) -> Vector:
+    """The calibrated probability of every pair, (N,)."""
+    return np.array([model.at(float(x)) for x in model.x])
+
+
+def _logit(pi: Vector) -> Vector:
+    """log(pi / (1 - pi)), with certainty held at 0.01 and 0.99."""
+    held = np.clip(pi, 0.01, 0.99)
+    logits: Vector = np.log(held / (1 - held))
+    return logits
+
+
+def _label_all(model: Model, count: int) -> Labelling:
+    given = []
+    for index in range(count):
+        label = yield index
+        model.learn(index, label)
+        given.append(label)
+    return _course(model, list(range(count)), given)
+
+
+def _course(model: Model, picks: list[int], given: list[int]) -> Course:
+    p = probabilities(model)
+    labels = (p >= 0.5).astype(np.int64)
+    labels[picks] = given
+    return Course(tuple(picks), tuple(given), p, labels)

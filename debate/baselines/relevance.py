@@ -1,0 +1,100 @@
+"""Measuring how probable relevance is, one pair at a time (protocol.md 2.9): LARA's input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from debate.dream.asking import Answer, Steps, ask, fault
+from debate.dream.turns import read_response
+from debate.dream.types import Pair, Turn, Verdict
+from llm.errors import LLMError, ParseFailure
+from llm.parsing import read_object
+
+from .judges import JudgeConfig, Question, questions_of, said, turn_of
+from .probability import probability_of_yes
+
+ROLE: Final = "relevance"
+CONFIDENCE_ROLE: Final = "relevance_confidence"
+_ANSWER: Final = {"type": "string", "enum": ["yes", "no"]}
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["answer"],
+    "properties": {"answer": _ANSWER},
+}
+CONFIDENCE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["answer", "confidence"],
+    "properties": {
+        "answer": _ANSWER,
+        "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
+    },
+}
+KEYS: Final = 'answer ("yes" or "no")'
+CONFIDENCE_KEYS: Final = 'answer ("yes" or "no") and confidence (a number from 0 to 100)'
+VERBALISED: Final = "verbalised"  # the endpoint told no probabilities, so the model was asked
+
+
+def measure(pair: Pair, config: JudgeConfig, key: bytes) -> Steps:
+    """The probability of relevance, as the score of a turn, status `measured`.
+
+    From the probabilities of yes and no where the endpoint tells them; else, with
+    `config.verbalised`, from a confidence that the model puts into words.
+    """
+    if not pair.answer_lines:
+        return Verdict("skipped_no_answer")
+    question = _question(pair, config, ROLE, key)
+    answers = yield [question]
+    outcomes: list[Any] = [_read_scored(each, question) for each in answers]
+    if isinstance(outcomes[0], ParseFailure) and config.verbalised:
+        question = _question(pair, config, CONFIDENCE_ROLE, key)
+        outcomes = yield from ask([question], read=_read_confidence, repair=Question.repaired)
+    turn = turn_of(question, outcomes[0])
+    return replace(fault(outcomes) or Verdict("measured", round=1), turns=(turn,))
+
+
+def human_only(pair: Pair, config: object, key: bytes) -> Steps:
+    """Every pair goes to people, and no model is asked."""
+    del config, key
+    yield from ()
+    return Verdict("escalated" if pair.answer_lines else "skipped_no_answer")
+
+
+def _read_scored(answer: Answer, question: Question) -> Turn | ParseFailure | LLMError:
+    """A reply that carries no probability is not read, whatever it says."""
+    if isinstance(answer, LLMError):
+        return answer
+    probability = probability_of_yes(answer.logprobs)
+    if probability is None:
+        return ParseFailure(reason="The endpoint told no probabilities.", raw=answer.text)
+    return said(question, 1 if probability >= 0.5 else 0, score=probability)
+
+
+def _read_confidence(text: str, question: Question) -> Turn | ParseFailure:
+    parsed = read_object(text, "answer")
+    if isinstance(parsed, ParseFailure):
+        return parsed
+    response = read_response(parsed.value["answer"])
+    sure = _share(parsed.value.get("confidence"))
+    if response is None or sure is None:
+        return ParseFailure(reason="There is no answer with a confidence of 0 to 100.", raw=text)
+    probability = sure if response == "yes" else 1 - sure
+    turn = said(question, 1 if probability >= 0.5 else 0, rung=parsed.rung, score=probability)
+    return replace(turn, flags=(*turn.flags, VERBALISED))
+
+
+def _share(percent: object) -> float | None:
+    """A number from 0 to 100 as a share of 1; None for anything else."""
+    if isinstance(percent, bool) or not isinstance(percent, int | float):
+        return None
+    return percent / 100 if 0 <= percent <= 100 else None
+
+
+def _question(pair: Pair, config: JudgeConfig, role: str, key: bytes) -> Question:
+    is_plain = role == ROLE
+    schema = SCHEMA if is_plain else CONFIDENCE_SCHEMA
+    keys = KEYS if is_plain else CONFIDENCE_KEYS
+    first = questions_of(pair, config, key, role=role, schema=schema, keys=keys)[0]
+    return replace(first, logprobs=is_plain)

@@ -1,0 +1,223 @@
+"""How a run is set up: the values, what they may be, and their frozen form on the run.
+
+Pure but for the kind's names. `RunConfig` is what services take and presets make; `as_json` is
+what `DebateRun.config` keeps and `read_config` reads back, refusing whatever it does not know.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final, Self
+
+from debate.baselines.lara import MODELS
+from debate.baselines.votes import MAX_VOTES
+from debate.dream import MAX_AGENTS, MAX_ROUNDS
+from debate.models import RunKind
+
+MAX_TEMPERATURE: Final = 2.0
+STANCES: Final = ("relevant", "irrelevant")
+PROFILES: Final = ("strict", "reference")
+RULES: Final = ("majority", "unanimity")
+# How many models each kind asks about a pair.
+SEATS: Final[dict[str, tuple[int, int]]] = {
+    RunKind.DEBATE: (2, MAX_AGENTS),
+    RunKind.FILTER: (1, MAX_AGENTS),
+    RunKind.LLMJUDGE: (1, 1),
+    RunKind.GRADED: (1, 1),
+    RunKind.VOTE: (1, 1),
+    RunKind.LARA: (1, 1),
+    RunKind.HUMAN_ONLY: (0, 0),
+}
+# How many of them there are where a run names none.
+DEFAULT_SEATS: Final[dict[str, int]] = {RunKind.DEBATE: 2, RunKind.FILTER: 3, RunKind.HUMAN_ONLY: 0}
+
+
+class BadConfig(ValueError):  # noqa: N818
+    """A run cannot be held like this; `field` names the value at fault."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One model at one endpoint (by name). An empty stance is given by the order of seats."""
+
+    model: str
+    endpoint: str
+    stance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LaraOptions:
+    """`budget` is the share of pairs that people label; `groups` of 0 or 1 means none."""
+
+    variant: str = "lara_reference"
+    budget: float = 0.125
+    smooth: bool = False
+    groups: int = 0
+    seed: int = 0
+    verbalised: bool = True
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that can change what a run says about a pair (protocol.md 2.2 to 2.9).
+
+    kind: one of RunKind. agents: who is asked, in the order they are listed. `first` is the
+    stance of the first agent where seats name none. Of a debate: `rounds` to agree in,
+    `continue_to` for agreed pairs, the adjudicator, whether the history carries yes and no, and
+    whether people see the debate. Of judges: `samples` drawn of one model, the `profile` of the
+    parser, whether garbage counts as 0, the grade that is relevant, the rule of votes.
+    `trial`: labels wait for adoption; every kind but the debate and people alone has it.
+    """
+
+    kind: str = RunKind.DEBATE
+    agents: tuple[Seat, ...] = ()
+    first: str = "relevant"
+    rounds: int = 2
+    continue_to: int = 0
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    replicate: int = 0
+    adjudicator: Seat | None = None
+    history_labels: bool = True
+    history_for_people: bool = True
+    samples: int = 1
+    profile: str = "strict"
+    coerce: bool = False
+    threshold: int = 2
+    rule: str = "majority"
+    lara: LaraOptions = field(default_factory=LaraOptions)
+    trial: bool = False
+    preset: str = ""
+
+    def seated(self, model: str, endpoint: str) -> Self:
+        """With that model in every seat that is not taken, and stances given to a debate's."""
+        config = self
+        if not self.agents:
+            count = DEFAULT_SEATS.get(self.kind, 1)
+            config = replace(self, agents=(Seat(model, endpoint),) * count)
+        if config.kind != RunKind.DEBATE:
+            return config
+        order = STANCES if self.first == "relevant" else STANCES[::-1]
+        stances = (seat.stance or order[i % 2] for i, seat in enumerate(config.agents))
+        agents = zip(config.agents, stances, strict=True)
+        return replace(config, agents=tuple(replace(s, stance=stance) for s, stance in agents))
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether labels wait for an admin: always for a baseline's."""
+        return self.trial or self.kind not in (RunKind.DEBATE, RunKind.HUMAN_ONLY)
+
+    @property
+    def everybody(self) -> tuple[Seat, ...]:
+        """The agents, and the adjudicator if there is one."""
+        return (*self.agents, self.adjudicator) if self.adjudicator else self.agents
+
+
+def as_json(config: RunConfig) -> dict[str, Any]:
+    """The frozen form, without the preset's name, which has a column."""
+    data = asdict(config)
+    data["agents"] = [asdict(seat) for seat in config.agents]
+    del data["preset"]
+    return data
+
+
+def read_config(data: Mapping[str, Any]) -> RunConfig:
+    """The configuration in a frozen form; raises BadConfig for a key or value it cannot be."""
+    values = _known(RunConfig, data)
+    if "agents" in values:
+        values["agents"] = tuple(_seat(each) for each in _items(values["agents"]))
+    if values.get("adjudicator") is not None:
+        values["adjudicator"] = _seat(values["adjudicator"])
+    if "lara" in values:
+        values["lara"] = LaraOptions(**_known(LaraOptions, values["lara"], place="lara."))
+    config = RunConfig(**values)
+    check(config)
+    return config
+
+
+def check(config: RunConfig) -> None:
+    """Raises BadConfig, naming the field, for a run that cannot be held."""
+    _need(config.kind in RunKind.values, "kind", f"There is no kind of run {config.kind!r}.")
+    _check_seats(config)
+    _whole(config.rounds, 1, MAX_ROUNDS, "rounds", f"Choose 1 to {MAX_ROUNDS} rounds.")
+    words = f"Agreed pairs can be debated on to round {MAX_ROUNDS} at most."
+    _whole(config.continue_to, 0, MAX_ROUNDS, "continue_to", words)
+    words = f"The temperature lies between 0 and {MAX_TEMPERATURE:g}."
+    _within(config.temperature, 0, MAX_TEMPERATURE, "temperature", words)
+    if config.max_tokens is not None:
+        _whole(config.max_tokens, 1, 1_000_000, "max_tokens", "An answer needs at least a token.")
+    _whole(config.replicate, 0, 1_000_000, "replicate", "A replicate is a number from 0.")
+    _whole(config.samples, 1, MAX_VOTES, "samples", f"Draw 1 to {MAX_VOTES} samples.")
+    _whole(config.threshold, 1, 3, "threshold", "The grade that is relevant is 1, 2 or 3.")
+    for name, known in (("first", STANCES), ("profile", PROFILES), ("rule", RULES)):
+        value = getattr(config, name)
+        _need(value in known, name, f"{name} is one of {', '.join(known)}, not {value!r}.")
+    _check_lara(config.lara)
+    for name in ("trial", "coerce", "history_labels", "history_for_people"):
+        _need(isinstance(getattr(config, name), bool), name, f"{name} is true or false.")
+
+
+def _check_seats(config: RunConfig) -> None:
+    least, most = SEATS[config.kind]
+    if config.agents or not most:
+        count = len(config.agents)
+        wanted = f"{least}" if least == most else f"{least} to {most}"
+        words = f"A run of this kind has {wanted} agents, not {count}."
+        _need(least <= count <= most, "agents", words)
+    for seat in config.everybody:
+        for name in ("model", "endpoint", "stance"):
+            _need(isinstance(getattr(seat, name), str), "agents", f"An agent's {name} is a text.")
+        _need(bool(seat.model), "agents", "Every agent needs a model.")
+        _need(seat.stance in ("", *STANCES), "agents", f"There is no stance {seat.stance!r}.")
+    if config.adjudicator:
+        is_debate = config.kind == RunKind.DEBATE
+        _need(is_debate, "adjudicator", "Only a debate has an adjudicator.")
+
+
+def _check_lara(lara: LaraOptions) -> None:
+    _need(lara.variant in MODELS, "lara", f"LARA comes as {' or '.join(MODELS)}.")
+    _within(lara.budget, 0, 1, "lara", "LARA's budget is a share between 0 and 1.")
+    _whole(lara.groups, 0, 1000, "lara", "LARA has 0 to 1000 groups.")
+    _whole(lara.seed, 0, 2**32 - 1, "lara", "A seed is a number from 0.")
+    for name in ("smooth", "verbalised"):
+        _need(isinstance(getattr(lara, name), bool), "lara", f"lara.{name} is true or false.")
+
+
+def _seat(value: Any) -> Seat:
+    given = _known(Seat, value, place="agents.")
+    _need({"model", "endpoint"} <= given.keys(), "agents", "An agent is a model at an endpoint.")
+    return Seat(**given)
+
+
+def _known(kind: type, value: Any, *, place: str = "") -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise BadConfig(f"{place.rstrip('.') or 'The configuration'} must be an object.")
+    unknown = value.keys() - {each.name for each in fields(kind)}
+    if unknown:
+        name = place + min(map(str, unknown))
+        raise BadConfig(f"A run has no setting {name!r}.", field=name)
+    return dict(value)
+
+
+def _items(value: Any) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise BadConfig("agents is a list.", field="agents")
+    return value
+
+
+def _whole(value: Any, least: int, most: int, name: str, words: str) -> None:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    _need(is_whole and least <= value <= most, name, words)
+
+
+def _within(value: Any, least: float, most: float, name: str, words: str) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    _need(is_number and least <= value <= most, name, words)
+
+
+def _need(condition: bool, name: str, words: str) -> None:
+    if not condition:
+        raise BadConfig(words, field=name)

@@ -1,0 +1,104 @@
+"""From a pair and the round before to the messages of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from llm.prompts import PromptTemplate, fence
+from llm.requests import Message
+
+from .history import history_text
+from .types import Agent, Config, Pair, Turn
+
+PROMPTS: Final = Path(__file__).resolve().parent.parent / "prompts"
+PLACEHOLDERS: Final = frozenset({"agent", "others", "query", "answers", "chunk", "history"})
+ADJUDICATION_PLACEHOLDERS: Final = PLACEHOLDERS - {"agent", "others"}
+MAX_QUOTED_BACK: Final = 4000
+
+REPAIR: Final = (
+    "Your reply could not be read. Answer the same task again with one JSON object and nothing"
+    " else: {keys}."
+)
+TURN_KEYS: Final = 'reference (a list of strings), reason (a string), response ("yes" or "no")'
+
+
+@cache
+def default_prompt() -> PromptTemplate:
+    """The debate prompt that comes with the app."""
+    return load_prompt(PROMPTS / "debate_turn.txt")
+
+
+@cache
+def adjudication_prompt() -> PromptTemplate:
+    """The adjudicator's prompt that comes with the app."""
+    path = PROMPTS / "adjudication.txt"
+    return PromptTemplate.load(path, placeholders=ADJUDICATION_PLACEHOLDERS)
+
+
+def load_prompt(path: Path) -> PromptTemplate:
+    """A debate prompt from a file. It must use all placeholders of a turn and no others."""
+    return PromptTemplate.load(path, placeholders=PLACEHOLDERS)
+
+
+def turn_messages(
+    pair: Pair, config: Config, *, agent: Agent, previous: Sequence[Turn], key: bytes
+) -> tuple[Message, ...]:
+    """The messages of one agent's turn; `previous` holds the turns of the round before.
+
+    Rounds differ in the history block alone. Everything that came from a page or a model stands
+    between delimiters that are derived from it under `key`, and is data there.
+    """
+    history = history_text(config, reader=agent, previous=previous)
+    return config.prompt.render(
+        agent=f"Agent {agent.name}",
+        others=_others(config, agent),
+        query=fence("query", pair.query, key),
+        answers=fence("answer", numbered(pair.answer_lines), key),
+        chunk=fence("chunk", pair.passage, key),
+        history=fence("history", history, key),
+    )
+
+
+def adjudication_messages(
+    pair: Pair, config: Config, *, adjudicator: Agent, previous: Sequence[Turn], key: bytes
+) -> tuple[Message, ...]:
+    """The adjudicator's messages; `previous` holds the turns of the last round (2.5)."""
+    assert config.adjudication is not None  # the configuration has checked it
+    history = history_text(config, reader=adjudicator, previous=previous)
+    return config.adjudication.render(
+        query=fence("query", pair.query, key),
+        answers=fence("answer", numbered(pair.answer_lines), key),
+        chunk=fence("chunk", pair.passage, key),
+        history=fence("history", history, key),
+    )
+
+
+def repair_messages(
+    messages: tuple[Message, ...], unreadable: str, *, keys: str = TURN_KEYS
+) -> tuple[Message, ...]:
+    """The same question once more, after an answer that could not be read.
+
+    `keys` says in words what the JSON object holds. Of a very long answer only the beginning
+    goes back, since every word of it is paid again; an empty one is named, because some
+    endpoints refuse a message without content.
+    """
+    answer = unreadable[:MAX_QUOTED_BACK].strip() or "(empty reply)"
+    return (
+        *messages,
+        {"role": "assistant", "content": answer},
+        {"role": "user", "content": REPAIR.format(keys=keys)},
+    )
+
+
+def numbered(answers: Sequence[str]) -> str:
+    """One answer per line, numbered from 1: `(1) ...`."""
+    return "\n".join(f"({number}) {answer}" for number, answer in enumerate(answers, start=1))
+
+
+def _others(config: Config, agent: Agent) -> str:
+    names = [f"Agent {other.name}" for other in config.agents if other != agent]
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,70 @@
+"""From a pair that people must settle to a case with a frozen snapshot of all positions."""
+
+from typing import Any
+
+from annotate.models import CaseKind, EscalationCase
+from annotate.services.cases import open_case
+from debate import dream
+from debate.models import Debate, DebateStatus, RunKind
+
+KINDS = {
+    DebateStatus.ESCALATED: CaseKind.DISPUTE,
+    DebateStatus.UNREADABLE: CaseKind.UNREADABLE,
+}
+
+
+def escalate(debate: Debate, verdict: dream.Verdict) -> EscalationCase:
+    """Open the debate's case; opening it twice gives the same case."""
+    return open_case(
+        origin=f"debate:{debate.pk}",
+        kind=_kind(debate),
+        query=debate.query,
+        passage=debate.passage,
+        snapshot=snapshot(debate, verdict),
+    )
+
+
+def snapshot(debate: Debate, verdict: dream.Verdict) -> dict[str, Any]:
+    """What voters will see, whatever happens to the debate later.
+
+    The positions are those of the agents in the last round they debated. A run may keep them
+    from people, to measure what they are worth (protocol.md 2.4); people alone see none.
+    """
+    turns = [turn for turn in verdict.turns if turn.stance]
+    rounds = max((turn.round for turn in turns), default=0)
+    if not debate.run.config.get("history_for_people", True):
+        turns, rounds = [], 0
+    last = [turn for turn in turns if turn.round == rounds]
+    return {
+        "question": debate.query.text,
+        "answers": list(debate.query.answers),
+        "practice": debate.run.practice and bool(last),
+        "rounds": rounds,
+        "positions": [_position(turn, verdict) for turn in last],
+    }
+
+
+def _kind(debate: Debate) -> CaseKind:
+    """A pair over which no agents argued is no dispute."""
+    kind = KINDS[DebateStatus(debate.status)]
+    if kind == CaseKind.DISPUTE and debate.run.kind != RunKind.DEBATE:
+        return CaseKind.HUMAN_ONLY
+    return kind
+
+
+def _position(turn: dream.Turn, verdict: dream.Verdict) -> dict[str, Any]:
+    earlier = [t for t in verdict.turns if t.agent == turn.agent and t.round < turn.round]
+    return {
+        "agent": turn.agent,
+        "stance": turn.stance,
+        "round": turn.round,
+        "response": turn.response or "",
+        "reason": turn.reason,
+        "references": [quote_row(quote) for quote in turn.references],
+        "earlier": [{"round": t.round, "response": t.response or ""} for t in earlier],
+    }
+
+
+def quote_row(quote: dream.Quote) -> dict[str, Any]:
+    """A quote as it is stored and exported: start null where it is not in the passage."""
+    return {"text": quote.text, "start": quote.start, "end": quote.end}

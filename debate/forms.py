@@ -1,0 +1,90 @@
+"""Setting up a debate run."""
+
+from typing import Any
+
+from django import forms
+
+from corpus.models import Benchmark, Pool
+from debate.dream import MAX_ROUNDS
+from debate.models import DebateRun
+from llm import endpoints
+
+
+class RunForm(forms.Form):
+    """Which pairs, which endpoint, how many rounds."""
+
+    pool = forms.ModelChoiceField(
+        Pool.objects.none(), label="Pairs", help_text="The pool of (query, passage) pairs to judge."
+    )
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    rounds = forms.IntegerField(
+        label="Rounds at most",
+        min_value=1,
+        max_value=MAX_ROUNDS,
+        initial=2,
+        help_text="Two is what DREAM used: most pairs agree in the first.",
+    )
+    name = forms.CharField(
+        label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        pools = benchmark.pools.all()
+        self.fields["pool"].queryset = pools  # type: ignore[attr-defined]
+        self.fields["pool"].initial = pools.first()
+        self.fields["endpoint"].choices = [  # type: ignore[attr-defined]
+            (found.name, f"{found.name} ({found.default_model})") for found in endpoints.available()
+        ]
+
+    def clean_endpoint(self) -> endpoints.Endpoint:
+        """The endpoint itself."""
+        return endpoints.get(self.cleaned_data["endpoint"])
+
+
+class AuditForm(forms.Form):
+    """How many agreed pairs people judge again, and the seed of the draw."""
+
+    size = forms.IntegerField(
+        label="Pairs",
+        min_value=1,
+        max_value=1_000,
+        initial=150,
+        error_messages={
+            "required": "Say how many pairs to draw.",
+        },
+    )
+    seed = forms.IntegerField(
+        label="Seed",
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        help_text="The same seed draws the same pairs again.",
+    )
+
+
+class PromptForm(forms.Form):
+    """Another template, and the pairs it is tried on."""
+
+    text = forms.CharField(
+        label="Template",
+        max_length=40_000,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false"}),
+        help_text="It keeps the lines version and role, the sections [system] and [user], and "
+        "every placeholder: {agent}, {others}, {query}, {answers}, {chunk}, {history}.",
+    )
+    run = forms.ModelChoiceField(
+        DebateRun.objects.none(),
+        label="Pairs of the run",
+        help_text="The run whose prompt, model and pairs it is held against.",
+    )
+    size = forms.IntegerField(label="Pairs", min_value=1, max_value=500, initial=50)
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31 - 1, initial=1)
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runs = benchmark.debate_runs.filter(done__gt=0)
+        self.has_runs = runs.exists()
+        self.fields["run"].queryset = runs  # type: ignore[attr-defined]
+        self.fields["run"].initial = runs.first()

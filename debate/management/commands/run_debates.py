@@ -1,0 +1,157 @@
+"""Hold debates from the shell, with the code that the screens and workers use."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Count
+
+from corpus.models import Benchmark
+from debate.configuration import RunConfig, Seat
+from debate.models import DebateRun, DebateStatus
+from debate.services import from_pairs
+from debate.services.figures import figures
+from debate.services.presets import PRESETS, start_preset
+from debate.services.runs import start_run
+from debate.tasks import drive_claimed
+from kit.errors import Refused
+from kit.runs import RunStatus
+from llm import endpoints
+
+
+class Command(BaseCommand):
+    help = (
+        "Debate the pairs of a benchmark's pool, or of a JSONL file with rows "
+        "{id, query, answers, passage}. Without a configured endpoint the practice model is "
+        "started for the length of the command."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--benchmark", metavar="SLUG", help="debate a pool of this benchmark")
+        parser.add_argument("--pool", metavar="NAME", help="the pool (default: the newest)")
+        parser.add_argument("--pairs", metavar="FILE.jsonl", type=Path, help="pairs to debate")
+        parser.add_argument("--out", metavar="FILE.jsonl", type=Path, help="where outcomes go")
+        parser.add_argument("--rounds", type=int, help="rounds at most (1 to 5; default: 2)")
+        parser.add_argument("--temperature", type=float, help="of every agent (default: 0)")
+        parser.add_argument(
+            "--agents",
+            metavar="MODEL@ENDPOINT,...",
+            help="who debates, stances alternating from relevant; with a preset, its models, the "
+            "main one first. Without @ENDPOINT the default endpoint is asked",
+        )
+        parser.add_argument(
+            "--preset",
+            metavar="NAME",
+            help=f"an experiment, its labels on trial until adopted: {', '.join(PRESETS)}",
+        )
+        parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        _check(options)
+        try:
+            with endpoints.practice_if_unconfigured() as endpoint:
+                run = self._start(endpoint, options)
+                drive_claimed(run)
+        except (Refused, from_pairs.BadPairs) as refusal:
+            raise CommandError(str(refusal)) from None
+        run.refresh_from_db()
+        # A run that stopped on the way has pairs without an outcome: nothing is written for it.
+        if options["pairs"] and run.status == RunStatus.DONE:
+            from_pairs.write_outcomes(run, options["pairs"], options["out"])
+        self._report(run, as_json=options["json"])
+
+    def _start(self, endpoint: endpoints.Endpoint, options: dict[str, Any]) -> DebateRun:
+        if options["pairs"]:
+            pool = from_pairs.load_pairs(options["pairs"])
+            benchmark = pool.benchmark
+        else:
+            benchmark = _benchmark(options["benchmark"])
+            pool = _pool(benchmark, options["pool"])
+        seats = _seats(options["agents"], endpoint)
+        given = {name: options[name] for name in ("rounds", "temperature")}
+        changes = {name: value for name, value in given.items() if value is not None}
+        common: dict[str, Any] = {
+            "benchmark": benchmark,
+            "pool": pool,
+            "endpoint": endpoint,
+            "actor": None,
+            "claimed": True,
+        }
+        if options["preset"]:
+            preset = options["preset"]
+            return start_preset(preset=preset, models=seats, changes=changes, **common)
+        return start_run(config=RunConfig(agents=seats, **changes), **common)
+
+    def _report(self, run: DebateRun, *, as_json: bool) -> None:
+        counts = vars(figures(run)) | _judged(run)
+        if as_json:
+            summary = {"run": run.pk, "benchmark": run.benchmark.slug, "status": run.status}
+            summary |= {"kind": run.kind, "preset": run.preset, "trial": run.is_provisional}
+            self.stdout.write(json.dumps(summary | counts | {"practice": run.practice}))
+        else:
+            self.stdout.write(f"Run {run.pk} ({run.benchmark.slug}): {run.status}")
+            for name, value in counts.items():
+                self.stdout.write(f"  {name.replace('_', ' '):14} {value}")
+        if run.status != RunStatus.DONE:
+            self.stderr.write(run.error or f"The run is {run.status}.")
+            sys.exit(1)
+
+
+def _judged(run: DebateRun) -> dict[str, int]:
+    """Pairs that ended in a way that no plain debate does, where there are any."""
+    others = (DebateStatus.ADJUDICATED, DebateStatus.JUDGED, DebateStatus.KEPT)
+    rows = run.debates.filter(status__in=others).values_list("status").annotate(Count("pk"))
+    return {str(status): count for status, count in rows.order_by("status")}
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Refuse what cannot end well before anything is loaded or paid for."""
+    pairs, out = options["pairs"], options["out"]
+    if bool(options["benchmark"]) == bool(pairs):
+        raise CommandError("Give either --benchmark SLUG or --pairs FILE.jsonl.")
+    if pairs and not out:
+        raise CommandError("--pairs needs --out FILE.jsonl for the outcomes.")
+    if pairs and options["pool"]:
+        raise CommandError("--pool names a pool of a benchmark; it does not go with --pairs.")
+    if out and not pairs:
+        raise CommandError("--out goes with --pairs; a benchmark keeps its outcomes itself.")
+    if out:
+        _check_out(out, pairs)
+
+
+def _seats(agents: str | None, endpoint: endpoints.Endpoint) -> tuple[Seat, ...]:
+    """The models that were named, each at its endpoint; a model's name may hold an @ itself."""
+    seats = []
+    for each in (agents or "").split(",") if agents else ():
+        model, at, name = each.strip().rpartition("@")
+        model, name = (model, name) if at else (name, endpoint.name)
+        if not model or not name:
+            raise CommandError(f"--agents: {each.strip()!r} is not MODEL or MODEL@ENDPOINT.")
+        seats.append(Seat(model, name))
+    return tuple(seats)
+
+
+def _check_out(out: Path, pairs: Path) -> None:
+    if out.is_dir() or not os.access(out.parent, os.W_OK):
+        raise CommandError(f"{out} cannot be written. Name a file in a folder that exists.")
+    if out.resolve() == pairs.resolve():
+        raise CommandError("--out would overwrite the pairs. Name another file.")
+
+
+def _benchmark(slug: str) -> Benchmark:
+    found = Benchmark.objects.filter(slug=slug).first()
+    if found is None:
+        raise CommandError(f"There is no benchmark {slug!r}. Load one with load_benchmark.")
+    return found
+
+
+def _pool(benchmark: Benchmark, name: str | None) -> Any:
+    pools = benchmark.pools.filter(name=name) if name else benchmark.pools.all()
+    found = pools.first()
+    if found is None:
+        named = f" named {name!r}" if name else ""
+        raise CommandError(f"{benchmark.slug} has no pool of pairs{named}.")
+    return found

@@ -1,0 +1,1 @@
+"""What a finished run is worth: pure arithmetic over outcomes, no Django and no chance."""

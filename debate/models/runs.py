@@ -1,0 +1,98 @@
+"""A debate run: many pairs, one configuration."""
+
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from corpus.models import Benchmark, Pool
+from kit.runs import TrackedRun
+from llm.models import Account
+
+# A turn has three short parts; reasoning models think some hundreds of tokens before it.
+MAX_TOKENS = 2000
+
+
+class RunKind(models.TextChoices):
+    """Which rule a run puts its pairs through (protocol.md 2.2, 2.3, 2.8, 2.9)."""
+
+    DEBATE = "debate"
+    FILTER = "filter"
+    LLMJUDGE = "llmjudge", "LLMJudge"
+    GRADED = "graded", "Graded judge"
+    VOTE = "vote", "Votes without debate"
+    LARA = "lara", "LARA"
+    HUMAN_ONLY = "human_only", "People alone"
+
+
+class DebateRun(TrackedRun):
+    """Puts every pair of a pool through one rule, configured and frozen when the run is made.
+
+    `config` holds the whole configuration (debate.configuration.RunConfig); `endpoint`, `model`,
+    `rounds`, `temperature` and the prompt's columns repeat what lists show of it: those of the
+    first agent and of the main prompt. Labels of a trial run do not stand until an admin adopts
+    it, and none of its pairs come before people.
+    """
+
+    task_name = "debate.run"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="debate_runs")
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="debate_runs")
+    name = models.CharField(max_length=120)
+    kind = models.CharField(max_length=12, choices=RunKind.choices, default=RunKind.DEBATE)
+    # The name in debate.services.presets, where the run was made from one.
+    preset = models.CharField(max_length=40, blank=True, default="")
+    config = models.JSONField(default=dict)
+    is_trial = models.BooleanField(default=False)
+    adopted_at = models.DateTimeField(null=True)
+    adopted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    # Endpoints are chosen by name; neither address nor key is stored or shown.
+    endpoint = models.CharField(max_length=60)
+    model = models.CharField(max_length=120)
+    practice = models.BooleanField(default=False)
+    rounds = models.PositiveSmallIntegerField(default=2)
+    temperature = models.FloatField(default=0.0)
+    prompt_version = models.PositiveSmallIntegerField(default=1)
+    prompt_sha256 = models.CharField(max_length=64)
+    calls_in_flight = models.PositiveSmallIntegerField(default=16)
+
+    # An answer's length at most, where the configuration names none: without one no call has an
+    # upper bound, and no budget could be kept.
+    max_tokens = models.PositiveIntegerField(default=MAX_TOKENS)
+    # What a person allows to be spent; null is no limit. The account holds the same number, for
+    # the reservation that goes with every call (debate/services/budget.py writes both).
+    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
+    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
+    # Why a worker paused the run by itself, and what to do; for people.
+    pause_reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """What the run's answered calls have cost so far."""
+        return self.account.spent_usd if self.account else Decimal(0)
+
+    @property
+    def reserved_usd(self) -> Decimal:
+        """What its calls of unknown cost may come to at most."""
+        return self.account.reserved_usd if self.account else Decimal(0)
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether its labels still wait for an admin."""
+        return self.is_trial and self.adopted_at is None
+
+    @property
+    def seats(self) -> list[dict[str, Any]]:
+        """Who is asked, as configured: {"model", "endpoint", "stance"}, the adjudicator last."""
+        judge = self.config.get("adjudicator")
+        agents: list[dict[str, Any]] = self.config.get("agents") or []
+        return [*agents, judge] if judge else agents

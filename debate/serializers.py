@@ -1,0 +1,156 @@
+"""How debate runs and debates look in the API."""
+
+from rest_framework import serializers
+
+from debate.dream import MAX_ROUNDS
+from debate.models import Debate, DebateRun, Turn
+from kit.api import RUN_FIELDS
+from llm.models import Call
+
+
+class FiguresSerializer(serializers.Serializer):
+    """Counts of a run by outcome."""
+
+    total = serializers.IntegerField()
+    agreed_1 = serializers.IntegerField()
+    agreed_later = serializers.IntegerField()
+    escalated = serializers.IntegerField()
+    unreadable = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+
+
+class DebateRunSerializer(serializers.ModelSerializer):
+    """A debate run."""
+
+    class Meta:
+        model = DebateRun
+        fields = [
+            *RUN_FIELDS,
+            "name",
+            "pool",
+            "endpoint",
+            "model",
+            "practice",
+            "rounds",
+            "temperature",
+            "prompt_version",
+            "prompt_sha256",
+        ]
+
+
+class OneRunSerializer(DebateRunSerializer):
+    """A debate run with its counts."""
+
+    figures = FiguresSerializer()
+
+    class Meta(DebateRunSerializer.Meta):
+        fields = [*DebateRunSerializer.Meta.fields, "figures"]
+
+
+class NewRunSerializer(serializers.Serializer):
+    """A run to start: a pool's id, an endpoint's name."""
+
+    pool = serializers.IntegerField()
+    endpoint = serializers.CharField()
+    rounds = serializers.IntegerField(min_value=1, max_value=MAX_ROUNDS, default=2)
+    name = serializers.CharField(max_length=120, required=False, default="")
+
+
+class CountsSerializer(serializers.Serializer):
+    """Counts of a run or a domain: by status, agreements by round, relevant pairs found."""
+
+    name = serializers.CharField()
+    total = serializers.IntegerField()
+    by_status = serializers.DictField(child=serializers.IntegerField())
+    agreed = serializers.DictField(child=serializers.IntegerField())
+    relevant = serializers.IntegerField()
+
+
+class FailureSerializer(serializers.Serializer):
+    """Pairs that ended without an answer for the same reason."""
+
+    status = serializers.CharField()
+    name = serializers.CharField()
+    words = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+class SpendingSerializer(serializers.Serializer):
+    """What the calls behind a run's turns used; usd is null where no price is known."""
+
+    at = serializers.DateTimeField()
+    calls = serializers.IntegerField()
+    untold = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    cached_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    seconds = serializers.FloatField()
+    usd = serializers.FloatField(allow_null=True)
+    forecast_usd = serializers.FloatField(allow_null=True)
+    forecast_input = serializers.IntegerField(allow_null=True)
+    forecast_output = serializers.IntegerField(allow_null=True)
+
+
+class RoomSerializer(serializers.Serializer):
+    """The control room in numbers."""
+
+    run = CountsSerializer()
+    domains = CountsSerializer(many=True)
+    failures = FailureSerializer(many=True)
+    spending = SpendingSerializer()
+
+
+class AuditSerializer(serializers.Serializer):
+    """How many agreed pairs are drawn, and with which seed."""
+
+    size = serializers.IntegerField(min_value=1, max_value=1_000)
+    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=1)
+
+
+class RequeueSerializer(serializers.Serializer):
+    """The words of the failures to try again."""
+
+    error = serializers.CharField(allow_blank=True, max_length=20_000)
+
+
+class CallSerializer(serializers.ModelSerializer):
+    """The call behind a turn, with what was asked and what came back, word for word."""
+
+    class Meta:
+        model = Call
+        fields = ["id", "model", "endpoint", "practice", "status", "input_tokens"]
+        fields += ["output_tokens", "elapsed_s", "request", "text"]
+
+
+class TurnSerializer(serializers.ModelSerializer):
+    """What one agent said in one round."""
+
+    call = CallSerializer(allow_null=True)
+
+    class Meta:
+        model = Turn
+        fields = ["round", "agent", "stance", "response", "label", "reason", "references", "flags"]
+        fields += ["call"]
+
+
+class DebateSerializer(serializers.ModelSerializer):
+    """The outcome of one pair."""
+
+    query = serializers.CharField(source="query.qid")
+    domain = serializers.CharField(source="query.domain.name")
+    passage = serializers.CharField(source="passage.pid")
+
+    class Meta:
+        model = Debate
+        fields = ["id", "domain", "query", "passage", "status", "round", "label", "error"]
+
+
+class OneDebateSerializer(DebateSerializer):
+    """One debate with its turns."""
+
+    turns = TurnSerializer(many=True)
+
+    class Meta(DebateSerializer.Meta):
+        fields = [*DebateSerializer.Meta.fields, "turns"]

@@ -1,0 +1,24 @@
+"""Calls that a worker sent and then died with: paid perhaps, and to be listed as such."""
+
+import logging
+from datetime import timedelta
+from typing import Final
+
+from django.utils import timezone
+
+from llm.ledger import mark_possibly_paid
+
+logger = logging.getLogger(__name__)
+
+# How long a debate waits for one answer.
+CALL_DEADLINE_S: Final = 120.0
+# After this nobody alive waits for it any more; the margin is for writing the outcome down.
+LOST_AFTER: Final = timedelta(seconds=CALL_DEADLINE_S + 60)
+
+
+def list_lost_calls() -> int:
+    """List calls whose worker must have died as possibly paid; how many there were."""
+    lost = mark_possibly_paid(older_than=timezone.now() - LOST_AFTER)
+    if lost:
+        logger.warning("%s calls were never answered and are listed as possibly paid", lost)
+    return lost

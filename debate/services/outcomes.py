@@ -1,0 +1,195 @@
+"""Storing how pairs ended: once each, label and case in the same transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import F, prefetch_related_objects
+from django.utils import timezone
+
+from corpus.models import Judgment, Source, Status
+from corpus.services.judgments import hold_queries, record_judgments
+from debate import dream
+from debate.baselines.relevance import CONFIDENCE_ROLE, VERBALISED
+from debate.dream.lineup import ADJUDICATOR
+from debate.escalation import KINDS, escalate, quote_row
+from debate.failures import NO_TEXT_CLASS, Failure
+from debate.models import LABELLED, Debate, DebateRun, DebateStatus, RunKind, Turn
+from debate.services.flags import note_flags
+from kit.failpoints import reach
+from kit.updates import update_rows
+
+# Whose labels a run of each kind makes; an adjudicator's are its own.
+SOURCES = {
+    RunKind.DEBATE: Source.DEBATE,
+    RunKind.FILTER: Source.FILTER,
+    RunKind.LLMJUDGE: Source.LLMJUDGE,
+    RunKind.GRADED: Source.LLMJUDGE,
+    RunKind.VOTE: Source.LLMJUDGE,
+    RunKind.LARA: Source.LARA,
+}
+_ENDED: Final = (
+    "status",
+    "label",
+    "round",
+    "error",
+    "error_class",
+    "ended_at",
+    "judgment",
+    "case",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A verdict on one debate, with the ledger call behind each (round, agent) turn.
+
+    `failure` is set where a call brought no answer, `heard` where a call was answered that was
+    not in the ledger before.
+    """
+
+    debate_id: int
+    verdict: dream.Verdict
+    calls: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    failure: Failure | None = None
+    heard: bool = False
+
+
+def store_outcomes(*, run: DebateRun, outcomes: Sequence[Outcome]) -> None:
+    """Write a group of outcomes in one transaction.
+
+    Raises LostLease, and writes nothing, if the run is no longer this worker's. An outcome whose
+    debate has one already is passed over.
+    """
+    with transaction.atomic():
+        run.hold()  # whoever else ends debates of this run waits for this row
+        ended = _still_waiting(run, outcomes)
+        hold_queries(debate.query_id for debate, _ in ended)
+        for debate, outcome in ended:
+            _end(debate, outcome)
+        _label_all(run, ended)
+        _escalate_all(run, ended)
+        update_rows([debate for debate, _ in ended], _ENDED)
+        turns = [turn for pair in ended for turn in _turns(*pair)]
+        Turn.objects.bulk_create(turns)
+        note_flags(run, turns)
+        run.hold(done=F("done") + len(ended))
+        reach("before-outcomes-commit")
+    reach("after-outcomes-commit")
+
+
+def _still_waiting(run: DebateRun, outcomes: Sequence[Outcome]) -> list[tuple[Debate, Outcome]]:
+    """The outcomes that are the first of their debate, with it."""
+    by_debate = {outcome.debate_id: outcome for outcome in reversed(outcomes)}
+    debates = Debate.objects.waiting().filter(pk__in=by_debate)
+    ended = [(debate, by_debate[debate.pk]) for debate in debates]
+    for debate, _ in ended:
+        debate.run = run  # which is at hand, and read by nobody again for each debate
+    return ended
+
+
+def _end(debate: Debate, outcome: Outcome) -> None:
+    """Move the debate out of waiting, in memory."""
+    verdict = outcome.verdict
+    debate.status = DebateStatus(verdict.status)
+    debate.label, debate.round = verdict.label, verdict.round
+    debate.error, debate.ended_at = verdict.detail, timezone.now()
+    if debate.status == DebateStatus.FAILED:
+        debate.error_class = outcome.failure.error_class if outcome.failure else NO_TEXT_CLASS
+
+
+def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
+    said = [
+        (debate, _label(debate, outcome.verdict))
+        for debate, outcome in ended
+        if debate.status in LABELLED and _is_said(outcome.verdict)
+    ]
+    record_judgments(labels=[label for _, label in said], scope=run.benchmark.slug)
+    for debate, label in said:
+        debate.judgment = label
+
+
+def _escalate_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
+    """Bring before people what the models could not settle."""
+    if run.is_provisional:
+        return
+    disputed = [pair for pair in ended if pair[0].status in KINDS]
+    prefetch_related_objects(
+        [debate for debate, _ in disputed], "query__domain__benchmark", "passage"
+    )
+    for debate, outcome in disputed:
+        debate.case = escalate(debate, outcome.verdict)
+
+
+def _is_said(verdict: dream.Verdict) -> bool:
+    """Whether a model said the label: what garbage was coerced to is compared, and no label."""
+    return any(turn.response for turn in verdict.turns)
+
+
+def _label(debate: Debate, verdict: dream.Verdict) -> Judgment:
+    """The unsaved label of a debate."""
+    assert verdict.label is not None  # by its status; the database checks it too
+    return Judgment(
+        query_id=debate.query_id,
+        passage_id=debate.passage_id,
+        label=verdict.label,
+        source=_source(debate),
+        round=verdict.round,
+        practice=debate.run.practice,
+        provenance=_provenance(debate, verdict),
+        status=Status.TRIAL if debate.run.is_provisional else Status.STANDING,
+    )
+
+
+def _source(debate: Debate) -> Source:
+    if debate.status == DebateStatus.ADJUDICATED:
+        return Source.LLM_ADJUDICATOR
+    return SOURCES[RunKind(debate.run.kind)]
+
+
+def _provenance(debate: Debate, verdict: dream.Verdict) -> dict[str, Any]:
+    """Which run and models a label comes from; a judge's grades stand beside it."""
+    run = debate.run
+    found: dict[str, Any] = {
+        "debate": debate.pk,
+        "run": run.pk,
+        "model": run.model,
+        "prompt_sha256": run.prompt_sha256,
+    }
+    models = [seat["model"] for seat in run.seats]
+    scores = [turn.score for turn in verdict.turns if turn.score is not None]
+    if len(set(models)) > 1:
+        found["models"] = models
+    if scores:
+        found["scores"] = scores
+    return found
+
+
+def _turns(debate: Debate, outcome: Outcome) -> list[Turn]:
+    return [
+        Turn(
+            debate=debate,
+            round=turn.round,
+            agent=turn.agent,
+            stance=turn.stance,
+            response=turn.response or "",
+            label=turn.label,
+            reason=turn.reason,
+            references=[quote_row(quote) for quote in turn.references],
+            flags=list(turn.flags),
+            rung=turn.rung,
+            score=turn.score,
+            prompt_sha256=_prompt(debate.run, turn),
+            call_id=outcome.calls.get((turn.round, turn.agent)),
+        )
+        for turn in outcome.verdict.turns
+    ]
+
+
+def _prompt(run: DebateRun, turn: dream.Turn) -> str:
+    """The prompt of a turn, where it is not the run's main one."""
+    role = "adjudication" if turn.agent == ADJUDICATOR else ""
+    if VERBALISED in turn.flags:
+        role = CONFIDENCE_ROLE
+    return str(run.config.get("prompts", {}).get(role, run.prompt_sha256))

@@ -1,0 +1,71 @@
+"""What a run's labels are held against: an imported gold, or what people judged."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotate.services.undecided import is_undecided
+from corpus.models import Benchmark, Judgment, Source
+from corpus.models.labels import GoldVersion
+from debate.measures.accuracy import Judged
+from debate.models import DebateRun, DebateStatus
+
+PEOPLE, EXPERTS, GOLD = "people", "experts", "gold"
+_GOLD = "gold-"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A source of labels of a benchmark; labels above 0 count as relevant."""
+
+    benchmark: Benchmark
+    key: str
+    name: str
+
+    def judgments(self) -> QuerySet[Judgment]:
+        """Its labels. Of pairs that people still judge, the imported gold alone."""
+        rows = Judgment.objects.in_benchmark(self.benchmark).order_by()
+        if self.key == GOLD:
+            return rows.original()
+        if self.key.startswith(_GOLD):
+            return rows.filter(gold_version_id=int(self.key.removeprefix(_GOLD)))
+        sources = (Source.EXPERT,) if self.key == EXPERTS else (Source.EXPERT, Source.HUMAN)
+        return rows.standing().filter(source__in=sources).exclude(is_undecided())
+
+    def truths(self) -> dict[tuple[int, int], int]:
+        """1 or 0 by (query, passage)."""
+        rows = self.judgments().values_list("query_id", "passage_id", "label")
+        return {(query, passage): int(label > 0) for query, passage, label in rows}
+
+    def holding(self, truth: int) -> Exists:
+        """Condition on an outer queryset of pairs: the reference calls them so."""
+        rows = self.judgments().filter(query=OuterRef("query_id"), passage=OuterRef("passage_id"))
+        return Exists(rows.filter(Q(label__gt=0) if truth else Q(label__lte=0)))
+
+
+def references(benchmark: Benchmark) -> list[Reference]:
+    """Every reference that the benchmark offers, people first."""
+    golds = GoldVersion.objects.filter(domain__benchmark=benchmark).select_related("domain")
+    return [
+        Reference(benchmark, PEOPLE, "people: votes and experts"),
+        Reference(benchmark, EXPERTS, "experts alone"),
+        Reference(benchmark, GOLD, "the imported gold of every domain"),
+        *(Reference(benchmark, f"{_GOLD}{gold.pk}", f"gold of {gold}") for gold in golds),
+    ]
+
+
+def reference_called(benchmark: Benchmark, key: str) -> Reference | None:
+    """The reference of that key; None where the benchmark has none."""
+    return next((each for each in references(benchmark) if each.key == key), None)
+
+
+def judged(run: DebateRun, truths: dict[tuple[int, int], int]) -> Iterator[tuple[int, Judged]]:
+    """(debate, pair beside its truth) of every pair of the run that has both."""
+    columns = ("pk", "query_id", "passage_id", "status", "label", "case__label")
+    rows = run.debates.exclude(status=DebateStatus.WAITING).order_by()
+    for pk, query, passage, status, label, settled in rows.values_list(*columns).iterator():
+        truth = truths.get((query, passage))
+        if truth is not None:
+            escalated = status == DebateStatus.ESCALATED
+            yield pk, Judged(truth, label, escalated, settled if escalated else None)

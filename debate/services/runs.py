@@ -1,0 +1,193 @@
+"""Starting, pausing and stopping debate runs."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+
+from corpus.models import Benchmark, Pool
+from corpus.services.references import reference_labels
+from debate.configuration import BadConfig, RunConfig, Seat, as_json, check
+from debate.kinds import prompts_of
+from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
+from debate.services.prompts import current_prompt
+from kit import audit
+from kit.errors import Refused
+from kit.runs import RunStatus, wake
+from llm import endpoints
+from llm.endpoints import Endpoint
+
+
+def start_run(
+    *,
+    benchmark: Benchmark,
+    pool: Pool,
+    endpoint: Endpoint,
+    actor: User | None,
+    name: str = "",
+    rounds: int = 2,
+    config: RunConfig | None = None,
+    claimed: bool = False,
+) -> DebateRun:
+    """Make a run over every pair of the pool and wake a worker.
+
+    `config` says what is done with the pairs; without one two agents debate for `rounds`.
+    `endpoint` with its model takes the seats that the configuration leaves free. `claimed` keeps
+    the run for the calling process (a command drives it itself). Raises Refused for an empty
+    pool, a configuration that cannot be, an endpoint that is not set up, or LARA over pairs
+    without a known label.
+    """
+    config = _seated(config or RunConfig(rounds=rounds), endpoint)
+    _check(benchmark, pool, config)
+    version, prompt = current_prompt(benchmark)
+    prompts = prompts_of(config, debate_turn=prompt)
+    main = next(iter(prompts.values()), None)
+    with transaction.atomic():
+        run = DebateRun.objects.create(
+            benchmark=benchmark,
+            pool=pool,
+            name=name[:120] or _name(pool, config),
+            **_columns(config, endpoint),
+            config=as_json(config) | {"prompts": {k: p.sha256 for k, p in prompts.items()}},
+            prompt_version=version if main is prompt else main.version if main else 0,
+            prompt_sha256=main.sha256 if main else "",
+            created_by=actor,
+            total=pool.entries.count(),
+            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+        )
+        _add_debates(run, pool)
+        audit.record(actor=actor, verb="start debate run", target=run, scope=benchmark.slug)
+        if claimed:
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def pause_run(*, run: DebateRun, actor: User) -> None:
+    """Stop after the pairs in flight; what is stored stays stored."""
+    _move(run, RunStatus.PAUSED, actor, "pause debate run")
+
+
+def resume_run(*, run: DebateRun, actor: User) -> None:
+    """Go on where a paused or failed run stopped; paid answers are not paid again."""
+    _move(run, RunStatus.QUEUED, actor, "resume debate run")
+    wake(run)
+
+
+def cancel_run(*, run: DebateRun, actor: User) -> None:
+    """Stop for good; outcomes so far stay."""
+    _move(run, RunStatus.CANCELLED, actor, "cancel debate run")
+
+
+def retry_failed(*, run: DebateRun, actor: User) -> None:
+    """Debate the failed pairs of a finished or failed run again, and what still waits with them.
+
+    What was said in them so far is dropped from the run; the ledger keeps it, and answers that
+    were paid for are not paid again. Raises Refused where no pair has failed.
+    """
+    with transaction.atomic():
+        over = (RunStatus.DONE, RunStatus.FAILED)
+        _move(run, RunStatus.QUEUED, actor, "retry failed debates", sources=over)
+        failed = run.debates.filter(status=DebateStatus.FAILED)
+        Turn.objects.filter(debate__in=failed).delete()
+        DebateFlag.objects.filter(debate__in=failed).delete()
+        count = failed.update(
+            status=DebateStatus.WAITING, round=None, error="", judgment=None, ended_at=None
+        )
+        if not count:
+            raise Refused("No pair of this run has failed.")
+        run.done = run.debates.exclude(status=DebateStatus.WAITING).count()
+        run.save(update_fields=["done"])
+        wake(run)
+
+
+def _seated(config: RunConfig, endpoint: Endpoint) -> RunConfig:
+    """The configuration with every seat taken. Raises Refused."""
+    try:
+        check(config)
+    except BadConfig as fault:
+        raise Refused(str(fault), field=fault.field) from None
+    agents = tuple(replace(s, endpoint=s.endpoint or endpoint.name) for s in config.agents)
+    judge = config.adjudicator
+    if judge:
+        judge = replace(judge, endpoint=judge.endpoint or endpoint.name)
+    config = replace(config, agents=agents, adjudicator=judge)
+    return config.seated(endpoint.default_model, endpoint.name)
+
+
+def _columns(config: RunConfig, endpoint: Endpoint) -> dict[str, Any]:
+    """What lists show of the configuration."""
+    first = config.agents[0] if config.agents else Seat("", endpoint.name)
+    return {
+        "kind": config.kind,
+        "preset": config.preset,
+        "is_trial": config.is_trial,
+        "endpoint": first.endpoint,
+        "model": first.model,
+        "practice": bool(config.agents) and _has_practice(config, endpoint),
+        "rounds": config.rounds,
+        "temperature": config.temperature,
+    }
+
+
+def _has_practice(config: RunConfig, endpoint: Endpoint) -> bool:
+    """Whether any of the models is the practice model. Raises Refused for an unknown endpoint."""
+    names = {seat.endpoint for seat in config.everybody} - {endpoint.name}
+    try:
+        others = [endpoints.get(name) for name in names]
+    except endpoints.UnknownEndpoint as error:
+        raise Refused(str(error), field="agents") from None
+    return any(each.is_practice for each in (endpoint, *others))
+
+
+def _name(pool: Pool, config: RunConfig) -> str:
+    # A pool may be named after a long file.
+    start = pool.name[:80]
+    if config.preset:
+        return f"{start}, {config.preset}"
+    if config.kind != RunKind.DEBATE:
+        return f"{start}, {RunKind(config.kind).label}"
+    count = len(config.agents)
+    agents = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}[count]
+    return f"{start}, {agents} agents, {config.rounds} rounds"
+
+
+def _check(benchmark: Benchmark, pool: Pool, config: RunConfig) -> None:
+    if pool.benchmark_id != benchmark.pk:
+        raise Refused("This pool belongs to another benchmark.", field="pool")
+    count = pool.entries.count()
+    if not count:
+        raise Refused("This pool holds no pairs. Import pairs first.", field="pool")
+    if config.kind == RunKind.LARA:
+        unknown = count - len(reference_labels(pool))
+        if unknown:
+            raise Refused(
+                f"LARA is simulated over known labels; {unknown} of the pool's {count} pairs "
+                "have none, neither in the imported gold nor from people.",
+                field="pool",
+            )
+
+
+def _add_debates(run: DebateRun, pool: Pool) -> None:
+    """One INSERT ... SELECT, so that a large pool costs one statement."""
+    debates, entries = Debate._meta.db_table, pool.entries.model._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {debates} (run_id, query_id, passage_id, status, error) "  # noqa: S608
+            f"SELECT %s, query_id, passage_id, 'waiting', '' FROM {entries} "
+            "WHERE pool_id = %s ORDER BY id",
+            [run.pk, pool.pk],
+        )
+
+
+def _move(
+    run: DebateRun, to: str, actor: User, verb: str, *, sources: Collection[str] = ()
+) -> None:
+    with transaction.atomic():
+        if not run.move(to, sources=sources):
+            raise Refused(f"This run is {run.get_status_display().lower()} already.")
+        audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug)

@@ -1,0 +1,66 @@
+"""Telling an outage of the endpoint from a pair that fails by itself. Pure."""
+
+from collections.abc import Sequence
+
+from debate.failures import Blame, CannotGoOn
+from debate.services.outcomes import Outcome
+
+
+class Streak:
+    """Holds back debates that failed without an answer, until the endpoint answers another.
+
+    Then they failed by themselves and are stored so. After `limit` of them in a row it is the
+    endpoint, and they stay waiting.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held: list[Outcome] = []
+        self._heard = False
+
+    def sift(self, outcomes: Sequence[Outcome]) -> tuple[list[Outcome], CannotGoOn | None]:
+        """What may be stored, and why the drive must stop, if it must."""
+        ready: list[Outcome] = []
+        for outcome in outcomes:
+            blame = outcome.failure.blame if outcome.failure else None
+            if outcome.failure and blame is Blame.SETUP:
+                return ready, CannotGoOn(outcome.failure.words)
+            if blame is Blame.OUTAGE:
+                self._held.append(outcome)
+                if len(self._held) >= self._limit:
+                    return ready, self._outage()
+            elif outcome.heard or blame is Blame.PAIR:
+                ready += [*self._held, outcome]
+                self._held, self._heard = [], True
+            else:  # from the ledger, or never asked: it says nothing about the endpoint
+                ready.append(outcome)
+        return ready, None
+
+    def end(self, *, is_last: bool, is_fresh: bool) -> list[Outcome]:
+        """What is stored of the held ones when the drive ends.
+
+        `is_last`: no pair is left; else they wait for the next drive. `is_fresh`: no pair of the
+        run had an outcome before. Raises CannotGoOn if the endpoint never answered; a single
+        pair that it took and never answered may have itself to blame.
+        """
+        if not self._held:
+            return []
+        never_heard = not self._heard and (not is_last or (is_fresh and len(self._held) > 1))
+        if never_heard or (is_last and not any(map(_was_taken, self._held))):
+            raise self._outage()
+        return self._held if is_last else []
+
+    def _outage(self) -> CannotGoOn:
+        last, count = self._held[-1].failure, len(self._held)
+        pairs = "1 pair" if count == 1 else f"{count} pairs in a row"
+        return CannotGoOn(outage(last.words if last else "", pairs=pairs), pauses=True)
+
+
+def outage(words: str, *, pairs: str = "") -> str:
+    """What people are told of an endpoint that answers nobody."""
+    many = f"So it was for {pairs}, which keep waiting." if pairs else "The other pairs wait."
+    return f"{words} {many} Resume the run when the endpoint answers again."
+
+
+def _was_taken(outcome: Outcome) -> bool:
+    return outcome.failure is not None and outcome.failure.was_taken

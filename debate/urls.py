@@ -1,0 +1,32 @@
+"""Routes of the debate room's screens."""
+
+from django.urls import path
+
+from debate.views import debates, home, prompts, report, runs
+
+_RUN = "b/<slug:slug>/debates/<int:pk>"
+_PAIR = f"{_RUN}/pairs/<int:debate>"
+urlpatterns = [
+    path("home/debate/", home.home_fragment, name="debate-home"),
+    path("b/<slug:slug>/debates/", runs.run_list, name="debate-runs"),
+    path("b/<slug:slug>/debates/new/", runs.run_new, name="debate-run-new"),
+    path(f"{_RUN}/", runs.run_detail, name="debate-run"),
+    path(f"{_RUN}/spending/", runs.run_spending, name="debate-run-spending"),
+    path(f"{_RUN}/report/", report.run_report, name="debate-run-report"),
+    path(f"{_RUN}/report/<slug:name>.csv", report.report_csv, name="debate-run-table"),
+    path(f"{_RUN}/audits/", report.audit_draw, name="debate-run-audit"),
+    path(f"{_RUN}/canaries/", prompts.canaries_start, name="debate-run-canaries"),
+    path("b/<slug:slug>/prompts/", prompts.prompt_list, name="prompts"),
+    path("b/<slug:slug>/prompts/<int:pk>/adopt/", prompts.prompt_adopt, name="prompt-adopt"),
+    path("b/<slug:slug>/trials/<int:pk>/", prompts.trial_detail, name="trial"),
+    path("b/<slug:slug>/trials/<int:pk>/cancel/", prompts.trial_cancel, name="trial-cancel"),
+    path(f"{_RUN}/pairs/", debates.debate_list, name="debates"),
+    path(f"{_RUN}/pairs.csv", debates.debate_csv, name="debates-csv"),
+    path(f"{_PAIR}/", debates.debate_detail, name="debate"),
+    path(f"{_PAIR}/requeue/", runs.debate_requeue, name="debate-requeue"),
+    path(f"{_RUN}/requeue/", runs.run_requeue, name="debate-run-requeue"),
+    *(
+        path(f"{_RUN}/{verb}/", runs.run_act, {"verb": verb}, name=f"debate-run-{verb}")
+        for verb in runs.VERBS
+    ),
+]
