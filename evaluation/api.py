@@ -1,0 +1,101 @@
+"""API of releases: the verbs of the screens."""
+
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpus.access import enter
+from corpus.models import Role
+from evaluation.models import Release
+from evaluation.services import releases as verbs
+from evaluation.views.downloads import send_archive, send_file
+from evaluation.views.releases import get_release
+from kit.api import RUN_FIELDS, Route
+
+
+class ReleaseSerializer(serializers.ModelSerializer):
+    """A release: what it holds, what is wrong with it, its files with their checksums."""
+
+    class Meta:
+        model = Release
+        fields = [*RUN_FIELDS, "version", "state", "counts", "faults", "files"]
+
+
+class NewReleaseSerializer(serializers.Serializer):
+    """The version to build."""
+
+    version = serializers.CharField(max_length=40)
+
+
+class Releases(Route):
+    """Releases of a benchmark, and building a draft."""
+
+    @extend_schema(responses=ReleaseSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return self.page(access.benchmark.releases.all(), ReleaseSerializer)
+
+    @extend_schema(request=NewReleaseSerializer, responses={202: ReleaseSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        release = verbs.start_release(access=access, **self.read(NewReleaseSerializer))
+        return Response(ReleaseSerializer(release).data, status=202)
+
+
+class OneRelease(Route):
+    """One release."""
+
+    @extend_schema(responses=ReleaseSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(ReleaseSerializer(get_release(access, pk)).data)
+
+
+class ReleaseVerb(Route):
+    """Stopping a build, or trying a failed one again."""
+
+    verb: Any = None
+
+    @extend_schema(request=None, responses=ReleaseSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        release = get_release(access, pk)
+        self.verb(release=release, actor=access.user)
+        return Response(ReleaseSerializer(release).data)
+
+
+class ReleaseFile(Route):
+    """One file of a release."""
+
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    def get(self, request: Request, slug: str, pk: int, path: str) -> HttpResponseBase:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return send_file(get_release(access, pk), path)
+
+
+class ReleaseArchive(Route):
+    """A whole release as a zip."""
+
+    @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return send_archive(get_release(access, pk))
+
+
+_ONE = "b/<slug:slug>/releases/<int:pk>"
+_CANCEL = ReleaseVerb.as_view(verb=staticmethod(verbs.cancel_release))
+_RETRY = ReleaseVerb.as_view(verb=staticmethod(verbs.retry_release))
+urlpatterns = [
+    path("b/<slug:slug>/releases/", Releases.as_view(), name="api-releases"),
+    path(f"{_ONE}/", OneRelease.as_view(), name="api-release"),
+    path(f"{_ONE}/cancel/", _CANCEL, name="api-release-cancel"),
+    path(f"{_ONE}/retry/", _RETRY, name="api-release-retry"),
+    path(f"{_ONE}/archive/", ReleaseArchive.as_view(), name="api-release-archive"),
+    path(f"{_ONE}/files/<path:path>", ReleaseFile.as_view(), name="api-release-file"),
+]

@@ -1,0 +1,44 @@
+"""BEIR: `corpus.jsonl`, `queries.jsonl` and `qrels/{split}.tsv`, as its readers expect them."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from corpus.importers.rows import JudgmentRow, PassageRow, QueryRow
+from evaluation.exporters.lines import write_jsonl, write_lines
+from evaluation.exporters.names import in_columns
+
+HEADER = "query-id\tcorpus-id\tscore"
+
+
+def write_corpus(path: Path, rows: Iterable[PassageRow]) -> int:
+    """One object per passage; other fields (BEIR's metadata) come out as they came in."""
+    return write_jsonl(path, map(_passage, rows))
+
+
+def write_queries(path: Path, rows: Iterable[QueryRow]) -> int:
+    """One object per query; the text of one that is known by its id alone is empty."""
+    return write_jsonl(path, map(_query, rows))
+
+
+def write_qrels(path: Path, rows: Iterable[JudgmentRow]) -> int:
+    """One line per judgment under the header, which is not counted.
+
+    Raises ValueError for an id that cannot stand between tabs.
+    """
+    return write_lines(path, _lines(rows)) - 1
+
+
+def _passage(row: PassageRow) -> dict[str, Any]:
+    title = {} if row.title is None else {"title": row.title}
+    return {"_id": row.pid, **title, "text": row.text, **(row.extra or {})}
+
+
+def _query(row: QueryRow) -> dict[str, Any]:
+    return {"_id": row.qid, "text": row.text or "", **(row.extra or {})}
+
+
+def _lines(rows: Iterable[JudgmentRow]) -> Iterator[str]:
+    yield HEADER
+    for row in rows:
+        yield in_columns(row.qid, row.pid, str(row.label))

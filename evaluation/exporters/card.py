@@ -1,0 +1,165 @@
+"""README.md of a release: the front matter that `datasets` reads, and a page for people."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluation.exporters.faults import Fault
+from evaluation.exporters.markup import front_matter, named, one_line
+from evaluation.exporters.statistics import Statistics
+
+CONFIGURATIONS = ("examples", "aspects", "documents")
+
+SOURCES: dict[str, str] = {
+    "original": "the gold as it was loaded",
+    "filter": "three models that agreed the passage does not answer",
+    "debate": "two agents that agreed in a debate",
+    "human": "the majority of people's votes on a disputed pair",
+    "llm_adjudicator": "a model that decided a disputed pair",
+    "expert": "an expert of the field",
+    "llmjudge": "a single model",
+    "lara": "a model with labels calibrated by people",
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the page tells; `splits` in release order, `configurations` -> splits with a file."""
+
+    name: str
+    version: str
+    is_draft: bool
+    description: str
+    licence: str
+    configurations: Mapping[str, Sequence[str]]
+    splits: Mapping[str, Statistics]
+    total: Statistics
+    faults: Sequence[Fault]
+
+
+def render(card: Card) -> str:
+    """The whole file; the same card gives the same text."""
+    parts = (
+        front_matter(card.name, card.licence, card.configurations),
+        _heading(card),
+        _faults_section(card),
+        _statistics_section(card),
+        _labels_section(card),
+        _files_section(card),
+        _loading_section(card),
+        _licence_section(card),
+    )
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _heading(card: Card) -> Iterator[str]:
+    yield f"# {one_line(card.name)} {card.version}"
+    if card.is_draft:
+        yield from ("", "**This is a draft.** Its faults are listed below; do not cite it.")
+    if card.description.strip():
+        yield from ("", card.description.strip())
+
+
+def _faults_section(card: Card) -> Iterator[str]:
+    yield from ("## Known faults", "")
+    if not card.faults:
+        yield "The checks of this release found none."
+    for each in card.faults:
+        yield f"- {each.message} {named(each)}"
+
+
+def _statistics_section(card: Card) -> Iterator[str]:
+    yield from ("## Splits and statistics", "")
+    yield "| split | queries | aspects | gold | original gold | holes | dropped | documents |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    for split, statistics in card.splits.items():
+        yield _statistics_row(split, statistics)
+    yield _statistics_row("**total**", card.total)
+    yield from ("", "“Gold” counts the published `gold_ids`; a hole is a relevant passage that the")
+    yield "original gold lacks; “dropped” counts original gold that an expert found not relevant."
+    if card.total.growth is not None:
+        yield f"The holes are {card.total.growth:+.1%} of the original gold."
+
+
+def _statistics_row(split: str, each: Statistics) -> str:
+    numbers = (
+        each.queries,
+        each.aspects,
+        each.gold,
+        each.base,
+        each.holes,
+        each.dropped,
+        each.documents,
+    )
+    return " | ".join([f"| {split}", *(f"{number:,}" for number in numbers)]) + " |"
+
+
+def _labels_section(card: Card) -> Iterator[str]:
+    yield from ("## How the labels were made", "")
+    yield f"{card.total.judged:,} pairs of query and passage are labelled. In the expert view, the"
+    yield "label that counts was given by:"
+    yield from ("", "| source | who | relevant | not relevant |")
+    yield "|---|---|---:|---:|"
+    for source, (yes, no) in card.total.sources.items():
+        yield f"| {source} | {SOURCES.get(source, source)} | {yes:,} | {no:,} |"
+    if card.total.contested:
+        yield from ("", *_contested(card.total))
+    if any(each.check == "practice_labels" for each in card.faults):
+        yield from ("", "**Some of these labels were made by the practice model**, which follows")
+        yield "fixed rules and judges nothing. The column `practice` of the provenance files marks"
+        yield "them. Use them to try the tools, never to measure a system."
+
+
+def _contested(each: Statistics) -> Iterator[str]:
+    count = sum(each.contested.values())
+    by = ", ".join(f"{source} {number:,}" for source, number in each.contested.items())
+    yield f"Contested: labels given since call {count:,} of the {each.base:,} passages in the"
+    yield f"original gold not relevant ({by}). All of them stay in the refined view; the expert"
+    yield "view leaves out those that an expert refused."
+
+
+def _files_section(card: Card) -> Iterator[str]:
+    yield from ("## Files", "")
+    texts = {
+        "examples": "one row per query: `id`, `query`, `gold_ids`, `reference_answer`"
+        " (and `answers` where there are some)",
+        "aspects": "one row per reasoning aspect: `id`, `content`, raw `weight`,"
+        " `supporting_docs`, and the `scale` of the weight",
+        "documents": "one row per passage: `id`, `content`",
+    }
+    for name in CONFIGURATIONS:
+        state = "" if name in _present(card) else " (absent: there is nothing to put in it)"
+        yield f"- `{name}/{{split}}.parquet`: {texts[name]}{state}"
+    yield "- `bridge/{split}.jsonl`: `q_id`, `query`, `answers`, `doc_id`: the refined positives"
+    yield "- `qrels/{split}.base.txt`, `.refined.txt`, `.expert.txt`: TREC qrels of the original"
+    yield "  gold, of the same plus holes, and of that with experts' verdicts put over it; 0 is"
+    yield "  judged not relevant"
+    yield "- `provenance/{split}.jsonl`: where each label comes from, superseded ones included"
+    yield "- `SHA256SUMS`: checksums, for `sha256sum -c SHA256SUMS`"
+    yield from ("", "Query ids are unique inside their split only.")
+
+
+def _loading_section(card: Card) -> Iterator[str]:
+    name = "aspects" if "aspects" in _present(card) else "examples"
+    split = next(iter(card.configurations.get(name, ())), "SPLIT")
+    yield from ("## How to load it", "", "```python", "from datasets import load_dataset", "")
+    yield f'{name} = load_dataset("path/to/this/folder", "{name}", split="{split}")'
+    yield from ("```", "", "`datasets` remembers a folder by its path: after the files changed,")
+    yield "give it a fresh `cache_dir`, or it answers with the old rows. Without it:"
+    yield from ("", "```python", "import pandas as pd", "")
+    yield f'{name} = pd.read_parquet("{name}/{split}.parquet")'
+    yield from (
+        "```",
+        "",
+        "A weight becomes a share when it is divided by the sum of the weights of",
+    )
+    yield "its query: the stem of an aspect's id is `{split}-{query id}`."
+
+
+def _licence_section(card: Card) -> Iterator[str]:
+    yield from ("## Licence", "")
+    yield one_line(card.licence) or "No licence was stated. Ask before you pass this on."
+
+
+def _present(card: Card) -> list[str]:
+    """Configurations that have a file in any split."""
+    return [name for name in CONFIGURATIONS if card.configurations.get(name)]

@@ -1,0 +1,121 @@
+"""What is wrong with the content of a release."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+Place = dict[str, Any]
+# Places named per fault; the count is always whole.
+MOST_PLACES = 20
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of fault: how often, in words, and the first places where it is.
+
+    A place holds `split` and, where they apply, `query`, `passage` and `aspect` as published ids,
+    with `query_pk`, `passage_pk` and `case_pk` for links.
+    """
+
+    check: str
+    count: int
+    rows: tuple[Place, ...]
+
+    @property
+    def message(self) -> str:
+        """The fault as a sentence."""
+        one, many = SENTENCES[self.check]
+        return one if self.count == 1 else many.format(count=f"{self.count:,}")
+
+    def as_json(self) -> dict[str, Any]:
+        """How releases keep it."""
+        return {
+            "check": self.check,
+            "message": self.message,
+            "count": self.count,
+            "rows": list(self.rows),
+        }
+
+
+# Every check in the order in which faults are shown: (one, many).
+SENTENCES: dict[str, tuple[str, str]] = {
+    "practice_labels": (
+        "1 label comes from the practice model; it shows how the work goes and measures nothing.",
+        "{count} labels come from the practice model; they show how the work goes and measure "
+        "nothing.",
+    ),
+    "open_cases": (
+        "1 disputed pair still waits for votes; its label is not decided.",
+        "{count} disputed pairs still wait for votes; their labels are not decided.",
+    ),
+    "expert_cases": (
+        "1 disputed pair found no majority and waits for an expert; its label is not decided.",
+        "{count} disputed pairs found no majority and wait for an expert; their labels are not "
+        "decided.",
+    ),
+    "outside_corpus": (
+        "1 relevant label belongs to a passage outside this corpus version and is left out.",
+        "{count} relevant labels belong to passages outside this corpus version and are left out.",
+    ),
+    "gold_without_text": (
+        "1 gold passage has no text: its id is in the gold, but not in documents.",
+        "{count} gold passages have no text: their ids are in the gold, but not in documents.",
+    ),
+    "passages_without_text": (
+        "1 passage has no text and is left out of documents.",
+        "{count} passages have no text and are left out of documents.",
+    ),
+    "gold_without_aspect": (
+        "1 relevant passage supports no aspect of its query, which has aspects; it is left out "
+        "of gold_ids.",
+        "{count} relevant passages support no aspect of their query, which has aspects; they are "
+        "left out of gold_ids.",
+    ),
+    "support_not_relevant": (
+        "1 passage supports an aspect although its label does not call it relevant.",
+        "{count} passages support an aspect although their labels do not call them relevant.",
+    ),
+    "support_without_label": (
+        "1 passage supports an aspect, but the current gold does not list it and nobody has "
+        "judged it.",
+        "{count} passages support an aspect, but the current gold does not list them and nobody "
+        "has judged them.",
+    ),
+    "aspects_without_passages": (
+        "1 aspect has no supporting passage.",
+        "{count} aspects have no supporting passage.",
+    ),
+    "empty_aspects": (
+        "1 aspect has no words yet.",
+        "{count} aspects have no words yet.",
+    ),
+    "mixed_scales": (
+        "1 query weighs its aspects on two scales, so that its weights cannot be compared.",
+        "{count} queries weigh their aspects on two scales, so that their weights cannot be "
+        "compared.",
+    ),
+    "queries_without_gold": (
+        "1 query has no gold passage; measures skip it.",
+        "{count} queries have no gold passage; measures skip them.",
+    ),
+    "white_space_in_ids": (
+        "1 id holds white space and is left out of the TREC files.",
+        "{count} ids hold white space and are left out of the TREC files.",
+    ),
+}
+
+
+def fault(check: str, places: Iterable[Place]) -> Fault:
+    """A fault from all its places."""
+    found = list(places)
+    return Fault(check, len(found), tuple(found[:MOST_PLACES]))
+
+
+def merged(faults: Iterable[Fault]) -> list[Fault]:
+    """Faults of all splits, one per check, in the order of SENTENCES."""
+    by_check: dict[str, Fault] = {}
+    for each in faults:
+        held = by_check.get(each.check, Fault(each.check, 0, ()))
+        rows = (held.rows + each.rows)[:MOST_PLACES]
+        by_check[each.check] = Fault(each.check, held.count + each.count, rows)
+    return [by_check[check] for check in SENTENCES if check in by_check]

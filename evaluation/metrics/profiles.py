@@ -1,0 +1,63 @@
+"""What the sources do differently (protocol.md 1.5, 7 and 9), as settings of a computation."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Tie(StrEnum):
+    """In which order a list is read."""
+
+    # Score down, passage id up.
+    ID = "score down, id up"
+    # Score in single precision down, passage id down: trec_eval.
+    TREC = "single-precision score down, id down"
+    # Score down, and equal scores in the order of the file: a stable sort of a dict.
+    GIVEN = "score down, then as given"
+    # As it stands in the file, whatever the scores say.
+    FILE = "as given"
+
+
+class Family(StrEnum):
+    """Whose evaluator a measure is replicated from."""
+
+    TREC = "trec_eval"
+    ASPECT = "aspects"
+    BRIDGE = "bridge"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One way to read a run.
+
+    `ties` says how each family orders equal scores. `counts_absent`: a query that the run does
+    not hold counts 0 (else it is skipped). `credits_repeats`: a repeated passage is credited
+    again by the measures of aspects. `exponential`: nDCG's gain is 2^label - 1. `complete`: an
+    aspect annotation must cover the gold. `stops`: what makes the source's code stop is undefined
+    (else 0). `depth` cuts every list; None for no bound.
+    """
+
+    name: str
+    ties: dict[Family, Tie]
+    counts_absent: bool = True
+    credits_repeats: bool = False
+    exponential: bool = False
+    complete: bool = True
+    stops: bool = False
+    depth: int | None = 1000
+    relevant_from: int = 1
+
+
+_EVERYWHERE = dict.fromkeys(Family, Tie.ID)
+STRICT = Profile("strict", _EVERYWHERE)
+# The printed formulas; where they are silent, strict.
+PAPER = Profile("paper", _EVERYWHERE, exponential=True)
+REFERENCE = Profile(
+    "reference",
+    {Family.TREC: Tie.TREC, Family.ASPECT: Tie.GIVEN, Family.BRIDGE: Tie.FILE},
+    counts_absent=False,
+    credits_repeats=True,
+    complete=False,
+    stops=True,
+    depth=None,
+)
+PROFILES = {each.name: each for each in (STRICT, REFERENCE, PAPER)}

@@ -1,0 +1,98 @@
+"""Aspects out of one file: Bright-Pro's rows with weights, or qrels of subtopics."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from corpus.importers.aspects import read_one
+from corpus.importers.fields import Record
+from corpus.importers.files import DataFile, Meter
+from corpus.importers.reading import records
+from corpus.importers.rows import AspectRow, Problem
+from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.gold import Aspect
+from evaluation.metrics.reading.golds import GoldFile, read_gold
+from evaluation.metrics.reading.rows import TEXT, data_file, good_rows, kind_of
+from evaluation.metrics.reading.runs import UNPACKED_LIMIT
+
+_NUMBER = re.compile(r"-(?:a|aspect-)\d{1,4}$", re.ASCII)
+Named = dict[str, dict[str, Aspect]]
+
+
+def read_aspects(path: Path, qids: Collection[str], *, complete: bool = True) -> Named:
+    """{qid: {name: Aspect}} of a file.
+
+    A passage that supports two aspects of a query is a fault; without `complete` the last one
+    that names it counts, as in the reference (protocol.md 9). Subtopics may share passages.
+    Raises MetricFault naming file, line and field.
+    """
+    file = data_file(path)
+    if kind_of(file) == TEXT:
+        return of_subtopics(read_gold(path))
+    rows = list(good_rows(_rows(file, qids), Counter()))
+    if not rows:
+        raise MetricFault([f"{file.name}: There is no aspect in this file."])
+    return _named(rows, complete=complete)
+
+
+def of_subtopics(gold: GoldFile) -> Named:
+    """Each subtopic as an aspect of weight 1; a file of one subtopic counts as one."""
+    if gold.subtopics:
+        return {
+            qid: {name: Aspect(1.0, passages) for name, passages in named.items()}
+            for qid, named in gold.subtopics.items()
+        }
+    return {
+        qid: {"1": Aspect(1.0, [pid for pid, label in labels.items() if label > 0])}
+        for qid, labels in gold.labels.items()
+    }
+
+
+def _rows(file: DataFile, qids: Collection[str]) -> Iterator[Any]:
+    found = list(records(file, Meter(UNPACKED_LIMIT)))
+    task = _task([each for each in found if isinstance(each, Record)], file.domain, qids)
+    for record in found:
+        yield from [record] if isinstance(record, Problem) else read_one(task, record)
+
+
+def _task(found: Iterable[Record], domain: str, qids: Collection[str]) -> str:
+    """What stands before the query id in an aspect id, as the file's name need not say it."""
+    for record in found:
+        stem = _NUMBER.sub("", str(record.data.get("id")))
+        if stem.startswith(f"{domain}-"):
+            return domain
+        fitting = [qid for qid in qids if stem.endswith(f"-{qid}")]
+        if fitting:
+            return stem[: -len(max(fitting, key=len)) - 1]
+    return domain
+
+
+def _named(rows: Iterable[AspectRow], *, complete: bool) -> Named:
+    places: dict[tuple[str, str], tuple[str, AspectRow]] = {}
+    found: dict[str, dict[str, tuple[float, list[str]]]] = {}
+    faults: list[str] = []
+    for row in sorted(rows, key=lambda row: row.k):
+        name = f"a{row.k}"
+        if name in found.setdefault(row.qid, {}):
+            faults.append(f"{row.place}: The query {row.qid} has two aspects numbered {row.k}.")
+        found[row.qid][name] = (row.weight, [])
+        for pid in row.supporting_docs:
+            if (row.qid, pid) in places and complete:
+                before = places[row.qid, pid][0]
+                where = row.place.at("supporting_docs")
+                faults.append(f"{where}: {pid} already supports aspect {before}.")
+            places[row.qid, pid] = name, row
+    if faults:
+        raise MetricFault.of(faults)
+    for (qid, pid), (name, _) in places.items():
+        found[qid][name][1].append(pid)
+    return _as_aspects(found)
+
+
+def _as_aspects(found: Mapping[str, Mapping[str, tuple[float, list[str]]]]) -> Named:
+    return {
+        qid: {name: Aspect(weight, pids) for name, (weight, pids) in named.items()}
+        for qid, named in found.items()
+    }

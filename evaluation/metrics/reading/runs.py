@@ -1,0 +1,115 @@
+"""A run out of one file: TREC's columns or JSON, either gzipped.
+
+What is sound is read in one go; anything unusual is read again by the importers, line by line,
+which name each fault and count each oddity.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from corpus.importers.files import DataFile, Meter
+from corpus.importers.formats import RUN_FORMATS
+from corpus.importers.reading import Unreadable
+from corpus.importers.run_files import DUPLICATE, run_name
+from corpus.importers.score_json import content_of
+from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.reading.rows import JSON, PARQUET, data_file, good_rows, kind_of
+from evaluation.metrics.reading.strings import parsed, string_count
+from evaluation.metrics.run import Run
+
+# What compressed files may unpack to.
+UNPACKED_LIMIT = 2 * 1024**3
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run with the name its file gives it ("" if none) and what was odd, by kind."""
+
+    run: Run
+    name: str
+    notes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def repeated(self) -> int:
+        """Passages named again for a query, which were left out of the run."""
+        return self.notes[DUPLICATE]
+
+
+def read_run(path: Path) -> RunFile:
+    """The run of a file; raises MetricFault naming file, line and field of every fault."""
+    file = data_file(path)
+    kind = kind_of(file)
+    if kind == PARQUET:
+        raise MetricFault([f"{file.name}: A run is a TREC file or one JSON object, not parquet."])
+    found = _json(file) if kind == JSON else _trec(file)
+    return found or _careful(file, "score_json" if kind == JSON else "trec_run")
+
+
+def _json(file: DataFile) -> RunFile | None:
+    """The run, or None where it needs a closer look."""
+    try:
+        content = content_of(file, Meter(UNPACKED_LIMIT))
+        queries = parsed(content)
+        if not queries or not isinstance(queries, dict) or not _is_whole(content, queries):
+            return None
+        # Without an escape, valid JSON holds neither NUL nor half a surrogate pair.
+        run = Run.of(queries, are_texts=b"\\" not in content)
+        return RunFile(run, run_name(file.path)[1])
+    except (Unreadable, orjson.JSONDecodeError, MetricFault):
+        return None
+
+
+def _is_whole(content: bytes, queries: dict[str, Any]) -> bool:
+    """Whether every text of the file stands in the value as an id of a query or of a list."""
+    if not all(isinstance(each, dict | list) for each in queries.values()):
+        return False
+    return string_count(content) == len(queries) + sum(map(len, queries.values()))
+
+
+def _trec(file: DataFile) -> RunFile | None:
+    """The same for lines that are all as they should be: anything odd needs a closer look."""
+    try:
+        lines = content_of(file, Meter(UNPACKED_LIMIT)).decode("utf-8-sig").split("\n")
+        queries, name = _plain_lines(lines)
+        run = Run.of(queries)
+    except (Unreadable, ValueError):  # a MetricFault and what is no UTF-8 are ValueErrors
+        return None
+    return None if run.unsorted or not queries else RunFile(run, name)
+
+
+def _plain_lines(lines: list[str]) -> tuple[dict[str, dict[str, float]], str]:
+    """Scores by query and passage, and the name of the run; raises ValueError at anything odd.
+
+    Odd are other than six columns, a query that comes back, a passage ranked twice, ranks that do
+    not count up, a second name.
+    """
+    queries: dict[str, dict[str, float]] = {}
+    scores: dict[str, float] = {}
+    last, before, name = "", 0, ""
+    for line in lines:
+        if not (columns := line.split()):
+            continue
+        qid, _, pid, rank, score, tag = columns
+        if qid != last:
+            if qid in queries:
+                raise ValueError
+            scores = queries[qid] = {}
+            last, before, name = qid, -1, name or tag
+        if pid in scores or tag != name or "_" in score or int(rank) <= before:
+            raise ValueError
+        scores[pid], before = float(score), int(rank)
+    return queries, name
+
+
+def _careful(file: DataFile, format_name: str) -> RunFile:
+    notes: Counter[str] = Counter()
+    reader = RUN_FORMATS[format_name].read(file.path, meter=Meter(UNPACKED_LIMIT))
+    rows = list(good_rows(reader, notes))
+    if not rows:
+        raise MetricFault([f"{file.name}: There is no ranking in this file."])
+    lists = ((row.qid, row.pids, row.scores) for row in rows)
+    return RunFile(Run.of_lists(lists), rows[0].tag, notes)

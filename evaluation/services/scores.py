@@ -1,0 +1,120 @@
+"""Measures of a benchmark's own retrieval runs: gold and lists out of the database, frozen.
+
+Three golds (design.md section 3): base is the imported gold, refined adds the holes, expert also
+takes out what an expert refused.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from corpus.models import Benchmark, Domain, RankedList, RetrievalRun
+from evaluation.exporters.records import QueryRecord
+from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.gold import Aspect, Gold
+from evaluation.metrics.names import Metric, read_metrics
+from evaluation.metrics.profiles import STRICT, Profile
+from evaluation.metrics.results import Scores, macro_mean
+from evaluation.metrics.run import Run
+from evaluation.metrics.scoring import score
+from evaluation.services.frozen import frozen
+from evaluation.services.view import View, read_queries, view_of
+from kit.errors import Refused
+
+
+class GoldView(StrEnum):
+    """Which labels count."""
+
+    BASE = "base"
+    REFINED = "refined"
+    EXPERT = "expert"
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """One run's scores in each domain by its name; a domain without any list is not there."""
+
+    run: RetrievalRun
+    view: GoldView
+    domains: Mapping[str, Scores]
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """For each metric the unweighted mean over domains; None where a domain has none."""
+        names = [name for each in self.domains.values() for name in each.metrics]
+        return {
+            name: macro_mean(each[name].mean for each in self.domains.values())
+            for name in dict.fromkeys(names)
+        }
+
+
+def score_runs(
+    *,
+    benchmark: Benchmark,
+    runs: Sequence[RetrievalRun],
+    metrics: str,
+    view: GoldView = GoldView.REFINED,
+    profile: Profile = STRICT,
+) -> list[RunScores]:
+    """Per-query values of each run against one view of the gold, as of one moment.
+
+    Every query of a domain is in the mean if the view has gold for it, whether a run holds it or
+    not. Raises Refused for runs of another benchmark, for metrics that do not exist, and for gold
+    that contradicts itself.
+    """
+    if any(run.benchmark_id != benchmark.pk for run in runs):
+        raise Refused("A retrieval run can be scored against its own benchmark only.")
+    try:
+        wanted = read_metrics(metrics)
+        with frozen():
+            shown = view_of(benchmark)
+            found: dict[int, dict[str, Scores]] = {run.pk: {} for run in runs}
+            for name, domain in shown.splits.items():
+                gold = gold_of(shown, domain, view)
+                for pk, scores in _scored(runs, domain, gold, wanted, profile):
+                    found[pk][name] = scores
+    except MetricFault as fault:
+        raise Refused(str(fault)) from None
+    return [RunScores(run, view, found[run.pk]) for run in runs]
+
+
+def gold_of(shown: View, domain: Domain, view: GoldView) -> Gold:
+    """Labels, holes, aspects and excluded ids of a domain.
+
+    Aspects are taken as far as they have come: what they do not cover yet is left out and counted.
+    """
+    records = read_queries(shown, domain)
+    excluded = domain.queries.exclude(excluded_ids=[]).values_list("qid", "excluded_ids")
+    return Gold.of(
+        {each.qid: dict(_labels(each, view)) for each in records},
+        aspects={each.qid: _aspects(each) for each in records if each.aspects},
+        excluded=dict(excluded),
+        base={each.qid: dict(_labels(each, GoldView.BASE)) for each in records},
+        complete=False,
+    )
+
+
+def _scored(
+    runs: Sequence[RetrievalRun],
+    domain: Domain,
+    gold: Gold,
+    metrics: Sequence[Metric],
+    profile: Profile,
+) -> Iterator[tuple[int, Scores]]:
+    for run in runs:
+        columns = ("query__qid", "pids", "scores")
+        lists: Any = RankedList.objects.filter(run=run, query__domain=domain).values_list(*columns)
+        if found := list(lists):
+            yield run.pk, score(Run.of_lists(found), gold, metrics, profile)
+
+
+def _labels(record: QueryRecord, view: GoldView) -> Iterator[tuple[str, int]]:
+    for each in record.labels:
+        label = getattr(each, view)
+        if label is not None:
+            yield each.passage, label
+
+
+def _aspects(record: QueryRecord) -> dict[str, Aspect]:
+    return {f"a{each.k}": Aspect(each.weight, each.passages) for each in record.aspects}

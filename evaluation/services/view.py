@@ -1,0 +1,186 @@
+"""The content of a benchmark as a release holds it, read domain by domain.
+
+Of every pair it reads the label in the current original gold and the one that stands since; how
+the base, refined and expert view follow from these is told by evaluation/exporters/records.py.
+Everything is meant to be read inside `frozen()`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Exists, OuterRef, Q
+
+from annotate.models import Aspect, GoldPassage
+from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query, Status
+from corpus.models.labels import JudgmentQuerySet, Source
+from corpus.models.texts import PassageQuerySet
+from evaluation.exporters.names import are_integers, split_names
+from evaluation.exporters.provenance import provenance_row
+from evaluation.exporters.records import AspectRecord, Label, QueryRecord, Shape
+
+# Rows fetched at a time: what is held of a corpus, whatever its size.
+CHUNK = 2_000
+
+
+class _Row(NamedTuple):
+    """A label as read; original rows and standing ones alike."""
+
+    query: int
+    passage: int
+    pid: str
+    label: int
+    source: str
+    practice: bool
+    loaded: bool
+
+
+@dataclass(frozen=True)
+class View:
+    """One benchmark at one moment: its ready domains by split name, in the order of their names."""
+
+    benchmark: Benchmark
+    corpus: CorpusVersion | None
+    # What experts cut from pages they collected, if they did: part of the release where it is gold.
+    collected: CorpusVersion | None
+    splits: Mapping[str, Domain]
+    shape: Shape
+
+    @property
+    def layers(self) -> list[int]:
+        """Ids of the corpus versions whose passages belong to the current one, collected last."""
+        own = self.corpus.layers if self.corpus else []
+        return [*own, self.collected.pk] if self.collected else own
+
+    @property
+    def passages(self) -> PassageQuerySet:
+        """Passages of the current corpus version in released domains, and collected gold."""
+        kept = GoldPassage.objects.standing().filter(passage=OuterRef("pk"))
+        collected = Q(Exists(kept), version=self.collected) if self.collected else Q(pk=None)
+        inside = Q(version_id__in=self.corpus.layers if self.corpus else [])
+        return Passage.objects.filter(inside | collected, domain__in=self.splits.values())
+
+    def labels(self, domain: Domain) -> JudgmentQuerySet:
+        """Every label between a query and a passage of this domain and corpus version."""
+        found: JudgmentQuerySet = Judgment.objects.filter(query__domain=domain)
+        return found.filter(passage__domain=domain, passage__version_id__in=self.layers)
+
+
+def view_of(benchmark: Benchmark) -> View:
+    """The benchmark as it is now; raises NameClash where two domains share a split name."""
+    domains = {each.name: each for each in benchmark.domains.ready()}
+    names = split_names(sorted(domains))
+    return View(
+        benchmark=benchmark,
+        corpus=CorpusVersion.objects.current(benchmark),
+        collected=CorpusVersion.objects.growing(benchmark),
+        splits={names[name]: domains[name] for name in sorted(domains)},
+        shape=_shape(benchmark),
+    )
+
+
+def _shape(benchmark: Benchmark) -> Shape:
+    queries = Query.objects.filter(domain__benchmark=benchmark, domain__is_ready=True).order_by()
+    return Shape(
+        integer_ids=are_integers(queries.values_list("qid", flat=True).iterator()),
+        with_answers=any(map(bool, queries.values_list("answers", flat=True).iterator())),
+    )
+
+
+def read_queries(view: View, domain: Domain) -> list[QueryRecord]:
+    """The domain's queries in the order they were loaded, with labels and aspects."""
+    labels, aspects = _labels(view, domain), _aspects(view, domain)
+    columns = ("pk", "qid", "text", "answers", "reference_answer")
+    return [
+        QueryRecord(
+            pk=pk,
+            qid=qid,
+            text=text,
+            answers=tuple(answers),
+            reference_answer=reference,
+            labels=tuple(labels.get(pk, ())),
+            aspects=tuple(aspects.get(pk, ())),
+        )
+        for pk, qid, text, answers, reference in domain.queries.order_by("pk").values_list(*columns)
+    ]
+
+
+def read_documents(view: View, domain: Domain) -> Iterator[tuple[str, str]]:
+    """(id, text) of every passage with text, in the order they were loaded."""
+    rows = view.passages.filter(domain=domain).with_text().order_by("pk")
+    return rows.values_list("pid", "text").iterator(chunk_size=CHUNK)  # type: ignore[return-value]
+
+
+def read_provenance(view: View, domain: Domain) -> Iterator[dict[str, Any]]:
+    """Every label that stands or stood; trials and golds that are not current stay out."""
+    current = Q(source=Source.ORIGINAL, gold_version__is_current=True)
+    given = Q(status__in=(Status.STANDING, Status.SUPERSEDED)) & ~Q(source=Source.ORIGINAL)
+    rows = view.labels(domain).filter(current | given).order_by("query_id", "passage_id", "pk")
+    columns = ("label", "source", "status", "round", "practice", "provenance")
+    found = rows.values_list("query__qid", "passage__pid", *columns)
+    return (provenance_row(*row) for row in found.iterator(chunk_size=CHUNK))
+
+
+def _labels(view: View, domain: Domain) -> dict[int, list[Label]]:
+    """Labels by query, sorted by passage id."""
+    pairs: dict[tuple[int, int], list[_Row]] = defaultdict(list)
+    for row in _label_rows(view, domain):
+        pairs[row.query, row.passage].append(row)
+    labels: dict[int, list[Label]] = defaultdict(list)
+    for (query, _), rows in sorted(pairs.items(), key=lambda pair: pair[1][0].pid):
+        labels[query].append(_joined(rows))
+    return labels
+
+
+def _label_rows(view: View, domain: Domain) -> Iterator[_Row]:
+    # What is inside the corpus is told here, not in SQL: without fresh statistics PostgreSQL
+    # would begin with all passages of the domain and meet every label once for each.
+    inside = {(version, domain.pk) for version in view.layers}
+    labels = Judgment.objects.filter(query__domain=domain).order_by()
+    loaded = labels.annotate(loaded=Q(passage__text__isnull=False))
+    columns = ("query_id", "passage_id", "passage__pid", "label", "source", "practice", "loaded")
+    place = ("passage__version_id", "passage__domain_id")
+    for rows in (loaded.original(), loaded.standing()):
+        for *row, version, found in rows.values_list(*columns, *place).iterator(chunk_size=CHUNK):
+            given_up = view.collected and version == view.collected.pk and not row[3]
+            if (version, found) in inside and not given_up:
+                yield _Row._make(row)
+
+
+def _joined(rows: list[_Row]) -> Label:
+    """One pair from its original row, its standing row, or both."""
+    base = next((row.label for row in rows if row.source == Source.ORIGINAL), None)
+    given = next((row for row in rows if row.source != Source.ORIGINAL), None)
+    known = given or rows[0]
+    return Label(
+        passage=known.pid,
+        passage_pk=known.passage,
+        base=base,
+        given=given.label if given else None,
+        source=known.source,
+        practice=known.practice,
+        loaded=known.loaded,
+    )
+
+
+def _aspects(view: View, domain: Domain) -> dict[int, list[AspectRecord]]:
+    """Present aspects by query, in the order of their numbers."""
+    supporting = _supporting(view, domain)
+    columns = ("pk", "query_id", "k", "content", "weight", "scale")
+    rows = Aspect.objects.present().filter(query__domain=domain).order_by("query_id", "k")
+    aspects: dict[int, list[AspectRecord]] = defaultdict(list)
+    for pk, query, k, content, weight, scale in rows.values_list(*columns):
+        passages = tuple(sorted(supporting.get(pk, ())))
+        aspects[query].append(AspectRecord(k, content, weight, scale, passages))
+    return aspects
+
+
+def _supporting(view: View, domain: Domain) -> dict[int, list[str]]:
+    rows = GoldPassage.objects.standing().filter(
+        aspect__query__domain=domain, passage__domain=domain, passage__version_id__in=view.layers
+    )
+    passages: dict[int, list[str]] = defaultdict(list)
+    for aspect, pid in rows.values_list("aspect_id", "passage__pid"):
+        passages[aspect].append(pid)
+    return passages

@@ -1,0 +1,119 @@
+"""Writing the folder of a release from a frozen view."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corpus.models import Domain
+from evaluation.exporters import bridge, bright_pro, trec
+from evaluation.exporters.card import Card, render
+from evaluation.exporters.checks import find_faults
+from evaluation.exporters.checksums import write_sums
+from evaluation.exporters.faults import Fault, merged
+from evaluation.exporters.lines import write_jsonl
+from evaluation.exporters.records import QueryRecord
+from evaluation.exporters.statistics import Statistics, count, total
+from evaluation.services.findings import database_faults
+from evaluation.services.view import View, read_documents, read_provenance, read_queries
+from kit.errors import Refused
+
+# Told how many passages of how many are written; may raise to stop the build.
+Step = Callable[[int, int], None]
+NOTHING = "There is nothing to release yet: this benchmark has no queries. Import some first."
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a finished folder holds: statistics per split, faults, checksums by path."""
+
+    splits: Mapping[str, Statistics]
+    faults: list[Fault]
+    files: Mapping[str, str]
+
+    @property
+    def counts(self) -> dict[str, object]:
+        """Totals by kind, and the same per split."""
+        splits = {split: each.as_json() for split, each in self.splits.items()}
+        return {**total(self.splits.values()).as_json(), "splits": splits}
+
+
+@dataclass
+class _Builder:
+    view: View
+    folder: Path
+    step: Step
+    done: int = 0
+    total: int = 0
+    splits: dict[str, Statistics] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    configurations: dict[str, list[str]] = field(
+        default_factory=lambda: {"examples": [], "aspects": [], "documents": []}
+    )
+
+    def write_split(self, split: str, domain: Domain) -> None:
+        queries = read_queries(self.view, domain)
+        self._write_gold(split, queries)
+        write_jsonl(self.folder / f"provenance/{split}.jsonl", read_provenance(self.view, domain))
+        documents = self._write_documents(split, domain)
+        self.faults += find_faults(split, queries) + database_faults(self.view, split, domain)
+        self.splits[split] = count(queries, documents)
+
+    def _write_gold(self, split: str, queries: list[QueryRecord]) -> None:
+        shape = self.view.shape
+        examples, aspects = self._path("examples", split), self._path("aspects", split)
+        self._note("examples", split, bright_pro.write_examples(examples, queries, shape))
+        self._note("aspects", split, bright_pro.write_aspects(aspects, split, queries))
+        bridge.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
+        for name, view in trec.VIEWS.items():
+            trec.write_qrels(self.folder / f"qrels/{split}.{name}.txt", queries, view)
+
+    def _write_documents(self, split: str, domain: Domain) -> int:
+        rows = read_documents(self.view, domain)
+        before = self.done
+        written = bright_pro.write_documents(
+            self._path("documents", split), rows, step=lambda n: self.step(before + n, self.total)
+        )
+        self.done = before + written
+        self._note("documents", split, written)
+        return written
+
+    def _path(self, configuration: str, split: str) -> Path:
+        return self.folder / configuration / f"{split}.parquet"
+
+    def _note(self, configuration: str, split: str, rows: int) -> None:
+        if rows:
+            self.configurations[configuration].append(split)
+
+
+def write_release(view: View, folder: Path, *, version: str, is_draft: bool, step: Step) -> Built:
+    """Write every file of a release into `folder`, which must not exist.
+
+    The same view gives the same bytes. Raises Refused where there is nothing to release.
+    """
+    builder = _Builder(view, folder, step, total=view.passages.with_text().count())
+    folder.mkdir(parents=True)
+    for split, domain in view.splits.items():
+        step(builder.done, builder.total)
+        builder.write_split(split, domain)
+    if not total(builder.splits.values()).queries:
+        raise Refused(NOTHING)
+    faults = merged(builder.faults)
+    card = render(_card(builder, version=version, is_draft=is_draft, faults=faults))
+    (folder / "README.md").write_bytes(card.encode())
+    step(builder.total, builder.total)
+    return Built(builder.splits, faults, write_sums(folder))
+
+
+def _card(builder: _Builder, *, version: str, is_draft: bool, faults: list[Fault]) -> Card:
+    benchmark = builder.view.benchmark
+    return Card(
+        name=benchmark.name,
+        version=version,
+        is_draft=is_draft,
+        description=benchmark.description,
+        licence=benchmark.licence,
+        configurations=builder.configurations,
+        splits=builder.splits,
+        total=total(builder.splits.values()),
+        faults=faults,
+    )
