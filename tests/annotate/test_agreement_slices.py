@@ -1,0 +1,170 @@
+"""Votes cut by domain, month, guideline, pair and person; and read from the database."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from annotate.agreement.opinions import Opinion, Scale
+from annotate.agreement.people import pair_reports, person_reports
+from annotate.agreement.slices import measured, sliced
+from annotate.models import Vote
+from annotate.services.agreement import vote_agreement
+from annotate.services.votes import cast_vote
+from tests.annotate.world import make_world
+from tests.factories import make_passage, make_query
+
+BINARY = Scale("nominal", (0, 1))
+
+
+def opinions(table, **fields):
+    """Rows of labels per item, one column per rater, None for no label."""
+    return [
+        Opinion(item=item, rater=f"r{column}", label=label, person=column, **fields)
+        for item, row in enumerate(table, start=fields.pop("first", 1))
+        for column, label in enumerate(row)
+        if label is not None
+    ]
+
+
+# protocol.md 6.11, one column per voter.
+SIX = [(1, 1, 1), (0, 1, 1), (0, 0, 0), (0, 0, 1), (1, 1, 1), (0, 0, 0)]
+
+
+def test_whole_slice_has_the_worked_value_and_the_items_behind_it():
+    found = measured(opinions(SIX), BINARY)
+    assert found.coefficient("fleiss_kappa").value == pytest.approx(0.555556, abs=5e-7)
+    assert found.coefficient("cohen_kappa").value is None
+    assert (found.n_items, found.n_shared, found.split) == (6, 6, (2, 4))
+    # Each split item has one 0-1 pair in three, both ways: 2 * 1/2 * 2 = 2 in each cell.
+    assert found.table == ((7.0, 2.0), (2.0, 7.0))
+
+
+def test_an_item_goes_whole_into_its_last_month_and_into_mixed_guidelines():
+    base = {"rater": "a", "label": 1, "person": 1}
+    rows = [
+        Opinion(item=1, month="2026-09", guideline="1", **base),
+        Opinion(item=1, month="2026-10", guideline="2", **base | {"rater": "b"}),
+        Opinion(item=2, month="2026-09", guideline="1", **base | {"label": 0}),
+        Opinion(item=2, month="2026-09", guideline="1", **base | {"rater": "b"}),
+    ]
+    months = {each.key: each for each in sliced(rows, BINARY, "month")}
+    assert {key: each.n_items for key, each in months.items()} == {"2026-09": 1, "2026-10": 1}
+    assert months["2026-09"].split == (2,)
+    versions = {each.key: each.n_items for each in sliced(rows, BINARY, "guideline")}
+    assert versions == {"1": 1, "mixed": 1}
+
+
+def test_slices_by_domain_hold_every_item_once():
+    rows = [*opinions(SIX, domain="biology"), *opinions(SIX[:2], first=7, domain="weather")]
+    found = sliced(rows, BINARY, "domain")
+    assert [(each.key, each.n_items) for each in found] == [("biology", 6), ("weather", 2)]
+    assert found[0].coefficient("fleiss_kappa").value == pytest.approx(0.555556, abs=5e-7)
+
+
+def test_pairs_have_kappa_confusion_table_and_their_split_items():
+    first, second, third = pair_reports(opinions(SIX), BINARY)
+    assert {(each.first, each.second) for each in (first, second, third)} == {
+        ("r0", "r1"),
+        ("r0", "r2"),
+        ("r1", "r2"),
+    }
+    pair = next(
+        each for each in (first, second, third) if (each.first, each.second) == ("r0", "r1")
+    )
+    # r0: 1 0 0 0 1 0; r1: 1 1 0 0 1 0. Five of six agree; chance (4*3 + 2*3) / 36 = .5.
+    assert pair.table == ((3, 1), (0, 2))
+    assert pair.split == (2,)
+    values = {each.name: each.value for each in pair.coefficients}
+    assert values == pytest.approx({"percent_agreement": 5 / 6, "cohen_kappa": 2 / 3})
+    assert pair_reports(opinions(SIX), BINARY, at_least=7) == ()
+
+
+def test_weights_give_pairs_their_weighted_kappas():
+    likert = Scale("ordinal", (1, 2, 3, 4, 5))
+    a, b = (5, 4, 3, 2, 1, 5, 3, 4, 2, 1), (5, 3, 3, 2, 2, 4, 3, 5, 2, 3)
+    (pair,) = pair_reports(opinions(list(zip(a, b, strict=True))), likert)
+    values = [each.value for each in pair.coefficients]
+    assert values == pytest.approx([0.5, 0.375, 0.583333, 0.75], abs=5e-7)
+
+
+def test_person_beside_the_others():
+    table = [(1, 1, 0), (1, 1, 1), (0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 0, None)]
+    people = {each.rater: each for each in person_reports(opinions(table), BINARY)}
+    odd = people["r2"]
+    # The others agree on items 1 to 4 and tie on 5: r2 is with them on 2 and 3 only.
+    assert (odd.n_labels, odd.n_tied) == (5, 1)
+    assert (odd.agreement.hits, odd.agreement.n) == (2, 4)
+    assert odd.against == (1, 4)
+    assert odd.beside_others.table == ((1, 1), (1, 1))
+    assert odd.beside_others.balanced_accuracy == 0.5
+    assert people["r0"].agreement.n == 4
+    assert person_reports([], BINARY) == ()
+
+
+def test_dawid_skene_stands_beside_the_majority():
+    table = [(k, k, 1 - k if n % 3 else k) for n in range(60) for k in (n % 2,)]
+    rates = {each.rater: each.modelled for each in person_reports(opinions(table), BINARY)}
+    assert rates["r0"] > 0.95
+    assert rates["r2"] == pytest.approx(1 / 3, abs=0.03)
+
+
+@pytest.fixture
+def world(db):
+    return make_world()
+
+
+def vote(world, case, labels, when=None):
+    for voter, label in zip(world.voters, labels, strict=False):
+        reason = "" if label is not None else "cut off"
+        row = cast_vote(case=case, voter=voter, label=label, reason=reason)
+        if when:
+            Vote.objects.filter(pk=row.pk).update(created_at=when)
+
+
+def test_report_reads_standing_votes_of_this_benchmark(world, django_assert_num_queries):
+    september = datetime(2026, 9, 30, 23, 30, tzinfo=UTC)
+    for labels in SIX:
+        vote(world, world.case(), labels, september)
+    later = world.case()
+    vote(world, later, (1, None, 0))
+    Vote.objects.create(case=later, voter=world.voters[4], label=1, status="withdrawn")
+    with django_assert_num_queries(2):
+        report = vote_agreement(world.benchmark, pair_items=6)
+    assert (report.rule, report.n_votes, report.n_abstentions) == ("majority-3", 20, 1)
+    fleiss = report.overall.coefficient("fleiss_kappa")
+    assert fleiss.value == pytest.approx(0.555556, abs=5e-7)
+    assert fleiss.notes == ("Over the 6 items with exactly 3 labels; 1 left out.",)
+    assert report.overall.split == (world.cases[1].pk, world.cases[3].pk, later.pk)
+    assert [each.key for each in report.by_domain] == ["biology"]
+    assert [each.n_items for each in report.by_month] == [6, 1]
+    assert report.by_month[0].key == "2026-09"
+    assert [each.key for each in report.by_guideline] == ["0"]
+    assert len(report.pairs) == 3
+    assert {each.rater for each in report.people} == {each.pk for each in world.voters[:3]}
+    assert report.plan.more > 0
+
+
+def test_report_cuts_by_domain_and_leaves_other_benchmarks_out(world):
+    other = make_query(world.benchmark, "13", "weather")
+    page = make_passage(world.benchmark, "sky/page_1.txt", "weather")
+    vote(world, world.case(), (1, 1, 1))
+    vote(world, world.case(query=other, passage=page), (0, 0, 1))
+    report = vote_agreement(world.benchmark)
+    assert [(each.key, each.n_items) for each in report.by_domain] == [
+        ("biology", 1),
+        ("weather", 1),
+    ]
+    elsewhere = world.stranger.memberships.get().benchmark
+    assert vote_agreement(elsewhere).n_votes == 0
+
+
+def test_report_without_votes_says_why_there_is_nothing(world):
+    report = vote_agreement(world.benchmark)
+    assert (report.overall.n_items, report.by_domain, report.pairs, report.people) == (
+        0,
+        (),
+        (),
+        (),
+    )
+    assert all(each.value is None and each.reason for each in report.overall.coefficients)
+    assert report.plan.needed is None

@@ -1,0 +1,92 @@
+"""Verdicts, votes and debates of one pair at the same moment follow one another."""
+
+import pytest
+
+from annotate.models import EscalationCase, GoldPassage, Vote
+from annotate.services.aspects import add_aspect
+from annotate.services.cases import open_case
+from annotate.services.gold import assign_passage, discard_passage
+from annotate.services.votes import cast_vote
+from corpus.models import Judgment
+from corpus.services.judgments import record_judgment
+from kit.errors import Refused
+from tests.annotate.world import make_snapshot, make_world
+from tests.at_once import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def world():
+    return make_world()
+
+
+@pytest.fixture
+def pair(world):
+    return {"query": world.query, "passage": world.passage}
+
+
+def test_deciding_vote_and_a_debate(world) -> None:
+    case = world.case()
+    for voter in world.voters[:2]:
+        cast_vote(case=case, voter=voter, label=1)
+    pair = {"query": case.query, "passage": case.passage}
+    answer = at_once(
+        lambda: record_judgment(**pair, label=0, source="debate", provenance={}),
+        lambda: cast_vote(case=case, voter=world.voters[2], label=1),
+    )
+    assert isinstance(answer, Vote)
+    assert Vote.objects.count() == 3
+    assert Judgment.objects.standing().values_list("source", "label").get() == ("human", 1)
+
+
+def test_two_debates_open_one_case(world, pair) -> None:
+    def opened(origin: str) -> EscalationCase:
+        return open_case(origin=origin, kind="dispute", **pair, snapshot=make_snapshot())
+
+    answer = at_once(lambda: opened("debate:1"), lambda: opened("debate:2"))
+    assert EscalationCase.objects.get() == answer
+
+
+@pytest.mark.parametrize("discards_first", [True, False])
+def test_discard_and_assignment(world, pair, discards_first: bool) -> None:
+    aspect = add_aspect(query=world.query, actor=world.voters[0])
+
+    def discard() -> None:
+        discard_passage(**pair, reason="noise", actor=world.voters[0])
+
+    def assign() -> None:
+        assign_passage(**pair, aspect=aspect, actor=world.voters[1])
+
+    order = (discard, assign) if discards_first else (assign, discard)
+    assert at_once(*order) is None
+    assert Judgment.objects.standing().get().label == int(discards_first)
+    assert GoldPassage.objects.standing().count() == int(discards_first)
+
+
+def test_vote_and_verdict(world) -> None:
+    case = world.case()
+    answer = at_once(
+        lambda: discard_passage(
+            query=case.query, passage=case.passage, reason="noise", actor=world.voters[0]
+        ),
+        lambda: cast_vote(case=case, voter=world.voters[1], label=1),
+    )
+    assert isinstance(answer, Refused)
+    assert not Vote.objects.exists()
+
+
+def test_case_opened_while_an_expert_decides(world, pair) -> None:
+    answer = at_once(
+        lambda: discard_passage(**pair, reason="noise", actor=world.voters[0]),
+        lambda: open_case(origin="debate:1", kind="dispute", **pair, snapshot={}),
+    )
+    assert (answer.status, answer.label) == ("closed", 0)
+
+
+def test_database_refuses_a_second_case_of_a_pair(world, pair) -> None:
+    from django.db import IntegrityError
+
+    EscalationCase.objects.create(origin="debate:1", **pair)
+    with pytest.raises(IntegrityError):
+        EscalationCase.objects.create(origin="debate:2", **pair)

@@ -1,0 +1,118 @@
+"""Two worlds that differ only in another person's vote look the same to a voter.
+
+Masked is what differs in every answer anyway: CSRF tokens and nonces (world.masked).
+"""
+
+import pytest
+from django.db import transaction
+
+from annotate.services.votes import cast_vote
+from tests.annotate.world import hx, make_world, masked, signed_in
+from tests.factories import make_member
+
+
+class Undone(Exception):  # noqa: N818  (nothing went wrong)
+    """Ends one world."""
+
+
+@pytest.fixture
+def world(db):
+    world = make_world()
+    world.both = make_member(world.benchmark, "both", "annotator", "reviewer", "admin")
+    world.case(), world.case()
+    return world
+
+
+def everything(world, person):
+    """Every page of this room that the person can reach, whole and as a fragment."""
+    client = signed_in(person)
+    case, other = world.cases
+    paths = [
+        "/home/annotate/",
+        *map(
+            world.url,
+            [
+                "vote/",
+                f"vote/?after={case.pk}",
+                f"vote/{case.pk}/",
+                f"vote/{other.pk}/",
+                "queries/",
+                f"queries/{world.query.pk}/",
+                "passages/",
+                f"passages/{case.passage_id}/",
+                "disputes/",
+                "disputes/?status=open",
+                "disputes/?sort=-outcome",
+                "disputes/?sort=status",
+                f"disputes/{case.pk}/",
+            ],
+        ),
+    ]
+    answers = {}
+    for path in paths:
+        for headers in ({}, hx("vote-panel")):
+            response = client.get(path, **headers)
+            kept = {
+                name: value
+                for name, value in response.items()
+                if name not in ("Content-Security-Policy", "Set-Cookie", "Content-Length")
+            }
+            answers[path, bool(headers)] = (response.status_code, kept, masked(response))
+    return answers
+
+
+def seen_after(world, person, votes):
+    """What the person sees in a world with these votes of others on the first case."""
+    seen = {}
+    with pytest.raises(Undone), transaction.atomic():
+        for voter, label in zip(world.voters[1:], votes, strict=False):
+            reason = "" if label is not None else "unclear"
+            cast_vote(case=world.cases[0], voter=voter, label=label, reason=reason)
+        seen = everything(world, person)
+        raise Undone
+    return seen
+
+
+@pytest.mark.parametrize("votes", [[1], [0], [None], [1, 1], [0, 1], [None, 0], [None, None, 1]])
+@pytest.mark.parametrize("role", ["voter", "both"])
+def test_votes_of_others_on_an_open_case_cannot_be_seen(world, role, votes):
+    person = world.voters[0] if role == "voter" else world.both
+    assert seen_after(world, person, votes) == seen_after(world, person, [])
+
+
+@pytest.mark.parametrize("votes", [[1], [0], [None], [None, 0]])
+def test_votes_of_others_cannot_be_seen_after_ones_own(world, votes):
+    cast_vote(case=world.cases[0], voter=world.voters[0], label=1)
+    assert seen_after(world, world.voters[0], votes) == seen_after(world, world.voters[0], [])
+
+
+def test_own_vote_can_be_seen(world):
+    """The comparison above can fail: what a voter may know does change the page."""
+    before = seen_after(world, world.voters[0], [])
+    cast_vote(case=world.cases[0], voter=world.voters[0], label=1)
+    assert seen_after(world, world.voters[0], []) != before
+
+
+def test_votes_are_shown_once_the_case_is_closed(world):
+    case = world.cases[0]
+    client = signed_in(world.reviewer)
+    url = world.url(f"disputes/{case.pk}/")
+    for voter, label in zip(world.voters, [1, 0], strict=False):
+        cast_vote(case=case, voter=voter, label=label, reason=f"because of {label}")
+    page = client.get(url).content.decode()
+    assert "Voter 1" not in page
+    assert "because of" not in page
+    cast_vote(case=case, voter=world.voters[2], label=1)
+    page = client.get(url).content.decode()
+    assert [page.count(f"Voter {n}</b>") for n in (1, 2, 3, 4)] == [1, 1, 1, 0]
+    assert "because of 0" in page
+    assert "annotator-2" not in page
+
+
+def test_votes_that_gave_no_majority_stay_hidden(world):
+    case = world.cases[0]
+    for voter in world.voters:
+        cast_vote(case=case, voter=voter, label=None, reason="secret words")
+    page = signed_in(world.reviewer).get(world.url(f"disputes/{case.pk}/")).content.decode()
+    assert "secret words" not in page
+    assert "settles it" in page

@@ -1,0 +1,1 @@
+"""Measurements, as ratios against an anchor in the same run (`make bench`)."""

@@ -1,0 +1,110 @@
+"""Page cost beside a bare Django page, and how long a start takes.
+
+Pages and anchor are asked in turn inside one run, so that a machine whose speed drifts changes
+both; read the ratios, not the milliseconds.
+"""
+
+import re
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench import browsing, calls, coverage, debates, extraction, loading, metrics
+from tests.bench.client import Visitor
+from tests.bench.server import Assay, running_assay, running_bare
+
+ROUNDS = 150
+WARM_UP = 20
+
+
+def main() -> None:
+    """Print the tables that docs/measurements.md quotes; names on the command line choose."""
+    chosen = sys.argv[1:] or list(BENCHES)
+    sys.argv[1:] = []
+    for name in chosen:
+        print(f"== {name}")
+        BENCHES[name]()
+
+
+def start_and_pages() -> None:
+    """A first and a second start, and the cost of the pages people spend their day on."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        data = Path(folder)
+        with running_assay(data) as assay:
+            print(f"first start to first page: {assay.seconds_to_first_page:.1f} s")
+        with running_assay(data) as assay, running_bare() as bare:
+            print(f"second start to first page: {assay.seconds_to_first_page:.1f} s")
+            pages(assay, bare)
+
+
+def pages(assay: Assay, bare: str) -> None:
+    """One client, no think time: medians, and ratios of medians to the anchor's."""
+    anchor = Visitor(bare)
+    visitors = {name: Visitor(assay.url) for name in ("admin", "annotator-1")}
+    for name, visitor in visitors.items():
+        visitor.sign_in(assay.link(name))
+    paths = find_paths(visitors)
+    times: dict[str, list[float]] = {"bare page": [], **{name: [] for name in paths}}
+    for turn in range(WARM_UP + ROUNDS):
+        for name, (visitor, path) in {"bare page": (anchor, "/"), **paths}.items():
+            seconds = visitor.timed(path)
+            if turn >= WARM_UP:
+                times[name].append(seconds)
+    report(times)
+
+
+def find_paths(visitors: dict[str, Visitor]) -> dict[str, tuple[Visitor, str]]:
+    """The pages people spend their day on."""
+    admin, annotator = visitors["admin"], visitors["annotator-1"]
+    base = "/b/garden-weather/"
+    _, queries = annotator.get(f"{base}queries/")
+    query = re.search(rf'href="({base}queries/\d+/)"', queries)
+    _, runs = admin.get(f"{base}debates/")
+    run = re.search(rf'href="({base}debates/\d+/)"', runs)
+    assert query, "no query on the list"
+    assert run, "no debate run on the list"
+    return {
+        "home": (annotator, "/"),
+        "queries": (annotator, f"{base}queries/"),
+        "query workspace": (annotator, query[1]),
+        "passages": (annotator, f"{base}passages/"),
+        "vote": (annotator, vote_path(annotator, base)),
+        "debate run": (admin, run[1]),
+    }
+
+
+def vote_path(annotator: Visitor, base: str) -> str:
+    """The next case; the page itself, not the redirect to it."""
+    status, _ = annotator.get(f"{base}vote/")
+    if status == 200:
+        return f"{base}vote/"
+    annotator.connection.request("GET", f"{base}vote/", headers=annotator.headers())
+    response = annotator.connection.getresponse()
+    response.read()
+    return response.headers["Location"]
+
+
+def report(times: dict[str, list[float]]) -> None:
+    """One line a page."""
+    bare = statistics.median(times["bare page"])
+    print(f"{'page':18} {'median ms':>10} {'p95 ms':>8} {'ratio':>7}")
+    for name, seconds in times.items():
+        median = statistics.median(seconds)
+        p95 = statistics.quantiles(seconds, n=20)[-1]
+        print(f"{name:18} {1000 * median:10.2f} {1000 * p95:8.2f} {median / bare:7.1f}")
+
+
+BENCHES = {
+    "pages": start_and_pages,
+    "loading": loading.main,
+    "browsing": browsing.main,
+    "extraction": extraction.main,
+    "coverage": coverage.main,
+    "calls": calls.main,
+    "metrics": metrics.main,
+    "debates": debates.main,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Runs to measure: pairs of a real length in bulk, and a look whether everything was stored."""
+
+import itertools
+
+from corpus.models import Judgment, Passage, Pool, PoolEntry
+from debate.models import Debate, DebateRun, Turn
+from debate.services.runs import start_run
+from llm import endpoints
+from llm.models import Call
+from tests.bench.calls_once import PASSAGE
+from tests.factories import make_benchmark, make_query
+
+_numbers = itertools.count(1)
+_PAIRS_PER_QUERY = 32
+
+
+def make_run(pairs: int) -> DebateRun:
+    """A claimed run over new pairs, a few dozen to a query."""
+    number = next(_numbers)
+    benchmark = make_benchmark(f"bench-{number}")
+    (version,), (domain,) = benchmark.versions.all(), benchmark.domains.all()
+    queries = [
+        make_query(benchmark, str(n), text=f"Why do cells divide ({n})?")
+        for n in range(-(-pairs // _PAIRS_PER_QUERY))
+    ]
+    passages = Passage.objects.bulk_create(
+        [
+            Passage(version=version, domain=domain, pid=f"p{n}", text=f"{PASSAGE}{number} {n}")
+            for n in range(pairs)
+        ],
+        batch_size=1000,
+    )
+    pool = Pool.objects.create(benchmark=benchmark, name="bench")
+    PoolEntry.objects.bulk_create(
+        [
+            PoolEntry(pool=pool, query=queries[n // _PAIRS_PER_QUERY], passage=passage)
+            for n, passage in enumerate(passages)
+        ],
+        batch_size=1000,
+    )
+    return start_run(
+        benchmark=benchmark,
+        pool=pool,
+        endpoint=endpoints.get("default"),
+        actor=None,
+        claimed=True,
+    )
+
+
+def check(run: DebateRun, calls: int) -> None:
+    """Everything is there: a measurement of less would be worth nothing."""
+    run.refresh_from_db()
+    pairs = calls // 2
+    stored = Debate.objects.filter(run=run, status="agreed", judgment__isnull=False).count()
+    turns = Turn.objects.filter(debate__run=run, call__status=Call.Status.ANSWERED).count()
+    labels = Judgment.objects.filter(query__domain__benchmark=run.benchmark).count()
+    found = (run.status, run.done, stored, turns, labels)
+    assert found == ("done", pairs, pairs, 2 * pairs, pairs), found

@@ -1,0 +1,131 @@
+"""One measurement of calls in a process of its own: KIND URL IN_FLIGHT CALLS; a line of JSON.
+
+KIND: `openai` is the openai client on its best transport, `aiohttp` the transport alone, `ours`
+a debate run with everything stored (intents, answers, turns, outcomes, labels).
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+PASSAGE = "lorem ipsum dolor sit amet " * 180
+WARM_UP = 2  # calls per place in flight
+
+
+def main() -> None:
+    """Measure, and print what came out."""
+    kind, url, in_flight, calls = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    measured = {"openai": bare_openai, "aiohttp": bare_aiohttp, "ours": ours}[kind](
+        url, in_flight, calls
+    )
+    print(json.dumps({"kind": kind, "in_flight": in_flight, "calls": calls, **measured}))
+
+
+def bare_openai(url: str, in_flight: int, calls: int) -> dict[str, float]:
+    """What somebody would write who wants the answers and nothing else."""
+    import httpx2
+    from openai import AsyncOpenAI, DefaultAioHttpClient
+
+    async def measure() -> dict[str, float]:
+        limits = httpx2.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
+        http = DefaultAioHttpClient(limits=limits)
+        async with AsyncOpenAI(
+            api_key="x", base_url=url, max_retries=0, http_client=http
+        ) as client:
+
+            async def call() -> None:
+                done = await client.chat.completions.create(**body())
+                json.loads(done.choices[0].message.content or "")["response"]
+
+            return await timed(call, in_flight, calls)
+
+    return asyncio.run(measure())
+
+
+def bare_aiohttp(url: str, in_flight: int, calls: int) -> dict[str, float]:
+    """The transport alone."""
+    import aiohttp
+    import orjson
+
+    async def measure() -> dict[str, float]:
+        connector = aiohttp.TCPConnector(limit=in_flight)
+        async with aiohttp.ClientSession(connector=connector) as session:
+
+            async def call() -> None:
+                async with session.post(
+                    f"{url}/chat/completions",
+                    data=orjson.dumps(body()),
+                    headers={"content-type": "application/json"},
+                ) as response:
+                    answer = orjson.loads(await response.read())
+                json.loads(answer["choices"][0]["message"]["content"])["response"]
+
+            return await timed(call, in_flight, calls)
+
+    return asyncio.run(measure())
+
+
+async def timed(
+    call: Callable[[], Awaitable[None]], in_flight: int, calls: int
+) -> dict[str, float]:
+    """So many calls with so many in flight, after a warm-up."""
+
+    async def worker(numbers: Any) -> None:
+        for _ in numbers:
+            await call()
+
+    async def all_of(count: int) -> None:
+        numbers = iter(range(count))
+        await asyncio.gather(*(worker(numbers) for _ in range(in_flight)))
+
+    await all_of(WARM_UP * in_flight)
+    begun, cpu = time.perf_counter(), processor_time()
+    await all_of(calls)
+    return {"wall": time.perf_counter() - begun, "cpu": processor_time() - cpu}
+
+
+def body() -> dict[str, Any]:
+    """The request of a debate's turn, about as long as a real one."""
+    return {
+        "model": "stub",
+        "messages": [
+            {"role": "system", "content": "You are Agent A, one of two assessors. " * 60},
+            {"role": "user", "content": f"Why do cells divide? {PASSAGE}"},
+        ],
+        "temperature": 0,
+        "response_format": {"type": "json_object"},
+    }
+
+
+def ours(url: str, in_flight: int, calls: int) -> dict[str, float]:
+    """A debate run over so many pairs that it needs about so many calls; all of it is timed."""
+    os.environ |= {"OPENAI_BASE_URL": url, "ASSAY_MODEL": "stub", "LOG_LEVEL": "WARNING"}
+    os.environ["ASSAY_CALLS_IN_FLIGHT"] = str(in_flight)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    import django
+
+    django.setup()
+    from debate.tasks import drive_claimed
+    from tests.bench.calls_data import check, make_run
+
+    drive_claimed(make_run(pairs=WARM_UP * in_flight // 2))
+    run = make_run(pairs=calls // 2)
+    begun, cpu = time.perf_counter(), processor_time()
+    drive_claimed(run)
+    measured = {"wall": time.perf_counter() - begun, "cpu": processor_time() - cpu}
+    check(run, calls)
+    return measured
+
+
+def processor_time() -> float:
+    """Seconds of processor time of this process so far, all its threads."""
+    spent = os.times()
+    return spent.user + spent.system
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""All measures at five cut-offs beside pytrec_eval's nDCG and recall, in turn in one run.
+
+python -m tests.bench.metrics [--rounds 7]; 739 queries x 1,000 passages. Read the ratios: the
+anchor does the same work on the same dicts a moment before. From the file there is no anchor
+here: Bright-Pro's own scripts are stated to take 2.1 s for four passes on a machine like this,
+so the time of `json.loads` alone is printed beside ours to tell how this machine compares.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytrec_eval
+
+from evaluation.metrics.gold import Aspect, Gold
+from evaluation.metrics.names import MEASURES
+from evaluation.metrics.profiles import PROFILES, Profile
+from evaluation.metrics.reading.runs import read_run
+from evaluation.metrics.results import Scores
+from evaluation.metrics.run import Run
+from evaluation.metrics.scoring import score
+
+QUERIES, PASSAGES = 739, 1000
+CUTS = (5, 10, 25, 50, 100)
+ANCHOR = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "recall")}
+ALL = ",".join(f"{name}@{k}" for name in MEASURES for k in CUTS)
+STATED = 2.1
+
+
+def main() -> None:
+    """Print the figures that docs/measurements.md quotes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    wanted, _ = parser.parse_known_args()
+    run, gold = made()
+    print(
+        f"{QUERIES} queries x {PASSAGES:,} passages, {len(MEASURES)} measures at {len(CUTS)} cuts"
+    )
+    for profile in PROFILES.values():
+        from_dicts(run, gold, profile, wanted.rounds)
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        path = Path(folder, "score.json")
+        path.write_bytes(orjson.dumps(run))
+        # Nobody who reads a run from its file holds it in memory already.
+        run.clear()
+        from_file(path, gold, wanted.rounds)
+
+
+def made() -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
+    """A run in no order of its scores, seven gold passages a query, four aspects, some holes."""
+    rng = random.Random(739)
+    run: dict[str, dict[str, float]] = {}
+    labels, aspects, base = {}, {}, {}
+    for number in range(QUERIES):
+        qid = str(number)
+        ids = [
+            f"topic_{rng.randrange(50)}/Page_{n}_{rng.randrange(99)}.txt" for n in range(PASSAGES)
+        ]
+        run[qid] = {pid: rng.random() for pid in ids}
+        gold = [*rng.sample(ids, 5), f"{qid}/extraction_1.txt", f"{qid}/extraction_2.txt"]
+        labels[qid] = dict.fromkeys(gold, 1)
+        aspects[qid] = {f"a{k}": Aspect(rng.randint(1, 5), gold[k::4]) for k in range(4)}
+        base[qid] = dict.fromkeys(gold[:3], 1)
+    return run, {"labels": labels, "aspects": aspects, "base": base}
+
+
+def ours(run: Run, gold: dict[str, Any], profile: Profile) -> Scores:
+    """Everything, from plain dicts of labels."""
+    return score(run, Gold.of(complete=profile.complete, **gold), ALL, profile)
+
+
+def from_dicts(
+    run: dict[str, dict[str, float]], gold: dict[str, Any], profile: Profile, rounds: int
+) -> None:
+    """Both build what they need from the same dicts; their common values must agree."""
+    theirs = pytrec_eval.RelevanceEvaluator(gold["labels"], ANCHOR).evaluate(run)
+    found = ours(Run.of(run), gold, profile)
+    for measure, name in (("recall", "recall"), ("nDCG", "ndcg_cut")):
+        values = found[f"{measure}@{CUTS[-1]}"].as_dict()
+        assert all(abs(values[qid] - theirs[qid][f"{name}_{CUTS[-1]}"]) < 1e-9 for qid in run)
+    anchor, all_ours = in_turn(
+        rounds,
+        lambda: pytrec_eval.RelevanceEvaluator(gold["labels"], ANCHOR).evaluate(run),
+        lambda: ours(Run.of(run), gold, profile),
+    )
+    for kind, ours_, theirs_ in zip(("wall", "processor"), all_ours, anchor, strict=True):
+        ratios = sorted(one / other for one, other in zip(ours_, theirs_, strict=True))
+        print(
+            f"from dicts, {profile.name}, {kind} time: {statistics.median(ratios):.2f} of "
+            f"pytrec_eval's nDCG and recall ({ratios[0]:.2f} to {ratios[-1]:.2f}); "
+            f"{statistics.median(ours_):.3f} s against {statistics.median(theirs_):.3f} s"
+        )
+
+
+def from_file(path: Path, gold: dict[str, Any], rounds: int) -> None:
+    """From the bytes on disk to all values."""
+    profile = PROFILES["strict"]
+    loaded, all_ours = in_turn(
+        rounds,
+        lambda: json.loads(path.read_bytes()),
+        lambda: ours(read_run(path).run, gold, profile),
+    )
+    for kind, ours_, theirs in zip(("wall", "processor"), all_ours, loaded, strict=True):
+        seconds = statistics.median(ours_)
+        print(
+            f"from score.json ({path.stat().st_size / 1e6:.0f} MB), {kind} time: {seconds:.3f} s, "
+            f"at best {min(ours_):.3f}; Bright-Pro's stated {STATED} s are {STATED / seconds:.1f} "
+            f"times that, at best {STATED / min(ours_):.1f}; json.loads alone takes "
+            f"{statistics.median(theirs):.3f} s"
+        )
+
+
+def in_turn(rounds: int, *acts: Callable[[], object]) -> list[tuple[list[float], list[float]]]:
+    """Wall and processor seconds of each act in each round, one act after the other."""
+    times: list[tuple[list[float], list[float]]] = [([], []) for _ in acts]
+    for _ in range(rounds):
+        for (wall, processor), act in zip(times, acts, strict=True):
+            start, busy = time.perf_counter(), time.process_time()
+            act()
+            wall.append(time.perf_counter() - start)
+            processor.append(time.process_time() - busy)
+    return times
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Real servers for measurements and browser tests: started, waited for, ended by their id."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_LINK = re.compile(r"^\s+(\S+)\s+(http://\S+/sign-in/\S+/)\s*$", re.MULTILINE)
+
+
+@dataclass
+class Assay:
+    """A running Assay of its own, with its data folder and the links it printed."""
+
+    url: str
+    data: Path
+    process: subprocess.Popen[bytes]
+    log: Path
+    seconds_to_first_page: float
+    environment: dict[str, str] = field(repr=False)
+
+    def link(self, name: str) -> str:
+        """A fresh one-time sign-in link for a person."""
+        said = self.manage("sign_in_link", name, "--url", self.url)
+        return dict(_LINK.findall(said))[name]
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command on the same data; its standard output."""
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@contextmanager
+def running_assay(data: Path, *, demo: bool = True) -> Iterator[Assay]:
+    """Start what `make run` starts (without installing anything), on a free port."""
+    port = free_port()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY", "OPENAI"))}
+    environment |= {"ASSAY_DATA": str(data)}
+    for name in ("SECRET_KEY", "DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE"):
+        environment.pop(name, None)
+    subprocess.run(
+        [sys.executable, "-m", "config.safety", str(data)], cwd=ROOT, env=environment, check=True
+    )
+    first = ["migrate --verbosity 0", "collectstatic --noinput --verbosity 0"]
+    first += ["load_demo"] if demo else []
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    command += [part for step in first for part in ("--first", step)]
+    log = data / "serve.log"
+    with log.open("ab") as out, _process(command, environment, out) as process:
+        started = time.monotonic()
+        wait_for_port(port, process)
+        url = f"http://127.0.0.1:{port}"
+        yield Assay(url, data, process, log, time.monotonic() - started, environment)
+
+
+@contextmanager
+def running_bare() -> Iterator[str]:
+    """The bare Django page under the same kind of web server."""
+    port = free_port()
+    command = [sys.executable, "-m", "gunicorn", "tests.bench.bare", "--log-level", "warning"]
+    command += ["--worker-class", "gthread", "--threads", "8", "--workers", "2"]
+    command += ["--bind", f"127.0.0.1:{port}", "--no-control-socket"]
+    with _process(command, dict(os.environ), None) as process:
+        wait_for_port(port, process)
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def _process(
+    command: Sequence[str], environment: dict[str, str], out: object
+) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=out,  # type: ignore[call-overload]
+        stderr=subprocess.STDOUT if out else None,
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 60.0) -> None:
+    """Return once something listens; raises if the process ends or the time is over."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        if time.monotonic() > deadline:
+            raise TimeoutError("the server did not start")
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,217 @@
+"""The lives of workers: each ends by SIGKILL, at a named point or at a moment drawn at random."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.chaos.site import ChaosSite
+from tests.chaos.sql import Database
+from tests.services.processes import Worker
+from tests.stub.process import Stub
+
+# Where kit.failpoints ends a worker by itself, in the order of a call's own life.
+CLAIM: Final = "during-claim"
+POINTS: Final = (
+    "before-intent-commit",
+    "after-intent-commit",
+    "send",
+    "before-settle",
+    "after-settle",
+    "before-outcomes-commit",
+    "after-outcomes-commit",
+)
+# Charged by the endpoint, and no answer yet: only the endpoint can tell, so the driver kills.
+AFTER_SEND: Final = "after-send"
+# Not dead but silent for longer than its lease; it wakes when another has the run.
+STALLED: Final = "stalled"
+# Lives on until the run is over.
+NEVER: Final = "never"
+_PATIENCE_S: Final = 300.0
+_CALLS_PER_PAIR: Final = 2
+# Some times as long as a call takes, so that no stage of it is met more often than another.
+_JITTER_S: Final = 0.4
+_PAUSE_S: Final = 0.01
+_EXPIRE: Final = (
+    "UPDATE debate_debaterun SET lease_until = '2001-01-01 00:00:00+00:00' "
+    "WHERE status = 'running' AND owner LIKE ?"
+)
+_TOUCH: Final = "UPDATE debate_debaterun SET fence = fence"  # waits for whoever holds the row
+_IN_SIGHT: Final = 2  # one worker at work and one that takes over
+
+
+def named_points(hits: Sequence[int]) -> list[str]:
+    """Every named point, to be died at when it is reached for the first time, the fifth, ..."""
+    # A worker claims a run once: of that point there is no fifth time.
+    by_themselves = [f"{point}:{count}" for count in hits for point in POINTS]
+    return [*by_themselves, *[f"{CLAIM}:1"] * len(hits), *[AFTER_SEND, STALLED] * len(hits)]
+
+
+@dataclass
+class Life:
+    """One worker process and how it is meant to end; an empty `point` is a random moment."""
+
+    point: str
+    worker: Worker
+    target: int | None = None  # calls begun at which a random life ends
+
+    @property
+    def pid(self) -> int:
+        return self.worker.process.pid
+
+
+@dataclass
+class Deaths:
+    """Who was killed, by process id, and where; "" for a random moment."""
+
+    points: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def at_random(self) -> int:
+        """Number of random kills."""
+        return sum(not point for point in self.points.values())
+
+    @property
+    def named(self) -> list[str]:
+        """The named points that were died at."""
+        return sorted(filter(None, self.points.values()))
+
+
+class Reaper:
+    """Lets workers live one after the other over a run, until all have died or it is over."""
+
+    def __init__(self, site: ChaosSite, database: Database, stub: Stub, *, seed: int) -> None:
+        self._site, self._database, self._stub = site, database, stub
+        self._rng = random.Random(seed)
+        self._alive: list[Life] = []
+        self.deaths = Deaths()
+
+    def run(self, points: Iterable[str], *, kills: int) -> Deaths:
+        """A life for every named point (`name:count`), then `kills` random ones; then to the end.
+
+        Returns when the run is over. Raises AssertionError when nothing happens for minutes.
+        """
+        waiting = [*points, *[""] * kills]
+        last, stands_at = time.monotonic(), (-1, 0)
+        while not self._is_over():
+            while len(self._alive) < _IN_SIGHT:
+                self._begin(waiting.pop(0) if waiting else NEVER)
+            self._look(len(waiting))
+            now = (self._calls(), len(self.deaths.points))
+            if now != stands_at:
+                last, stands_at = time.monotonic(), now
+            assert time.monotonic() - last < _PATIENCE_S, self._story()
+            time.sleep(_PAUSE_S)
+        return self.deaths
+
+    def stop(self) -> None:
+        """End the workers that are left, without force."""
+        for life in self._alive:
+            life.worker.stop()
+
+    def _begin(self, point: str) -> None:
+        named = bool(point) and point not in (AFTER_SEND, STALLED, NEVER)
+        self._alive.append(Life(point, self._site.start_life(point if named else "")))
+
+    def _look(self, waiting: int) -> None:
+        """Bury who died at its point, and end whose moment has come."""
+        self._bury_the_dead()
+        owner = self._owner()
+        for life in list(self._alive):
+            if life.pid != owner:
+                continue
+            if life.point == AFTER_SEND:
+                self._kill_after_send(life)
+            elif life.point == STALLED:
+                self._stall(life)
+            elif not life.point and self._has_come(life, waiting):
+                self._end(life)
+
+    def _has_come(self, life: Life, waiting: int) -> bool:
+        """Whether the worker at work has done its random share of what is left."""
+        calls = self._calls()
+        if life.target is None:
+            share = _CALLS_PER_PAIR * self._waiting() / (waiting + 2)
+            life.target = calls + int(self._rng.uniform(0, 1.8 * share))
+        return calls >= life.target
+
+    def _end(self, life: Life) -> None:
+        time.sleep(self._rng.uniform(0, _JITTER_S))
+        life.worker.kill()
+        self._bury(life)
+
+    def _kill_after_send(self, life: Life) -> None:
+        """Hold answers back until some are charged for, and kill who waits for them."""
+        self._stub.hold()
+        try:
+            deadline = time.monotonic() + _PATIENCE_S
+            while not self._stub.held and not self._is_over():
+                assert time.monotonic() < deadline, self._story()
+                time.sleep(_PAUSE_S)
+            self._end(life)
+        finally:
+            self._stub.release()
+
+    def _stall(self, life: Life) -> None:
+        """Stop the worker in its tracks until another has the run; then let it see that."""
+        deadline = time.monotonic() + _PATIENCE_S
+        os.kill(life.pid, signal.SIGSTOP)
+        while not self._database.change_soon(_EXPIRE, f"%:{life.pid}"):
+            # Stopped in the middle of a transaction, whose locks would stop all others too: it
+            # goes on until it has let them go, however long that takes on a busy machine.
+            assert time.monotonic() < deadline, self._story()
+            os.kill(life.pid, signal.SIGCONT)
+            self._database.change(_TOUCH)
+            time.sleep(self._rng.uniform(0, _JITTER_S))
+            os.kill(life.pid, signal.SIGSTOP)
+        while self._owner() in (0, life.pid) and not self._is_over():
+            assert time.monotonic() < deadline, self._story()
+            self._bury_the_dead()
+            if self._alive == [life]:
+                self._begin(NEVER)
+            time.sleep(_PAUSE_S)
+        os.kill(life.pid, signal.SIGCONT)
+        while "taken over" not in life.worker.said:
+            assert time.monotonic() < deadline, self._story()
+            time.sleep(_PAUSE_S)
+        self._end(life)
+
+    def _bury_the_dead(self) -> None:
+        for life in list(self._alive):
+            if life.worker.process.poll() is not None:
+                assert life.worker.process.returncode == -signal.SIGKILL, life.worker.said
+                self._bury(life)
+
+    def _bury(self, life: Life) -> None:
+        # As if the time of its lease had passed: nobody else waits for that here.
+        self._database.change(_EXPIRE, f"%:{life.pid}")
+        self._alive.remove(life)
+        self.deaths.points[life.pid] = life.point
+
+    def _story(self) -> str:
+        """What the workers said last."""
+        return "\n".join(life.worker.said[-4000:] for life in self._alive)
+
+    def _is_over(self) -> bool:
+        (status,) = self._one("SELECT status FROM debate_debaterun")
+        return status in ("done", "failed", "cancelled", "paused")
+
+    def _owner(self) -> int:
+        """Process id of the worker that holds the run."""
+        status, owner = self._one("SELECT status, owner FROM debate_debaterun")
+        return int(owner.rpartition(":")[2]) if status == "running" and owner else 0
+
+    def _calls(self) -> int:
+        (calls,) = self._one("SELECT coalesce(max(id), 0) FROM llm_call")
+        return int(calls)
+
+    def _waiting(self) -> int:
+        (pairs,) = self._one("SELECT count(*) FROM debate_debate WHERE status = 'waiting'")
+        return int(pairs)
+
+    def _one(self, sql: str) -> Sequence[object]:
+        (row,) = self._database.rows(sql)
+        return row

@@ -1,0 +1,138 @@
+"""The admin of one benchmark never gets into an account that reaches further than it."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from corpus.models import Membership
+from corpus.services import people
+from kit.errors import Refused
+from kit.models import Event, SignInLink
+from kit.signin import choose_password, create_link, find_link, use_link
+from tests.factories import make_benchmark, make_member, make_user
+
+pytestmark = pytest.mark.django_db
+
+WORDS = "a-long-and-odd-phrase-77"
+
+
+@pytest.fixture
+def here():
+    return make_benchmark("here")
+
+
+@pytest.fixture
+def there():
+    return make_benchmark("there")
+
+
+@pytest.fixture
+def admin(here):
+    return make_member(here, "admin", "admin")
+
+
+def add(benchmark, username="annotator-9", roles=("annotator",)):
+    return people.add_person(benchmark=benchmark, username=username, roles=roles, actor=None)
+
+
+def with_password(user: User) -> User:
+    choose_password(user=user, password=WORDS)
+    return user
+
+
+def test_account_of_another_benchmark_without_password_is_refused(here, there) -> None:
+    add(here)
+    with pytest.raises(Refused, match="no password yet: ask them to choose one") as refusal:
+        add(there)
+    assert refusal.value.field == "username"
+    assert Membership.objects.count() == 1
+
+
+def test_refusal_stands_at_the_name_in_the_form(here, there) -> None:
+    add(here)
+    client = Client()
+    client.force_login(make_member(there, "boss", "admin"))
+    posted = {"username": "annotator-9", "roles": ["annotator"]}
+    response = client.post(reverse("people", args=["there"]), posted)
+    assert response.status_code == 422
+    assert "then add them" in str(response.context["form"].errors["username"])
+
+
+def test_account_with_a_password_joins_without_a_link(here, there) -> None:
+    user = with_password(add(here)[0].user)
+    membership, token = add(there)
+    assert (membership.user, token) == (user, "")
+
+
+def test_joining_another_benchmark_ends_links_that_lie_about(here, there) -> None:
+    user = with_password(add(here)[0].user)
+    token = create_link(user=user)  # as whoever runs the site may make one
+    add(there)
+    assert use_link(token) is None
+
+
+def test_account_that_no_benchmark_made_is_refused(here) -> None:
+    make_user("known")
+    with pytest.raises(Refused, match="no password yet"):
+        add(here, "known")
+
+
+def test_person_who_left_comes_back_with_a_fresh_link(here) -> None:
+    first, old = add(here)
+    people.remove_person(membership=first, actor=None)
+    again, token = add(here)
+    assert find_link(old) is None
+    assert use_link(token) == again.user
+
+
+def test_person_who_left_another_benchmark_is_out_of_reach(here, there) -> None:
+    """Their account holds what they did there."""
+    first, _ = add(here)
+    people.remove_person(membership=first, actor=None)
+    with pytest.raises(Refused):
+        add(there)
+
+
+@pytest.mark.parametrize("reach", ["staff", "superuser", "password", "elsewhere", "not made here"])
+def test_no_new_link_to_an_account_that_reaches_further(here, there, admin, reach) -> None:
+    user = make_user("annotator-9") if reach == "not made here" else add(here)[0].user
+    if reach == "not made here":
+        make_member(here, "annotator-9", "annotator")
+    if reach == "password":
+        user.set_password(WORDS)
+    if reach == "elsewhere":
+        make_member(there, "annotator-9", "annotator")
+    user.is_staff, user.is_superuser = reach == "staff", reach == "superuser"
+    user.save()
+    membership = Membership.objects.get(user=user, benchmark=here)
+    SignInLink.objects.all().delete()
+    with pytest.raises(Refused, match="reaches further"):
+        people.renew_link(membership=membership, actor=admin)
+    assert not SignInLink.objects.exists()
+
+
+def test_account_that_joined_with_a_password_is_not_of_our_making(here, admin) -> None:
+    """Also where whoever runs the site takes the password away again."""
+    user = with_password(make_user("annotator-9"))
+    membership, _ = add(here)
+    user.set_unusable_password()
+    user.save()
+    with pytest.raises(Refused):
+        people.renew_link(membership=membership, actor=admin)
+
+
+def test_new_link_for_an_account_of_our_making(here, admin) -> None:
+    membership, old = add(here)
+    token = people.renew_link(membership=membership, actor=admin)
+    assert find_link(old) is None
+    assert use_link(token) == membership.user
+    assert Event.objects.filter(verb="renew sign-in link", scope="here", actor=admin).count() == 1
+
+
+def test_name_that_means_an_account_in_other_letters_is_that_account(here) -> None:
+    """Full-width letters are the same name to the site, not a fault of the server."""
+    with_password(make_user("annotator-9"))
+    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in "annotator") + "-9"
+    assert add(here, wide)[0].user.username == "annotator-9"
+    assert User.objects.count() == 1

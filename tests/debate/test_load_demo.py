@@ -1,0 +1,110 @@
+"""The first start: demo, five people, their links; and every start after it."""
+
+import re
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+
+from corpus.models import Benchmark, Membership, Passage, Query
+from debate.management.commands import load_demo as command
+from debate.models import Debate, DebateRun
+from tests.factories import make_benchmark, make_user
+
+pytestmark = pytest.mark.django_db
+PEOPLE = {
+    "annotator-1": ["annotator"],
+    "annotator-2": ["annotator"],
+    "annotator-3": ["annotator"],
+    "reviewer": ["reviewer"],
+    "admin": ["admin"],
+}
+
+
+def load() -> str:
+    out = StringIO()
+    call_command("load_demo", stdout=out)
+    return out.getvalue()
+
+
+def links(text: str) -> dict[str, str]:
+    return dict(re.findall(r"(\S+) +http://127\.0\.0\.1:8000(/sign-in/\S+/)", text))
+
+
+def counts() -> list[int]:
+    return [kind.objects.count() for kind in (Benchmark, User, Query, Passage, DebateRun, Debate)]
+
+
+def test_first_start_brings_texts_people_and_a_run_that_waits(monkeypatch) -> None:
+    monkeypatch.delenv("ASSAY_URL", raising=False)
+    text = load()
+    assert text.startswith("First start: loading the demo benchmark.")
+    assert list(links(text)) == list(PEOPLE)
+    members = Membership.objects.filter(benchmark__slug="garden-weather")
+    assert {m.user.username: m.roles for m in members} == PEOPLE
+    run = DebateRun.objects.get()
+    assert (run.status, run.practice, run.endpoint) == ("queued", True, "practice")
+    assert run.debates.waiting().count() == run.total == 72
+    assert not any(user.has_usable_password() or user.is_staff for user in User.objects.all())
+
+
+def test_each_link_signs_its_person_in() -> None:
+    for username, link in links(load()).items():
+        client = Client()
+        client.post(link)
+        assert client.get("/").wsgi_request.user.username == username
+        assert client.get("/b/garden-weather/").status_code == 200
+
+
+def test_second_start_loads_nothing_and_prints_fresh_links() -> None:
+    first = links(load())
+    before = counts()
+    text = load()
+    assert "loading" not in text
+    assert counts() == before
+    assert list(links(text)) == list(PEOPLE)
+    assert not set(first.values()) & set(links(text).values())
+    assert Client().get(first["admin"]).status_code == 404
+
+
+def test_links_lead_to_where_assay_listens(monkeypatch) -> None:
+    monkeypatch.setenv("ASSAY_URL", "http://127.0.0.1:8123")
+    assert load().count("  http://127.0.0.1:8123/sign-in/") == 5
+
+
+@pytest.mark.parametrize("make", [make_benchmark, lambda: make_user("first")])
+def test_assay_that_holds_something_else_is_left_alone(make) -> None:
+    make()
+    before = counts()
+    assert load() == ""
+    assert counts() == before
+
+
+def test_nobody_gets_in_once_the_demo_has_lost_a_person() -> None:
+    load()
+    Membership.objects.get(user__username="reviewer").delete()
+    assert load() == ""
+
+
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_KEY"])
+def test_nothing_is_spent_on_a_configured_endpoint_without_being_asked(settings, name) -> None:
+    setattr(settings, name, "http://models.example/v1")
+    assert len(links(load())) == 5
+    assert not DebateRun.objects.exists()
+
+
+def test_first_start_that_was_killed_halfway_is_completed_by_the_next(monkeypatch) -> None:
+    def killed(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "start_run", killed)
+    with pytest.raises(KeyboardInterrupt):
+        load()
+    assert Benchmark.objects.exists()
+    assert not User.objects.exists()
+    monkeypatch.undo()
+    assert len(links(load())) == 5
+    assert counts()[:2] == [1, 5]
+    assert DebateRun.objects.get().total == 72

@@ -1,0 +1,182 @@
+"""Every screen of the demo, by role: it answers, fits its window and keeps the browser quiet."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, Page, Response, expect
+
+from tests.bench.server import Assay
+
+pytestmark = pytest.mark.e2e
+
+HOME = "/b/garden-weather/"
+OPEN_TO_ALL = ["/", "/account/", HOME, *(f"{HOME}{name}/" for name in ("queries", "passages"))]
+OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("documents", "judgments", "gold", "retrieval")]
+OPEN_TO_ALL += [f"{HOME}passages/?q=leaf", f"{HOME}judgments/?counts=no"]
+ONE_OF_EACH = [f"{HOME}queries/1/", f"{HOME}queries/2/", f"{HOME}passages/2/"]
+REVIEW = [f"{HOME}{name}/" for name in ("disputes", "disputes/1", "debates", "debates/1")]
+REVIEW += [f"{HOME}debates/1/pairs/", f"{HOME}debates/1/pairs/1/"]
+SCREENS = {
+    "annotator-1": [*OPEN_TO_ALL, *ONE_OF_EACH, f"{HOME}vote/", f"{HOME}queries/?q=nowhere"],
+    "reviewer": [*OPEN_TO_ALL, *ONE_OF_EACH, *REVIEW],
+    "admin": [
+        *OPEN_TO_ALL,
+        *ONE_OF_EACH,
+        *REVIEW,
+        *(f"{HOME}{name}/" for name in ("vote", "debates/new", "import", "import/1", "people")),
+        *(f"{HOME}{name}/" for name in ("people/1", "releases")),
+    ],
+}
+LOOKS = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 800}, "color_scheme": "light"},
+    "narrow": {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"},
+}
+TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
+SETTLED = "() => !document.querySelector('.htmx-request')"
+INKS = """() => [getComputedStyle(document.body).color,
+                 getComputedStyle(document.body).backgroundColor]"""
+
+
+@dataclass
+class Visitor:
+    """A signed-in page and what its browser complained about."""
+
+    page: Page
+    complaints: list[str]
+
+    def open(self, path: str) -> Response:
+        """Go there and wait for the parts that are fetched after the page."""
+        answer = self.page.goto(path)
+        assert answer is not None
+        self.page.wait_for_function(SETTLED)
+        return answer
+
+
+@pytest.fixture
+def enter(
+    browser: Browser, assay: Assay, session_of: Callable[[str], dict]
+) -> Iterator[Callable[..., Visitor]]:
+    """A person of the demo at a window of some size and colours."""
+    contexts = []
+
+    def visitor(person: str, look: str) -> Visitor:
+        state = session_of(person) if person else None
+        context = browser.new_context(base_url=assay.url, storage_state=state, **LOOKS[look])
+        contexts.append(context)
+        found = Visitor(context.new_page(), [])
+        found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
+        found.page.on(
+            "console", lambda said: said.type == "error" and found.complaints.append(said.text)
+        )
+        return found
+
+    yield visitor
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def finished_run(browser: Browser, assay: Assay, session_of: Callable[[str], dict]) -> None:
+    """The demo's first debate run is over, so that every screen has something to show."""
+    context = browser.new_context(base_url=assay.url, storage_state=session_of("admin"))
+    page = context.new_page()
+    page.goto(f"{HOME}debates/1/")
+    expect(page.get_by_text("72 of 72 pairs")).to_be_visible(timeout=60_000)
+    context.close()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("person", SCREENS)
+def test_screens_answer_fit_and_stay_quiet(enter, person: str, look: str) -> None:
+    visitor = enter(person, look)
+    faults = []
+    for path in SCREENS[person]:
+        if (status := visitor.open(path).status) != 200:
+            faults.append(f"{path}: status {status}")
+        if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:
+            faults.append(f"{path}: {excess} px too wide")
+        if visitor.page.get_by_role("heading", level=1).count() == 0:
+            faults.append(f"{path}: no heading")
+    assert faults == []
+    assert visitor.complaints == []
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_screens_of_nobody_and_of_what_is_not_there(enter, look: str) -> None:
+    stranger = enter("", look)
+    assert stranger.open("/sign-in/").status == 200
+    assert stranger.page.evaluate(TOO_WIDE) <= 0
+    assert stranger.complaints == []
+    assert stranger.open("/sign-in/used-already/").status == 404
+    expect(stranger.page.get_by_text("This link does not work any more")).to_be_visible()
+    person = enter("annotator-1", look)
+    assert person.open("/nowhere/").status == 404
+    assert person.open(f"{HOME}people/").status == 403
+    assert person.page.evaluate(TOO_WIDE) <= 0
+
+
+def test_dark_and_light_turn_the_inks_round(enter) -> None:
+    light, dark = (enter("annotator-1", look) for look in ("light", "dark"))
+    shades = []
+    for visitor in (light, dark):
+        visitor.open(HOME)
+        ink, paper = (sum(map(int, re.findall(r"\d+", c)[:3])) for c in visitor.page.evaluate(INKS))
+        shades.append(ink < paper)
+    assert shades == [True, False]
+
+
+def test_current_tab_is_in_sight_on_a_phone(enter) -> None:
+    visitor = enter("admin", "narrow")
+    visitor.open(f"{HOME}releases/")
+    expect(visitor.page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=0.9)
+
+
+def test_keys_of_a_page_are_listed_by_question_mark(enter) -> None:
+    visitor = enter("annotator-1", "light")
+    visitor.open(f"{HOME}vote/")
+    visitor.page.keyboard.press("?")
+    keys = visitor.page.get_by_role("dialog", name="Keys on this page")
+    expect(keys.locator("dt")).to_contain_text(["E", "C", "1", "2", "3", "L", "?"])
+    visitor.page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+
+
+def test_ctrl_enter_saves_an_aspect_and_escape_stays_at_it(enter) -> None:
+    """Ctrl+Enter presses no button that the writer did not mean, such as the one that moves."""
+    page = enter("annotator-1", "light").page
+    page.goto(f"{HOME}queries/3/")
+    for text in ("Drops do not focus the light.", "Hairs hold drops off the leaf."):
+        page.keyboard.press("n")
+        expect(page.locator("#aspect-list textarea:focus")).to_have_value("")
+        page.keyboard.type(text)
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("[data-saved]").first).to_contain_text("Saved")
+        page.keyboard.press("Escape")
+        expect(page.locator("article.aspect:focus")).to_contain_text("no passage yet")
+    page.reload()
+    written = [each.input_value() for each in page.locator("textarea[name=content]").all()]
+    assert written == ["Drops do not focus the light.", "Hairs hold drops off the leaf."]
+
+
+def test_conflict_shows_every_field_and_theirs_brings_them_all(enter) -> None:
+    mine, theirs = (enter(person, "light").page for person in ("annotator-1", "annotator-2"))
+    mine.goto(f"{HOME}queries/4/")
+    mine.keyboard.press("n")
+    expect(mine.locator("#aspect-list article")).to_have_count(1)
+    theirs.goto(f"{HOME}queries/4/")
+    # The weight of a field that is left is sent with it: both fields then differ.
+    for page, words, weight in ((theirs, "Theirs.", "5"), (mine, "Mine.", "1")):
+        page.locator("[name=weight]").nth(int(weight) - 1).evaluate("each => each.checked = true")
+        page.locator("textarea[name=content]").fill(words)
+        page.locator("textarea[name=content]").blur()
+        expect(page.locator("[data-saved]").first).to_contain_text(re.compile("aved"))
+    conflict = mine.locator(".conflict")
+    expect(conflict.locator("[data-theirs]")).to_have_text(["Theirs.", "5"])
+    conflict.get_by_role("button", name="Use theirs").click()
+    expect(mine.locator("textarea[name=content]")).to_have_value("Theirs.")
+    expect(mine.locator("[name=weight]:checked")).to_have_value("5")
+    expect(mine.locator("[data-saved]").first).to_contain_text("Saved")

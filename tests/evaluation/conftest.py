@@ -1,0 +1,83 @@
+"""A benchmark that has a bit of everything a release must hold, and a folder to build into."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from annotate.models import Aspect, EscalationCase, GoldPassage
+from corpus.models import Benchmark, Judgment, Passage, Query, Source
+from corpus.services.judgments import record_judgment
+from evaluation.models import Release
+from evaluation.services.releases import build, start_here
+from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
+
+
+class Garden(NamedTuple):
+    """`query` has two aspects; `plain` in earth-science has none; see the fixture."""
+
+    benchmark: Benchmark
+    query: Query
+    plain: Query
+    passages: dict[str, Passage]
+
+
+@pytest.fixture(autouse=True)
+def _releases(settings, tmp_path: Path) -> None:
+    settings.RELEASES = tmp_path / "releases"
+
+
+@pytest.fixture
+def garden(db) -> Garden:
+    """biology-7: b0 and b1 old gold, b1 discarded by an expert, b2 a hole found in a debate.
+
+    Aspects a1 (weight 3: b0) and a2 (weight 1: b2). earth-science-12: e0 old gold, e1 judged 0.
+    """
+    benchmark = make_benchmark("garden", domains=("biology", "earth-science"))
+    people = [make_member(benchmark, f"person-of-flowers-{i}", "annotator") for i in (1, 2)]
+    query = make_query(benchmark, "7", "biology", answers=["mulch", "shade"])
+    plain = make_query(benchmark, "12", "earth-science", answers=[])
+    passages = {
+        pid: make_passage(benchmark, pid, "biology" if pid[0] == "b" else "earth-science")
+        for pid in ("b0", "b1", "b2", "b3", "e0", "e1")
+    }
+    make_gold(query, passages["b0"], passages["b1"])
+    make_gold(plain, passages["e0"])
+    make_gold(plain, passages["e1"], label=0)
+    label(query, passages["b1"], 0, Source.EXPERT, actor=people[0], provenance={"reason": "noise"})
+    label(query, passages["b2"], 1, Source.DEBATE, round=2, provenance={"debate": 5})
+    aspects = [make_aspect(query, 1, weight=3), make_aspect(query, 2, weight=1)]
+    make_support(aspects[0], passages["b0"])
+    make_support(aspects[1], passages["b2"])
+    return Garden(benchmark, query, plain, passages)
+
+
+def label(query: Query, passage: Passage, value: int, source: str, **fields) -> Judgment:
+    """A label given since the import."""
+    fields.setdefault("provenance", {})
+    return record_judgment(query=query, passage=passage, label=value, source=source, **fields)
+
+
+def make_aspect(query: Query, k: int, **fields) -> Aspect:
+    """A present aspect with words."""
+    fields.setdefault("content", f"Point {k} of the answer.")
+    return Aspect.objects.create(query=query, k=k, position=k, **fields)
+
+
+def make_support(aspect: Aspect, passage: Passage) -> GoldPassage:
+    """A passage that supports the aspect."""
+    return GoldPassage.objects.create(aspect=aspect, query=aspect.query, passage=passage)
+
+
+def make_case(query: Query, passage: Passage, status: str = "open") -> EscalationCase:
+    """A disputed pair."""
+    origin = f"debate:{query.pk}-{passage.pk}"
+    return EscalationCase.objects.create(origin=origin, query=query, passage=passage, status=status)
+
+
+def release_into(benchmark: Benchmark, folder: Path, version: str = "0.1.0") -> Release:
+    """A release built in this process, as the command does."""
+    release = start_here(benchmark=benchmark, version=version, folder=folder)
+    build(release, folder=folder)
+    release.refresh_from_db()
+    return release

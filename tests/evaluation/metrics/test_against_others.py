@@ -1,0 +1,179 @@
+"""Equal to pytrec_eval and pyndeval on random runs, and to NIST's own outputs."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pyndeval
+import pytest
+import pytrec_eval
+
+from evaluation.metrics.gold import Aspect, Gold
+from evaluation.metrics.profiles import REFERENCE, STRICT
+from evaluation.metrics.run import Run
+from evaluation.metrics.scoring import score
+
+RUNS = 1000
+TREC = {
+    "nDCG": "ndcg",
+    "nDCG@3": "ndcg_cut_3",
+    "nDCG@10": "ndcg_cut_10",
+    "recall@3": "recall_3",
+    "recall@10": "recall_10",
+    "P@3": "P_3",
+    "P@10": "P_10",
+    "MAP": "map",
+    "MAP@3": "map_cut_3",
+    "MRR": "recip_rank",
+    "hit@1": "success_1",
+    "hit@10": "success_10",
+}
+ASKED = {"ndcg", "ndcg_cut.3,10", "recall.3,10", "P.3,10", "map", "map_cut.3", "recip_rank"}
+
+
+def random_case(rng: random.Random) -> tuple[dict, dict]:
+    """Few ids and few distinct scores, so that ties are common; some scores differ by 1e-9."""
+    ids = [f"d{n}" for n in range(rng.randint(1, 25))] + ["é", "Z", "z/1_2.txt"]
+    run, qrels = {}, {}
+    for qid in ("q1", "q2", "q3"):
+        found = rng.sample(ids, rng.randint(0, len(ids)))
+        levels = rng.choice([2, 5, 1000])
+        run[qid] = {pid: rng.randrange(levels) / 3 + rng.randrange(2) * 1e-9 for pid in found}
+        judged = rng.sample(ids, rng.randint(1, len(ids)))
+        qrels[qid] = {pid: rng.choice([-1, 0, 0, 1, 1, 2, 3]) for pid in judged}
+        qrels[qid][rng.choice(judged)] = rng.choice([1, 2])
+    return run, qrels
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_trec_measures_equal_pytrec_eval(level) -> None:
+    rng = random.Random(level)
+    run, qrels = {}, {}
+    for number in range(RUNS):
+        for part, whole in zip(random_case(rng), (run, qrels), strict=True):
+            whole.update({f"{number}-{qid}": each for qid, each in part.items()})
+    theirs = pytrec_eval.RelevanceEvaluator(
+        qrels, {*ASKED, "success.1,10"}, relevance_level=level
+    ).evaluate(run)
+    profile = replace(REFERENCE, relevant_from=level)
+    scores = score(Run.of(run), Gold.of(qrels), ",".join(TREC), profile)
+    assert len(theirs) == 3 * RUNS
+    for name, metric in zip(TREC.values(), scores.metrics.values(), strict=True):
+        found = {qid: value or 0.0 for qid, value, _ in metric.rows()}
+        assert found == pytest.approx({qid: theirs[qid][name] for qid in found}, abs=1e-9)
+
+
+def random_aspects(rng: random.Random, qid: str, *, most: int) -> tuple[dict, list, dict]:
+    """A list without ties, subtopic judgments of up to `most` aspects a passage, and as aspects."""
+    ids = [f"d{n:02}" for n in range(20)]
+    found = rng.sample(ids, rng.randint(1, 20))
+    support = {
+        pid: rng.sample(range(1, 6), rng.randint(1, most))
+        for pid in rng.sample(ids, rng.randint(1, 12))
+    }
+    qrels = [
+        pyndeval.SubtopicQrel(qid, str(aspect), pid, 1)
+        for pid, aspects in support.items()
+        for aspect in aspects
+    ]
+    aspects = {
+        str(k): Aspect(1, [pid for pid, named in support.items() if k in named])
+        for named in support.values()
+        for k in named
+    }
+    return {pid: 1.0 - n / 100 for n, pid in enumerate(found)}, qrels, aspects
+
+
+@pytest.mark.parametrize("profile", [STRICT, REFERENCE])
+@pytest.mark.parametrize("alpha", [0.5, 0.2])
+@pytest.mark.parametrize("most", [1, 3])
+def test_alpha_ndcg_equals_pyndeval(profile, alpha, most) -> None:
+    rng = random.Random(most)
+    run, qrels, aspects = {}, [], {}
+    for qid in map(str, range(RUNS)):
+        run[qid], judged, aspects[qid] = random_aspects(rng, qid, most=most)
+        qrels += judged
+    asked = {f"alpha_nDCG(alpha={alpha})@{k}": f"alpha-nDCG@{k}" for k in (5, 10, 20)}
+    asked["aspect_recall@10"] = "strec@10"
+    ranked = [pyndeval.ScoredDoc(q, pid, value) for q in run for pid, value in run[q].items()]
+    theirs = pyndeval.ndeval(qrels, ranked, measures=asked.values(), alpha=alpha)
+    labels: dict = {}
+    for each in qrels:
+        labels.setdefault(each.query_id, {})[each.doc_id] = 1
+    gold = Gold.of(labels, aspects=aspects)
+    for metric in score(Run.of(run), gold, ",".join(asked), profile).metrics.values():
+        expected = {qid: theirs[qid][asked[metric.name]] for qid in run}
+        assert metric.as_dict() == pytest.approx(expected, abs=1e-9)
+
+
+# NIST's name, the suffix it bears in the output, and ours.
+NIST = {
+    "map": "MAP",
+    "recip_rank": "MRR",
+    "ndcg": "nDCG",
+    **{f"P_{k}": f"precision@{k}" for k in (3, 5, 7, 10, 15, 20, 30, 100, 200, 500, 1000)},
+    **{f"recall_{k}": f"recall@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000, 2000)},
+    **{f"ndcg_cut_{k}": f"nDCG@{k}" for k in (5, 10, 15, 20, 23, 30, 100, 200, 500, 1000)},
+    **{f"map_cut_{k}": f"MAP@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)},
+    **{f"success_{k}": f"hit@{k}" for k in (1, 2, 5, 10, 20)},
+}
+
+
+def read_run(path: Path) -> dict:
+    run: dict = {}
+    for line in path.read_text().splitlines():
+        qid, _, pid, _, value, *_ = line.split()
+        run.setdefault(qid, {})[pid] = float(value)
+    return run
+
+
+def read_qrels(path: Path) -> dict:
+    qrels: dict = {}
+    for line in path.read_text().splitlines():
+        if line.split() and not line.startswith("#"):
+            qid, _, pid, label = line.split()[:4]
+            qrels.setdefault(qid, {})[pid] = int(label)
+    return qrels
+
+
+def nist_rows(path: Path) -> list[tuple[str, str, str]]:
+    """(our name, query id or "all", value as printed) of the measures that we have."""
+    lines = (line.split("\t") for line in path.read_text().splitlines())
+    return [(NIST[n.strip()], q, v.strip()) for n, q, v in lines if n.strip() in NIST]
+
+
+@pytest.mark.parametrize(
+    ("expected", "qrels", "run", "changes", "least"),
+    [
+        ("out.test", "qrels.test", "results.test", {}, 11),
+        ("out.test.a", "qrels.test", "results.test", {}, 35),
+        ("out.test.aq", "qrels.test", "results.test", {}, 140),
+        ("out.test", "qrels.test.with-comments", "results.test", {}, 11),
+        # -c: a query that the run does not hold counts 0.
+        ("out.test.aqc", "qrels.test", "results.trunc", {"counts_absent": True}, 140),
+        # -M100
+        (
+            "out.test.aqcM",
+            "qrels.test",
+            "results.trunc",
+            {"counts_absent": True, "depth": 100},
+            140,
+        ),
+        # -l2
+        ("out.test.aql", "qrels.rel_level", "results.test", {"relevant_from": 2}, 140),
+        ("out.test.meas_params", "qrels.test", "results.test", {}, 30),
+    ],
+)
+def test_nists_inputs_give_nists_outputs(shared, expected, qrels, run, changes, least) -> None:
+    folder = shared / "trec_eval-tests"
+    rows = nist_rows(folder / expected)
+    assert len(rows) >= least
+    gold, ran = Gold.of(read_qrels(folder / qrels)), Run.of(read_run(folder / run))
+    names = ",".join(sorted({name for name, _, _ in rows}))
+    scores = score(ran, gold, names, replace(REFERENCE, **changes))
+    wrong = []
+    for name, qid, value in rows:
+        found = scores[name].mean if qid == "all" else scores[name].as_dict().get(qid, 0.0)
+        if f"{found:.4f}" != value:
+            wrong.append((name, qid, value, found))
+    assert wrong == []

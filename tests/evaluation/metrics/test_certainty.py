@@ -1,0 +1,133 @@
+"""Tests of differences, intervals of means, intervals of ranks."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluation.metrics.gold import Gold
+from evaluation.metrics.names import read_metric
+from evaluation.metrics.paired import paired
+from evaluation.metrics.profiles import REFERENCE, STRICT, Family
+from evaluation.metrics.ranking import Matched
+from evaluation.metrics.ranks import rank_intervals, truth_of
+from evaluation.metrics.run import Run
+from evaluation.metrics.scoring import case_of, score, value_of
+from kit.stats.means import bootstrap_macro, bootstrap_mean
+from kit.stats.paired import holm, paired_t, randomisation
+
+DIFFERENCES = np.array([0.3, 0.1, -0.1, 0.2, 0.0, 0.4])
+MANY = np.random.default_rng(3).normal(0.02, 0.1, 200)
+
+
+def test_paired_t_is_scipys() -> None:
+    for given in (DIFFERENCES, MANY):
+        theirs = stats.ttest_rel(given, np.zeros(len(given)))
+        ours = paired_t(given)
+        assert (ours.statistic, ours.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+
+
+@pytest.mark.parametrize("given", [[], [0.1], [0.2, 0.2, 0.2]])
+def test_paired_t_says_why_it_is_undefined(given) -> None:
+    found = paired_t(np.array(given, float))
+    assert found.p is None
+    assert found.why in ("fewer than two queries", "all differences are equal")
+
+
+def test_randomisation_over_all_signs() -> None:
+    # 64 signs; as far from 0 as the observed sum of .9: reckoned one by one.
+    sums = [abs(np.dot(signs, DIFFERENCES)) for signs in product((1, -1), repeat=6)]
+    expected = sum(each >= 0.9 - 1e-9 for each in sums) / 64
+    found = randomisation(DIFFERENCES, seed=1)
+    assert (found.p, found.draws) == (expected, 64)
+
+
+def test_randomisation_by_seeded_draws() -> None:
+    found = randomisation(MANY, seed=1)
+    assert found == randomisation(MANY, seed=1)
+    assert found.p == pytest.approx(paired_t(MANY).p, abs=0.02)
+    # No draw is as far: the observed signs alone.
+    assert randomisation(np.ones(50), seed=1, draws=999).p == 1 / 1000
+
+
+def test_randomisation_is_symmetric_and_sure_of_no_difference() -> None:
+    assert randomisation(-DIFFERENCES, seed=1).p == randomisation(DIFFERENCES, seed=1).p
+    assert randomisation(np.zeros(5), seed=1).p == 1.0
+    assert randomisation(np.array([]), seed=1).why == "no query"
+
+
+def test_holm() -> None:
+    # Sorted .01 * 3, .02 * 2, .04 * 1, never falling.
+    assert holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_only_queries_with_a_value_in_both_are_paired() -> None:
+    gold = Gold.of({"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}})
+    first, second = (
+        score(Run.of(run), gold, "MRR", REFERENCE)["MRR"]
+        for run in ({"1": ["a"], "2": ["x", "a"]}, {"2": ["a"], "3": ["a"]})
+    )
+    both = paired(first, second)
+    assert (both.qids, both.differences.tolist(), both.left_out) == (["2"], [-0.5], 2)
+
+
+def test_bootstrap_covers_the_mean_and_repeats() -> None:
+    found = bootstrap_mean(MANY, seed=5)
+    assert found == bootstrap_mean(MANY, seed=5)
+    half = 1.96 * MANY.std(ddof=1) / np.sqrt(len(MANY))
+    assert (found.low, found.high) == pytest.approx(
+        (MANY.mean() - half, MANY.mean() + half), abs=0.002
+    )
+    narrower = bootstrap_mean(MANY, seed=5, confidence=0.5)
+    assert found.low < narrower.low < narrower.high < found.high
+
+
+def test_bootstrap_draws_within_each_task() -> None:
+    # A constant task adds its mean and no spread.
+    one = bootstrap_mean(MANY, seed=5)
+    both = bootstrap_macro([np.full(10, 1.0), MANY], seed=5)
+    assert both.high - both.low == pytest.approx((one.high - one.low) / 2, rel=0.05)
+    assert bootstrap_mean(np.array([]), seed=5).low is None
+
+
+def systems(gold):
+    lists = {"good": ["a", "b"], "middle": ["x", "a"], "bad": ["x", "y"]}
+    qids = gold.qids
+    return [
+        case_of(Matched.of(Run.of(dict.fromkeys(qids, each)), gold), Family.TREC, STRICT)
+        for each in lists.values()
+    ]
+
+
+GOLD = Gold.of({f"q{n}": {"a": 1, "b": 1, "x": 0, "y": 0} for n in range(40)})
+
+
+def ranked(**chances):
+    metric = read_metric("nDCG@2")
+    chance = truth_of(GOLD.label, **chances)
+    found = rank_intervals(
+        systems(GOLD), chance, lambda case: value_of(metric, case, STRICT).mean, seed=2, draws=60
+    )
+    return [(each.rank, each.low, each.high) for each in found]
+
+
+def test_perfect_labels_leave_no_doubt_about_ranks() -> None:
+    assert ranked(if_relevant=1.0, if_not=0.0) == [(1, 1, 1), (2, 2, 2), (3, 3, 3)]
+
+
+def test_labels_that_say_nothing_make_every_rank_possible() -> None:
+    found = ranked(if_relevant=0.5, if_not=0.5)
+    assert [rank for rank, _, _ in found] == [1, 2, 3]
+    assert all(low == 1 and high == 3 for _, low, high in found)
+
+
+def test_inverted_labels_turn_the_order_round() -> None:
+    found = ranked(if_relevant=0.0, if_not=1.0)
+    assert [(low, high) for _, low, high in found] == [(3, 3), (2, 2), (1, 1)]
+
+
+def test_a_chance_lies_between_0_and_1() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        truth_of(GOLD.label, if_relevant=1.2, if_not=0.0)

@@ -1,0 +1,46 @@
+"""A build as a worker does it: outside any transaction, with its own beats."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from evaluation.models import Release
+from evaluation.services.pulse import Pulse
+from evaluation.services.releases import start_here
+from evaluation.tasks import build_release
+from kit.runs import LostLease, RunStatus
+from tests.evaluation.conftest import Garden
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def release(transactional_db, garden: Garden, tmp_path: Path) -> Release:
+    return start_here(benchmark=garden.benchmark, version="0.1.0", folder=tmp_path / "out")
+
+
+def test_worker_builds_what_is_due(release: Release) -> None:
+    Release.objects.update(status=RunStatus.QUEUED)
+    build_release(release.pk)
+    release.refresh_from_db()
+    assert (release.status, release.done, release.total) == (RunStatus.DONE, 6, 6)
+    assert Path(release.folder, "README.md").exists()
+
+
+def test_pulse_stores_progress_and_renews_the_lease(release: Release) -> None:
+    before = release.lease_until
+    with Pulse(release, every=0.02) as pulse:
+        pulse.step(3, 9)
+        time.sleep(0.3)
+    stored = Release.objects.get()
+    assert (stored.done, stored.total) == (3, 9)
+    assert stored.lease_until > before
+
+
+def test_pulse_tells_that_the_run_was_stopped(release: Release) -> None:
+    Release.objects.get().move(RunStatus.CANCELLED)
+    with Pulse(release, every=0.02) as pulse:
+        time.sleep(0.3)
+        with pytest.raises(LostLease):
+            pulse.step(1, 9)

@@ -1,0 +1,1 @@
+"""Readers of files against files that are broken on purpose: `make fuzz`."""

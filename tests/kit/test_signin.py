@@ -1,0 +1,193 @@
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from rest_framework.authtoken.models import Token
+
+from kit.models import SignInLink
+from kit.signin import choose_password, create_link, find_link, use_link
+
+pytestmark = pytest.mark.django_db
+WORDS, NEW_WORDS = "a-long-and-odd-phrase-77", "another-odd-phrase-78"
+
+
+@pytest.fixture
+def user() -> User:
+    return User.objects.create_user("annotator-1")
+
+
+def test_link_works_once(user: User) -> None:
+    token = create_link(user=user)
+    assert use_link(token) == user
+    assert use_link(token) is None
+
+
+def test_expired_link_is_refused(user: User) -> None:
+    token = create_link(user=user)
+    SignInLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert use_link(token) is None
+
+
+def test_newer_link_ends_older_one(user: User) -> None:
+    first, second = create_link(user=user), create_link(user=user)
+    assert find_link(first) is None
+    assert use_link(second) == user
+
+
+def test_token_itself_is_not_stored(user: User) -> None:
+    token = create_link(user=user)
+    assert token not in str(SignInLink.objects.values().get())
+
+
+def test_link_of_inactive_person_is_refused(user: User) -> None:
+    token = create_link(user=user)
+    User.objects.update(is_active=False)
+    assert use_link(token) is None
+
+
+def test_looking_at_the_link_does_not_use_it_up(user: User, client: Client) -> None:
+    url = reverse("sign-in-link", args=[create_link(user=user)])
+    assert b"Sign in as annotator-1" in client.get(url).content
+    assert "_auth_user_id" not in client.session
+    client.post(url)
+    assert client.session["_auth_user_id"] == str(user.pk)
+
+
+def test_used_link_says_what_to_do(user: User, client: Client) -> None:
+    url = reverse("sign-in-link", args=[create_link(user=user)])
+    client.post(url)
+    response = Client().post(url)
+    assert response.status_code == 404
+    assert b"Ask an admin" in response.content
+
+
+def test_sign_in_link_needs_csrf_token(user: User) -> None:
+    url = reverse("sign-in-link", args=[create_link(user=user)])
+    assert Client(enforce_csrf_checks=True).post(url).status_code == 403
+
+
+def test_person_chooses_password_and_comes_back_with_it(user: User, client: Client) -> None:
+    client.force_login(user)
+    client.post(reverse("account"), {"new_password1": WORDS, "new_password2": WORDS})
+    assert Client().login(username="annotator-1", password=WORDS)
+
+
+def test_first_password_ends_links_token_and_other_sessions(user: User, client: Client) -> None:
+    """Whoever made the account could have come in by any of them before."""
+    other = Client()
+    other.post(reverse("sign-in-link", args=[create_link(user=user)]))
+    other.post(reverse("account-token"))
+    token = Token.objects.get(user=user).key
+    left = create_link(user=user)
+    client.force_login(user)
+    client.post(reverse("account"), {"new_password1": WORDS, "new_password2": WORDS})
+    assert client.get(reverse("home")).status_code == 200
+    assert find_link(left) is None
+    assert other.get(reverse("home")).status_code == 302
+    headers = {"authorization": f"Token {token}"}
+    assert Client().get(reverse("api-benchmarks"), headers=headers).status_code == 401
+
+
+@pytest.fixture
+def settled(user: User) -> User:
+    choose_password(user=user, password=WORDS)
+    return user
+
+
+@pytest.mark.parametrize(("old", "status"), [(None, 422), ("wrong", 422), (WORDS, 302)])
+def test_change_of_a_password_needs_the_old_one(
+    settled: User, client: Client, old: str | None, status: int
+) -> None:
+    client.force_login(settled)
+    posted = {"new_password1": NEW_WORDS, "new_password2": NEW_WORDS}
+    posted |= {} if old is None else {"old_password": old}
+    assert client.post(reverse("account"), posted).status_code == status
+    chosen = NEW_WORDS if status == 302 else WORDS
+    assert Client().login(username="annotator-1", password=chosen)
+
+
+def test_change_of_a_password_ends_links_and_keeps_the_token(settled: User, client: Client) -> None:
+    Token.objects.create(user=settled)
+    left = create_link(user=settled)
+    client.force_login(settled)
+    posted = {"old_password": WORDS, "new_password1": NEW_WORDS, "new_password2": NEW_WORDS}
+    client.post(reverse("account"), posted)
+    assert find_link(left) is None
+    assert Token.objects.filter(user=settled).exists()
+
+
+def test_session_key_changes_at_sign_in_by_link(user: User, client: Client) -> None:
+    """A session that somebody else planted in the browser does not become the person's."""
+    session = client.session
+    session["planted"] = True
+    session.save()
+    client.post(reverse("sign-in-link", args=[create_link(user=user)]))
+    assert client.session["_auth_user_id"] == str(user.pk)
+    assert client.session.session_key != session.session_key
+    assert not client.session.exists(session.session_key)
+
+
+def test_link_of_another_person_leaves_nothing_of_the_session_before(
+    user: User, client: Client
+) -> None:
+    client.force_login(User.objects.create_user("annotator-2"))
+    session = client.session
+    session["theirs"] = True
+    session.save()
+    client.post(reverse("sign-in-link", args=[create_link(user=user)]))
+    assert client.session["_auth_user_id"] == str(user.pk)
+    assert "theirs" not in client.session
+
+
+@pytest.mark.parametrize(
+    ("asked", "led"),
+    [
+        ("/account/", "/account/"),
+        ("https://elsewhere.example/", "/"),
+        ("//elsewhere.example/", "/"),
+        ("/\\elsewhere.example/", "/"),
+        ("javascript:alert(1)", "/"),
+        ("http://testserver@elsewhere.example/", "/"),
+    ],
+)
+def test_sign_in_leads_to_this_host_only(
+    settled: User, client: Client, asked: str, led: str
+) -> None:
+    posted = {"username": "annotator-1", "password": WORDS, "next": asked}
+    response = client.post(reverse("sign-in"), posted)
+    assert (response.status_code, response["Location"]) == (302, led)
+    again = client.get(reverse("sign-in"), {"next": asked})  # signed in already
+    assert (again.status_code, again["Location"]) == (302, led)
+
+
+@pytest.mark.parametrize(
+    ("asked", "led"), [("/account/", "/account/"), ("//x.example/", "/sign-in/")]
+)
+def test_sign_out_leads_to_this_host_only(user: User, client: Client, asked: str, led: str) -> None:
+    client.force_login(user)
+    assert client.post(reverse("sign-out"), {"next": asked})["Location"] == led
+
+
+def test_sign_out_is_no_link(user: User, client: Client) -> None:
+    """Otherwise a picture on any page could sign people out."""
+    client.force_login(user)
+    assert client.get(reverse("sign-out")).status_code == 405
+    assert "_auth_user_id" in client.session
+    checked = Client(enforce_csrf_checks=True)
+    checked.force_login(user)
+    assert checked.post(reverse("sign-out")).status_code == 403
+    client.post(reverse("sign-out"))
+    assert "_auth_user_id" not in client.session
+
+
+def test_new_token_ends_the_old_one(user: User, client: Client) -> None:
+    client.force_login(user)
+    client.post(reverse("account-token"))
+    first = user.auth_token.key  # type: ignore[attr-defined]
+    client.post(reverse("account-token"))
+    user.refresh_from_db()
+    headers = {"authorization": f"Token {first}"}
+    assert Client().get(reverse("api-benchmarks"), headers=headers).status_code == 401

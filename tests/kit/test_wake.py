@@ -1,0 +1,69 @@
+"""Waking workers where the broker is away, and a worker that is about to end."""
+
+from collections.abc import Iterator
+
+import pytest
+from celery import Celery
+
+from config.celery import app as own_app
+from debate.models import DebateRun
+from kit.runs import stopping, wake
+from kit.sweep import Sweeper
+from tests.bench.server import free_port
+from tests.factories import make_benchmark, make_pool
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def run() -> DebateRun:
+    benchmark = make_benchmark()
+    return DebateRun.objects.create(
+        benchmark=benchmark, pool=make_pool(benchmark), name="r", endpoint="practice", model="m"
+    )
+
+
+@pytest.fixture
+def nobody_at_the_broker(settings) -> Iterator[Celery]:
+    settings.BROKER_URL = f"redis://127.0.0.1:{free_port()}/0"
+    app = Celery("elsewhere", broker=settings.BROKER_URL, set_as_current=False)
+    app.set_current()
+    yield app
+    own_app.set_current()
+    app.close()
+
+
+@pytest.mark.usefixtures("nobody_at_the_broker")
+def test_a_start_does_not_fail_because_the_broker_is_away(run: DebateRun, caplog) -> None:
+    wake(run)
+    assert "left to the sweep" in caplog.text
+
+
+def test_the_sweep_goes_on_looking_while_the_broker_is_away(
+    run: DebateRun, nobody_at_the_broker: Celery, settings
+) -> None:
+    settings.ASSAY_SWEEP_SECONDS = 0.02
+    looks: list[int] = []
+
+    class Counting(Sweeper):
+        def sweep(self) -> int:
+            nobody_at_the_broker.set_current()  # in this thread too
+            looks.append(1)
+            return super().sweep()
+
+    sweeper = Counting()
+    sweeper.start()
+    sweeper.join(1.5)
+    assert sweeper.is_alive()
+    sweeper.stop()
+    sweeper.join(10)
+    assert len(looks) > 1
+
+
+def test_a_worker_that_is_ending_takes_nothing_new(run: DebateRun) -> None:
+    stopping.set()
+    try:
+        assert not run.claim()
+    finally:
+        stopping.clear()
+    assert run.claim()

@@ -1,0 +1,239 @@
+"""A hard limit: never overspent by any number of workers, and nearly all of it usable."""
+
+import asyncio
+import random
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from llm import accounts, ledger
+from llm.charging import Charging
+from llm.endpoints import Endpoint
+from llm.errors import OverBudget, Permanent, Transient
+from llm.estimates import most_input
+from llm.gateway import Gateway
+from llm.models import Account, Call, to_units
+from llm.prices import PriceTable
+from llm.records import Intent, Outcome
+from llm.requests import RawReply, Usage
+from llm.retry import Backoff
+from tests.llm.stub import Step, Stub, after, ask, completion, status
+
+pytestmark = pytest.mark.django_db(transaction=True)
+# 1 USD per million tokens in, 2 out: a call of 100 in (40 cached) and 20 out costs
+# (60 x 1 + 40 x 0.5 + 20 x 2) / 10^6 = $0.00012.
+ROW = {"endpoint": "stub", "model": "stub-1", "valid_from": "2026-01-01"}
+PRICES = PriceTable.parse([{**ROW, "input": "1", "cached": "0.5", "output": "2"}])
+COST = Decimal("0.00012")
+LONGEST = 100  # tokens of an answer
+HERE = Endpoint("stub", "http://127.0.0.1:9/v1", "", False, "stub-1")
+HOUR = timedelta(hours=1)
+
+
+def account(usd: str | Decimal | None) -> Account:
+    limit = None if usd is None else to_units(Decimal(usd))
+    return Account.objects.create(limit_units=limit)
+
+
+def priced(text: str, of: Account, **changes: Any) -> Intent:
+    request = ask(text, **{"max_tokens": LONGEST, **changes})
+    charging = Charging(HERE, PRICES, of.pk)
+    return Intent(request, "", charge=charging.charge(request))
+
+
+def shows_its_calls(of: Account) -> bool:
+    of.refresh_from_db()
+    return accounts.audit(of) == accounts.Position(of.spent_units, of.reserved_units)
+
+
+def bound(text: str = "x") -> Decimal:
+    request = ask(text, max_tokens=LONGEST)
+    return Decimal(most_input(request) + 2 * LONGEST) / 10**6
+
+
+def reply(usage: Usage | None) -> RawReply:
+    return RawReply(text="yes", usage=usage, elapsed_s=0.1)
+
+
+def test_bound_is_reserved_with_the_intent_and_released_by_the_answer() -> None:
+    spender = account("1")
+    intent = priced("x", spender)
+    (pk,) = ledger.intend([intent], owner="w")
+    spender.refresh_from_db()
+    assert (spender.spent_usd, spender.reserved_usd) == (0, bound())
+    assert pk is not None
+    ledger.settle([Outcome(pk, reply(Usage(100, 40, 20)), intent)])
+    spender.refresh_from_db()
+    assert (spender.spent_usd, spender.reserved_usd) == (COST, 0)
+    call = Call.objects.get()
+    assert (call.usd, call.bound_usd, str(call.price_date)) == (COST, bound(), "2026-01-01")
+    assert (call.price_input, call.price_cached, call.price_output) == (1, Decimal("0.5"), 2)
+
+
+ENDS = {
+    "answered": (reply(Usage(100, 40, 20)), COST, False),
+    "answered without usage": (reply(None), Decimal(0), True),
+    "possibly paid": (Transient("broke", maybe_paid=True), Decimal(0), True),
+    "refused": (Permanent("HTTP 400"), Decimal(0), False),
+}
+
+
+@pytest.mark.parametrize("by_row", [False, True], ids=["as expected", "with care"])
+@pytest.mark.parametrize(("result", "spent", "is_held"), ENDS.values(), ids=ENDS.keys())
+def test_only_what_is_known_is_released(
+    result: Any, spent: Decimal, is_held: bool, by_row: bool
+) -> None:
+    spender = account("1")
+    intent = priced("x", spender)
+    (pk,) = ledger.intend([intent], owner="w")
+    ledger.settle([Outcome(pk or 0, result, None if by_row else intent)])
+    spender.refresh_from_db()
+    assert (spender.spent_usd, spender.reserved_usd) == (spent, bound() if is_held else 0)
+    assert shows_its_calls(spender)
+
+
+def test_late_answer_of_a_lost_call_is_charged_once() -> None:
+    spender = account("1")
+    (pk,) = ledger.intend([priced("x", spender)], owner="w")
+    ledger.mark_possibly_paid(older_than=timezone.now())
+    spender.refresh_from_db()
+    assert spender.reserved_usd == bound()
+    for _ in range(2):
+        ledger.settle([Outcome(pk or 0, reply(Usage(100, 40, 20)))])
+    assert shows_its_calls(spender)
+    assert (spender.spent_usd, spender.reserved_usd) == (COST, 0)
+
+
+def test_second_answer_to_the_same_request_is_paid_too() -> None:
+    spender = account("1")
+    intent = priced("x", spender)
+    calls = [ledger.intend([intent], owner=who)[0] for who in ("a", "b")]
+    for pk in calls:
+        ledger.settle([Outcome(pk or 0, reply(Usage(100, 40, 20)), intent)])
+    assert shows_its_calls(spender)
+    assert (spender.spent_usd, spender.reserved_usd) == (2 * COST, 0)
+
+
+def test_of_a_group_those_that_fit_are_written_and_no_other() -> None:
+    spender = account(bound() * 2)
+    found = ledger.intend([priced(text, spender) for text in "abc"], owner="w")
+    assert [pk is None for pk in found] == [False, False, True]
+    assert Call.objects.count() == 2
+    assert shows_its_calls(spender)
+
+
+def test_call_without_a_bound_fits_only_an_account_without_a_limit() -> None:
+    limited, free = account("1000"), account(None)
+    for changes in ({"max_tokens": None}, {"model": "unknown"}):
+        intents = [priced("x", of, **changes) for of in (limited, free)]
+        found = ledger.intend(intents, owner="w")
+        assert [pk is None for pk in found] == [True, False]
+
+
+def test_bound_is_never_below_the_tokens_of_any_text() -> None:
+    for text in ("", "plain words", "日本語のテキスト", "👩‍🔬🧪", "\x00\t\n"):
+        # A token is at least one byte; 16 and 64 are the chat template's.
+        assert most_input(ask(text)) >= len(text.encode()) + 16 + 64
+
+
+def test_64_workers_never_overspend_and_use_97_hundredths() -> None:
+    """Every worker asks for calls of unlike cost until nothing fits and nothing is under way."""
+    limit = Decimal("0.05")
+    spender = account(limit)
+    overspent: list[Decimal] = []
+
+    def work(number: int) -> None:
+        rng = random.Random(number)
+        try:
+            for step in range(10_000):
+                intent = priced(f"{number} {step}", spender)
+                (pk,) = ledger.intend([intent], owner=f"w{number}")
+                if pk is None:
+                    if not ledger.is_awaiting(spender.pk, since=timezone.now() - HOUR):
+                        return
+                    continue
+                now = Account.objects.get(pk=spender.pk)
+                overspent.extend([now.spent_usd] if now.spent_usd > limit else [])
+                used = Usage(rng.randrange(20, 100), 0, rng.randrange(1, LONGEST + 1))
+                ledger.settle([Outcome(pk, reply(used), intent)])
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert shows_its_calls(spender)
+    assert overspent == []
+    assert spender.reserved_units == 0
+    assert Decimal("0.97") * limit <= spender.spent_usd <= limit
+
+
+def run_gateway(spender: Account, *script: Step, questions: int, concurrency: int) -> Any:
+    async def run() -> Any:
+        async with Stub(*script) as stub:
+            gateway = Gateway(
+                stub.endpoint,
+                concurrency=concurrency,
+                owner="w",
+                backoff=Backoff(first_s=0.01, cap_s=0.02),
+                account_id=spender.pk,
+                prices=PRICES,
+            )
+            async with gateway:
+                asked = (
+                    gateway.complete(ask(f"q{n}", max_tokens=LONGEST), "") for n in range(questions)
+                )
+                results = await asyncio.gather(*asked, return_exceptions=True)
+            return results, len(stub.asked)
+
+    return asyncio.run(run())
+
+
+def test_gateway_waits_for_what_calls_under_way_give_back() -> None:
+    # Room for two bounds at a time; each call costs less than a third of its bound.
+    spender = account(bound("q0") * 2 + 8 * COST)
+    results, asked = run_gateway(spender, after(0.02, "yes"), questions=8, concurrency=8)
+    assert [getattr(result, "text", result) for result in results] == ["yes"] * 8
+    assert asked == 8
+    assert shows_its_calls(spender)
+    assert spender.spent_usd == 8 * COST
+
+
+def test_gateway_sends_nothing_that_does_not_fit() -> None:
+    spender = account(bound("q0") + 3 * COST)
+    results, asked = run_gateway(spender, "yes", questions=40, concurrency=8)
+    refused = [result for result in results if isinstance(result, OverBudget)]
+    # Three cost 3 x COST and a fourth still fits, then 4 x COST + bound is too much.
+    assert (asked, len(refused)) == (4, 36)
+    assert {str(error.error_class) for error in refused} == {"budget"}
+    assert Call.objects.count() == 4
+    assert shows_its_calls(spender)
+
+
+def test_unknown_usage_counts_in_full_until_it_is_known() -> None:
+    spender = account(bound("q0") * 3)
+    silent = status(200, body=completion("yes", usage=None))
+    results, asked = run_gateway(spender, silent, questions=5, concurrency=1)
+    assert asked == 3
+    assert sum(isinstance(result, OverBudget) for result in results) == 2
+    spender.refresh_from_db()
+    assert spender.reserved_usd == bound("q0") * 3
+
+
+def test_practice_calls_cost_nothing_and_fit_any_limit() -> None:
+    spender = account("0")
+    charge = Charging(replace(HERE, is_practice=True), PRICES, spender.pk).charge(ask())
+    intent = Intent(ask(), "", practice=True, charge=charge)
+    (pk,) = ledger.intend([intent], owner="w")
+    assert pk is not None
+    ledger.settle([Outcome(pk, reply(Usage(100, 0, 20)), intent)])
+    assert Call.objects.get().usd == 0
+    assert shows_its_calls(spender)

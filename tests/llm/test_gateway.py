@@ -1,0 +1,261 @@
+"""The gateway against a scripted endpoint: replay, retry, single flight, and what is committed."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from llm.endpoints import Endpoint, practice
+from llm.errors import LLMError, Permanent, Transient
+from llm.gateway import Gateway
+from llm.models import Call
+from llm.practice.server import serve
+from llm.prompts import fence
+from llm.requests import Reply
+from llm.retry import Backoff
+from tests.llm.stub import Step, Stub, after, ask, page, status
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+QUICK = Backoff(first_s=0.01, cap_s=0.02, retry_after_cap_s=0.3)
+Use = Callable[[Stub, Gateway], Awaitable[Any]]
+
+
+def with_gateway(use: Use, *script: Step, concurrency: int = 8, **options: Any) -> Any:
+    async def run() -> Any:
+        options.setdefault("backoff", QUICK)
+        async with Stub(*script) as stub:
+            gateway = Gateway(
+                stub.endpoint,
+                concurrency=concurrency,
+                owner="worker-1",
+                rng=random.Random(1),
+                **options,
+            )
+            async with gateway:
+                return await use(stub, gateway)
+
+    return asyncio.run(run())
+
+
+def rows() -> list[tuple[int, str]]:
+    return list(Call.objects.order_by("pk").values_list("attempt", "status"))
+
+
+async def one(stub: Stub, gateway: Gateway) -> tuple[Reply, int]:
+    return await gateway.complete(ask(), "debate:1"), len(stub.asked)
+
+
+def test_answer_is_written_down_before_it_is_handed_out() -> None:
+    reply, asked = with_gateway(one, "yes")
+    call = Call.objects.get()
+    assert (reply.text, reply.call_id, reply.replayed) == ("yes", call.pk, False)
+    assert (call.status, call.text, call.subject) == ("answered", "yes", "debate:1")
+    assert (call.owner, call.endpoint, call.practice) == ("worker-1", "stub", False)
+    assert asked == 1
+
+
+def test_paid_answer_is_replayed_and_costs_nothing() -> None:
+    first, _ = with_gateway(one, "yes")
+    second, asked = with_gateway(one, "no")
+    assert (second.text, second.call_id, second.usage) == ("yes", first.call_id, first.usage)
+    assert second.replayed
+    assert asked == 0
+    assert rows() == [(1, "answered")]
+
+
+FAULTS = {
+    "429": (status(429), "failed"),
+    "500": (status(500), "possibly_paid"),
+    "a proxy's page": (page("<html>"), "possibly_paid"),
+    "no choices": (status(200, body={"choices": []}), "possibly_paid"),
+    "timeout": (after(5), "possibly_paid"),
+}
+
+
+@pytest.mark.parametrize(("fault", "left"), FAULTS.values(), ids=FAULTS.keys())
+def test_passing_fault_is_retried_in_a_new_row(fault: Step, left: str) -> None:
+    reply, asked = with_gateway(one, fault, "yes", deadline_s=0.3)
+    assert reply.text == "yes"
+    assert asked == 2
+    assert rows() == [(1, left), (2, "answered")]
+
+
+def test_retry_after_is_waited_for() -> None:
+    async def timed(stub: Stub, gateway: Gateway) -> float:
+        begun = asyncio.get_running_loop().time()
+        await gateway.complete(ask(), "")
+        return asyncio.get_running_loop().time() - begun
+
+    elapsed = with_gateway(timed, status(429, headers={"Retry-After": "0.2"}), "yes")
+    assert 0.2 <= elapsed < 2
+
+
+def test_retry_after_is_capped() -> None:
+    reply, _ = with_gateway(one, status(429, headers={"Retry-After": "3600"}), "yes")
+    assert reply.text == "yes"
+
+
+def test_last_error_is_raised_when_the_attempts_are_used_up() -> None:
+    with pytest.raises(Transient, match="HTTP 503"):
+        with_gateway(one, status(500), status(500), status(503), max_attempts=3)
+    assert rows() == [(1, "possibly_paid"), (2, "possibly_paid"), (3, "failed")]
+
+
+@pytest.mark.parametrize(
+    ("fault", "attempts"),
+    [(status(500), 5), (status(429), 8), (after(5), 3), (page("<html>"), 3)],
+    ids=["trouble there", "too much at a time", "timeout", "a proxy's page"],
+)
+def test_each_kind_of_fault_has_its_number_of_attempts(fault: Step, attempts: int) -> None:
+    with pytest.raises(Transient):
+        with_gateway(one, fault, deadline_s=0.05)
+    assert Call.objects.count() == attempts
+
+
+def test_refusal_is_raised_at_once() -> None:
+    with pytest.raises(Permanent, match="HTTP 401"):
+        with_gateway(one, status(401))
+    assert rows() == [(1, "failed")]
+
+
+def test_next_run_goes_on_counting_attempts() -> None:
+    with pytest.raises(Permanent):
+        with_gateway(one, status(400))
+    with_gateway(one, "yes")
+    assert rows() == [(1, "failed"), (2, "answered")]
+
+
+def test_the_same_question_at_the_same_time_is_paid_once() -> None:
+    async def both(stub: Stub, gateway: Gateway) -> list[Reply]:
+        return await asyncio.gather(*(gateway.complete(ask(), f"s{n}") for n in range(5)))
+
+    replies = with_gateway(both, after(0.1, "yes"))
+    assert [reply.text for reply in replies] == ["yes"] * 5
+    assert sorted(reply.replayed for reply in replies) == [False] + [True] * 4
+    assert rows() == [(1, "answered")]
+
+
+def test_failure_is_shared_as_well() -> None:
+    async def both(stub: Stub, gateway: Gateway) -> list[Any]:
+        calls = [gateway.complete(ask(), "") for _ in range(2)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert [type(result) for result in with_gateway(both, status(401))] == [Permanent] * 2
+    assert rows() == [(1, "failed")]
+
+
+def test_calls_in_flight_are_bounded_and_everything_is_stored() -> None:
+    async def many(stub: Stub, gateway: Gateway) -> int:
+        await asyncio.gather(*(gateway.complete(ask(str(n)), "") for n in range(30)))
+        return stub.most_in_flight
+
+    assert with_gateway(many, after(0.05), concurrency=4) == 4
+    assert Call.objects.answered().count() == 30
+
+
+def test_intent_is_committed_before_the_request_is_sent() -> None:
+    async def look_while_it_waits(stub: Stub, gateway: Gateway) -> list[tuple[int, str]]:
+        task = asyncio.create_task(gateway.complete(ask(), ""))
+        while not stub.asked:
+            await asyncio.sleep(0.005)
+        seen = await asyncio.to_thread(rows)
+        await task
+        return seen
+
+    assert with_gateway(look_while_it_waits, after(0.3)) == [(1, "intent")]
+
+
+def test_one_of_two_waiters_leaving_does_not_disturb_the_other() -> None:
+    async def leave(stub: Stub, gateway: Gateway) -> Reply:
+        tasks = [asyncio.create_task(gateway.complete(ask(), "")) for _ in range(2)]
+        while not stub.asked:
+            await asyncio.sleep(0.005)
+        tasks[0].cancel()
+        return await tasks[1]
+
+    assert with_gateway(leave, after(0.2, "yes")).text == "yes"
+    assert rows() == [(1, "answered")]
+
+
+def test_call_that_is_called_off_is_possibly_paid() -> None:
+    async def call_off(stub: Stub, gateway: Gateway) -> None:
+        task = asyncio.create_task(gateway.complete(ask(), ""))
+        while not stub.asked:
+            await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with_gateway(call_off, after(5))
+    assert rows() == [(1, "possibly_paid")]
+
+
+def test_question_called_off_and_asked_again_is_a_new_call() -> None:
+    async def again(stub: Stub, gateway: Gateway) -> Reply:
+        task = asyncio.create_task(gateway.complete(ask(), ""))
+        while not stub.asked:
+            await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await gateway.complete(ask(), "")
+
+    assert with_gateway(again, after(5), "yes").text == "yes"
+    assert sorted(status for _, status in rows()) == ["answered", "possibly_paid"]
+
+
+def test_leaving_the_gateway_settles_what_was_under_way() -> None:
+    async def leave_at_once(stub: Stub, gateway: Gateway) -> "asyncio.Task[Reply]":
+        task = asyncio.create_task(gateway.complete(ask(), ""))
+        while not stub.asked:
+            await asyncio.sleep(0.005)
+        return task
+
+    with_gateway(leave_at_once, after(5))
+    assert rows() == [(1, "possibly_paid")]
+
+
+def test_intent_without_a_sending_is_withdrawn_as_not_paid() -> None:
+    async def leave_before_sending(stub: Stub, gateway: Gateway) -> int:
+        task = asyncio.create_task(gateway.complete(ask(), ""))
+        while not gateway._desk._intents._waiting:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return len(stub.asked)
+
+    assert with_gateway(leave_before_sending, "yes") == 0
+    assert rows() == [(1, "failed")]
+
+
+def test_practice_model_is_asked_like_any_other_and_marked() -> None:
+    chunk = fence("chunk", "Clear nights bring frost.", b"key")
+    prompt = fence("answer", "(1) clear nights bring frost", b"key") + "\n" + chunk
+
+    async def run(endpoint: Endpoint) -> Reply:
+        request = ask(prompt, endpoint="practice", model="practice-1", schema_name="is_supported")
+        async with Gateway(endpoint, concurrency=2, owner="worker-1") as gateway:
+            return await gateway.complete(request, "filter:1")
+
+    with serve() as url:
+        reply = asyncio.run(run(practice(url)))
+    assert reply.text == '{"is_supported": true}'
+    assert Call.objects.get().practice
+
+
+def test_request_for_another_endpoint_is_refused() -> None:
+    async def elsewhere(stub: Stub, gateway: Gateway) -> None:
+        await gateway.complete(ask(endpoint="other"), "")
+
+    with pytest.raises(ValueError, match="leads to stub"):
+        with_gateway(elsewhere, "yes")
+    assert rows() == []
+
+
+def test_error_of_a_call_is_an_llm_error_with_its_reason() -> None:
+    with pytest.raises(LLMError, match="scripted 422"):
+        with_gateway(one, status(422))

@@ -1,0 +1,439 @@
+"""Every route times every role has its expected answer; a new route without a row fails here.
+
+A row says which method is tried, who is let in, and what they get. Everybody else's answer
+follows from the house rule: nobody signed in is sent to sign in (API: 401), strangers get 404,
+members without the right get 403.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
+from annotate.services.collecting import collect_text, collect_url
+from corpus.models import ImportRun
+from corpus.services.people import add_person
+from debate.dream.prompting import PROMPTS
+from debate.models import Debate, DebateRun, Trial
+from debate.services.prompts import write_prompt
+from evaluation.models import Experiment, Release
+from kit.signin import create_link
+from tests.factories import (
+    make_benchmark,
+    make_document,
+    make_gold,
+    make_member,
+    make_passage,
+    make_pool,
+    make_query,
+    make_ranking,
+    make_user,
+)
+
+MEMBERS = ("annotator", "outsider", "reviewer", "admin")
+ROLES = ("nobody", "stranger", *MEMBERS)
+EVERYBODY_SIGNED_IN = ("stranger", *MEMBERS)
+READERS = ("reviewer", "admin")
+ADMIN = ("admin",)
+# An annotator of the domain at hand; the outsider annotates another domain.
+OWN = ("annotator",)
+ANNOTATORS = ("annotator", "outsider")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a route answers: `status` to those let in, unless `special` says otherwise."""
+
+    allowed: tuple[str, ...]
+    status: int = 200
+    method: str = "get"
+    body: dict[str, Any] = field(default_factory=dict)
+    special: dict[str, int] = field(default_factory=dict)
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+def get(allowed: tuple[str, ...], status: int = 200, **more: Any) -> Row:
+    return Row(allowed, status, "get", **more)
+
+
+def post(allowed: tuple[str, ...], status: int = 302, **more: Any) -> Row:
+    return Row(allowed, status, "post", **more)
+
+
+PUBLIC = (*ROLES,)
+SCREENS: dict[str, Row] = {
+    "home": get(EVERYBODY_SIGNED_IN),
+    "corpus-home": get(EVERYBODY_SIGNED_IN),
+    "annotate-home": get(EVERYBODY_SIGNED_IN),
+    "debate-home": get(EVERYBODY_SIGNED_IN),
+    "account": get(EVERYBODY_SIGNED_IN),
+    "account-token": post(EVERYBODY_SIGNED_IN),
+    "sign-in": get(("nobody",), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 302)),
+    "sign-in-link": get(PUBLIC),
+    "sign-out": post(EVERYBODY_SIGNED_IN),
+    "favicon": get(PUBLIC, 302),
+    "benchmark-new": get((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403)),
+    "benchmark": get(MEMBERS),
+    "people": get(ADMIN),
+    "person": get(ADMIN),
+    "person-link": post(ADMIN, 200),
+    "person-remove": post(ADMIN),
+    "imports": get(ADMIN),
+    "import-run": get(ADMIN),
+    "import-cancel": post(ADMIN),
+    "queries": get(MEMBERS),
+    "query": get(MEMBERS),
+    "aspect-add": post(OWN),
+    "aspect-save": post(OWN, body={"version": 1, "content": "x", "rationale": "", "weight": 3}),
+    "aspect-remove": post(OWN),
+    "aspect-restore": post(OWN),
+    "aspect-move": post(OWN, body={"direction": "up"}),
+    "passage-assign": post(OWN, body={"aspect": "{aspect}"}),
+    "passage-discard": post(OWN, body={"reason": "noise"}),
+    "passage-undo": post(OWN),
+    "guidelines": get(MEMBERS),
+    "collect": get(OWN),
+    "collect-url": post(OWN, 422),
+    "collect-text": post(OWN, 422),
+    "collect-file": post(OWN, 422),
+    "fetch-stop": post(OWN),
+    "collect-page": get(OWN),
+    "segment-add": post(OWN),
+    "segment-undo": post(OWN),
+    "passages": get(MEMBERS),
+    "passage": get(MEMBERS),
+    "documents": get(MEMBERS),
+    "document": get(MEMBERS),
+    "judgments": get(MEMBERS),
+    "gold-versions": get(MEMBERS),
+    "retrieval-runs": get(MEMBERS),
+    "retrieval-run": get(MEMBERS),
+    "ranked-list": get(MEMBERS),
+    "pools": get(READERS),
+    "pool-new": get(ADMIN),
+    "pool": get(READERS),
+    "vote": get(MEMBERS, special={"annotator": 302}),
+    "vote-case": get(OWN),
+    "vote-undo": post(ANNOTATORS),
+    "disputes": get(READERS),
+    "dispute": get(READERS),
+    "debate-runs": get(READERS),
+    "debate-run-new": get(ADMIN),
+    "debate-run": get(READERS),
+    "debate-run-pause": post(ADMIN),
+    "debate-run-resume": post(ADMIN),
+    "debate-run-cancel": post(ADMIN),
+    "debate-run-retry": post(ADMIN),
+    "debate-run-spending": get(READERS),
+    "debate-run-report": get(READERS),
+    "debate-run-audit": post(ADMIN),
+    "debate-run-canaries": post(ADMIN),
+    "prompts": get(ADMIN),
+    "prompt-adopt": post(ADMIN),
+    "trial": get(ADMIN),
+    "trial-cancel": post(ADMIN),
+    "debate-run-table": get(READERS, kwargs={"name": "cost"}),
+    "debate-run-requeue": post(ADMIN),
+    "debate-requeue": post(ADMIN),
+    "debates": get(READERS),
+    "debates-csv": get(READERS),
+    "debate": get(READERS),
+    "experiments": get(READERS),
+    "experiment": get(READERS),
+    "experiment-csv": get(READERS),
+    "experiment-delete": post(ADMIN),
+    "releases": get(ADMIN),
+    "release": get(ADMIN),
+    "release-cancel": post(ADMIN),
+    "release-retry": post(ADMIN),
+    "release-archive": get(ADMIN),
+    "release-file": get(ADMIN),
+}
+API: dict[str, Row] = {
+    "api-schema": get(PUBLIC),
+    "api-docs": get(PUBLIC),
+    "api-benchmarks": get(EVERYBODY_SIGNED_IN),
+    "api-benchmark": get(MEMBERS),
+    "api-people": get(ADMIN),
+    "api-person": Row(ADMIN, 400, "put"),
+    "api-person-link": post(ADMIN, 200),
+    "api-queries": get(MEMBERS),
+    "api-passages": get(MEMBERS),
+    "api-documents": get(MEMBERS),
+    "api-document": get(MEMBERS),
+    "api-judgments": get(MEMBERS),
+    "api-gold-versions": get(MEMBERS),
+    "api-retrieval-runs": get(MEMBERS),
+    "api-retrieval-run": get(MEMBERS),
+    "api-ranked-lists": get(MEMBERS),
+    "api-pools": get(READERS),
+    "api-pool": get(READERS),
+    "api-pool-pairs": get(READERS),
+    "api-imports": get(ADMIN),
+    "api-import-folder": get(ADMIN),
+    "api-import": get(ADMIN),
+    "api-import-cancel": post(ADMIN, 200),
+    "api-aspects": get(MEMBERS),
+    "api-gold-passages": get(MEMBERS),
+    "api-aspect": Row(OWN, 400, "put"),
+    "api-aspect-restore": post(OWN, 204),
+    "api-aspect-move": post(OWN, 400),
+    "api-passage-assign": post(OWN, 400),
+    "api-passage-discard": post(OWN, 400),
+    "api-passage-undo": post(OWN, 204),
+    "api-guidelines": get(MEMBERS),
+    "api-fetches": get(OWN),
+    "api-fetch-stop": post(OWN, 200),
+    "api-pages": get(OWN),
+    "api-page-files": post(OWN, 415),
+    "api-page": get(OWN),
+    "api-segments": post(OWN, 400),
+    "api-cases": get(READERS),
+    "api-next-case": get(ANNOTATORS),
+    "api-votes": post(OWN, 400),
+    "api-vote": Row(ANNOTATORS, 404, "delete"),
+    "api-debate-runs": get(READERS),
+    "api-debate-run": get(READERS),
+    "api-debate-run-verb": post(ADMIN, 200, kwargs={"verb": "pause"}),
+    "api-debate-run-room": get(READERS),
+    "api-debate-run-report": get(READERS),
+    "api-debate-run-audits": post(ADMIN, 400),
+    "api-debate-run-canaries": post(ADMIN, 400),
+    "api-prompts": get(ADMIN),
+    "api-prompt-adopt": post(ADMIN, 200),
+    "api-trial": get(ADMIN),
+    "api-trial-cancel": post(ADMIN, 200),
+    "api-debate-run-requeue": post(ADMIN, 400),
+    "api-debate-requeue": post(ADMIN, 409),
+    "api-debates": get(READERS),
+    "api-debate": get(READERS),
+    "api-experiments": get(READERS),
+    "api-experiment": get(READERS),
+    "api-releases": get(ADMIN),
+    "api-release": get(ADMIN),
+    "api-release-cancel": post(ADMIN, 409),
+    "api-release-retry": post(ADMIN, 409),
+    "api-release-archive": get(ADMIN),
+    "api-release-file": get(ADMIN),
+}
+ROWS = SCREENS | API
+# More than one method on one address: the others have rows here.
+OTHER_METHODS: list[tuple[str, Row]] = [
+    ("benchmark-new", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
+    ("people", post(ADMIN, 422)),
+    ("person", post(ADMIN, 422)),
+    ("imports", post(ADMIN, 422)),
+    ("pool-new", post(ADMIN, 422)),
+    ("vote-case", post(OWN, 422)),
+    ("debate-run-new", post(ADMIN, 422)),
+    ("prompts", post(ADMIN, 422)),
+    ("releases", post(ADMIN, 422)),
+    ("experiments", post(ADMIN, 422)),
+    ("api-experiments", post(ADMIN, 400)),
+    ("api-experiment", Row(ADMIN, 204, "delete")),
+    ("account", post(EVERYBODY_SIGNED_IN, 422)),
+    ("api-benchmarks", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
+    ("api-people", post(ADMIN, 400)),
+    ("api-person", Row(ADMIN, 204, "delete")),
+    ("api-imports", post(ADMIN, 400)),
+    ("api-pools", post(ADMIN, 400)),
+    ("api-aspects", post(OWN, 201)),
+    ("api-aspect", Row(OWN, 204, "delete")),
+    ("guidelines", post(ADMIN, 422)),
+    ("api-guidelines", post(ADMIN, 400)),
+    ("api-fetches", post(OWN, 400)),
+    ("api-pages", post(OWN, 400)),
+    ("api-debate-runs", post(ADMIN, 400)),
+    ("api-prompts", post(ADMIN, 400)),
+    ("api-releases", post(ADMIN, 400)),
+]
+
+
+def route_names() -> set[str]:
+    return {pattern.name or str(pattern.pattern) for pattern in patterns(get_resolver())}
+
+
+def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from patterns(pattern)
+        else:
+            yield pattern
+
+
+@pytest.fixture
+def world(tmp_path) -> SimpleNamespace:
+    """One of everything that an address can name, all in the domain biology."""
+    benchmark = make_benchmark(domains=("biology", "robotics"))
+    people = {
+        "stranger": make_user("stranger"),
+        "annotator": make_member(benchmark, "annotator", "annotator", domains=("biology",)),
+        "outsider": make_member(benchmark, "outsider", "annotator", domains=("robotics",)),
+        "reviewer": make_member(benchmark, "reviewer", "reviewer"),
+        "admin": make_member(benchmark, "admin", "admin"),
+    }
+    # Made by the benchmark itself: only such an account gets a new link from its admin.
+    member, _ = add_person(benchmark=benchmark, username="spare", roles=["annotator"], actor=None)
+    spare = member.user
+    query, passage = make_query(benchmark), make_passage(benchmark)
+    make_gold(query, passage)
+    aspect = Aspect.objects.create(query=query, k=1, position=1, content="One point.")
+    empty = Aspect.objects.create(query=query, k=2, position=2, content="Another point.")
+    GoldPassage.objects.create(aspect=aspect, query=query, passage=passage)
+    case = EscalationCase.objects.create(origin="debate:1", query=query, passage=passage)
+    pool = make_pool(benchmark, (query, passage))
+    run = DebateRun.objects.create(
+        benchmark=benchmark, pool=pool, name="run", endpoint="practice", model="m"
+    )
+    (tmp_path / "README.md").write_text("card")
+    release = Release.objects.create(
+        benchmark=benchmark,
+        version="0.1.0",
+        status="done",
+        folder=str(tmp_path),
+        files={"README.md": "0"},
+    )
+    experiment = Experiment.objects.create(benchmark=benchmark, name="e", reference="people")
+    experiment.runs.add(run)
+    text = (PROMPTS / "debate_turn.txt").read_text() + "Be brief."
+    prompt = write_prompt(benchmark=benchmark, text=text, actor=people["admin"])
+    queued = ImportRun.objects.create(benchmark=benchmark, format="bright", path="x", label="x")
+    ranked = make_ranking(query, passage.pid)
+    page = collect_text(query=query, text="A page.", actor=people["annotator"])
+    fetch = collect_url(query=query, url="https://page.test", actor=people["annotator"])
+    return SimpleNamespace(
+        document=make_document(benchmark),
+        ranked=ranked,
+        page=page,
+        fetch=fetch,
+        people=people,
+        token=create_link(user=spare),
+        membership=member,
+        query=query,
+        passage=passage,
+        aspect=empty,
+        case=case,
+        run=run,
+        pool=pool,
+        debate=Debate.objects.create(run=run, query=query, passage=passage),
+        release=release,
+        experiment=experiment,
+        prompt=prompt,
+        trial=Trial.objects.create(run=run, kind="prompt", prompt=prompt, seed=1),
+        import_run=queued,
+        vote=Vote.objects.create(case=case, voter=spare, label=1),
+    )
+
+
+def address(name: str, row: Row, world: SimpleNamespace) -> str:
+    """The route's URL, its arguments filled from the world."""
+    if name == "favicon":
+        return "/favicon.ico"
+    keys: list[tuple[str, Any]] = [
+        ("person", world.membership),
+        ("import", world.import_run),
+        ("query", world.query),
+        ("gold-passages", world.query),
+        ("aspects", world.query),
+        ("aspect-add", world.query),
+        ("collect", world.query),
+        ("fetch", world.query),
+        ("segment", world.query),
+        ("page", world.query),
+        ("aspect", world.aspect),
+        ("passage-", world.query),
+        ("passage", world.passage),
+        ("votes", world.case),
+        ("vote-case", world.case),
+        ("vote", world.vote),
+        ("dispute", world.case),
+        ("debate", world.run),
+        ("release", world.release),
+        ("experiment", world.experiment),
+        ("prompt", world.prompt),
+        ("trial", world.trial),
+        ("document", world.document),
+        ("retrieval-run", world.ranked.run),
+        ("ranked-list", world.ranked.run),
+        ("pool", world.pool),
+    ]
+    short = name.removeprefix("api-")
+    pk = next((thing.pk for prefix, thing in keys if short.startswith(prefix)), None)
+    offered = {
+        "slug": "demo",
+        "pk": pk,
+        "passage_pk": world.passage.pk,
+        "query_pk": world.query.pk,
+        "page_pk": world.page.pk,
+        "fetch_pk": world.fetch.pk,
+        "debate": world.debate.pk,
+        "token": world.token,
+        "path": "README.md",
+        **row.kwargs,
+    }
+    wanted = next(p for p in patterns(get_resolver()) if p.name == name).pattern.converters
+    return reverse(name, kwargs={key: offered[key] for key in wanted})
+
+
+def expected(name: str, row: Row, role: str) -> int:
+    if role in row.special:
+        return row.special[role]
+    if role in row.allowed:
+        return row.status
+    if role == "nobody":
+        return 401 if name.startswith("api-") else 302
+    return 404 if role == "stranger" else 403
+
+
+def answer(user: User | None, method: str, url: str, body: dict[str, Any]) -> int:
+    """The status, with everything that the request did undone."""
+    client = Client(raise_request_exception=False)
+    if user:
+        client.force_login(user)
+    with transaction.atomic():
+        sent = {"content_type": "application/json"} if url.startswith("/api/") else {}
+        status = getattr(client, method)(url, body, **sent).status_code
+        transaction.set_rollback(True)
+    return status
+
+
+def all_rows() -> list[tuple[str, Row]]:
+    return [*ROWS.items(), *OTHER_METHODS]
+
+
+def test_every_route_has_a_row() -> None:
+    assert route_names() - {"favicon.ico"} == ROWS.keys() - {"favicon"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("name", "row"), all_rows(), ids=lambda value: getattr(value, "method", value)
+)
+def test_route_answers_each_role(name: str, row: Row, world: SimpleNamespace) -> None:
+    url = address(name, row, world)
+    body = {
+        key: str(world.aspect.pk) if value == "{aspect}" else value
+        for key, value in row.body.items()
+    }
+    got = {role: answer(world.people.get(role), row.method, url, body) for role in ROLES}
+    assert got == {role: expected(name, row, role) for role in ROLES}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", EVERYBODY_SIGNED_IN)
+def test_another_benchmarks_objects_do_not_exist_in_mine(role: str, world: SimpleNamespace) -> None:
+    """A member of one benchmark cannot reach another's rows by their numbers."""
+    other = make_benchmark("other")
+    for name in MEMBERS:
+        make_member(other, name, "admin", "annotator", "reviewer")
+    reached = ["query", "passage", "dispute", "debate-run", "release", "import-run", "person"]
+    for name in [*reached, "document", "retrieval-run", "ranked-list", "pool"]:
+        url = address(name, ROWS[name], world).replace("/b/demo/", "/b/other/")
+        assert answer(world.people[role], "get", url, {}) == 404, name
