@@ -63,7 +63,7 @@ def test_every_number_by_domain_leads_to_its_rows(client) -> None:  # noqa: F811
         ("biology", 2, [(1, 1), (2, 1)], 1),
         ("robotics", 3, [(2, 1)], 1),
     ]
-    assert (domains[1].figures().escalation.count, domains[1].figures().escalation.whole) == (1, 2)
+    assert (domains[1].figures().escalation.hits, domains[1].figures().escalation.n) == (1, 2)
     from tests.factories import make_member
 
     client.force_login(make_member(two, "two-admin", "admin"))
