@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from corpus.importers.blocks import BLOCK_BYTES, BLOCK_ROWS, Block
-from corpus.importers.expansion import rows_at_once
+from corpus.importers.expansion import check_columns, rows_at_once
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.growth import TOO_DENSE, TOO_MUCH, is_bomb
 from corpus.importers.rows import Place, Problem
@@ -26,6 +26,7 @@ def parquet_blocks(file: DataFile, meter: Meter) -> Iterator[Block | Problem]:
     done = unpacked = 0
     try:
         with pq.ParquetFile(file.path, buffer_size=_BUFFER, pre_buffer=False) as table:
+            check_columns(file.path, table.metadata.schema)
             rows = max(1, table.metadata.num_rows)
             size = rows_at_once(file.path, table.metadata, _rows_of_a_block(table.metadata))
             if size == 0:

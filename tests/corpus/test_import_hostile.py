@@ -3,10 +3,14 @@
 import gzip
 import os
 import resource
+import subprocess
+import sys
 import tracemalloc
 from itertools import islice
 from random import Random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,6 +134,32 @@ def test_names_of_columns_that_are_no_utf8_are_a_problem(tmp_path) -> None:
     write(tmp_path, {"documents/bio.parquet": content})
     (found,) = problems("bright", tmp_path)
     assert "not a readable parquet file" in found.message
+
+
+# In a process of its own: what is looked for here is the end of the process.
+READ_WITH_EVERY_BYTE_OF_THE_FOOTER_DAMAGED = """
+import sys
+from pathlib import Path
+from corpus.importers.formats import FORMATS
+file = Path(sys.argv[1], "documents", "bio.parquet")
+whole = file.read_bytes()
+end = len(whole) - 8
+start = end - int.from_bytes(whole[end : end + 4], "little")
+for place in range(start, end):
+    file.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+    list(FORMATS["bright_pro"].read(Path(sys.argv[1])))
+print(end - start)
+"""
+
+
+def test_no_damage_to_the_footer_of_a_parquet_file_ends_the_process(tmp_path) -> None:
+    (tmp_path / "documents").mkdir()
+    file = tmp_path / "documents" / "bio.parquet"
+    table = pa.table({"id": ["a", "b"], "content": ["x", "y"]})
+    pq.write_table(table, file, row_group_size=1, store_schema=False)
+    script = [sys.executable, "-c", READ_WITH_EVERY_BYTE_OF_THE_FOOTER_DAMAGED, str(tmp_path)]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (done.returncode, int(done.stdout or 0) > 300) == (0, True), done.stderr
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -5,37 +5,68 @@ Every trial has a seed; one that fails is printed with it, its files are kept, a
 """
 
 import argparse
+import multiprocessing
 import sys
 import tempfile
 import time
 import traceback
-from itertools import count, islice
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tests.fuzz.trial import NAMES, files_of, run, write
+
+# What is counted, in memory that the trials' process shares.
+_DONE, _ROWS, _FOUND = range(3)
 
 
 def main() -> int:
     """Exit code 1 if anything was found."""
     options = _options()
     names = [options.format] if options.format else NAMES
-    end = time.monotonic() + options.seconds
-    found = trials = rows = 0
     _say(f"Breaking files of {', '.join(names)} from seed {options.seed} on.")
-    for seed in islice(count(options.seed), options.trials):
-        if time.monotonic() >= end or found >= options.most:
-            break
-        for name in names:
-            trials += 1
-            files = files_of(name, Random(f"{name} {seed}"))
-            try:
-                rows += run(name, files)
-            except Exception:
-                found += 1
-                _report(name, seed, files)
-    _say(f"{trials:,} trials, {rows:,} rows, {found} findings.")
-    return 1 if found else 0
+    tally = multiprocessing.Array("q", 3, lock=False)
+    end = time.monotonic() + options.seconds
+    # In a process of their own: a parser that ends it is a finding, and the last trial is at fault.
+    while _is_going_on(tally, names, options, end):
+        child = multiprocessing.Process(target=_try, args=(tally, names, options, end))
+        child.start()
+        child.join()
+        if child.exitcode:
+            _report(*_trial(tally[_DONE], names, options), f"Ended with {child.exitcode}.\n")
+            tally[_FOUND] += 1
+            tally[_DONE] += 1
+    _say(f"{tally[_DONE]:,} trials, {tally[_ROWS]:,} rows, {tally[_FOUND]} findings.")
+    return 1 if tally[_FOUND] else 0
+
+
+def _try(tally: Any, names: Sequence[str], options: argparse.Namespace, end: float) -> None:
+    """Trials until there is no more time or enough was found."""
+    while _is_going_on(tally, names, options, end):
+        name, seed, files = _trial(tally[_DONE], names, options)
+        try:
+            tally[_ROWS] += run(name, files)
+        except Exception:
+            tally[_FOUND] += 1
+            _report(name, seed, files, traceback.format_exc())
+        tally[_DONE] += 1
+
+
+def _is_going_on(tally: Any, names: Sequence[str], options: argparse.Namespace, end: float) -> bool:
+    return (
+        time.monotonic() < end
+        and tally[_FOUND] < options.most
+        and (options.trials is None or tally[_DONE] < options.trials * len(names))
+    )
+
+
+def _trial(
+    number: int, names: Sequence[str], options: argparse.Namespace
+) -> tuple[str, int, dict[str, bytes]]:
+    """The format, the seed and the broken files: each seed breaks one sample of every format."""
+    seed, name = options.seed + number // len(names), names[number % len(names)]
+    return name, seed, files_of(name, Random(f"{name} {seed}"))
 
 
 def _say(text: str) -> None:
@@ -43,11 +74,11 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _report(name: str, seed: int, files: dict[str, bytes]) -> None:
+def _report(name: str, seed: int, files: dict[str, bytes], why: str) -> None:
     folder = Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-{seed}-"))
     write(folder, files)
     _say(f"\n{name}, seed {seed}; the files are in {folder}")
-    traceback.print_exc(file=sys.stdout)
+    _say(why)
 
 
 def _options() -> argparse.Namespace:
