@@ -35,6 +35,8 @@ _CALLS_PER_PAIR: Final = 2
 # Some times as long as a call takes, so that no stage of it is met more often than another.
 _JITTER_S: Final = 0.4
 _PAUSE_S: Final = 0.01
+# Pairs that a random death leaves for each one after it, so that a quick worker is not done first.
+_LEFT_FOR_EACH: Final = 10
 _EXPIRE: Final = (
     "UPDATE debate_debaterun SET lease_until = '2001-01-01 00:00:00+00:00' "
     "WHERE status = 'running' AND owner LIKE ?"
@@ -128,7 +130,7 @@ class Reaper:
             elif life.point == STALLED:
                 self._stall(life)
             elif not life.point and self._has_come(life, waiting):
-                self._end(life)
+                self._end(life, leaving=_LEFT_FOR_EACH * waiting)
 
     def _has_come(self, life: Life, waiting: int) -> bool:
         """Whether the worker at work has done its random share of what is left."""
@@ -138,8 +140,11 @@ class Reaper:
             life.target = calls + int(self._rng.uniform(0, 1.8 * share))
         return calls >= life.target
 
-    def _end(self, life: Life) -> None:
-        time.sleep(self._rng.uniform(0, _JITTER_S))
+    def _end(self, life: Life, *, leaving: int = 0) -> None:
+        """Kill it some moment later, but before fewer than `leaving` pairs are left."""
+        moment = time.monotonic() + self._rng.uniform(0, _JITTER_S)
+        while time.monotonic() < moment and (not leaving or self._waiting() > leaving):
+            time.sleep(_PAUSE_S)
         life.worker.kill()
         self._bury(life)
 
