@@ -12,23 +12,29 @@ from typing import Any
 # Bytes that the records of one block may take, and the lists of one group of records.
 MOST_AT_ONCE = 64 * 1024 * 1024
 MOST_IN_LISTS = 1024 * 1024 * 1024
+# Read through a buffer: column chunks are often as large as their file.
+BUFFER_BYTES = 1024 * 1024
 _NAMES = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
 
 
-def check_columns(path: Path, schema: Any) -> None:
-    """Read one record with every group's columns announced; ArrowException for a damaged one.
+def check_columns(path: Path, metadata: Any) -> None:
+    """Read one record of every group; ArrowException where a column's entry is damaged.
 
     What a damaged footer says of a column ends the process when it is asked for by
-    `metadata.row_group(n).column(m)` (pyarrow 26 lets the exception of its C++ part escape there).
-    Announcing the columns to read looks at the same entries of all groups, and catches it. Texts
-    stay numbers meanwhile, so that one record cannot take much.
+    `metadata.row_group(n).column(m)` (pyarrow 26 lets the exception of its C++ part escape there);
+    reading goes through the same entries, and catches it. Texts stay numbers meanwhile, and are
+    read through a buffer, so that neither a record nor a group can take much.
     """
     import pyarrow.parquet as pq
 
+    schema = metadata.schema
     columns = (schema.column(number) for number in range(len(schema)))
     texts = [each.path for each in columns if each.physical_type in _NAMES]
-    with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=True) as table:
-        next(table.iter_batches(batch_size=1), None)
+    with pq.ParquetFile(
+        path, read_dictionary=texts, buffer_size=BUFFER_BYTES, pre_buffer=False
+    ) as table:
+        for group in range(metadata.num_row_groups):
+            next(table.iter_batches(1, row_groups=[group], use_threads=False), None)
 
 
 def rows_at_once(path: Path, metadata: Any, most: int) -> int:

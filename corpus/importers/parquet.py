@@ -6,13 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from corpus.importers.blocks import BLOCK_BYTES, BLOCK_ROWS, Block
-from corpus.importers.expansion import check_columns, rows_at_once
+from corpus.importers.expansion import BUFFER_BYTES, check_columns, rows_at_once
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.growth import TOO_DENSE, TOO_MUCH, is_bomb
 from corpus.importers.rows import Place, Problem
 
-# Read through a buffer: column chunks are often as large as their file.
-_BUFFER = 1024 * 1024
 # Batches that are unpacked meanwhile, while the last ones are written.
 _AHEAD = 5
 
@@ -25,8 +23,8 @@ def parquet_blocks(file: DataFile, meter: Meter) -> Iterator[Block | Problem]:
 
     done = unpacked = 0
     try:
-        with pq.ParquetFile(file.path, buffer_size=_BUFFER, pre_buffer=False) as table:
-            check_columns(file.path, table.metadata.schema)
+        with pq.ParquetFile(file.path, buffer_size=BUFFER_BYTES, pre_buffer=False) as table:
+            check_columns(file.path, table.metadata)
             rows = max(1, table.metadata.num_rows)
             size = rows_at_once(file.path, table.metadata, _rows_of_a_block(table.metadata))
             if size == 0:
