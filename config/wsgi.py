@@ -1,8 +1,16 @@
 """WSGI entry for gunicorn."""
 
+import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
+from django.urls import resolve
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = get_wsgi_application()
+
+# What is imported now stays for good. The collector need not walk through it again and again: each
+# walk would hold up one request in a hundred for a tenth of a second.
+resolve("/")
+gc.collect()
+gc.freeze()

@@ -4,6 +4,7 @@ Pages and anchor are asked in turn inside one run, so that a machine whose speed
 both; read the ratios, not the milliseconds.
 """
 
+import argparse
 import re
 import statistics
 import sys
@@ -20,7 +21,11 @@ WARM_UP = 20
 
 def main() -> None:
     """Print the tables that docs/measurements.md quotes; names on the command line choose."""
-    chosen = sys.argv[1:] or list(BENCHES)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHES)}; or all")
+    chosen = parser.parse_args().names or list(BENCHES)
+    if unknown := set(chosen) - BENCHES.keys():
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     sys.argv[1:] = []
     for name in chosen:
         print(f"== {name}")

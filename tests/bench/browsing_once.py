@@ -8,6 +8,7 @@ import os
 import statistics
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import django
@@ -45,6 +46,7 @@ def main() -> None:
 
 def ask(rounds: int) -> None:
     """Every page in turn, then the table."""
+    import_module("config.wsgi")  # imported as the server does, which settles the collector
     client = Client(headers={"Host": "127.0.0.1"})
     client.force_login(User.objects.get(username=ADMIN))
     paths = addresses()

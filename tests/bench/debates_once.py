@@ -6,6 +6,7 @@ to a migrated scratch database.
 
 import os
 import sys
+from importlib import import_module
 
 import django
 
@@ -34,6 +35,7 @@ def main() -> None:
 
 def ask(rounds: int) -> None:
     """Every page in turn, then the table."""
+    import_module("config.wsgi")  # imported as the server does, which settles the collector
     client = Client(headers={"Host": "127.0.0.1"})
     client.force_login(User.objects.get(username=ADMIN))
     paths = addresses()
