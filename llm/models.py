@@ -78,10 +78,6 @@ class CallQuerySet(models.QuerySet["Call"]):
         """What an operator compares with the endpoint's bill."""
         return self.filter(status=Call.Status.POSSIBLY_PAID)
 
-    def unanswered_before(self, moment: datetime) -> "CallQuerySet":
-        """Attempts begun before that moment of which nothing was heard since."""
-        return self.filter(status=Call.Status.INTENT, created_at__lt=moment)
-
     def about(self, subject: str) -> "CallQuerySet":
         """The calls of a subject and of what lies under it: "debate:12" finds "debate:12:r1:A"."""
         under = Q(subject__startswith=f"{subject}:")
