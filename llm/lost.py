@@ -1,4 +1,4 @@
-"""Open calls whose worker is gone: what was handed over is possibly paid, the rest was never sent."""
+"""Open calls whose worker is gone: those handed over are possibly paid, others were never sent."""
 
 from collections import defaultdict
 from collections.abc import Collection

@@ -1,6 +1,5 @@
 """The ledger: a row for every attempt that may cost money, and who pays; shared rate limits."""
 
-from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from typing import ClassVar, Final
 

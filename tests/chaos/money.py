@@ -29,7 +29,7 @@ class Call:
     @property
     def pid(self) -> int:
         """The process that made it."""
-        return int((self.owner.split(":") + ["0"])[1])
+        return int([*self.owner.split(":"), "0"][1])
 
 
 @dataclass(frozen=True)

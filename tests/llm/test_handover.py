@@ -174,7 +174,7 @@ def test_a_folder_that_cannot_be_made_keeps_nobody_from_sending(settings, tmp_pa
 
 def test_files_of_dead_workers_are_removed_once_no_call_is_open(worker, db, folder) -> None:
     living = Handover("host:2").open()
-    (call,) = intend(worker, None, "a")
+    intend(worker, None, "a")
     worker.close()
     settle(older_than=timedelta(0))  # its call is settled, the file was needed for it
     assert len(list(folder.iterdir())) == 2
