@@ -181,14 +181,18 @@ def _passages(benchmark: Benchmark, query: Query, pids: list[str]) -> list[Passa
     """The passages that the corpus holds, in the order of the ids."""
     version = CorpusVersion.objects.current(benchmark)
     rows = Passage.objects.in_version(version).filter(domain_id=query.domain_id, pid__in=pids)
-    found = {each.pid: each for each in rows.only("pid", "text").order_by("pk")}
+    # Sorted here: asked for an order, SQLite walks the whole corpus in it.
+    ordered = sorted(rows.only("pid", "text").order_by(), key=lambda each: each.pk)
+    found = {each.pid: each for each in ordered}
     return [found[pid] for pid in pids if pid in found]
 
 
 def _systems(places: Sequence[Place], counts: PoolCounts) -> list[dict[str, Any]]:
     """Places as pool entries keep them: system, rank from 1, score or null."""
     names = {str(run): each.system for run, each in counts.systems.items()}
-    return [{**asdict(place), "system": names[place.system]} for place in places]
+    return [
+        {"system": names[each.system], "rank": each.rank, "score": each.score} for each in places
+    ]
 
 
 def _count_lists(
