@@ -152,8 +152,7 @@ def _runs(build: PoolBuild) -> list[RetrievalRun]:
 
 
 def _drop(build: PoolBuild) -> None:
-    pool = Pool.everything.filter(pk=build.pool_id, is_ready=False).first()
-    if pool is not None:
+    for pool in Pool.everything.filter(pk__in=[build.pool_id], is_ready=False):
         drop_unready(pool)
     build.pool = None
 

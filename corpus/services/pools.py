@@ -124,11 +124,12 @@ def _add(
     """One group of queries: read everything, then write their pairs."""
     lists = _lists(queries, runs)
     gold = _gold(queries)
+    version = CorpusVersion.objects.current(pool.benchmark)
     for query in queries:
         rankings = lists.get(query.pk, {})
         places = _union(query, rankings, depth, counts)
         _count_lists(rankings, runs, depth, counts)
-        passages = _passages(pool.benchmark, query, list(places))
+        passages = _passages(version, query, list(places))
         counts.unknown += len(places) - len(passages)
         kept = [each for each in passages if each.pk not in gold.get(query.pk, ())]
         counts.gold_removed += len(passages) - len(kept)
@@ -177,9 +178,8 @@ def _gold(queries: Sequence[Query]) -> dict[int, set[int]]:
     return found
 
 
-def _passages(benchmark: Benchmark, query: Query, pids: list[str]) -> list[Passage]:
+def _passages(version: CorpusVersion | None, query: Query, pids: list[str]) -> list[Passage]:
     """The passages that the corpus holds, in the order of the ids."""
-    version = CorpusVersion.objects.current(benchmark)
     rows = Passage.objects.in_version(version).filter(domain_id=query.domain_id, pid__in=pids)
     # Sorted here: asked for an order, SQLite walks the whole corpus in it.
     ordered = sorted(rows.only("pid", "text").order_by(), key=lambda each: each.pk)

@@ -85,7 +85,7 @@ class DebateRun(TrackedRun):
     # Queued, but due only once people have decided what it asked them (live LARA).
     awaits_people = models.BooleanField(default=False, db_default=False)
 
-    objects = DebateRunQuerySet.as_manager()
+    objects = DebateRunQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         ordering = ["-pk"]

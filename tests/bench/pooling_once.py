@@ -24,7 +24,7 @@ from corpus.models import (  # noqa: E402
     RetrievalRun,
 )
 from corpus.services.pool_builds import build_pool  # noqa: E402
-from kit.bulk import copy_rows  # noqa: E402
+from kit.bulk import analyze, copy_rows  # noqa: E402
 from tests.bench.loading_once import peak  # noqa: E402
 from tests.factories import make_benchmark  # noqa: E402
 
@@ -60,6 +60,7 @@ def make(queries: int) -> None:
         copy_rows(Passage, columns, _passages(version.pk, domain.pk, names))
         lists = ("run_id", "query_id", "pids", "scores")
         copy_rows(RankedList, lists, _lists([run.pk for run in runs], keys))
+    analyze(Passage, RankedList)  # as an import does
 
 
 def _passages(version: int, domain: int, names: list[str]) -> Iterator[tuple[Any, ...]]:
