@@ -25,6 +25,8 @@ UPLOADS = ASSAY_DATA / "uploads"
 PAGES = ASSAY_DATA / "pages"
 # Releases built from the screens.
 RELEASES = ASSAY_DATA / "releases"
+# What workers gave to the transport (llm/handover.py); on a disk of the worker's own machine.
+HANDOVER = ASSAY_DATA / "handover"
 
 # --- Safety ----------------------------------------------------------------------------------
 # Never on where others can reach the server: debug pages show settings and code.

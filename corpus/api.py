@@ -6,9 +6,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus import api_texts
+from corpus import api_pools, api_texts
 from corpus.access import enter
-from corpus.models import Benchmark, Membership, RetrievalRun, Role
+from corpus.models import Benchmark, Membership, Role
 from corpus.serializers import (
     BenchmarkSerializer,
     ImportRunSerializer,
@@ -16,20 +16,14 @@ from corpus.serializers import (
     MemberSerializer,
     NewImportSerializer,
     NewPersonSerializer,
-    NewPoolSerializer,
     PlaceSerializer,
-    PoolEntrySerializer,
-    PoolSerializer,
     StoredFileSerializer,
 )
 from corpus.services import benchmarks, import_folder, people
 from corpus.services import imports as import_verbs
-from corpus.services.pools import build_pool
 from corpus.views.imports import get_import
 from corpus.views.people import get_member
-from corpus.views.pools import get_pool
 from kit.api import Route
-from kit.errors import Refused
 
 
 class Benchmarks(Route):
@@ -103,47 +97,6 @@ class PersonLink(Route):
         return _with_link(membership, token)
 
 
-class Pools(Route):
-    """Pools of pairs."""
-
-    @extend_schema(responses=PoolSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN, Role.REVIEWER)
-        return self.page(access.benchmark.pools.all(), PoolSerializer)
-
-    @extend_schema(request=NewPoolSerializer, responses={201: PoolSerializer})
-    def post(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewPoolSerializer)
-        wanted = given.pop("runs")
-        found = RetrievalRun.objects.filter(benchmark=access.benchmark).in_bulk(wanted)
-        missing = [pk for pk in wanted if pk not in found]
-        if missing:
-            raise Refused(f"There is no retrieval run {missing[0]} here.", field="runs")
-        runs = [found[pk] for pk in dict.fromkeys(wanted)]
-        made = build_pool(benchmark=access.benchmark, runs=runs, actor=access.user, **given)
-        return Response(PoolSerializer(made).data, status=201)
-
-
-class OnePool(Route):
-    """One pool with what went into it."""
-
-    @extend_schema(responses=PoolSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN, Role.REVIEWER)
-        return Response(PoolSerializer(get_pool(access, pk)).data)
-
-
-class PoolPairs(Route):
-    """The pairs of a pool with their places."""
-
-    @extend_schema(responses=PoolEntrySerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN, Role.REVIEWER)
-        rows = get_pool(access, pk).entries.select_related("query__domain", "passage")
-        return self.page(rows.defer("passage__text"), PoolEntrySerializer)
-
-
 class Imports(Route):
     """Imports of a benchmark, and starting one."""
 
@@ -206,14 +159,12 @@ urlpatterns = [
     path("b/<slug:slug>/people/", People.as_view(), name="api-people"),
     path("b/<slug:slug>/people/<int:pk>/", Person.as_view(), name="api-person"),
     path("b/<slug:slug>/people/<int:pk>/link/", PersonLink.as_view(), name="api-person-link"),
-    path("b/<slug:slug>/pools/", Pools.as_view(), name="api-pools"),
-    path("b/<slug:slug>/pools/<int:pk>/", OnePool.as_view(), name="api-pool"),
-    path("b/<slug:slug>/pools/<int:pk>/pairs/", PoolPairs.as_view(), name="api-pool-pairs"),
     path("b/<slug:slug>/imports/", Imports.as_view(), name="api-imports"),
     path("b/<slug:slug>/import-folder/", ImportFolder.as_view(), name="api-import-folder"),
     path("b/<slug:slug>/imports/<int:pk>/", OneImport.as_view(), name="api-import"),
     path(
         "b/<slug:slug>/imports/<int:pk>/cancel/", ImportCancel.as_view(), name="api-import-cancel"
     ),
+    *api_pools.urlpatterns,
     *api_texts.urlpatterns,
 ]

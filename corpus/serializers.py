@@ -10,11 +10,13 @@ from corpus.models import (
     ImportRun,
     Membership,
     Pool,
+    PoolBuild,
     PoolEntry,
     Role,
 )
 from corpus.services.pools import MAX_DEPTH
 from kit.api import RUN_FIELDS
+from kit.runs import RunStatus
 
 
 class BenchmarkSerializer(serializers.ModelSerializer):
@@ -70,6 +72,20 @@ class PoolSerializer(serializers.ModelSerializer):
     class Meta:
         model = Pool
         fields = ["id", "name", "provenance", "created_at"]
+
+
+class PoolBuildSerializer(serializers.ModelSerializer):
+    """Building a pool; `pool` is its id once it is done."""
+
+    pool = serializers.SerializerMethodField()
+
+    class Meta:
+        model = PoolBuild
+        fields = [*RUN_FIELDS, "name", "runs", "depth", "pool"]
+
+    def get_pool(self, build: PoolBuild) -> int | None:
+        """Nothing is shown of a pool that is not whole."""
+        return build.pool_id if build.status == RunStatus.DONE else None
 
 
 class NewPoolSerializer(serializers.Serializer):

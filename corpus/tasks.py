@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-from corpus.models import PageFetch, PassageIndexRun
-from corpus.services import fetching
+from corpus.models import PageFetch, PassageIndexRun, PoolBuild
+from corpus.services import fetching, pool_builds
 from corpus.services.indexing import carry_out
 
 
@@ -22,3 +22,11 @@ def fetch_page(run_id: int) -> None:
     found = run.filter(pk=run_id).first()
     if found is not None and found.claim():
         fetching.carry_out(found)
+
+
+@shared_task(name=PoolBuild.task_name)
+def build_pool(run_id: int) -> None:
+    """Build a pool; delivered twice, the second finds it claimed."""
+    run = PoolBuild.objects.select_related("benchmark", "created_by").filter(pk=run_id).first()
+    if run is not None and run.claim():
+        pool_builds.carry_out(run)

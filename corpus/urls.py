@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from corpus.views import benchmarks, documents, imports, judgments, people, pools, ranked, runs
+from corpus.views import (
+    benchmarks,
+    documents,
+    imports,
+    judgments,
+    people,
+    pool_builds,
+    pools,
+    ranked,
+    runs,
+)
 
 urlpatterns = [
     path("home/corpus/", benchmarks.home_fragment, name="corpus-home"),
@@ -26,5 +36,11 @@ urlpatterns = [
     ),
     path("b/<slug:slug>/pools/", pools.pools, name="pools"),
     path("b/<slug:slug>/pools/new/", pools.pool_new, name="pool-new"),
+    path("b/<slug:slug>/pools/builds/<int:pk>/", pool_builds.pool_build, name="pool-build"),
+    path(
+        "b/<slug:slug>/pools/builds/<int:pk>/cancel/",
+        pool_builds.pool_build_cancel,
+        name="pool-build-cancel",
+    ),
     path("b/<slug:slug>/pools/<int:pk>/", pools.pool, name="pool"),
 ]

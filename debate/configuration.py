@@ -14,6 +14,12 @@ from debate.dream import MAX_AGENTS, MAX_ROUNDS
 from debate.models import RunKind
 
 MAX_TEMPERATURE: Final = 2.0
+# How LARA's picks get their labels: from labels known already, from people in batches of
+# `LaraOptions.batch`, or from people with all picks before them at once.
+SIMULATED: Final = "simulated"
+LARA_MODES: Final = (SIMULATED, "live", "at_once")
+MOST_AUDITED: Final = 1000
+MOST_CANARIES: Final = 500
 STANCES: Final = ("relevant", "irrelevant")
 PROFILES: Final = ("strict", "reference")
 RULES: Final = ("majority", "unanimity")
@@ -50,7 +56,10 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class LaraOptions:
-    """`budget` is the share of pairs that people label; `groups` of 0 or 1 means none."""
+    """`budget` is the share of pairs that people label; `groups` of 0 or 1 means none.
+
+    `mode` is one of LARA_MODES; live, `batch` pairs are before people at a time.
+    """
 
     variant: str = "lara_reference"
     budget: float = 0.125
@@ -58,6 +67,8 @@ class LaraOptions:
     groups: int = 0
     seed: int = 0
     verbalised: bool = True
+    mode: str = SIMULATED
+    batch: int = 20
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,9 @@ class RunConfig:
     whether people see the debate. Of judges: `samples` drawn of one model, the `profile` of the
     parser, whether garbage counts as 0, the grade that is relevant, the rule of votes.
     `trial`: labels wait for adoption; every kind but the debate and people alone has it.
+    What a debate checks of itself: `audit` agreed pairs come before people when it ends, judged
+    from the passage alone; `decoys` disputes are shown without their debate as well, so that
+    nothing tells the two apart; `canaries` baited passages are debated.
     """
 
     kind: str = RunKind.DEBATE
@@ -90,6 +104,9 @@ class RunConfig:
     rule: str = "majority"
     lara: LaraOptions = field(default_factory=LaraOptions)
     trial: bool = False
+    audit: int = 0
+    decoys: int = 0
+    canaries: int = 0
     preset: str = ""
 
     def seated(self, model: str, endpoint: str) -> Self:
@@ -156,6 +173,7 @@ def check(config: RunConfig) -> None:
         value = getattr(config, name)
         _need(value in known, name, f"{name} is one of {', '.join(known)}, not {value!r}.")
     _check_lara(config.lara)
+    _check_checks(config)
     for name in ("trial", "coerce", "history_labels", "history_for_people"):
         _need(isinstance(getattr(config, name), bool), name, f"{name} is true or false.")
 
@@ -182,8 +200,19 @@ def _check_lara(lara: LaraOptions) -> None:
     _within(lara.budget, 0, 1, "lara", "LARA's budget is a share between 0 and 1.")
     _whole(lara.groups, 0, 1000, "lara", "LARA has 0 to 1000 groups.")
     _whole(lara.seed, 0, 2**32 - 1, "lara", "A seed is a number from 0.")
+    _need(lara.mode in LARA_MODES, "lara", f"LARA's mode is one of {', '.join(LARA_MODES)}.")
+    _whole(lara.batch, 1, 10_000, "lara", "A batch of LARA holds 1 to 10,000 pairs.")
     for name in ("smooth", "verbalised"):
         _need(isinstance(getattr(lara, name), bool), "lara", f"lara.{name} is true or false.")
+
+
+def _check_checks(config: RunConfig) -> None:
+    most = {"audit": MOST_AUDITED, "decoys": MOST_AUDITED, "canaries": MOST_CANARIES}
+    for name, limit in most.items():
+        count = getattr(config, name)
+        _whole(count, 0, limit, name, f"{name} is a number from 0 to {limit:,}.")
+        fits = not count or (config.kind == RunKind.DEBATE and not config.trial)
+        _need(fits, name, "Only a debate that is no trial checks itself.")
 
 
 def _seat(value: Any) -> Seat:

@@ -28,11 +28,12 @@ def snapshot(debate: Debate, verdict: dream.Verdict) -> dict[str, Any]:
     """What voters will see, whatever happens to the debate later.
 
     The positions are those of the agents in the last round they debated. A run may keep them
-    from people, to measure what they are worth (protocol.md 2.4); people alone see none.
+    from people, to measure what they are worth (protocol.md 2.4), or of some pairs, so that an
+    audited pair is not known by having none; people alone see none.
     """
     turns = [turn for turn in verdict.turns if turn.stance]
     rounds = max((turn.round for turn in turns), default=0)
-    if not debate.run.config.get("history_for_people", True):
+    if debate.is_decoy or not debate.run.config.get("history_for_people", True):
         turns, rounds = [], 0
     last = [turn for turn in turns if turn.round == rounds]
     return {

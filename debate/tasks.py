@@ -118,10 +118,17 @@ def _tell_the_next() -> None:
 
 
 def _is_outage(error: BaseException) -> bool:
-    """Whether nothing is wrong but the database; debates at once report their errors in a group."""
+    """Whether the database went away; debates at once report their errors in a group.
+
+    One such error in a group is enough, and so is one behind another error of the database: the
+    rest follows from it, and what does not comes again when the run goes on.
+    """
     if isinstance(error, BaseExceptionGroup):
-        return all(map(_is_outage, error.exceptions))
-    return isinstance(error, _OUTAGES)
+        return any(map(_is_outage, error.exceptions))
+    if isinstance(error, _OUTAGES):
+        return True
+    cause = error.__cause__ or error.__context__
+    return isinstance(error, DatabaseError) and cause is not None and _is_outage(cause)
 
 
 def _note_outage(run: DebateRun, error: BaseException) -> None:

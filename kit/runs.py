@@ -187,9 +187,9 @@ class TrackedRun(models.Model):
         """Stop by the worker's own account, until a person resumes; `fields` tell why."""
         self._held(status=RunStatus.PAUSED, lease_until=None, **fields)
 
-    def release(self) -> None:
+    def release(self, **fields: Any) -> None:
         """Give an unfinished run back, to be taken up by whoever looks next."""
-        self._held(status=RunStatus.QUEUED, lease_until=None)
+        self._held(status=RunStatus.QUEUED, lease_until=None, **fields)
 
     def _rows(self) -> RunQuerySet:
         return type(self).objects.filter(pk=self.pk)  # type: ignore[return-value]

@@ -1,8 +1,8 @@
 """The one way to ask a model: replay, write down, send, retry, write down again.
 
 No transaction is held across a call. Before an attempt is sent its intent is committed, together
-with the reservation of what it can cost at most, and a reply is handed out only after its
-settlement is committed.
+with the reservation of what it can cost at most, and marked as handed over (llm.handover).
+A reply is handed out only after its settlement is committed.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, OverBudget, Transient
 from llm.estimates import likely_input
 from llm.flights import Flights
+from llm.handover import Handover
 from llm.limits import Limiter
 from llm.prices import PriceTable, table
 from llm.records import Intent
@@ -79,7 +80,8 @@ class Gateway:
         self._own = None if self._shared else ThreadPoolExecutor(1, thread_name_prefix="ledger")
         executor = self._shared or self._own
         assert executor is not None
-        self._desk = Desk(executor, owner=self._owner, busy=self._concurrency)
+        self._handover = Handover(self._owner).open()
+        self._desk = Desk(executor, owner=self._handover.owner, busy=self._concurrency)
         rule = Rule(self._endpoint.requests_per_minute, self._endpoint.tokens_per_minute)
         self._limiter = Limiter(self._endpoint.name, rule, executor=executor)
         return self
@@ -90,6 +92,7 @@ class Gateway:
         await self._desk.drain()
         await self._limiter.close()
         await self._client.__aexit__()
+        self._handover.close()
         if self._own is not None:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._own, connections.close_all)
@@ -208,6 +211,8 @@ class Gateway:
 
     async def _send(self, call_id: int, intent: Intent) -> RawReply | LLMError:
         reach("send", call_id)
+        self._handover.mark(call_id)
+        reach("handed")
         try:
             return await self._client.send(intent.request)
         except LLMError as error:

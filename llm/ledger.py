@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from kit.failpoints import reach
 from kit.updates import update_rows
@@ -76,19 +75,6 @@ def settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
         replies = _in_transaction(lambda: _settle_with_care(outcomes))
     reach("after-settle")
     return replies
-
-
-def mark_possibly_paid(*, older_than: datetime) -> int:
-    """List the attempts begun before that moment and never heard of; how many there were.
-
-    For the time after a crash. What they may have cost stays reserved. An answer that still
-    arrives settles its attempt all the same.
-    """
-    return Call.objects.unanswered_before(older_than).update(
-        status=Call.Status.POSSIBLY_PAID,
-        error="Never answered: the worker stopped before an answer was written down.",
-        settled_at=timezone.now(),
-    )
 
 
 def is_awaiting(account_id: int, *, since: datetime) -> bool:

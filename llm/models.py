@@ -1,6 +1,5 @@
 """The ledger: a row for every attempt that may cost money, and who pays; shared rate limits."""
 
-from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from typing import ClassVar, Final
 
@@ -77,10 +76,6 @@ class CallQuerySet(models.QuerySet["Call"]):
     def possibly_paid(self) -> "CallQuerySet":
         """What an operator compares with the endpoint's bill."""
         return self.filter(status=Call.Status.POSSIBLY_PAID)
-
-    def unanswered_before(self, moment: datetime) -> "CallQuerySet":
-        """Attempts begun before that moment of which nothing was heard since."""
-        return self.filter(status=Call.Status.INTENT, created_at__lt=moment)
 
     def about(self, subject: str) -> "CallQuerySet":
         """The calls of a subject and of what lies under it: "debate:12" finds "debate:12:r1:A"."""

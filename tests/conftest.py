@@ -17,6 +17,17 @@ def _fast_passwords(settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+@pytest.fixture(scope="session")
+def handover_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where workers of this process mark what they send."""
+    return tmp_path_factory.mktemp("handover")
+
+
+@pytest.fixture(autouse=True)
+def _marks_elsewhere(settings, handover_folder: Path) -> None:
+    settings.HANDOVER = handover_folder
+
+
 @pytest.fixture
 def shared() -> Path:
     """The folder of real data; tests that need it skip where it is absent."""

@@ -18,7 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
 from annotate.services.collecting import collect_text, collect_url
-from corpus.models import ImportRun
+from corpus.models import ImportRun, PoolBuild
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, Trial
@@ -119,6 +119,8 @@ SCREENS: dict[str, Row] = {
     "pools": get(READERS),
     "pool-new": get(ADMIN),
     "pool": get(READERS),
+    "pool-build": get(ADMIN),
+    "pool-build-cancel": post(ADMIN),
     "vote": get(MEMBERS, special={"annotator": 302}),
     "vote-case": get(OWN),
     "vote-undo": post(ANNOTATORS),
@@ -175,6 +177,8 @@ API: dict[str, Row] = {
     "api-ranked-lists": get(MEMBERS),
     "api-pools": get(READERS),
     "api-pool": get(READERS),
+    "api-pool-build": get(ADMIN),
+    "api-pool-build-cancel": post(ADMIN, 200),
     "api-pool-pairs": get(READERS),
     "api-imports": get(ADMIN),
     "api-import-folder": get(ADMIN),
@@ -322,6 +326,7 @@ def world(tmp_path) -> SimpleNamespace:
         case=case,
         run=run,
         pool=pool,
+        pool_build=PoolBuild.objects.create(benchmark=benchmark, runs=[ranked.run_id], depth=10),
         debate=Debate.objects.create(run=run, query=query, passage=passage),
         release=release,
         experiment=experiment,
@@ -362,6 +367,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("document", world.document),
         ("retrieval-run", world.ranked.run),
         ("ranked-list", world.ranked.run),
+        ("pool-build", world.pool_build),
         ("pool", world.pool),
     ]
     short = name.removeprefix("api-")

@@ -5,7 +5,7 @@ from corpus.models.imports import ImportRun
 from corpus.models.indexes import PassageIndexRun
 from corpus.models.labels import GoldVersion, Judgment, Source, Status
 from corpus.models.pages import CollectedPage, PageFetch
-from corpus.models.pools import Pool, PoolEntry
+from corpus.models.pools import Pool, PoolBuild, PoolEntry
 from corpus.models.runs import RankedList, RetrievalRun
 from corpus.models.texts import CorpusVersion, Document, Passage, Query, VersionState
 
@@ -23,6 +23,7 @@ __all__ = [
     "Passage",
     "PassageIndexRun",
     "Pool",
+    "PoolBuild",
     "PoolEntry",
     "Query",
     "RankedList",

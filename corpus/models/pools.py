@@ -6,6 +6,7 @@ from django.db.models import Q
 from corpus.models.benchmark import Benchmark
 from corpus.models.ready import ReadyManager
 from corpus.models.texts import Passage, Query
+from kit.runs import TrackedRun
 
 
 class Pool(models.Model):
@@ -53,3 +54,26 @@ class PoolEntry(models.Model):
 
     def __str__(self) -> str:
         return f"query {self.query_id}, passage {self.passage_id}"
+
+
+class PoolBuild(TrackedRun):
+    """Building a pool out of retrieval runs, as long work; `done` and `total` count queries.
+
+    `pool` is the pool it fills, which nobody sees before it is whole.
+    """
+
+    task_name = "corpus.build_pool"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="pool_builds")
+    # Keys of the retrieval runs, in the order in which they were chosen.
+    runs = models.JSONField(default=list)
+    depth = models.PositiveSmallIntegerField()
+    # Empty: one is made up.
+    name = models.CharField(max_length=120, blank=True, default="")
+    pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.name or f"pool build {self.pk}"

@@ -1,15 +1,13 @@
-"""Building pools of pairs out of retrieval runs (protocol.md 2.1)."""
+"""Filling pools of pairs out of retrieval runs (protocol.md 2.1); pool_builds.py drives it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from corpus.models import (
     Benchmark,
@@ -32,43 +30,13 @@ from kit.errors import Refused
 MAX_DEPTH = 1000
 KIND = "pooling"
 _QUERIES = 50
+_IDS = 100_000
+_DROPPED = 500
 _COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
-_ABANDONED = timedelta(hours=6)
 
 
-def build_pool(
-    *,
-    benchmark: Benchmark,
-    runs: Sequence[RetrievalRun],
-    depth: int = 10,
-    name: str = "",
-    actor: User | None,
-) -> Pool:
-    """A pool of every pair that a run ranks among its first `depth`, without the gold.
-
-    Gold is what the current import calls relevant and what people do. Each pair keeps its places
-    in `systems`; a passage with the very text of another one of its query is linked to it, and
-    both stay. Queries without answers cannot be judged and are set aside; ids that the corpus
-    does not hold are counted. The counts stand in the pool's provenance. Written in short
-    transactions and shown whole. Raises Refused for no runs, a wrong depth, a name that is taken
-    and a pool that would be empty.
-    """
-    _check(benchmark, runs, depth, name.strip())
-    name = name.strip() or _made_up(benchmark, f"Union of {len(runs)} runs, top {depth}")
-    _sweep(benchmark)
-    pool = Pool.everything.create(benchmark=benchmark, name=name[:120], is_ready=False)
-    try:
-        counts = _fill(pool, runs, depth)
-        if not counts.pairs:
-            raise Refused("Nothing is left for this pool: " + _why_empty(counts), field="runs")
-        _show(pool, counts, depth, actor)
-    except BaseException:
-        Pool.everything.filter(pk=pool.pk, is_ready=False).delete()
-        raise
-    return pool
-
-
-def _check(benchmark: Benchmark, runs: Sequence[RetrievalRun], depth: int, name: str) -> None:
+def check_choice(benchmark: Benchmark, runs: Sequence[RetrievalRun], depth: int, name: str) -> None:
+    """Raises Refused for no runs, runs of others, a wrong depth, and a name that is taken."""
     if not runs:
         raise Refused("Choose at least one retrieval run.", field="runs")
     if any(run.benchmark_id != benchmark.pk for run in runs):
@@ -79,31 +47,67 @@ def _check(benchmark: Benchmark, runs: Sequence[RetrievalRun], depth: int, name:
         raise Refused(f"There is a pool named {name[:120]!r} already.", field="name")
 
 
-def _made_up(benchmark: Benchmark, name: str) -> str:
+def free_name(benchmark: Benchmark, runs: int, depth: int) -> str:
+    """A name for a pool that nobody named."""
     taken = Pool.objects.filter(benchmark=benchmark).values_list("name", flat=True)
-    return unused_name(name, taken)
+    return unused_name(f"Union of {runs} runs, top {depth}", taken)[:120]
 
 
-def _sweep(benchmark: Benchmark) -> None:
-    """Pools of builders that died; nobody has ever seen them."""
-    long_ago = timezone.now() - _ABANDONED
-    dead = Pool.everything.filter(is_ready=False, created_at__lt=long_ago, provenance={})
-    dead.filter(benchmark=benchmark).delete()
+def fill(
+    pool: Pool, runs: Sequence[RetrievalRun], depth: int, beat: Callable[[int, int], None]
+) -> PoolCounts:
+    """Write the pool's pairs, a few queries to a transaction; what became of everything ranked.
 
-
-def _fill(pool: Pool, runs: Sequence[RetrievalRun], depth: int) -> PoolCounts:
+    `beat(done, total)`, in queries, opens each of these transactions; what it raises ends the
+    filling. Raises Refused, with its place, for a list that cannot be read and for a pool that
+    would be empty.
+    """
     counts = PoolCounts(systems={run.pk: SystemCounts(run.pk, run.name) for run in runs})
     ranked = RankedList.objects.filter(run__in=runs).values("query_id")
     queries = Query.objects.in_benchmark(pool.benchmark)
     wanted = list(queries.filter(pk__in=ranked).order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(wanted), _QUERIES):
-        group = list(queries.filter(pk__in=wanted[start : start + _QUERIES]).order_by("pk"))
+    size = _group_size(runs)
+    for start in range(0, len(wanted), size):
+        keys = wanted[start : start + size]
+        group = list(queries.filter(pk__in=keys).order_by("pk").select_related("domain"))
         with_answers = [query for query in group if _has_answers(query)]
         counts.skipped_no_answer += len(group) - len(with_answers)
-        if with_answers:
-            with transaction.atomic():
+        with transaction.atomic():
+            beat(start + len(keys), len(wanted))
+            if with_answers:
                 _add(pool, with_answers, runs, depth, counts)
+    if not counts.pairs:
+        raise Refused("Nothing is left for this pool: " + _why_empty(counts), field="runs")
     return counts
+
+
+def publish(pool: Pool, counts: PoolCounts, depth: int, name: str, actor: User | None) -> None:
+    """Show a filled pool under its name; in the caller's transaction. Raises Refused."""
+    data = asdict(counts) | {"systems": [asdict(each) for each in counts.systems.values()]}
+    pool.provenance = {"kind": KIND, "depth": depth, **data}
+    pool.name, pool.is_ready = name, True
+    try:
+        with transaction.atomic():
+            pool.save(update_fields=["name", "provenance", "is_ready"])
+    except IntegrityError:
+        raise Refused(f"There is a pool named {name!r} already.", field="name") from None
+    brief = {"depth": depth, "pairs": counts.pairs, "runs": list(counts.systems)}
+    scope = pool.benchmark.slug
+    audit.record(actor=actor, verb="build pool", target=pool, scope=scope, data=brief)
+
+
+def drop_unready(pool: Pool) -> None:
+    """Remove a pool that was never shown, in short transactions."""
+    entries = PoolEntry.objects.filter(pool=pool, pool__is_ready=False)
+    # From the end: a twin goes before the pair it is linked to.
+    while keys := list(entries.order_by("-pk").values_list("pk", flat=True)[:_DROPPED]):
+        PoolEntry.objects.filter(pk__in=keys).delete()
+    Pool.everything.filter(pk=pool.pk, is_ready=False).delete()
+
+
+def _group_size(runs: Sequence[RetrievalRun]) -> int:
+    """Queries at a time, so that their lists take some megabytes, however deep they are."""
+    return max(1, min(_QUERIES, _IDS // max(1, sum(run.depth for run in runs))))
 
 
 def _has_answers(query: Query) -> bool:
@@ -120,12 +124,12 @@ def _add(
     """One group of queries: read everything, then write their pairs."""
     lists = _lists(queries, runs)
     gold = _gold(queries)
+    version = CorpusVersion.objects.current(pool.benchmark)
     for query in queries:
         rankings = lists.get(query.pk, {})
+        places = _union(query, rankings, depth, counts)
         _count_lists(rankings, runs, depth, counts)
-        named = {str(run): ranking for run, ranking in rankings.items()}
-        places = union(named, depth, excluded=set(query.excluded_ids))
-        passages = _passages(pool.benchmark, query, list(places))
+        passages = _passages(version, query, list(places))
         counts.unknown += len(places) - len(passages)
         kept = [each for each in passages if each.pk not in gold.get(query.pk, ())]
         counts.gold_removed += len(passages) - len(kept)
@@ -136,6 +140,21 @@ def _add(
         copy_rows(PoolEntry, _COLUMNS, rows)
         _count_pairs(kept, places, counts)
         counts.twins += _link_twins(pool, query, kept)
+
+
+def _union(
+    query: Query, rankings: dict[int, Ranking], depth: int, counts: PoolCounts
+) -> dict[str, list[Place]]:
+    """Raises Refused with the place of a list whose scores are not as many as its ids."""
+    for run, ranking in rankings.items():
+        if ranking.scores is not None and len(ranking.scores) != len(ranking.pids):
+            raise Refused(
+                f"Retrieval run {counts.systems[run].system}, query {query}: "
+                f"{len(ranking.pids)} ids and {len(ranking.scores)} scores. Import it again.",
+                field="runs",
+            )
+    named = {str(run): ranking for run, ranking in rankings.items()}
+    return union(named, depth, excluded=set(query.excluded_ids))
 
 
 def _lists(queries: Sequence[Query], runs: Sequence[RetrievalRun]) -> dict[int, dict[int, Ranking]]:
@@ -159,18 +178,21 @@ def _gold(queries: Sequence[Query]) -> dict[int, set[int]]:
     return found
 
 
-def _passages(benchmark: Benchmark, query: Query, pids: list[str]) -> list[Passage]:
+def _passages(version: CorpusVersion | None, query: Query, pids: list[str]) -> list[Passage]:
     """The passages that the corpus holds, in the order of the ids."""
-    version = CorpusVersion.objects.current(benchmark)
     rows = Passage.objects.in_version(version).filter(domain_id=query.domain_id, pid__in=pids)
-    found = {each.pid: each for each in rows.only("pid", "text").order_by("pk")}
+    # Sorted here: asked for an order, SQLite walks the whole corpus in it.
+    ordered = sorted(rows.only("pid", "text").order_by(), key=lambda each: each.pk)
+    found = {each.pid: each for each in ordered}
     return [found[pid] for pid in pids if pid in found]
 
 
 def _systems(places: Sequence[Place], counts: PoolCounts) -> list[dict[str, Any]]:
     """Places as pool entries keep them: system, rank from 1, score or null."""
     names = {str(run): each.system for run, each in counts.systems.items()}
-    return [{**asdict(place), "system": names[place.system]} for place in places]
+    return [
+        {"system": names[each.system], "rank": each.rank, "score": each.score} for each in places
+    ]
 
 
 def _count_lists(
@@ -208,17 +230,6 @@ def _link_twins(pool: Pool, query: Query, kept: Sequence[Passage]) -> int:
         rows[later].same_text_as = rows[first]
     PoolEntry.objects.bulk_update([rows[later] for later in same], ["same_text_as"])
     return len(same)
-
-
-def _show(pool: Pool, counts: PoolCounts, depth: int, actor: User | None) -> None:
-    data = asdict(counts) | {"systems": [asdict(each) for each in counts.systems.values()]}
-    pool.provenance = {"kind": KIND, "depth": depth, **data}
-    pool.is_ready = True
-    with transaction.atomic():
-        pool.save(update_fields=["provenance", "is_ready"])
-        brief = {"depth": depth, "pairs": counts.pairs, "runs": list(counts.systems)}
-        scope = pool.benchmark.slug
-        audit.record(actor=actor, verb="build pool", target=pool, scope=scope, data=brief)
 
 
 def _why_empty(counts: PoolCounts) -> str:

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
@@ -12,11 +11,15 @@ from corpus.lists import domain_choices
 from corpus.models import Pool, PoolEntry, RetrievalRun, Role
 from corpus.pool_forms import PoolForm
 from corpus.services.finding import begins_with
-from corpus.services.pools import build_pool
+from corpus.services.pool_builds import start_build
+from corpus.views.pool_builds import build_url
 from kit import htmx
 from kit.errors import Refused
+from kit.runs import RunStatus
 from kit.tables import Column, Filter, Table
 
+# Builds that go on or came to nothing, the newest, above the list.
+_UNFINISHED = 5
 READERS = (Role.ADMIN, Role.REVIEWER)
 POOLS = Table(
     search=("name",),
@@ -68,6 +71,7 @@ def pools(request: HttpRequest, slug: str) -> HttpResponse:
         "tab": "retrieval-runs",
         "table": POOLS.read(rows, request.GET),
         "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
+        "builds": access.benchmark.pool_builds.exclude(status=RunStatus.DONE)[:_UNFINISHED],
     }
     return htmx.render(request, "corpus/pools/list.html", context, partial="results")
 
@@ -79,11 +83,11 @@ def pool_new(request: HttpRequest, slug: str) -> HttpResponse:
     form = PoolForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
     if request.method == "POST" and form.is_valid():
         try:
-            made = build_pool(benchmark=access.benchmark, actor=access.user, **form.cleaned_data)
+            build = start_build(benchmark=access.benchmark, actor=access.user, **form.cleaned_data)
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
-            return htmx.redirect(request, reverse("pool", args=[slug, made.pk]))
+            return htmx.redirect(request, build_url(build))
     context = {
         "access": access,
         "tab": "retrieval-runs",

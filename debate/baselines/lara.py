@@ -1,9 +1,10 @@
 """LARA: people label the pairs that a calibrated model is least sure of (protocol.md 2.9).
 
 Two calibrations: `OnlineModel` is the public code's, `LogisticModel` refits a logistic
-regression on all labels so far. The course over a batch is a generator: it yields the index of
-the pair that people shall label, is sent the label, and returns what came of it. So a
-simulation over known labels and a live run are one code.
+regression on all labels so far. The course over a batch is a generator: it yields the indices of
+the pairs that people shall label next, is sent their labels, and returns what came of it. So a
+simulation over known labels and a live run are one code; a live run, which takes days, starts it
+again with the labels it has.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Course:
 
 
 Labelling: TypeAlias = Generator[int, int, Course]
+Batches: TypeAlias = Generator[tuple[int, ...], Sequence[int], Course]
 
 
 class Model(Protocol):
@@ -164,23 +166,55 @@ def label_batch(model: Model, budget: int, *, groups: Sequence[Sequence[int]] = 
     A budget of all but one, or more, asks for every label. With `groups` (lists of indices, as
     `groups.balanced_groups` makes them) they take turns, each with its share of the budget.
     """
+    batches = label_batches(model, budget, 1, groups=groups)
+    try:
+        (pick,) = next(batches)
+        while True:
+            (pick,) = batches.send(((yield pick),))
+    except StopIteration as end:
+        course: Course = end.value
+        return course
+
+
+def label_batches(
+    model: Model,
+    budget: int,
+    size: int,
+    *,
+    groups: Sequence[Sequence[int]] = (),
+    asked: Sequence[tuple[int, int]] = (),
+) -> Batches:
+    """The same with `size` pairs at a time: within a batch nothing is learnt.
+
+    `asked` are the (index, label) pairs of whole batches that came before, in their order: the
+    course goes on behind them as if it had never stopped.
+    """
     count = len(model.x)
+    members: Sequence[Sequence[int]] = [group for group in groups if len(group)] or [range(count)]
     if budget >= count - 1:
-        return (yield from _label_all(model, count))
-    members = [group for group in groups if len(group)] or [range(count)]
-    waiting = [Waiting(model.x, group) for group in members]
-    shares = split_budget(budget, [len(group) for group in members])
-    picks: list[int] = []
-    given: list[int] = []
+        budget, ask_all = count, True
+        members = [range(count)]
+    else:
+        ask_all = False
+    done = {index for index, _ in asked}
+    rest = [[index for index in group if index not in done] for group in members]
+    waiting = [Waiting(model.x, group) for group in rest]
+    turns = _turns(split_budget(budget, [len(group) for group in members]))
+    picks = [index for index, _ in asked]
+    given = [label for _, label in asked]
+    for index, label in asked:
+        model.learn(index, label)
     while len(picks) < budget:
-        for place, left in enumerate(shares):
-            if left:
-                pick = waiting[place].take(model)
-                label = yield pick
-                model.learn(pick, label)
-                shares[place] -= 1
-                picks.append(pick)
-                given.append(label)
+        places = turns[len(picks) : len(picks) + size]
+        if ask_all:
+            batch = tuple(rest[0][len(picks) - len(asked) :][: len(places)])
+        else:
+            batch = tuple(waiting[place].take(model) for place in places)
+        labels = yield batch
+        for index, label in zip(batch, labels, strict=True):
+            model.learn(index, label)
+        picks += batch
+        given += labels
     return _course(model, picks, given)
 
 
@@ -198,6 +232,16 @@ def split_budget(budget: int, sizes: Sequence[int]) -> list[int]:
                 shares[place] += 1
                 rest -= 1
     return shares
+
+
+def _turns(shares: Sequence[int]) -> list[int]:
+    """Which group's turn each pick is: one after the other, until its share is used up.
+
+    >>> _turns([1, 3])
+    [0, 1, 1, 1]
+    """
+    rounds = range(max(shares, default=0))
+    return [place for turn in rounds for place, share in enumerate(shares) if turn < share]
 
 
 def budget_for(ratio: float, count: int) -> int:
@@ -239,15 +283,6 @@ def _logit(pi: Vector) -> Vector:
     held = np.clip(pi, 0.01, 0.99)
     logits: Vector = np.log(held / (1 - held))
     return logits
-
-
-def _label_all(model: Model, count: int) -> Labelling:
-    given = []
-    for index in range(count):
-        label = yield index
-        model.learn(index, label)
-        given.append(label)
-    return _course(model, list(range(count)), given)
 
 
 def _course(model: Model, picks: list[int], given: list[int]) -> Course:

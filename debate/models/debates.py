@@ -60,6 +60,8 @@ class Debate(models.Model):
     measures = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))
     judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
     case = models.ForeignKey(EscalationCase, null=True, on_delete=models.PROTECT, related_name="+")
+    # People are shown the pair without the debate, so that audits hide among such cases.
+    is_decoy = models.BooleanField(default=False, db_default=False)
     ended_at = models.DateTimeField(null=True)
 
     objects = DebateQuerySet.as_manager()

@@ -1,13 +1,15 @@
 """A debate run: many pairs, one configuration."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Exists, OuterRef, Q
 
+from annotate.models import CaseStatus
 from corpus.models import Benchmark, Pool
-from kit.runs import TrackedRun
+from kit.runs import RunQuerySet, RunStatus, TrackedRun
 from llm.models import Account
 
 # A turn has three short parts; reasoning models think some hundreds of tokens before it.
@@ -24,6 +26,18 @@ class RunKind(models.TextChoices):
     VOTE = "vote", "Votes without debate"
     LARA = "lara", "LARA"
     HUMAN_ONLY = "human_only", "People alone"
+
+
+class DebateRunQuerySet(RunQuerySet):
+    """Vocabulary for reading debate runs."""
+
+    def due(self) -> Self:
+        """Not a run that waits for people, until every pair before them is decided."""
+        debates = DebateRun.debates.rel.related_model.objects  # type: ignore[attr-defined]
+        before_people = debates.filter(run=OuterRef("pk"), status="escalated", case__isnull=False)
+        undecided = before_people.exclude(case__status=CaseStatus.CLOSED)
+        waits = Q(status=RunStatus.QUEUED, awaits_people=True)
+        return super().due().exclude(waits, Exists(undecided))
 
 
 class DebateRun(TrackedRun):
@@ -68,6 +82,10 @@ class DebateRun(TrackedRun):
     account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
     # Why a worker paused the run by itself, and what to do; for people.
     pause_reason = models.TextField(blank=True, default="")
+    # Queued, but due only once people have decided what it asked them (live LARA).
+    awaits_people = models.BooleanField(default=False, db_default=False)
+
+    objects = DebateRunQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         ordering = ["-pk"]

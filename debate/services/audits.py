@@ -52,6 +52,11 @@ def draw_audit(*, run: DebateRun, size: int, seed: int, actor: User) -> AuditSam
         raise Refused("Choose a seed of at most nine digits.", field="seed")
     if not run.is_over:
         raise Refused("This run goes on; audit it when it is over.")
+    return draw_sample(run=run, size=size, seed=seed, actor=actor)
+
+
+def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> AuditSample:
+    """Do what `draw_audit` does, for a run that ends just now too."""
     with transaction.atomic():
         agreed = run.debates.filter(status=DebateStatus.AGREED)
         strata = _strata(_untouched(agreed))

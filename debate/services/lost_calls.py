@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils import timezone
 
-from llm.ledger import mark_possibly_paid
+from llm.lost import settle_lost
 
 logger = logging.getLogger(__name__)
 
@@ -17,8 +17,13 @@ LOST_AFTER: Final = timedelta(seconds=CALL_DEADLINE_S + 60)
 
 
 def list_lost_calls() -> int:
-    """List calls whose worker must have died as possibly paid; how many there were."""
-    lost = mark_possibly_paid(older_than=timezone.now() - LOST_AFTER)
-    if lost:
-        logger.warning("%s calls were never answered and are listed as possibly paid", lost)
-    return lost
+    """List calls whose worker must have died as possibly paid; how many there were.
+
+    Calls that it is known to have never sent are settled as such.
+    """
+    lost = settle_lost(older_than=timezone.now() - LOST_AFTER)
+    if lost.listed:
+        logger.warning("%s calls were never answered and are listed as possibly paid", lost.listed)
+    if lost.unsent:
+        logger.info("%s calls of a worker that stopped were never sent", lost.unsent)
+    return lost.listed

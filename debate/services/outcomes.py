@@ -17,6 +17,7 @@ from debate.escalation import KINDS, escalate, quote_row
 from debate.failures import NO_TEXT_CLASS, Failure
 from debate.models import LABELLED, Debate, DebateRun, DebateStatus, RunKind, Turn
 from debate.services.flags import note_flags
+from debate.services.own_checks import choose_decoys
 from kit.failpoints import reach
 from kit.updates import update_rows
 
@@ -38,6 +39,7 @@ _ENDED: Final = (
     "ended_at",
     "judgment",
     "case",
+    "is_decoy",
 )
 
 
@@ -118,6 +120,7 @@ def _escalate_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> No
     prefetch_related_objects(
         [debate for debate, _ in disputed], "query__domain__benchmark", "passage"
     )
+    choose_decoys(run, [debate for debate, _ in disputed])
     for debate, outcome in disputed:
         debate.case = escalate(debate, outcome.verdict)
 

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from corpus.models import Benchmark, Pool
 from corpus.services.references import reference_labels
-from debate.configuration import BadConfig, RunConfig, Seat, as_json, check
+from debate.configuration import SIMULATED, BadConfig, RunConfig, Seat, as_json, check
 from debate.kinds import prompts_of
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
 from debate.services.prompts import current_prompt
@@ -37,8 +37,8 @@ def start_run(
     `config` says what is done with the pairs; without one two agents debate for `rounds`.
     `endpoint` with its model takes the seats that the configuration leaves free. `claimed` keeps
     the run for the calling process (a command drives it itself). Raises Refused for an empty
-    pool, a configuration that cannot be, an endpoint that is not set up, or LARA over pairs
-    without a known label.
+    pool, a configuration that cannot be, an endpoint that is not set up, or simulated LARA
+    over pairs without a known label.
     """
     config = _seated(config or RunConfig(rounds=rounds), endpoint)
     _check(benchmark, pool, config)
@@ -162,12 +162,13 @@ def _check(benchmark: Benchmark, pool: Pool, config: RunConfig) -> None:
     count = pool.entries.count()
     if not count:
         raise Refused("This pool holds no pairs. Import pairs first.", field="pool")
-    if config.kind == RunKind.LARA:
+    if config.kind == RunKind.LARA and config.lara.mode == SIMULATED:
         unknown = count - len(reference_labels(pool))
         if unknown:
             raise Refused(
                 f"LARA is simulated over known labels; {unknown} of the pool's {count} pairs "
-                "have none, neither in the imported gold nor from people.",
+                "have none, neither in the imported gold nor from people. Let people label its "
+                "picks instead (mode live or at_once).",
                 field="pool",
             )
 

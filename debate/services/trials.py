@@ -51,7 +51,7 @@ def start_prompt_trial(
     return _start(run, TrialKind.PROMPT, pairs, seed, actor, prompt)
 
 
-def start_canaries(*, run: DebateRun, size: int, seed: int, actor: User) -> Trial:
+def start_canaries(*, run: DebateRun, size: int, seed: int, actor: User | None) -> Trial:
     """Debate pairs again that were agreed irrelevant, each with a bait put into its passage.
 
     Baits take turns. The baited texts are no passages: they are in no corpus, pool, label or
@@ -92,7 +92,7 @@ def _start(
     kind: str,
     pairs: Sequence[int],
     seed: int,
-    actor: User,
+    actor: User | None,
     prompt: PromptVersion | None,
 ) -> Trial:
     if run.kind != RunKind.DEBATE:
@@ -123,7 +123,7 @@ def _drawn(debates: QuerySet[Debate], size: int, seed: int, by: str) -> list[int
     return draw(strata, size, seed)
 
 
-def _note(trial: Trial, actor: User, verb: str) -> None:
+def _note(trial: Trial, actor: User | None, verb: str) -> None:
     data = {"kind": trial.kind, "run": trial.run_id, "seed": trial.seed, "pairs": trial.total}
     scope = trial.run.benchmark.slug
     audit.record(actor=actor, verb=verb, target=trial, scope=scope, data=data)

@@ -23,6 +23,7 @@ from debate.services.figures import (
     outcomes,
     seconds_left,
 )
+from debate.services.lara import awaited
 from debate.services.spending import spending
 from debate.views.loaders import READERS, get_debate, get_run
 from kit import htmx
@@ -170,6 +171,7 @@ def _context(access: Access, run: DebateRun) -> dict[str, Any]:
             {"name": FLAGS.get(flag, in_words(flag)), "count": count, "url": f"{pairs}?flag={flag}"}
             for flag, count in flag_counts(run)
         ],
+        "awaited": awaited(run),
         "seconds_left": seconds_left(run, counts.waiting),
         "can_pause": run.status in ("queued", "running") and access.is_admin,
         "can_resume": run.status in ("paused", "failed") and access.is_admin,

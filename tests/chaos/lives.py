@@ -19,6 +19,7 @@ POINTS: Final = (
     "before-intent-commit",
     "after-intent-commit",
     "send",
+    "handed",
     "before-settle",
     "after-settle",
     "before-outcomes-commit",

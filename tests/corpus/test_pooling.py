@@ -9,9 +9,10 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.models import Judgment, Pool, PoolEntry, RetrievalRun, Source
+from corpus.models import Judgment, Pool, PoolBuild, PoolEntry, RetrievalRun, Source
 from corpus.pooling import Place, Ranking, top, twins, union
-from corpus.services.pools import build_pool
+from corpus.services.pool_builds import build_pool
+from corpus.tasks import build_pool as build_in_worker
 from kit.errors import Refused
 from kit.models import Event
 from tests.factories import (
@@ -236,6 +237,11 @@ def test_admin_ticks_runs_and_reads_what_each_brought(benchmark) -> None:
     answer = client.post(
         "/b/demo/pools/new/", {"runs": runs, "depth": 3, "name": "Two"}, follow=True
     )
+    assert "Waiting to begin" in answer.content.decode()
+    build = PoolBuild.objects.get()
+    assert not Pool.objects.exists()
+    build_in_worker(build.pk)
+    answer = client.get(f"/b/demo/pools/builds/{build.pk}/", follow=True)
     text = answer.content.decode()
     assert "Two" in text
     assert "already gold, left out" in text
@@ -259,8 +265,12 @@ def test_api_builds_and_shows_the_pairs(benchmark) -> None:
     client.force_login(make_member(benchmark, "ada", "admin"))
     runs = [run.pk for run in RetrievalRun.objects.all()]
     made = client.post("/api/b/demo/pools/", {"runs": runs, "depth": 3}, "application/json")
-    assert (made.status_code, made.json()["provenance"]["pairs"]) == (201, 5)
-    url = f"/api/b/demo/pools/{made.json()['id']}/"
+    assert (made.status_code, made.json()["status"], made.json()["pool"]) == (202, "queued", None)
+    build_in_worker(made.json()["id"])
+    done = client.get(f"/api/b/demo/pools/builds/{made.json()['id']}/").json()
+    assert (done["status"], done["done"], done["total"]) == ("done", 3, 3)
+    url = f"/api/b/demo/pools/{done['pool']}/"
+    assert client.get(url).json()["provenance"]["pairs"] == 5
     assert client.get(url).json()["name"] == "Union of 3 runs, top 3"
     first = client.get(f"{url}pairs/").json()["results"][0]
     assert (first["query"], first["systems"][0]["rank"]) == ("1", 2)

@@ -18,6 +18,7 @@ from llm.endpoints import Endpoint
 from llm.errors import OverBudget, Permanent, Transient
 from llm.estimates import most_input
 from llm.gateway import Gateway
+from llm.lost import settle_lost
 from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
 from llm.records import Intent, Outcome
@@ -101,7 +102,7 @@ def test_only_what_is_known_is_released(
 def test_late_answer_of_a_lost_call_is_charged_once() -> None:
     spender = account("1")
     (pk,) = ledger.intend([priced("x", spender)], owner="w")
-    ledger.mark_possibly_paid(older_than=timezone.now())
+    settle_lost(older_than=timezone.now())
     spender.refresh_from_db()
     assert spender.reserved_usd == bound()
     for _ in range(2):

@@ -53,7 +53,8 @@ def test_answer_is_written_down_before_it_is_handed_out() -> None:
     call = Call.objects.get()
     assert (reply.text, reply.call_id, reply.replayed) == ("yes", call.pk, False)
     assert (call.status, call.text, call.subject) == ("answered", "yes", "debate:1")
-    assert (call.owner, call.endpoint, call.practice) == ("worker-1", "stub", False)
+    assert call.owner.startswith("worker-1:")
+    assert (call.endpoint, call.practice) == ("stub", False)
     assert asked == 1
 
 

@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from llm import ledger
 from llm.errors import Permanent, Transient
+from llm.lost import settle_lost
 from llm.models import Call
 from llm.records import Intent, Outcome
 from llm.requests import RawReply, Reply, Request, Usage
@@ -151,7 +152,7 @@ def test_lost_attempts_are_listed_and_a_late_answer_still_counts() -> None:
     settle(settled)
     hour_ago = timezone.now() - timedelta(hours=1)
     Call.objects.filter(pk__in=[old, settled]).update(created_at=hour_ago)
-    assert ledger.mark_possibly_paid(older_than=timezone.now() - timedelta(minutes=5)) == 1
+    assert settle_lost(older_than=timezone.now() - timedelta(minutes=5)).listed == 1
     assert list(Call.objects.possibly_paid().values_list("pk", flat=True)) == [old]
     reply = settle(old)
     assert reply is not None

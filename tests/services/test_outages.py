@@ -1,5 +1,8 @@
 """A broker or a database that goes away for a while costs time, not work."""
 
+from urllib.parse import urlsplit
+
+import psycopg
 import pytest
 from celery import current_app
 from django.db import connection
@@ -8,7 +11,7 @@ from llm.models import Call
 from tests.services.conftest import start
 from tests.services.outage import Passage
 from tests.services.pairs import Result, check_finished, is_over, make_pairs
-from tests.services.processes import Site, wait_until
+from tests.services.processes import Site, database_url, wait_until
 
 pytestmark = pytest.mark.services
 
@@ -51,6 +54,34 @@ def test_a_database_that_drops_every_connection_delays_a_run_and_no_more(
     wait_until(lambda: is_over(run))
     check_finished(run, expected)
     assert worker.process.poll() is None
+
+
+def test_a_database_that_lets_nobody_in_for_a_while_delays_a_run_and_no_more(
+    site: Site, expected: Result
+) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("needs PostgreSQL: make test-services")
+    site.lease_s = 2.0
+    worker = site.start_worker(sweep_s=0.3)
+    run = start(make_pairs(150))
+    wait_until(lambda: Call.objects.count() >= 60)
+    let_in(False)
+    try:
+        drop_connections("%")
+        wait_until(lambda: "sweep: no look" in worker.said)
+    finally:
+        let_in(True)
+    wait_until(lambda: is_over(run))
+    check_finished(run, expected)
+    assert worker.process.poll() is None
+
+
+def let_in(does: bool) -> None:
+    """Whether anybody may connect, as while a server restarts; this test's connection stays."""
+    name = connection.ops.quote_name(connection.settings_dict["NAME"])
+    elsewhere = urlsplit(database_url())._replace(path="/postgres").geturl()
+    with psycopg.connect(elsewhere, autocommit=True) as link:
+        link.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS {str(does).lower()}")
 
 
 def drop_connections(last_query: str) -> int:

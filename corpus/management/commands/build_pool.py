@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark, Pool, RetrievalRun
-from corpus.services.pools import build_pool
+from corpus.services.pool_builds import build_pool
 from kit.errors import Refused
 
 

@@ -14,6 +14,7 @@ from debate.configuration import RunConfig, Seat
 from debate.models import DebateRun, DebateStatus
 from debate.services import from_pairs
 from debate.services.figures import figures
+from debate.services.lara import awaited
 from debate.services.presets import PRESETS, start_preset
 from debate.services.runs import start_run
 from debate.tasks import drive_claimed
@@ -95,7 +96,10 @@ class Command(BaseCommand):
             self.stdout.write(f"Run {run.pk} ({run.benchmark.slug}): {run.status}")
             for name, value in counts.items():
                 self.stdout.write(f"  {name.replace('_', ' '):14} {value}")
-        if run.status != RunStatus.DONE:
+        if run.status == RunStatus.QUEUED and (waits := awaited(run)):
+            words = f"{waits.labelled} of {waits.budget} pairs labelled, {waits.open} before them"
+            self.stderr.write(f"The run waits for people ({words}); a worker goes on after them.")
+        elif run.status != RunStatus.DONE:
             self.stderr.write(run.error or f"The run is {run.status}.")
             sys.exit(1)
 
