@@ -1,6 +1,7 @@
 """Fetch and authorise in one step, for what this room holds."""
 
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 
 from corpus.access import Access
 from corpus.models import Role
@@ -20,3 +21,8 @@ def get_debate(run: DebateRun, pk: int) -> Debate:
     """A debate of this run with its pair, or 404."""
     rows = run.debates.select_related("query__domain", "passage", "judgment", "case")
     return get_object_or_404(rows, pk=pk)
+
+
+def run_url(run: DebateRun) -> str:
+    """The control room of a run."""
+    return reverse("debate-run", args=[run.benchmark.slug, run.pk])

@@ -6,11 +6,10 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from corpus.access import Access, enter
 from corpus.models import Role
-from debate.forms import RunForm
 from debate.lists import FLAGS
 from debate.models import DebateRun, DebateStatus
 from debate.services import requeue
@@ -24,12 +23,11 @@ from debate.services.figures import (
     seconds_left,
 )
 from debate.services.spending import spending
-from debate.views.loaders import READERS, get_debate, get_run
+from debate.views.loaders import READERS, get_debate, get_run, run_url
 from kit import htmx
 from kit.errors import Refused
 from kit.tables import Column, Table
 from kit.templatetags.assay import in_words
-from llm import endpoints
 
 VERBS = {
     "pause": verbs.pause_run,
@@ -58,31 +56,6 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     table = RUNS.read(access.benchmark.debate_runs.all(), request.GET)
     context = {"access": access, "tab": "debate-runs", "table": table}
     return htmx.render(request, "debate/runs.html", context, partial="results")
-
-
-@require_http_methods(["GET", "POST"])
-def run_new(request: HttpRequest, slug: str) -> HttpResponse:
-    """Set a run up and start it."""
-    access = enter(request.user, slug, Role.ADMIN)
-    form = RunForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
-    if request.method == "POST" and form.is_valid():
-        try:
-            run = verbs.start_run(
-                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
-            )
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, run_url(run))
-    context = {
-        "access": access,
-        "tab": "debate-runs",
-        "form": form,
-        "has_pools": access.benchmark.pools.exists(),
-        "has_endpoint": bool(endpoints.available()),
-    }
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "debate/run_new.html", context)
 
 
 @require_GET
@@ -143,11 +116,6 @@ def debate_requeue(request: HttpRequest, slug: str, pk: int, debate: int) -> Htt
     except Refused as refusal:
         messages.error(request, refusal.message)
     return htmx.redirect(request, reverse("debate", args=[slug, run.pk, found.pk]))
-
-
-def run_url(run: DebateRun) -> str:
-    """The control room of a run."""
-    return reverse("debate-run", args=[run.benchmark.slug, run.pk])
 
 
 def _context(access: Access, run: DebateRun) -> dict[str, Any]:
