@@ -62,7 +62,7 @@ def plan_run(
     pool: Pool,
     endpoint: Endpoint,
     preset: str = "",
-    models: Sequence[Seat] = (),
+    models: Sequence[Seat | Mapping[str, str]] = (),
     settings: Mapping[str, Any] | None = None,
     prompt_version: int | None = None,
     name: str = "",
@@ -80,7 +80,11 @@ def plan_run(
         given["agents"] = [_seat(each, endpoint, "agents") for each in _listed(given["agents"])]
     if given.get("adjudicator"):
         given["adjudicator"] = _seat(given["adjudicator"], endpoint, "adjudicator")
-    config = _base(preset, models, endpoint, pool, given)
+    named = [
+        each if isinstance(each, Seat) else Seat(**_seat(each, endpoint, "models"))
+        for each in models
+    ]
+    config = _base(preset, named, endpoint, pool, given)
     try:
         config = amended(config, given)
     except BadConfig as fault:

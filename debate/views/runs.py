@@ -12,6 +12,7 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from debate.lists import FLAGS
 from debate.models import DebateRun, DebateStatus
+from debate.run_lists import RUNS, run_choices
 from debate.services import requeue
 from debate.services import runs as verbs
 from debate.services.figures import (
@@ -26,7 +27,6 @@ from debate.services.spending import spending
 from debate.views.loaders import READERS, get_debate, get_run, run_url
 from kit import htmx
 from kit.errors import Refused
-from kit.tables import Column, Table
 from kit.templatetags.assay import in_words
 
 VERBS = {
@@ -36,24 +36,13 @@ VERBS = {
     "retry": verbs.retry_failed,
 }
 
-RUNS = Table(
-    search=("name",),
-    columns=(
-        Column("name", "Run"),
-        Column("status", "Status"),
-        Column("model", "Model"),
-        Column("pairs", "Pairs", numeric=True),
-        Column("done", "Done", numeric=True),
-    ),
-    order=("-pk",),
-)
-
 
 @require_GET
 def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     """All debate runs of the benchmark."""
     access = enter(request.user, slug, *READERS)
-    table = RUNS.read(access.benchmark.debate_runs.all(), request.GET)
+    choices = run_choices(access.benchmark)
+    table = RUNS.read(access.benchmark.debate_runs.all(), request.GET, choices=choices)
     context = {"access": access, "tab": "debate-runs", "table": table}
     return htmx.render(request, "debate/runs.html", context, partial="results")
 
