@@ -29,6 +29,27 @@ class AuditForm(forms.Form):
     )
 
 
+class KeepForm(forms.Form):
+    """The name of the pool that a filter leaves."""
+
+    name = forms.CharField(
+        label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
+    )
+
+
+class BudgetForm(forms.Form):
+    """What a run may spend."""
+
+    budget_usd = forms.DecimalField(
+        label="Budget in USD",
+        min_value=0,
+        max_digits=9,
+        decimal_places=2,
+        required=False,
+        help_text="From the next call on; empty lifts the limit. What is spent already counts.",
+    )
+
+
 class PromptForm(forms.Form):
     """Another template, and the pairs it is tried on."""
 

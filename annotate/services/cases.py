@@ -86,7 +86,9 @@ def withdraw_cases(*, keys: Collection[int], actor: User | None) -> int:
     has one among the cases of a batch. For a caller in a transaction who let go of them.
     """
     with transaction.atomic():
-        found = EscalationCase.objects.filter(pk__in=keys).select_related("query__domain__benchmark")
+        found = EscalationCase.objects.filter(pk__in=keys).select_related(
+            "query__domain__benchmark"
+        )
         cases = list(found)
         hold_queries(case.query_id for case in cases)
         voted = Vote.objects.filter(case__in=cases).values("case").distinct().count()

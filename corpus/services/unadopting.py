@@ -50,9 +50,7 @@ def unadopt_judgments(
         gone = [each for each in theirs.values() if each is not None]
         beneath = _beneath(gone)
         # They step down first: the database allows one standing label of a pair at any moment.
-        Judgment.objects.filter(pk__in=[each.pk for each in gone]).update(
-            status=Status.SUPERSEDED
-        )
+        Judgment.objects.filter(pk__in=[each.pk for each in gone]).update(status=Status.SUPERSEDED)
         raised = [_again(each, Status.STANDING) for each in beneath]
         trials = [_again(each, Status.TRIAL) for each in adopted]
         Judgment.objects.bulk_create([*raised, *trials])

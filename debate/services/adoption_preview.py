@@ -1,7 +1,7 @@
 """What adopting a run would change, told before: the rules of label_rules.py as one query."""
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Case, Count, F, IntegerField, OuterRef, QuerySet, Subquery, Value, When
 
@@ -62,9 +62,7 @@ def preview_adoption(run: DebateRun) -> Preview:
     found: dict[str, dict[int, int]] = {}
     for effect, label, count in counted.annotate(count=Count("pk")):
         found.setdefault(effect, {})[label or 0] = count
-    effects = {
-        name: Effect(counts.get(1, 0), counts.get(0, 0)) for name, counts in found.items()
-    }
+    effects = {name: Effect(counts.get(1, 0), counts.get(0, 0)) for name, counts in found.items()}
     waiting = caseless(run)
     known = EscalationCase.objects.filter(query=OuterRef("query"), passage=OuterRef("passage"))
     joined = waiting.annotate(known=Subquery(known.values("pk")[:1])).exclude(known=None)
@@ -78,7 +76,7 @@ def with_effect(run: DebateRun, debates: QuerySet[Debate], effect: str) -> Query
     return _weighed(debates).filter(effect=effect)
 
 
-def _weighed(debates: QuerySet[Debate]) -> QuerySet[Debate]:
+def _weighed(debates: QuerySet[Debate]) -> QuerySet[Any]:
     """Pairs with a trial label, and its `effect`."""
     standing = Judgment.objects.standing().filter(
         query=OuterRef("query"), passage=OuterRef("passage")

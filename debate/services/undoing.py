@@ -19,7 +19,7 @@ from kit.runs import RunStatus
 
 @dataclass(frozen=True)
 class Undone:
-    """Labels that wait again, those of them that stood, labels that stand again, cases withdrawn."""
+    """Labels that wait again, how many of them stood, labels that stand again, cases withdrawn."""
 
     waiting: int = 0
     stood: int = 0

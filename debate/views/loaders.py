@@ -12,9 +12,8 @@ READERS = (Role.ADMIN, Role.REVIEWER)
 
 def get_run(access: Access, pk: int) -> DebateRun:
     """A run of this benchmark, or 404."""
-    return get_object_or_404(
-        DebateRun.objects.select_related("benchmark"), pk=pk, benchmark=access.benchmark
-    )
+    runs = DebateRun.objects.select_related("benchmark", "pool", "account", "adopted_by")
+    return get_object_or_404(runs, pk=pk, benchmark=access.benchmark)
 
 
 def get_debate(run: DebateRun, pk: int) -> Debate:

@@ -213,7 +213,7 @@ def test_empty_list_says_how_to_begin(client) -> None:
 def test_page_costs_the_same_with_one_and_three_rows(
     client, benchmark, name, django_assert_num_queries
 ) -> None:
-    queries = {"debate-runs": 6, "debate-run": 8, "debates": 10}[name]
+    queries = {"debate-runs": 9, "debate-run": 8, "debates": 10}[name]
     run = make_run(benchmark)
     make_debate(run, "agreed", label=1, round=1)
     address = url(name) if name == "debate-runs" else url(name, run.pk)
