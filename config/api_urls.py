@@ -18,6 +18,8 @@ urlpatterns = [
     path("", include("annotate.api_guidelines")),
     path("", include("debate.api_trials")),
     path("", include("debate.api")),
+    path("", include("debate.api_adoption")),
+    path("", include("debate.api_runs")),
     path("", include("evaluation.api")),
     path("", include("evaluation.api_experiments")),
 ]

@@ -272,6 +272,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "RunStatusEnum": "kit.runs.RunStatus",
         "DebateStatusEnum": "debate.models.DebateStatus",
+        "DebateRunKindEnum": "debate.models.RunKind",
+        "TrialKindEnum": "debate.models.TrialKind",
+        "StanceEnum": "debate.configuration.STANCES",
         "CaseStatusEnum": "annotate.models.CaseStatus",
         "LabelStatusEnum": "corpus.models.Status",
     },

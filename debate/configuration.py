@@ -155,6 +155,17 @@ def read_config(data: Mapping[str, Any]) -> RunConfig:
     return config
 
 
+def amended(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
+    """The configuration with these settings in their frozen form; LARA's may be some of its own.
+
+    Raises BadConfig for a setting that no run has, or a value that it cannot have.
+    """
+    given = dict(changes)
+    if isinstance(given.get("lara"), Mapping):
+        given["lara"] = asdict(config.lara) | dict(given["lara"])
+    return replace(read_config(as_json(config) | given), preset=config.preset)
+
+
 def check(config: RunConfig) -> None:
     """Raises BadConfig, naming the field, for a run that cannot be held."""
     _need(config.kind in RunKind.values, "kind", f"There is no kind of run {config.kind!r}.")

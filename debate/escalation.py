@@ -7,6 +7,7 @@ from annotate.services.cases import open_case
 from debate import dream
 from debate.models import Debate, DebateStatus, RunKind
 
+ORIGIN = "debate:"
 KINDS = {
     DebateStatus.ESCALATED: CaseKind.DISPUTE,
     DebateStatus.UNREADABLE: CaseKind.UNREADABLE,
@@ -16,12 +17,17 @@ KINDS = {
 def escalate(debate: Debate, verdict: dream.Verdict) -> EscalationCase:
     """Open the debate's case; opening it twice gives the same case."""
     return open_case(
-        origin=f"debate:{debate.pk}",
+        origin=origin_of(debate),
         kind=_kind(debate),
         query=debate.query,
         passage=debate.passage,
         snapshot=snapshot(debate, verdict),
     )
+
+
+def origin_of(debate: Debate) -> str:
+    """What names the debate as the one that opened a case."""
+    return f"{ORIGIN}{debate.pk}"
 
 
 def snapshot(debate: Debate, verdict: dream.Verdict) -> dict[str, Any]:

@@ -5,7 +5,7 @@ few, from the first requests of some pairs (`from_requests`).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Final
@@ -15,7 +15,7 @@ ENOUGH: Final = 20
 # The two-sided 95 % quantile of the normal distribution.
 _Z: Final = 1.96
 # Tokens of an answer: a reason of up to 100 words and some quotes; least, likely, most.
-_OUTPUT: Final = (60.0, 150.0, 300.0)
+OUTPUT: Final = (60.0, 150.0, 300.0)
 # How far characters / 4 is off: measured on English prose it counts a fifth too many.
 _COUNT_ERROR: Final = (0.75, 0.9, 1.1)
 
@@ -37,14 +37,17 @@ class Pair:
     input_tokens: int
     output_tokens: int = 0
     usd: float | None = None
+    # Of all its calls together; None where they were not timed.
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """What `pairs` pairs will take, told from a sample of so many.
 
-    `usd` is None where no price is known. `is_measured`: the sample was held to its end, and the
-    bounds are a 95 % interval of the total; else they are what a pair takes at least and at most.
+    `usd` is None where no price is known, `seconds` where no call was timed yet. `is_measured`:
+    the sample was held to its end, and the bounds are a 95 % interval of the total; else they
+    are what a pair takes at least and at most.
     """
 
     pairs: int
@@ -54,6 +57,16 @@ class Forecast:
     usd: Range | None
     sample: int
     is_measured: bool
+    seconds: Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What an endpoint takes in a minute (0: no limit), and its share of a run's calls."""
+
+    share: float
+    requests: int = 0
+    tokens: int = 0
 
 
 def from_measured(sample: Sequence[Pair], *, pairs: int) -> Forecast:
@@ -85,24 +98,27 @@ def from_requests(
     sample: Sequence[Pair],
     *,
     pairs: int,
-    rounds: int,
+    rounds: float,
     cost: Callable[[float, float], float] | None,
+    least: float = 1,
+    output: tuple[float, float, float] = OUTPUT,
 ) -> Forecast:
     """The totals, from the first requests of some pairs (`input_tokens` as characters / 4).
 
-    At least every pair ends with its first round, at most all rounds are played; likely is the
-    middle. `cost` gives USD for (input, output) tokens, None where no price is known.
+    At least every pair ends after `least` rounds, at most all `rounds` are played; likely is the
+    middle. `output`: tokens of an answer, least, likely and most. `cost` gives USD for (input,
+    output) tokens, None where no price is known.
     """
     if not sample:
         nothing = Range(0.0, 0.0, 0.0)
         return Forecast(pairs, nothing, nothing, nothing, nothing if cost else None, 0, False)
-    played = (1.0, (1 + rounds) / 2, float(rounds))
+    played = (float(least), (least + rounds) / 2, float(rounds))
     calls = [pairs * fmean(pair.calls for pair in sample) * share for share in played]
     inputs = [
         pairs * fmean(pair.input_tokens for pair in sample) * share * error
         for share, error in zip(played, _COUNT_ERROR, strict=True)
     ]
-    outputs = [count * tokens for count, tokens in zip(calls, _OUTPUT, strict=True)]
+    outputs = [count * tokens for count, tokens in zip(calls, output, strict=True)]
     usd = [cost(*tokens) for tokens in zip(inputs, outputs, strict=True)] if cost else None
     return Forecast(
         pairs=pairs,
@@ -112,4 +128,39 @@ def from_requests(
         usd=Range(*usd) if usd else None,
         sample=len(sample),
         is_measured=False,
+    )
+
+
+def with_time(
+    forecast: Forecast,
+    *,
+    call_seconds: float | None,
+    in_flight: int,
+    limits: Sequence[Limit] = (),
+) -> Forecast:
+    """The forecast with the time that it takes one worker with so many calls in flight.
+
+    Calls x `call_seconds` / `in_flight`, and no less than what the endpoints let through in a
+    minute; None for `call_seconds` is not known, and then neither is the time.
+    """
+    if call_seconds is None:
+        return forecast
+
+    def seconds(calls: float, tokens: float) -> float:
+        slowest = [calls * call_seconds / in_flight]
+        for limit in limits:
+            if limit.requests:
+                slowest.append(60 * limit.share * calls / limit.requests)
+            if limit.tokens:
+                slowest.append(60 * limit.share * tokens / limit.tokens)
+        return max(slowest)
+
+    calls, given, taken = forecast.calls, forecast.input_tokens, forecast.output_tokens
+    return replace(
+        forecast,
+        seconds=Range(
+            seconds(calls.low, given.low + taken.low),
+            seconds(calls.likely, given.likely + taken.likely),
+            seconds(calls.high, given.high + taken.high),
+        ),
     )

@@ -1,45 +1,11 @@
-"""Setting up a debate run."""
+"""Small forms of this room; that of a new run stands in run_forms.py."""
 
 from typing import Any
 
 from django import forms
 
-from corpus.models import Benchmark, Pool
-from debate.dream import MAX_ROUNDS
+from corpus.models import Benchmark
 from debate.models import DebateRun
-from llm import endpoints
-
-
-class RunForm(forms.Form):
-    """Which pairs, which endpoint, how many rounds."""
-
-    pool = forms.ModelChoiceField(
-        Pool.objects.none(), label="Pairs", help_text="The pool of (query, passage) pairs to judge."
-    )
-    endpoint = forms.ChoiceField(label="Model endpoint")
-    rounds = forms.IntegerField(
-        label="Rounds at most",
-        min_value=1,
-        max_value=MAX_ROUNDS,
-        initial=2,
-        help_text="Two is what DREAM used: most pairs agree in the first.",
-    )
-    name = forms.CharField(
-        label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
-    )
-
-    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        pools = benchmark.pools.all()
-        self.fields["pool"].queryset = pools  # type: ignore[attr-defined]
-        self.fields["pool"].initial = pools.first()
-        self.fields["endpoint"].choices = [  # type: ignore[attr-defined]
-            (found.name, f"{found.name} ({found.default_model})") for found in endpoints.available()
-        ]
-
-    def clean_endpoint(self) -> endpoints.Endpoint:
-        """The endpoint itself."""
-        return endpoints.get(self.cleaned_data["endpoint"])
 
 
 class AuditForm(forms.Form):
@@ -60,6 +26,27 @@ class AuditForm(forms.Form):
         max_value=2**31 - 1,
         initial=1,
         help_text="The same seed draws the same pairs again.",
+    )
+
+
+class KeepForm(forms.Form):
+    """The name of the pool that a filter leaves."""
+
+    name = forms.CharField(
+        label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
+    )
+
+
+class BudgetForm(forms.Form):
+    """What a run may spend."""
+
+    budget_usd = forms.DecimalField(
+        label="Budget in USD",
+        min_value=0,
+        max_digits=9,
+        decimal_places=2,
+        required=False,
+        help_text="From the next call on; empty lifts the limit. What is spent already counts.",
     )
 
 

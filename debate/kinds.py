@@ -5,7 +5,7 @@ A new kind of run is a generator in a pure package and a line in `_RULES`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Final
 
@@ -48,11 +48,16 @@ class Rule:
 
 def rule_of(run: DebateRun) -> Rule:
     """The rule of a run. Raises PromptGone where a prompt changed since it was made."""
-    config, prompts = config_of(run), _frozen_prompts(run)
+    return replace(rule_with(config_of(run), _frozen_prompts(run)), model=run.model)
+
+
+def rule_with(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> Rule:
+    """The rule of a configuration whose seats are taken, asking with these prompts."""
+    model = config.agents[0].model if config.agents else ""
     if config.kind == RunKind.DEBATE:
-        return Rule(partial(_debate, config=_debate_config(config, prompts)), run.model)
+        return Rule(partial(_debate, config=_debate_config(config, prompts)), model)
     judges = _judge_config(config, prompts)
-    return Rule(partial(_judge, rule=_RULES[config.kind], config=judges), run.model)
+    return Rule(partial(_judge, rule=_RULES[config.kind], config=judges), model)
 
 
 def debate_config(run: DebateRun) -> dream.Config:

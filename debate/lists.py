@@ -10,6 +10,23 @@ from corpus.lists import domain_choices, is_key
 from corpus.models import CorpusVersion, Query
 from corpus.services.finding import MOST_FOUND, begins_with, one_of, passages_called
 from debate.dream import MAX_ROUNDS
+from debate.list_filters import (
+    ALIKE,
+    CASES,
+    HEARD,
+    WEIGHTS,
+    alike,
+    effect_choices,
+    effect_of,
+    heard,
+    lasting,
+    lasting_choices,
+    open_after,
+    vote_choices,
+    with_case,
+    with_votes,
+    with_weight,
+)
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus
 from debate.services.audits import audited_debates
 from debate.services.figures import FAILURE_CLASS, failure_classes
@@ -22,6 +39,7 @@ BROKEN, LATER = "broken", "later"
 OUTCOMES = [(each, in_words(each).capitalize()) for each in DebateStatus.values]
 OUTCOMES += [(BROKEN, "Unreadable or failed")]
 ROUNDS = [(str(n), f"round {n}") for n in range(1, MAX_ROUNDS + 1)] + [(LATER, "after the first")]
+OPEN = [(str(n), f"after round {n}") for n in range(1, MAX_ROUNDS + 1)]
 LABELS = (("1", "relevant"), ("0", "not relevant"), ("any", "labelled at all"))
 FLAGS = {
     "quote_not_found": "A quote is not in the passage",
@@ -69,6 +87,14 @@ DEBATES = Table(
         Filter("truth", "Beside"),
         Filter("other", "Compared"),
         Filter("audit", "Audit"),
+        Filter("alike", "Agents gave", choices=ALIKE, apply=alike),
+        Filter("case", "Cases", choices=CASES, apply=with_case),
+        Filter("counts", "Label that", choices=WEIGHTS, apply=with_weight),
+        Filter("open", "Without agreement", choices=OPEN, apply=open_after),
+        Filter("heard", "Pairs", choices=HEARD, apply=heard),
+        Filter("lasting", "Debated on", apply=lasting),
+        Filter("votes", "Votes", apply=with_votes),
+        Filter("effect", "When adopted"),
     ),
     # Ordered by what an index carries for a run of any size: see debate.models.debates.
     columns=(
@@ -90,6 +116,7 @@ def debate_table(access: Access, run: DebateRun) -> Table:
         "truth": lambda rows, value: _beside(access, rows, value),
         "other": _compared,
         "audit": lambda rows, value: _audited(run, rows, value),
+        "effect": effect_of(run),
     }
     filters = tuple(
         replace(each, apply=bound.get(each.name, each.apply)) for each in DEBATES.filters
@@ -109,6 +136,9 @@ def debate_choices(access: Access, run: DebateRun, params: Mapping[str, str]) ->
         "truth": _truth_choices(access, params.get("truth", "")),
         "other": _other_choices(access, params.get("other", "")),
         "audit": _audit_choices(run, params.get("audit", "")),
+        "lasting": lasting_choices(params.get("lasting", "")),
+        "votes": vote_choices(run, params.get("votes", "")),
+        "effect": effect_choices(params.get("effect", "")),
     }
 
 

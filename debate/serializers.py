@@ -2,7 +2,6 @@
 
 from rest_framework import serializers
 
-from debate.dream import MAX_ROUNDS
 from debate.models import Debate, DebateRun, Turn
 from kit.api import RUN_FIELDS
 from llm.models import Call
@@ -24,6 +23,8 @@ class FiguresSerializer(serializers.Serializer):
 class DebateRunSerializer(serializers.ModelSerializer):
     """A debate run."""
 
+    spent_usd = serializers.DecimalField(max_digits=18, decimal_places=12, read_only=True)
+
     class Meta:
         model = DebateRun
         fields = [
@@ -33,6 +34,13 @@ class DebateRunSerializer(serializers.ModelSerializer):
             "endpoint",
             "model",
             "practice",
+            "kind",
+            "preset",
+            "is_trial",
+            "adopted_at",
+            "budget_usd",
+            "spent_usd",
+            "pause_reason",
             "rounds",
             "temperature",
             "prompt_version",
@@ -44,18 +52,18 @@ class OneRunSerializer(DebateRunSerializer):
     """A debate run with its counts."""
 
     figures = FiguresSerializer()
+    config = serializers.JSONField()
 
     class Meta(DebateRunSerializer.Meta):
-        fields = [*DebateRunSerializer.Meta.fields, "figures"]
+        fields = [*DebateRunSerializer.Meta.fields, "config", "figures"]
 
 
-class NewRunSerializer(serializers.Serializer):
-    """A run to start: a pool's id, an endpoint's name."""
+class BudgetSerializer(serializers.Serializer):
+    """What a run may spend, in USD; null is no limit."""
 
-    pool = serializers.IntegerField()
-    endpoint = serializers.CharField()
-    rounds = serializers.IntegerField(min_value=1, max_value=MAX_ROUNDS, default=2)
-    name = serializers.CharField(max_length=120, required=False, default="")
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, allow_null=True
+    )
 
 
 class CountsSerializer(serializers.Serializer):

@@ -2,15 +2,19 @@
 
 from django.urls import path
 
-from debate.views import debates, home, prompts, report, runs
+from debate.views import adoption, debates, home, prompts, report, run_new, runs
 
 _RUN = "b/<slug:slug>/debates/<int:pk>"
 _PAIR = f"{_RUN}/pairs/<int:debate>"
 urlpatterns = [
     path("home/debate/", home.home_fragment, name="debate-home"),
     path("b/<slug:slug>/debates/", runs.run_list, name="debate-runs"),
-    path("b/<slug:slug>/debates/new/", runs.run_new, name="debate-run-new"),
+    path("b/<slug:slug>/debates/new/", run_new.run_new, name="debate-run-new"),
     path(f"{_RUN}/", runs.run_detail, name="debate-run"),
+    path(f"{_RUN}/adoption/", adoption.adoption, name="debate-run-adoption"),
+    path(f"{_RUN}/adoption/undo/", adoption.adoption_undo, name="debate-run-unadopt"),
+    path(f"{_RUN}/keep/", adoption.filter_keep, name="debate-run-keep"),
+    path(f"{_RUN}/budget/", runs.run_budget, name="debate-run-budget"),
     path(f"{_RUN}/spending/", runs.run_spending, name="debate-run-spending"),
     path(f"{_RUN}/report/", report.run_report, name="debate-run-report"),
     path(f"{_RUN}/report/<slug:name>.csv", report.report_csv, name="debate-run-table"),

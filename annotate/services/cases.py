@@ -1,17 +1,19 @@
 """Bringing pairs before people, and what an expert's verdict on such a pair does to its case."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import ProtectedError, Q
 from django.utils import timezone
 
-from annotate.models import CaseStatus, EscalationCase
+from annotate.models import CaseStatus, EscalationCase, Vote
 from annotate.services.votes import settle
 from corpus.models import Judgment, Passage, Query, Source
 from corpus.services.judgments import hold_queries
 from kit import audit
+from kit.errors import Refused
 
 
 def open_case(
@@ -75,6 +77,30 @@ def reopen_case(*, query: Query, passage: Passage, actor: User) -> None:
         )
         _note(case, "reopen case", actor)
         settle(case)
+
+
+def withdraw_cases(*, keys: Collection[int], actor: User | None) -> int:
+    """Take cases back that nobody has voted on: all of them, or none; how many.
+
+    A later debate of such a pair may open one again. Raises Refused where somebody has voted, or
+    has one among the cases of a batch. For a caller in a transaction who let go of them.
+    """
+    with transaction.atomic():
+        found = EscalationCase.objects.filter(pk__in=keys).select_related(
+            "query__domain__benchmark"
+        )
+        cases = list(found)
+        hold_queries(case.query_id for case in cases)
+        voted = Vote.objects.filter(case__in=cases).values("case").distinct().count()
+        if voted:
+            raise Refused(f"People have voted on {voted} of these cases since.")
+        for case in cases:
+            _note(case, "withdraw case", actor, origin=case.origin, kind=case.kind)
+        try:
+            EscalationCase.objects.filter(pk__in=[case.pk for case in cases]).delete()
+        except ProtectedError:
+            raise Refused("Some of these cases are before somebody at this moment.") from None
+    return len(cases)
 
 
 def _case(query: Query, passage: Passage, state: Q) -> EscalationCase | None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from corpus.models import Status
 from corpus.services.judgments import adopt_judgments, hold_queries
-from debate.escalation import KINDS, escalate
+from debate.escalation import KINDS, escalate, origin_of
 from debate.models import Debate, DebateRun, RunKind
 from debate.services.verdicts import verdict_of
 from kit import audit
@@ -18,6 +18,8 @@ from kit.errors import Refused
 from kit.runs import RunStatus
 
 _CHUNK = 500
+# The event that names the cases which an adoption opened: what undoing it takes back.
+OPENED = "open cases of adopted run"
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,16 @@ def adopt_run(*, run: DebateRun, actor: User | None) -> Adopted:
     """
     if run.status != RunStatus.DONE:
         raise Refused("Only a run that is done can be adopted.")
-    if run.adopted_at:
+    if run.adopted_at and not _waiting(run).exists():
         return Adopted()
     if not run.is_trial and not _waiting(run).exists():
         raise Refused("The labels of this run stand already.")
     counts = Adopted()
-    for group in _groups(_waiting(run).filter(judgment__status=Status.TRIAL)):
+    for group in groups_of(_waiting(run).filter(judgment__status=Status.TRIAL)):
         standing, weaker = _adopt(group, run, actor)
         counts = replace(counts, standing=counts.standing + standing, weaker=counts.weaker + weaker)
-    for group in _groups(_caseless(run)):
-        counts = replace(counts, cases=counts.cases + _bring(group))
+    for group in groups_of(caseless(run)):
+        counts = replace(counts, cases=counts.cases + _bring(group, run, actor))
     _mark(run, actor, counts)
     return counts
 
@@ -56,17 +58,17 @@ def adopt_run(*, run: DebateRun, actor: User | None) -> Adopted:
 def _waiting(run: DebateRun) -> QuerySet[Debate]:
     """Pairs that adoption changes something for."""
     trial = Q(judgment__status=Status.TRIAL)
-    return run.debates.filter(trial | Q(pk__in=_caseless(run).values("pk")))
+    return run.debates.filter(trial | Q(pk__in=caseless(run).values("pk")))
 
 
-def _caseless(run: DebateRun) -> QuerySet[Debate]:
+def caseless(run: DebateRun) -> QuerySet[Debate]:
     """Pairs that people have to decide and do not know of. A filter leaves nothing to people."""
     if run.kind == RunKind.FILTER:
         return run.debates.none()
     return run.debates.filter(status__in=list(KINDS), case=None)
 
 
-def _groups(rows: QuerySet[Debate]) -> Iterator[list[Debate]]:
+def groups_of(rows: QuerySet[Debate]) -> Iterator[list[Debate]]:
     last = 0
     rows = rows.select_related("query__domain__benchmark", "passage", "run", "judgment")
     while group := list(rows.filter(pk__gt=last).order_by("pk")[:_CHUNK]):
@@ -81,19 +83,28 @@ def _adopt(group: list[Debate], run: DebateRun, actor: User | None) -> tuple[int
         return adopt_judgments(judgments=labels, actor=actor, scope=run.benchmark.slug)
 
 
-def _bring(group: list[Debate]) -> int:
+def _bring(group: list[Debate], run: DebateRun, actor: User | None) -> int:
+    """Give the pairs their cases; how many of them nobody had opened before."""
     with transaction.atomic():
         hold_queries(debate.query_id for debate in group)
+        opened = []
         for debate in group:
             debate.case = escalate(debate, verdict_of(debate))
+            if debate.case.origin == origin_of(debate):
+                opened.append(debate.case.pk)
         Debate.objects.bulk_update(group, ["case"])
-    return len(group)
+        if opened:
+            data = {"cases": opened}
+            scope = run.benchmark.slug
+            audit.record(actor=actor, verb=OPENED, target=run, scope=scope, data=data)
+    return len(opened)
 
 
 def _mark(run: DebateRun, actor: User | None, counts: Adopted) -> None:
     with transaction.atomic():
-        rows = DebateRun.objects.filter(pk=run.pk, adopted_at=None)
-        if rows.update(adopted_at=timezone.now(), adopted_by=actor):
+        rows = DebateRun.objects.filter(pk=run.pk)
+        changed = any(vars(counts).values()) or run.adopted_at is None
+        if changed and rows.update(adopted_at=timezone.now(), adopted_by=actor):
             data = vars(counts)
             scope = run.benchmark.slug
             audit.record(actor=actor, verb="adopt debate run", target=run, scope=scope, data=data)

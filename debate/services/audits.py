@@ -11,7 +11,7 @@ from annotate.models import CaseKind, CaseStatus, EscalationCase
 from annotate.services.cases import open_case
 from corpus.models import Judgment, Source
 from debate.measures.sampling import draw
-from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus
+from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
 from debate.services.report import pairs_url
 from kit import audit
 from kit.errors import Refused
@@ -58,11 +58,12 @@ def draw_audit(*, run: DebateRun, size: int, seed: int, actor: User) -> AuditSam
 def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> AuditSample:
     """Do what `draw_audit` does, for a run that ends just now too."""
     with transaction.atomic():
-        agreed = run.debates.filter(status=DebateStatus.AGREED)
+        agreed = run.debates.filter(status=audited_status(run))
         strata = _strata(_untouched(agreed))
         population = sum(map(len, strata.values()))
         if not population:
-            raise Refused("No agreed pair of this run is left that people have not judged.")
+            words = f"No {audited_words(run)} pair of this run is left that people have not judged."
+            raise Refused(words)
         sample = AuditSample.objects.create(
             run=run,
             seed=seed,
@@ -78,6 +79,21 @@ def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> 
     return sample
 
 
+def audited_status(run: DebateRun) -> DebateStatus:
+    """What is audited of a run: what its agents agreed on, or what its models labelled.
+
+    Of a filter the latter are the discarded pairs: nobody would see them again otherwise.
+    """
+    return DebateStatus.AGREED if run.kind == RunKind.DEBATE else DebateStatus.JUDGED
+
+
+def audited_words(run: DebateRun) -> str:
+    """The same for people: "agreed", "discarded", "labelled"."""
+    return {RunKind.DEBATE: "agreed", RunKind.FILTER: "discarded"}.get(
+        RunKind(run.kind), "labelled"
+    )
+
+
 def audited(run: DebateRun) -> list[Audited]:
     """Every audit of the run as it stands; nothing in it tells how an open case stands."""
     return [_audited(sample) for sample in run.audits.all()]
@@ -85,10 +101,10 @@ def audited(run: DebateRun) -> list[Audited]:
 
 def audit_sheet(run: DebateRun) -> Sheet:
     """The audits as a table of the report."""
-    to = pairs_url(run)
+    to, words = pairs_url(run), audited_words(run)
     return Sheet(
         name="audits",
-        title="Blind audit of agreed pairs",
+        title=f"Blind audit of {words} pairs",
         header=(
             *("Audit", "Drawn", "Of", "Decided", "Wrong", "Share wrong"),
             *("Wrong at most (95 %)", "Of “relevant” wrong", "Of “not relevant” wrong"),
@@ -100,19 +116,19 @@ def audit_sheet(run: DebateRun) -> Sheet:
                 Cell(each.sample.population),
                 Cell(each.wrong.n, url=to(audit=f"{each.sample.pk}:decided")),
                 Cell(each.wrong.hits, url=to(audit=f"{each.sample.pk}:wrong")),
-                percent(each.wrong),
+                percent(each.wrong, to(audit=f"{each.sample.pk}:wrong")),
                 Cell(each.bound if each.wrong.n else None, "percent"),
-                percent(each.false_relevant),
-                percent(each.false_irrelevant),
+                percent(each.false_relevant, to(audit=f"{each.sample.pk}:wrong", label=1)),
+                percent(each.false_irrelevant, to(audit=f"{each.sample.pk}:wrong", label=0)),
             )
             for each in audited(run)
         ),
         notes=(
-            "Agreed pairs, judged by people from the passage alone, mixed among their other "
-            "cases. Intervals and bound are exact (Clopper and Pearson). They hold for agreed "
+            f"Pairs that were {words}, judged by people from the passage alone, mixed among their "
+            "other cases. Intervals and bound are exact (Clopper and Pearson). They hold for "
             "pairs that nobody had judged before; undecided pairs are not counted.",
         ),
-        empty="No agreed pair was audited yet: how far agreement can be trusted is not known.",
+        empty=f"No {words} pair was audited yet: how far agreement can be trusted is not known.",
     )
 
 

@@ -1,5 +1,6 @@
 """What a debate run may spend: the limit a person sets, and the account its calls charge."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
@@ -25,7 +26,8 @@ def set_budget(*, run: DebateRun, usd: Decimal | None, actor: User | None) -> No
     an amount below 0 or with parts of a cent, and for a model without a known price.
     """
     if usd is not None:
-        _check(run, usd)
+        seats = [(each["endpoint"], each["model"]) for each in run.seats]
+        check_budget(usd, seats or [(run.endpoint, run.model)])
     with transaction.atomic():
         account = open_account(run)
         Account.objects.filter(pk=account.pk).update(limit_units=_limit(usd))
@@ -72,12 +74,16 @@ def budget_words(run: DebateRun) -> str:
     )
 
 
-def _check(run: DebateRun, usd: Decimal) -> None:
+def check_budget(usd: Decimal, seats: Iterable[tuple[str, str]]) -> None:
+    """Raises Refused for an amount that is none, and for a seat whose price nobody knows.
+
+    `seats`: (endpoint, model) of everybody who is asked.
+    """
     if not usd.is_finite() or not 0 <= usd <= _MOST_USD or usd != round(usd, 2):
         raise Refused("Give the budget in dollars and cents, 0 or more.", field="budget_usd")
     try:
-        endpoint = endpoints.get(run.endpoint)
-        table().demand(endpoint, run.model, on=datetime.now(UTC).date())
+        for name, model in set(seats):
+            table().demand(endpoints.get(name), model, on=datetime.now(UTC).date())
     except (UnknownEndpoint, EndpointError, UnknownPrice, PriceError) as error:
         raise Refused(str(error), field="budget_usd") from None
 

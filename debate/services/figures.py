@@ -77,6 +77,12 @@ class Outcomes:
         if label == 1:
             self.relevant += count
 
+    def open_after(self, round: int) -> int:
+        """Pairs without agreement after that round: agreed later, disputed, or ruled on."""
+        later = sum(count for number, count in self.agreed.items() if number > round)
+        lasting = (DebateStatus.ESCALATED, DebateStatus.ADJUDICATED)
+        return later + sum(self.by_status.get(status, 0) for status in lasting)
+
     @property
     def total(self) -> int:
         """All pairs."""

@@ -69,6 +69,28 @@ def current_prompt(benchmark: Benchmark) -> tuple[int, PromptTemplate]:
     return newest.version or 0, template_of(newest)
 
 
+def prompt_versions(benchmark: Benchmark) -> list[int]:
+    """The versions of the debate prompt that a run can be made with, the newest first."""
+    adopted = benchmark.prompts.filter(role=ROLE, version__isnull=False)
+    numbers = {dream.default_prompt().version, *adopted.values_list("version", flat=True)}
+    return sorted((number for number in numbers if number), reverse=True)
+
+
+def prompt_numbered(benchmark: Benchmark, version: int | None) -> tuple[int, PromptTemplate]:
+    """(version, template) of that version, or what new runs use. Raises Refused."""
+    if version is None:
+        return current_prompt(benchmark)
+    stored = benchmark.prompts.filter(role=ROLE, version=version).first()
+    if stored is not None:
+        return version, template_of(stored)
+    prompt = dream.default_prompt()
+    if prompt.version != version:
+        offered = ", ".join(map(str, prompt_versions(benchmark)))
+        words = f"There is no version {version} of the debate prompt; there are: {offered}."
+        raise Refused(words, field="prompt_version")
+    return version, prompt
+
+
 def prompt_with(benchmark: Benchmark, sha256: str) -> PromptTemplate:
     """The template of that hash: the file's or a stored one. Raises PromptGone."""
     prompt = dream.default_prompt()

@@ -37,7 +37,7 @@ def _of_turns(run: DebateRun, truths: dict[int, int]) -> list[Sheet]:
     if known is not None:
         return list(known)
     courses = list(played(run))
-    sheets = [_timing(courses), _lasting(courses, truths)]
+    sheets = [_timing(run, courses), _lasting(run, courses, truths)]
     if run.is_over and not truths:
         cache.set(key, sheets, timeout=24 * 3600)
     return sheets
@@ -97,11 +97,11 @@ def _accuracy_row(name: str, found: Accuracy, to: Address, key: str) -> tuple[Ce
     )
 
 
-def _timing(courses: list[Played]) -> Sheet:
+def _timing(run: DebateRun, courses: list[Played]) -> Sheet:
     found = timing([pair.spent() for pair in courses])
     row = (
         text("A pair, on average"),
-        Cell(found.sequential_s.n),
+        Cell(found.sequential_s.n, url=pairs_url(run)(heard="yes")),
         measured(found.sequential_s, "seconds"),
         measured(found.parallel_s, "seconds"),
         measured(found.usd, "usd"),
@@ -120,7 +120,8 @@ def _timing(courses: list[Played]) -> Sheet:
     )
 
 
-def _lasting(courses: list[Played], truths: dict[int, int]) -> Sheet:
+def _lasting(run: DebateRun, courses: list[Played], truths: dict[int, int]) -> Sheet:
+    to = pairs_url(run)
     rows = lasting(Course(pair.agreed, truths.get(pair.debate)) for pair in courses)
     return Sheet(
         name="persistence",
@@ -133,7 +134,7 @@ def _lasting(courses: list[Played], truths: dict[int, int]) -> Sheet:
             "Wrong, of the agreements",
             "Wrong, of all that agreed first",
         ),
-        rows=tuple(map(_lasting_row, rows)),
+        rows=tuple(_lasting_row(row, to) for row in rows),
         notes=(
             "Of the pairs that agreed in round 1, those that were debated on regardless. A run "
             "that stops at an agreement has round 1 alone. Wrong means: other than the reference "
@@ -143,14 +144,15 @@ def _lasting(courses: list[Played], truths: dict[int, int]) -> Sheet:
     )
 
 
-def _lasting_row(row: Lasting) -> tuple[Cell, ...]:
+def _lasting_row(row: Lasting, to: Address) -> tuple[Cell, ...]:
+    played, agreed = to(lasting=row.round), to(lasting=f"{row.round}:agreed")
     return (
         text(f"Round {row.round}"),
-        Cell(row.persistence.n),
-        percent(row.persistence),
-        percent(row.same),
-        percent(row.spurious_of_agreements),
-        percent(row.spurious_of_cohort),
+        Cell(row.persistence.n, url=played),
+        percent(row.persistence, agreed),
+        percent(row.same, to(lasting=f"{row.round}:same")),
+        percent(row.spurious_of_agreements, agreed),
+        percent(row.spurious_of_cohort, played),
     )
 
 

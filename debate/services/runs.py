@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -13,7 +14,8 @@ from corpus.services.references import reference_labels
 from debate.configuration import SIMULATED, BadConfig, RunConfig, Seat, as_json, check
 from debate.kinds import prompts_of
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
-from debate.services.prompts import current_prompt
+from debate.services.budget import set_budget
+from debate.services.prompts import prompt_numbered
 from kit import audit
 from kit.errors import Refused
 from kit.runs import RunStatus, wake
@@ -30,19 +32,22 @@ def start_run(
     name: str = "",
     rounds: int = 2,
     config: RunConfig | None = None,
+    prompt_version: int | None = None,
+    budget_usd: Decimal | None = None,
     claimed: bool = False,
 ) -> DebateRun:
     """Make a run over every pair of the pool and wake a worker.
 
     `config` says what is done with the pairs; without one two agents debate for `rounds`.
     `endpoint` with its model takes the seats that the configuration leaves free. `claimed` keeps
-    the run for the calling process (a command drives it itself). Raises Refused for an empty
-    pool, a configuration that cannot be, an endpoint that is not set up, or simulated LARA
-    over pairs without a known label.
+    the run for the calling process (a command drives it itself). `prompt_version` is that of the
+    debate prompt, the newest where none is named. Raises Refused for an empty pool, a
+    configuration that cannot be, an endpoint that is not set up, simulated LARA over pairs
+    without a known label, or a budget that cannot be kept.
     """
-    config = _seated(config or RunConfig(rounds=rounds), endpoint)
-    _check(benchmark, pool, config)
-    version, prompt = current_prompt(benchmark)
+    config = take_seats(config or RunConfig(rounds=rounds), endpoint)
+    check_pool(benchmark, pool, config)
+    version, prompt = prompt_numbered(benchmark, prompt_version)
     prompts = prompts_of(config, debate_turn=prompt)
     main = next(iter(prompts.values()), None)
     with transaction.atomic():
@@ -60,6 +65,8 @@ def start_run(
         )
         _add_debates(run, pool)
         audit.record(actor=actor, verb="start debate run", target=run, scope=benchmark.slug)
+        if budget_usd is not None:
+            set_budget(run=run, usd=budget_usd, actor=actor)
         if claimed:
             run.claim()
         else:
@@ -105,7 +112,7 @@ def retry_failed(*, run: DebateRun, actor: User) -> None:
         wake(run)
 
 
-def _seated(config: RunConfig, endpoint: Endpoint) -> RunConfig:
+def take_seats(config: RunConfig, endpoint: Endpoint) -> RunConfig:
     """The configuration with every seat taken. Raises Refused."""
     try:
         check(config)
@@ -156,7 +163,8 @@ def _name(pool: Pool, config: RunConfig) -> str:
     return f"{start}, {agents} agents, {config.rounds} rounds"
 
 
-def _check(benchmark: Benchmark, pool: Pool, config: RunConfig) -> None:
+def check_pool(benchmark: Benchmark, pool: Pool, config: RunConfig) -> None:
+    """Raises Refused for a pool that a run of this configuration cannot be held over."""
     if pool.benchmark_id != benchmark.pk:
         raise Refused("This pool belongs to another benchmark.", field="pool")
     count = pool.entries.count()

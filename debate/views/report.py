@@ -13,8 +13,9 @@ from corpus.access import Access, enter
 from corpus.lists import is_key
 from corpus.models import Role
 from debate.forms import AuditForm
-from debate.models import DebateRun
-from debate.services.audits import audit_sheet, draw_audit
+from debate.models import DebateRun, RunKind
+from debate.services.audits import audit_sheet, audited_words, draw_audit
+from debate.services.filter_report import filter_sheets
 from debate.services.references import Reference, reference_called, references
 from debate.services.report import report
 from debate.services.trial_report import canary_sheet
@@ -55,6 +56,8 @@ def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "run": run,
         "asked": asked,
         "sheets": sheets(run, asked),
+        "audited": audited_words(run),
+        "can_bait": run.kind == RunKind.DEBATE,
         "audit_form": AuditForm(prefix=""),
         "canary_form": AuditForm(initial={"size": 60, "seed": 1}, auto_id="canary-%s"),
         "references": references(access.benchmark),
@@ -78,7 +81,7 @@ def report_csv(request: HttpRequest, slug: str, pk: int, name: str) -> HttpRespo
 
 @require_POST
 def audit_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Put a sample of the agreed pairs before people."""
+    """Put a sample of what was agreed on, discarded or labelled before people."""
     access = enter(request.user, slug, Role.ADMIN)
     run = get_run(access, pk)
     form = AuditForm(request.POST)
@@ -107,4 +110,6 @@ def read_asked(access: Access, run: DebateRun, params: Mapping[str, str]) -> Ask
 def sheets(run: DebateRun, asked: Asked) -> list[Sheet]:
     """All tables, in the order of the page."""
     found = report(run, reference=asked.reference, other=asked.other)
+    if run.kind == RunKind.FILTER:
+        return [*filter_sheets(run), audit_sheet(run), *found]
     return [*found, audit_sheet(run), canary_sheet(run)]

@@ -74,69 +74,6 @@ def text(response: Any) -> str:
     return response.content.decode()
 
 
-def test_set_up_run_starts_and_shows_its_control_room(client, benchmark, settings) -> None:
-    settings.ASSAY_PRACTICE_URL = PRACTICE
-    pool = make_pool(benchmark, (make_query(benchmark), make_passage(benchmark)))
-    form = {"pool": pool.pk, "endpoint": "practice", "rounds": 3, "name": ""}
-    response = client.post(url("debate-run-new"), form)
-    run = DebateRun.objects.get()
-    assert (response.status_code, response.url) == (302, url("debate-run", run.pk))
-    assert (run.status, run.rounds, run.practice, run.created_by.username) == (
-        "queued",
-        3,
-        True,
-        "admin",
-    )
-    assert run.debates.waiting().count() == 1
-    assert Event.objects.filter(verb="start debate run", actor=run.created_by).count() == 1
-    page = text(client.get(response.url))
-    assert "waiting for a worker" in page
-    assert "practice model" in page
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rounds": "6"}, "less than or equal to 5"),
-        ({"rounds": ""}, "required"),
-        ({"pool": "999"}, "not one of the available choices"),
-        ({"endpoint": "elsewhere"}, "not one of the available choices"),
-    ],
-)
-def test_wrong_set_up_keeps_what_was_typed(client, benchmark, settings, changes, message) -> None:
-    settings.ASSAY_PRACTICE_URL = PRACTICE
-    pool = make_pool(benchmark, (make_query(benchmark), make_passage(benchmark)))
-    form = {"pool": pool.pk, "endpoint": "practice", "rounds": 2, "name": "my name"} | changes
-    response = client.post(url("debate-run-new"), form)
-    assert response.status_code == 422
-    assert message in text(response)
-    assert 'value="my name"' in text(response)
-    assert not DebateRun.objects.exists()
-
-
-def test_empty_pool_is_refused_in_the_form(client, benchmark, settings) -> None:
-    settings.ASSAY_PRACTICE_URL = PRACTICE
-    form = {"pool": make_pool(benchmark).pk, "endpoint": "practice", "rounds": 2}
-    response = client.post(url("debate-run-new"), form)
-    assert response.status_code == 422
-    assert "holds no pairs" in text(response)
-
-
-def test_without_pairs_the_page_leads_to_the_import(client, settings) -> None:
-    settings.ASSAY_PRACTICE_URL = PRACTICE
-    page = text(client.get(url("debate-run-new")))
-    assert "No pairs to debate yet" in page
-    assert f'href="{url("imports")}"' in page
-    assert "Start the run" not in page
-
-
-def test_without_an_endpoint_the_page_says_what_to_set(client, benchmark) -> None:
-    make_pool(benchmark, (make_query(benchmark), make_passage(benchmark)))
-    page = text(client.get(url("debate-run-new")))
-    assert "OPENAI_BASE_URL" in page
-    assert "Start the run" not in page
-
-
 def test_no_screen_shows_an_endpoints_address_or_key(client, benchmark, settings) -> None:
     settings.OPENAI_BASE_URL = "https://models.example/v1"
     settings.OPENAI_API_KEY = "sk-hidden"
@@ -276,7 +213,7 @@ def test_empty_list_says_how_to_begin(client) -> None:
 def test_page_costs_the_same_with_one_and_three_rows(
     client, benchmark, name, django_assert_num_queries
 ) -> None:
-    queries = {"debate-runs": 6, "debate-run": 8, "debates": 10}[name]
+    queries = {"debate-runs": 9, "debate-run": 8, "debates": 10}[name]
     run = make_run(benchmark)
     make_debate(run, "agreed", label=1, round=1)
     address = url(name) if name == "debate-runs" else url(name, run.pk)

@@ -69,7 +69,7 @@ def test_every_number_by_domain_leads_to_its_rows(client) -> None:  # noqa: F811
     client.force_login(make_member(two, "two-admin", "admin"))
     page = text(client.get(f"/b/two/debates/{run.pk}/"))
     links = re.findall(r'<a href="([^"]*domain=[^"]*)">(\d+)</a>', page)
-    assert len(links) == 2 * 7
+    assert len(links) == 2 * 9
     for link, value in links:
         table = client.get(link.replace("&amp;", "&")).context["table"]
         assert (link, table.total) == (link, int(value))

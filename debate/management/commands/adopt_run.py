@@ -6,19 +6,24 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from debate.models import DebateRun
 from debate.services.adoption import adopt_run
+from debate.services.adoption_preview import preview_adoption
 from debate.services.filtering import keep_pairs
+from debate.services.undoing import undo_adoption
 from kit.errors import Refused
 
 
 class Command(BaseCommand):
     help = (
         "Let the trial labels of a finished run count, and bring its open pairs before people. "
-        "With --keep, make a pool of the pairs that a filter run did not discard instead."
+        "With --undo, take that back. With --keep, make a pool of the pairs that a filter run did "
+        "not discard instead."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", type=int, help="the run's number, as run_debates prints it")
         parser.add_argument("--keep", action="store_true", help="make the filter's pool")
+        parser.add_argument("--preview", action="store_true", help="tell what it would change")
+        parser.add_argument("--undo", action="store_true", help="take the adoption back")
         parser.add_argument("--name", default="", help="the new pool's name")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,10 +38,28 @@ class Command(BaseCommand):
                 pairs = pool.provenance["pairs"]
                 self.stdout.write(f"Pool {pool.pk} ({pool.name}): {pairs} pairs kept")
                 return
+            if options["preview"]:
+                self._preview(run)
+                return
+            if options["undo"]:
+                undone = undo_adoption(run=run, actor=None)
+                self.stdout.write(
+                    f"Run {run.pk}: {undone.waiting} labels are on trial again, {undone.restored} "
+                    f"stand again, {undone.cases} cases were withdrawn"
+                )
+                return
             counts = adopt_run(run=run, actor=None)
         except Refused as refusal:
             raise CommandError(str(refusal)) from None
         self.stdout.write(
             f"Run {run.pk}: {counts.standing} labels stand now, {counts.weaker} gave way to "
             f"weightier ones, {counts.cases} cases were opened"
+        )
+
+    def _preview(self, run: DebateRun) -> None:
+        found = preview_adoption(run)
+        self.stdout.write(
+            f"Run {run.pk}: {found.stands.total} labels would stand where none does, "
+            f"{found.replaces.total} take the place of one, {found.weaker.total} be history, "
+            f"{found.cases} pairs come before people ({found.joined} have a case already)"
         )

@@ -3,6 +3,9 @@
 import json
 import os
 import sys
+from argparse import ArgumentTypeError
+from dataclasses import asdict
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +13,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
-from debate.configuration import RunConfig, Seat
+from debate.configuration import Seat
+from debate.configuration import as_json as frozen
 from debate.models import DebateRun, DebateStatus
 from debate.services import from_pairs
 from debate.services.figures import figures
+from debate.services.forecast import forecast_plan
 from debate.services.lara import awaited
-from debate.services.presets import PRESETS, start_preset
-from debate.services.runs import start_run
+from debate.services.planning import Plan, plan_run, start_planned
+from debate.services.presets import PRESETS
 from debate.tasks import drive_claimed
 from kit.errors import Refused
 from kit.runs import RunStatus
@@ -48,13 +53,29 @@ class Command(BaseCommand):
             metavar="NAME",
             help=f"an experiment, its labels on trial until adopted: {', '.join(PRESETS)}",
         )
+        parser.add_argument(
+            "--config",
+            metavar="FILE.json",
+            type=Path,
+            help='any other settings, as the API names them: {"kind": ..., "adjudicator": ...}',
+        )
+        parser.add_argument("--name", default="", help="the run's name (default: made up)")
+        parser.add_argument("--budget", metavar="USD", type=_usd, help="never spend more")
+        parser.add_argument("--prompt-version", type=int, help="of the debate prompt")
+        parser.add_argument(
+            "--forecast", action="store_true", help="tell what it would take, and start nothing"
+        )
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
         try:
             with endpoints.practice_if_unconfigured() as endpoint:
-                run = self._start(endpoint, options)
+                plan = _plan(endpoint, options)
+                if options["forecast"]:
+                    self._forecast(plan, as_json=options["json"])
+                    return
+                run = start_planned(plan=plan, actor=None, claimed=True)
                 drive_claimed(run)
         except (Refused, from_pairs.BadPairs) as refusal:
             raise CommandError(str(refusal)) from None
@@ -64,27 +85,20 @@ class Command(BaseCommand):
             from_pairs.write_outcomes(run, options["pairs"], options["out"])
         self._report(run, as_json=options["json"])
 
-    def _start(self, endpoint: endpoints.Endpoint, options: dict[str, Any]) -> DebateRun:
-        if options["pairs"]:
-            pool = from_pairs.load_pairs(options["pairs"])
-            benchmark = pool.benchmark
-        else:
-            benchmark = _benchmark(options["benchmark"])
-            pool = _pool(benchmark, options["pool"])
-        seats = _seats(options["agents"], endpoint)
-        given = {name: options[name] for name in ("rounds", "temperature")}
-        changes = {name: value for name, value in given.items() if value is not None}
-        common: dict[str, Any] = {
-            "benchmark": benchmark,
-            "pool": pool,
-            "endpoint": endpoint,
-            "actor": None,
-            "claimed": True,
-        }
-        if options["preset"]:
-            preset = options["preset"]
-            return start_preset(preset=preset, models=seats, changes=changes, **common)
-        return start_run(config=RunConfig(agents=seats, **changes), **common)
+    def _forecast(self, plan: Plan, *, as_json: bool) -> None:
+        found = asdict(forecast_plan(plan))
+        if as_json:
+            budget = None if plan.budget_usd is None else str(plan.budget_usd)
+            told = found | {"config": frozen(plan.config), "budget_usd": budget}
+            self.stdout.write(json.dumps(told))
+            return
+        self.stdout.write(f"{found['pairs']} pairs, told from {found['sample']} of them")
+        for name in ("calls", "input_tokens", "output_tokens", "usd", "seconds"):
+            value = found[name]
+            words = "unknown"
+            if value:
+                words = f"{value['likely']:,.2f} ({value['low']:,.2f} to {value['high']:,.2f})"
+            self.stdout.write(f"  {name.replace('_', ' '):14} {words}")
 
     def _report(self, run: DebateRun, *, as_json: bool) -> None:
         counts = vars(figures(run)) | _judged(run)
@@ -124,6 +138,47 @@ def _check(options: dict[str, Any]) -> None:
         raise CommandError("--out goes with --pairs; a benchmark keeps its outcomes itself.")
     if out:
         _check_out(out, pairs)
+
+
+def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
+    if options["pairs"]:
+        pool = from_pairs.load_pairs(options["pairs"])
+        benchmark = pool.benchmark
+    else:
+        benchmark = _benchmark(options["benchmark"])
+        pool = _pool(benchmark, options["pool"])
+    given = {name: options[name] for name in ("rounds", "temperature")}
+    changes = {name: value for name, value in given.items() if value is not None}
+    return plan_run(
+        benchmark=benchmark,
+        pool=pool,
+        endpoint=endpoint,
+        preset=options["preset"] or "",
+        models=_seats(options["agents"], endpoint),
+        settings=_settings(options["config"]) | changes,
+        prompt_version=options["prompt_version"],
+        name=options["name"],
+        budget_usd=options["budget"],
+    )
+
+
+def _settings(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CommandError(f"--config {file}: {error}") from None
+    if not isinstance(found, dict):
+        raise CommandError(f"--config {file} has to hold an object.")
+    return found
+
+
+def _usd(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ArgumentTypeError(f"{text!r} is no amount") from None
 
 
 def _seats(agents: str | None, endpoint: endpoints.Endpoint) -> tuple[Seat, ...]:

@@ -1,0 +1,209 @@
+"""The form of a new run: the settings of each kind, and what they are in a RunConfig."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django import forms
+from django.forms import BoundField
+
+from corpus.models import Benchmark
+from debate.configuration import DEFAULT_SEATS, SEATS, STANCES, RunConfig, Seat
+from debate.dream import MAX_AGENTS
+from debate.models import RunKind
+from debate.run_fields import RunFields
+from debate.services.presets import PRESETS
+from debate.services.prompts import prompt_versions
+from llm import endpoints
+
+LETTERS: Final = "ABCDEF"[:MAX_AGENTS]
+_DEBATE: Final = ("first", "rounds", "continue_to", "prompt_version", "history_labels")
+# The settings of a kind beside pool, models, budget and name, in the order of the form.
+SETTINGS: Final[dict[str, tuple[str, ...]]] = {
+    RunKind.DEBATE: (*_DEBATE, "history_for_people", "temperature", "trial"),
+    RunKind.FILTER: ("temperature", "coerce"),
+    RunKind.LLMJUDGE: ("temperature", "coerce"),
+    RunKind.GRADED: ("samples", "temperature", "threshold", "profile", "coerce"),
+    RunKind.VOTE: ("samples", "rule", "temperature"),
+    RunKind.LARA: ("temperature",),
+    RunKind.HUMAN_ONLY: ("trial",),
+}
+# Fields named after the options of LARA, `lara_` before each.
+LARA: Final = ("variant", "budget", "groups", "seed", "smooth", "verbalised")
+_ASKED: Final = ("max_tokens", "replicate")
+
+
+@dataclass(frozen=True)
+class SeatFields:
+    """One agent's row of the form."""
+
+    letter: str
+    fields: tuple[BoundField, ...]
+
+
+class RunForm(RunFields):
+    """Which pairs, put before whom, by which rule, for how much.
+
+    Bound to what was posted or begun with a preset's values. It has the fields of its kind only:
+    a form that is posted with another kind has those of that kind.
+    """
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._offer(benchmark)
+        given: Mapping[str, Any] = self.data if self.is_bound else self.initial
+        kind = str(given.get("kind") or RunKind.DEBATE)
+        self.run_kind = kind if kind in SETTINGS else RunKind.DEBATE
+        self._keep_those_of_kind()
+        self.seat_count = self._seat_count(given)
+        self._add_seats()
+
+    def sections(self) -> list[tuple[str, list[BoundField]]]:
+        """The fields under their headings, agents apart (`seat_rows`)."""
+        groups = {
+            "What": ("preset", "kind", "pool", "name"),
+            "Who is asked": ("endpoint", "seats"),
+            "The rule": (*SETTINGS[self.run_kind], *(f"lara_{each}" for each in LARA)),
+            "Disputed pairs": ("has_adjudicator", "adjudicator_endpoint", "adjudicator_model"),
+            "Limits": ("budget_usd", "max_tokens", "replicate"),
+        }
+        found = [
+            (title, [self[n] for n in names if n in self.fields]) for title, names in groups.items()
+        ]
+        return [(title, fields) for title, fields in found if fields]
+
+    def seat_rows(self) -> list[SeatFields]:
+        """The agents, one row each."""
+        parts = ("endpoint", "model", "stance")
+        return [
+            SeatFields(
+                letter,
+                tuple(
+                    self[f"{letter}_{part}"] for part in parts if f"{letter}_{part}" in self.fields
+                ),
+            )
+            for letter in LETTERS[: self.seat_count]
+        ]
+
+    def settings(self) -> dict[str, Any]:
+        """What was chosen, as `debate.services.planning.plan_run` takes settings."""
+        given = self.cleaned_data
+        found: dict[str, Any] = {"kind": self.run_kind}
+        found |= {name: given[name] for name in SETTINGS[self.run_kind] if name != "prompt_version"}
+        found |= {name: given[name] for name in _ASKED if name in given}
+        if self.run_kind == RunKind.LARA:
+            found["lara"] = {name: given[f"lara_{name}"] for name in LARA}
+        if given.get("has_adjudicator"):
+            found["adjudicator"] = {
+                "endpoint": given["adjudicator_endpoint"],
+                "model": given["adjudicator_model"],
+            }
+        elif self.run_kind == RunKind.DEBATE:
+            found["adjudicator"] = None
+        if self.seat_count:
+            found["agents"] = [self._seat(letter) for letter in LETTERS[: self.seat_count]]
+        return found
+
+    def _seat(self, letter: str) -> dict[str, str]:
+        given = self.cleaned_data
+        return {
+            "endpoint": given[f"{letter}_endpoint"] or given["endpoint"],
+            "model": given[f"{letter}_model"],
+            "stance": given.get(f"{letter}_stance", ""),
+        }
+
+    def place_of(self, setting: str) -> str | None:
+        """The field that a refused setting belongs to; None where no field shows it."""
+        other = {"agents": "seats", "adjudicator": "adjudicator_model", "lara": "lara_budget"}
+        name = other.get(setting.partition(".")[0], setting)
+        return name if name in self.fields else None
+
+    def _offer(self, benchmark: Benchmark) -> None:
+        fields: dict[str, Any] = self.fields
+        pools = benchmark.pools.all()
+        fields["pool"].queryset = pools
+        fields["pool"].initial = pools.first()
+        found = [
+            (each.name, f"{each.name} ({each.default_model})") for each in endpoints.available()
+        ]
+        self._endpoints = found
+        fields["endpoint"].choices = found
+        fields["adjudicator_endpoint"].choices = [("", "the same as the agents"), *found]
+        presets = [(each.name, f"{each.name}: {each.changes}") for each in PRESETS.values()]
+        fields["preset"].choices = [("", "settings by hand"), *presets]
+        versions = prompt_versions(benchmark)
+        fields["prompt_version"].choices = [(number, f"version {number}") for number in versions]
+
+    def _keep_those_of_kind(self) -> None:
+        least, most = SEATS[self.run_kind]
+        kept = {"preset", "kind", "pool", "endpoint", "name", *SETTINGS[self.run_kind]}
+        if most:
+            kept |= {"budget_usd", *_ASKED}
+        if least != most:
+            kept.add("seats")
+            self.fields["seats"].min_value = least  # type: ignore[attr-defined]
+        if self.run_kind == RunKind.DEBATE:
+            kept |= {"has_adjudicator", "adjudicator_endpoint", "adjudicator_model"}
+        if self.run_kind == RunKind.LARA:
+            kept |= {f"lara_{each}" for each in LARA}
+        self.fields["seats"].initial = DEFAULT_SEATS.get(self.run_kind, 1)
+        self.fields["seats"].required = False
+        if self.run_kind == RunKind.FILTER:
+            self.fields["seats"].help_text = "A pair is discarded only if all of them say false."
+        self.fields = {name: each for name, each in self.fields.items() if name in kept}
+
+    def _seat_count(self, given: Mapping[str, Any]) -> int:
+        least, most = SEATS[self.run_kind]
+        usual = DEFAULT_SEATS.get(self.run_kind, 1)
+        try:
+            asked = int(given.get("seats") or usual)
+        except (TypeError, ValueError):
+            asked = usual  # the field itself says what is wrong with it
+        return min(max(asked, least), most)
+
+    def _add_seats(self) -> None:
+        stances = [("", "by its place"), *((each, each) for each in STANCES)]
+        for letter in LETTERS[: self.seat_count]:
+            name = f"Agent {letter}" if self.seat_count > 1 else "The model"
+            self.fields[f"{letter}_endpoint"] = forms.ChoiceField(
+                label=f"{name}: endpoint",
+                required=False,
+                choices=[("", "the one above"), *self._endpoints],
+            )
+            self.fields[f"{letter}_model"] = forms.CharField(
+                label=f"{name}: model", max_length=120, required=False
+            )
+            if self.run_kind == RunKind.DEBATE:
+                self.fields[f"{letter}_stance"] = forms.ChoiceField(
+                    label=f"{name}: stance", required=False, choices=stances
+                )
+
+
+def initial_of(config: RunConfig, *, main: Seat) -> dict[str, Any]:
+    """What the form shows of a configuration; `main` is the endpoint that need not be named."""
+    found: dict[str, Any] = {
+        name: getattr(config, name)
+        for names in SETTINGS.values()
+        for name in names
+        if name != "prompt_version"
+    }
+    found |= {name: getattr(config, name) for name in _ASKED}
+    found |= {"kind": config.kind, "preset": config.preset, "seats": len(config.agents)}
+    found |= {f"lara_{name}": getattr(config.lara, name) for name in LARA}
+    for letter, seat in zip(LETTERS, config.agents, strict=False):
+        found |= {f"{letter}_{part}": value for part, value in _shown(seat, main).items()}
+    found["has_adjudicator"] = config.adjudicator is not None
+    if config.adjudicator:
+        ruling = _shown(config.adjudicator, main)
+        found |= {f"adjudicator_{part}": ruling[part] for part in ("endpoint", "model")}
+    return found
+
+
+def _shown(seat: Seat, main: Seat) -> dict[str, str]:
+    """A seat without what goes without saying."""
+    is_elsewhere = seat.endpoint != main.endpoint
+    return {
+        "endpoint": seat.endpoint if is_elsewhere else "",
+        "model": seat.model if is_elsewhere or seat.model != main.model else "",
+        "stance": seat.stance,
+    }
