@@ -6,7 +6,15 @@ from rest_framework import serializers
 
 from debate.baselines.lara import MODELS
 from debate.baselines.votes import MAX_VOTES
-from debate.configuration import MAX_TEMPERATURE, PROFILES, RULES, STANCES
+from debate.configuration import (
+    LARA_MODES,
+    MAX_TEMPERATURE,
+    MOST_AUDITED,
+    MOST_CANARIES,
+    PROFILES,
+    RULES,
+    STANCES,
+)
 from debate.dream import MAX_ROUNDS
 from debate.models import RunKind
 
@@ -25,6 +33,8 @@ class LaraSerializer(serializers.Serializer):
     """LARA's options; what is left out stays as the preset has it."""
 
     variant = serializers.ChoiceField(choices=list(MODELS), required=False)
+    mode = serializers.ChoiceField(choices=LARA_MODES, required=False)
+    batch = serializers.IntegerField(min_value=1, max_value=10_000, required=False)
     budget = serializers.FloatField(min_value=0, max_value=1, required=False)
     smooth = serializers.BooleanField(required=False)
     groups = serializers.IntegerField(min_value=0, max_value=1000, required=False)
@@ -68,6 +78,9 @@ class PlanSerializer(serializers.Serializer):
     rule = serializers.ChoiceField(choices=RULES, required=False)
     lara = LaraSerializer(required=False)
     trial = serializers.BooleanField(required=False)
+    audit = serializers.IntegerField(min_value=0, max_value=MOST_AUDITED, required=False)
+    decoys = serializers.IntegerField(min_value=0, max_value=MOST_AUDITED, required=False)
+    canaries = serializers.IntegerField(min_value=0, max_value=MOST_CANARIES, required=False)
 
     def to_internal_value(self, data: Any) -> Any:
         """Refuse what no run has: a misspelt setting must not cost a run that was not meant."""

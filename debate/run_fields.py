@@ -7,13 +7,24 @@ from django import forms
 from corpus.models import Pool
 from debate.baselines.lara import MODELS
 from debate.baselines.votes import MAX_VOTES
-from debate.configuration import MAX_TEMPERATURE, PROFILES, RULES, STANCES
+from debate.configuration import (
+    LARA_MODES,
+    MAX_TEMPERATURE,
+    MOST_AUDITED,
+    MOST_CANARIES,
+    PROFILES,
+    RULES,
+    STANCES,
+)
 from debate.dream import MAX_AGENTS, MAX_ROUNDS
 from debate.models import RunKind
 
 _WORDS: Final = {
     "lara_reference": "as the public code has it",
     "lara_logistic": "a logistic regression, refitted",
+    "simulated": "labels known already (simulated)",
+    "live": "people, one batch after the other",
+    "at_once": "people, all picks at once",
     "strict": "strict: JSON by the schema",
     "reference": "as UMBRELA's code reads",
     "majority": "the majority",
@@ -78,6 +89,8 @@ class RunFields(forms.Form):
     history_labels = _tick("Agents see each other’s yes or no", initial=True)
     history_for_people = _tick("People see the debate", initial=True)
     lara_variant = _one_of("LARA", MODELS)
+    lara_mode = _one_of("Its picks are labelled by", LARA_MODES)
+    lara_batch = _number("Pairs before people at a time", 1, 10_000, 20)
     lara_budget = forms.FloatField(
         label="Share that people label", min_value=0, max_value=1, initial=0.125
     )
@@ -91,6 +104,23 @@ class RunFields(forms.Form):
     adjudicator_endpoint = forms.ChoiceField(label="Its endpoint", required=False)
     adjudicator_model = forms.CharField(label="Its model", max_length=120, required=False)
     trial = _tick("On trial", "Its labels do not count, and nobody is asked, until it is adopted.")
+    audit = _number(
+        "Agreed pairs for people to check",
+        0,
+        MOST_AUDITED,
+        0,
+        "Judged from the passage alone when the run ends; they bound the error of its labels.",
+    )
+    decoys = _number(
+        "Disputes shown without their debate",
+        0,
+        MOST_AUDITED,
+        0,
+        "Then nothing tells an audited pair from a disputed one.",
+    )
+    canaries = _number(
+        "Canaries", 0, MOST_CANARIES, 0, "Baited passages: do the agents fall for words alone?"
+    )
     max_tokens = _number("Tokens of an answer at most", 1, 1_000_000, None)
     replicate = _number("Replicate", 0, 1_000_000, 0, "Another number asks again, and pays again.")
     budget_usd = forms.DecimalField(

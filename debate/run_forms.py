@@ -18,9 +18,11 @@ from llm import endpoints
 
 LETTERS: Final = "ABCDEF"[:MAX_AGENTS]
 _DEBATE: Final = ("first", "rounds", "continue_to", "prompt_version", "history_labels")
+# What a debate checks of itself.
+_CHECKS: Final = ("audit", "decoys", "canaries")
 # The settings of a kind beside pool, models, budget and name, in the order of the form.
 SETTINGS: Final[dict[str, tuple[str, ...]]] = {
-    RunKind.DEBATE: (*_DEBATE, "history_for_people", "temperature", "trial"),
+    RunKind.DEBATE: (*_DEBATE, "history_for_people", "temperature", "trial", *_CHECKS),
     RunKind.FILTER: ("temperature", "coerce"),
     RunKind.LLMJUDGE: ("temperature", "coerce"),
     RunKind.GRADED: ("samples", "temperature", "threshold", "profile", "coerce"),
@@ -29,7 +31,7 @@ SETTINGS: Final[dict[str, tuple[str, ...]]] = {
     RunKind.HUMAN_ONLY: ("trial",),
 }
 # Fields named after the options of LARA, `lara_` before each.
-LARA: Final = ("variant", "budget", "groups", "seed", "smooth", "verbalised")
+LARA: Final = ("variant", "mode", "batch", "budget", "groups", "seed", "smooth", "verbalised")
 _ASKED: Final = ("max_tokens", "replicate")
 
 
@@ -63,7 +65,11 @@ class RunForm(RunFields):
         groups = {
             "What": ("preset", "kind", "pool", "name"),
             "Who is asked": ("endpoint", "seats"),
-            "The rule": (*SETTINGS[self.run_kind], *(f"lara_{each}" for each in LARA)),
+            "The rule": (
+                *(each for each in SETTINGS[self.run_kind] if each not in _CHECKS),
+                *(f"lara_{each}" for each in LARA),
+            ),
+            "Checks": _CHECKS,
             "Disputed pairs": ("has_adjudicator", "adjudicator_endpoint", "adjudicator_model"),
             "Limits": ("budget_usd", "max_tokens", "replicate"),
         }

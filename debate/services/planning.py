@@ -23,7 +23,10 @@ from llm.endpoints import Endpoint
 from llm.prompts import PromptTemplate
 
 # What may differ from a preset without the run being another experiment.
-_BESIDE = frozenset({"agents", "adjudicator", "trial", "preset", "max_tokens", "samples"})
+_BESIDE: Final = frozenset(
+    ("agents", "adjudicator", "trial", "preset", "max_tokens", "samples")
+    + ("audit", "decoys", "canaries")
+)
 
 
 @dataclass(frozen=True)
