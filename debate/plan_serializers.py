@@ -1,12 +1,13 @@
 """What the API takes to plan a run, and how it tells what the run will take."""
 
+from dataclasses import fields
 from typing import Any
 
 from rest_framework import serializers
 
 from debate.baselines.lara import MODELS
 from debate.baselines.votes import MAX_VOTES
-from debate.configuration import MAX_TEMPERATURE, PROFILES, RULES, STANCES
+from debate.configuration import MAX_TEMPERATURE, PROFILES, RULES, STANCES, RunConfig
 from debate.dream import MAX_ROUNDS
 from debate.models import RunKind
 
@@ -30,6 +31,8 @@ class LaraSerializer(serializers.Serializer):
     groups = serializers.IntegerField(min_value=0, max_value=1000, required=False)
     seed = serializers.IntegerField(min_value=0, max_value=2**32 - 1, required=False)
     verbalised = serializers.BooleanField(required=False)
+    mode = serializers.CharField(max_length=20, required=False)
+    batch = serializers.IntegerField(min_value=1, max_value=10_000, required=False)
 
 
 class PlanSerializer(serializers.Serializer):
@@ -68,10 +71,14 @@ class PlanSerializer(serializers.Serializer):
     rule = serializers.ChoiceField(choices=RULES, required=False)
     lara = LaraSerializer(required=False)
     trial = serializers.BooleanField(required=False)
+    audit = serializers.IntegerField(min_value=0, max_value=1000, required=False)
+    decoys = serializers.IntegerField(min_value=0, max_value=1000, required=False)
+    canaries = serializers.IntegerField(min_value=0, max_value=500, required=False)
 
     def to_internal_value(self, data: Any) -> Any:
         """Refuse what no run has: a misspelt setting must not cost a run that was not meant."""
-        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, dict) else []
+        known = set(_OF_PLAN) | {"pool"} | {each.name for each in fields(RunConfig)}
+        unknown = sorted(set(data) - (known & set(self.fields))) if isinstance(data, dict) else []
         if unknown:
             words = "A run has no such setting."
             raise serializers.ValidationError({str(name): [words] for name in unknown})

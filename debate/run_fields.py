@@ -5,17 +5,23 @@ from typing import Any, Final
 from django import forms
 
 from corpus.models import Pool
+from debate import configuration
 from debate.baselines.lara import MODELS
 from debate.baselines.votes import MAX_VOTES
 from debate.configuration import MAX_TEMPERATURE, PROFILES, RULES, STANCES
 from debate.dream import MAX_AGENTS, MAX_ROUNDS
 from debate.models import RunKind
 
+# How LARA's picks get their labels, as far as configurations know of it.
+LARA_MODES: Final[tuple[str, ...]] = getattr(configuration, "LARA_MODES", ("simulated",))
 _WORDS: Final = {
     "lara_reference": "as the public code has it",
     "lara_logistic": "a logistic regression, refitted",
     "strict": "strict: JSON by the schema",
     "reference": "as UMBRELA's code reads",
+    "simulated": "from labels that are known already",
+    "live": "from people, one batch after the other",
+    "at_once": "from people, all at once",
     "majority": "the majority",
     "unanimity": "all of them",
 }
@@ -49,7 +55,7 @@ class RunFields(forms.Form):
         required=False,
         help_text="The experiments of DREAM; every setting can still be changed.",
     )
-    kind = forms.ChoiceField(label="Kind of run", choices=RunKind.choices, required=False)
+    kind = forms.ChoiceField(label="Kind of run", choices=RunKind.choices)
     pool = forms.ModelChoiceField(
         Pool.objects.none(), label="Pairs", help_text="The pool of (query, passage) pairs to judge."
     )
@@ -64,9 +70,7 @@ class RunFields(forms.Form):
     continue_to = _number(
         "Debate agreed pairs on to round", 0, MAX_ROUNDS, 0, "To see whether an agreement lasts."
     )
-    prompt_version = forms.TypedChoiceField(
-        label="Prompt version", coerce=int, required=False, empty_value=None
-    )
+    prompt_version = forms.TypedChoiceField(label="Prompt version", coerce=int)
     samples = _number("Samples", 1, MAX_VOTES, 1, "How often the model is asked about a pair.")
     rule = _one_of("Which votes decide", RULES)
     temperature = forms.FloatField(
@@ -81,6 +85,8 @@ class RunFields(forms.Form):
     lara_budget = forms.FloatField(
         label="Share that people label", min_value=0, max_value=1, initial=0.125
     )
+    lara_mode = _one_of("Their labels come", LARA_MODES)
+    lara_batch = _number("Pairs of a batch", 1, 10_000, 20, "Before people at a time.")
     lara_groups = _number("Groups of queries", 0, 1000, 0, "0: one ranking over all pairs.")
     lara_seed = _number("Seed of the groups", 0, 2**31 - 1, 0)
     lara_smooth = _tick("Spread the probabilities first")
@@ -91,6 +97,11 @@ class RunFields(forms.Form):
     adjudicator_endpoint = forms.ChoiceField(label="Its endpoint", required=False)
     adjudicator_model = forms.CharField(label="Its model", max_length=120, required=False)
     trial = _tick("On trial", "Its labels do not count, and nobody is asked, until it is adopted.")
+    audit = _number(
+        "Agreed pairs to audit", 0, 1000, 0, "People judge them at the end, from the passage alone."
+    )
+    decoys = _number("Decoys among them", 0, 1000, 0, "Disputes that are shown in the same way.")
+    canaries = _number("Canaries", 0, 500, 0, "Pairs debated once more with a baited passage.")
     max_tokens = _number("Tokens of an answer at most", 1, 1_000_000, None)
     replicate = _number("Replicate", 0, 1_000_000, 0, "Another number asks again, and pays again.")
     budget_usd = forms.DecimalField(

@@ -1,17 +1,18 @@
 """The form of a new run: the settings of each kind, and what they are in a RunConfig."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from django import forms
 from django.forms import BoundField
 
 from corpus.models import Benchmark
-from debate.configuration import DEFAULT_SEATS, SEATS, STANCES, RunConfig, Seat
+from debate.configuration import DEFAULT_SEATS, SEATS, STANCES, LaraOptions, RunConfig, Seat
 from debate.dream import MAX_AGENTS
 from debate.models import RunKind
 from debate.run_fields import RunFields
+from debate.services.planning import CHECKS
 from debate.services.presets import PRESETS
 from debate.services.prompts import prompt_versions
 from llm import endpoints
@@ -20,7 +21,7 @@ LETTERS: Final = "ABCDEF"[:MAX_AGENTS]
 _DEBATE: Final = ("first", "rounds", "continue_to", "prompt_version", "history_labels")
 # The settings of a kind beside pool, models, budget and name, in the order of the form.
 SETTINGS: Final[dict[str, tuple[str, ...]]] = {
-    RunKind.DEBATE: (*_DEBATE, "history_for_people", "temperature", "trial"),
+    RunKind.DEBATE: (*_DEBATE, "history_for_people", "temperature", "trial", *CHECKS),
     RunKind.FILTER: ("temperature", "coerce"),
     RunKind.LLMJUDGE: ("temperature", "coerce"),
     RunKind.GRADED: ("samples", "temperature", "threshold", "profile", "coerce"),
@@ -29,7 +30,12 @@ SETTINGS: Final[dict[str, tuple[str, ...]]] = {
     RunKind.HUMAN_ONLY: ("trial",),
 }
 # Fields named after the options of LARA, `lara_` before each.
-LARA: Final = ("variant", "budget", "groups", "seed", "smooth", "verbalised")
+_OPTIONS: Final = {each.name for each in fields(LaraOptions)}
+LARA: Final = tuple(
+    name
+    for name in ("variant", "budget", "mode", "batch", "groups", "seed", "smooth", "verbalised")
+    if name in _OPTIONS
+)
 _ASKED: Final = ("max_tokens", "replicate")
 
 
