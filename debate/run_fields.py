@@ -60,7 +60,7 @@ class RunFields(forms.Form):
         required=False,
         help_text="The experiments of DREAM; every setting can still be changed.",
     )
-    kind = forms.ChoiceField(label="Kind of run", choices=RunKind.choices, required=False)
+    kind = forms.ChoiceField(label="Kind of run", choices=RunKind.choices)
     pool = forms.ModelChoiceField(
         Pool.objects.none(), label="Pairs", help_text="The pool of (query, passage) pairs to judge."
     )
@@ -75,9 +75,7 @@ class RunFields(forms.Form):
     continue_to = _number(
         "Debate agreed pairs on to round", 0, MAX_ROUNDS, 0, "To see whether an agreement lasts."
     )
-    prompt_version = forms.TypedChoiceField(
-        label="Prompt version", coerce=int, required=False, empty_value=None
-    )
+    prompt_version = forms.TypedChoiceField(label="Prompt version", coerce=int)
     samples = _number("Samples", 1, MAX_VOTES, 1, "How often the model is asked about a pair.")
     rule = _one_of("Which votes decide", RULES)
     temperature = forms.FloatField(

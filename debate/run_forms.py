@@ -12,17 +12,16 @@ from debate.configuration import DEFAULT_SEATS, SEATS, STANCES, RunConfig, Seat
 from debate.dream import MAX_AGENTS
 from debate.models import RunKind
 from debate.run_fields import RunFields
+from debate.services.planning import CHECKS
 from debate.services.presets import PRESETS
 from debate.services.prompts import prompt_versions
 from llm import endpoints
 
 LETTERS: Final = "ABCDEF"[:MAX_AGENTS]
 _DEBATE: Final = ("first", "rounds", "continue_to", "prompt_version", "history_labels")
-# What a debate checks of itself.
-_CHECKS: Final = ("audit", "decoys", "canaries")
 # The settings of a kind beside pool, models, budget and name, in the order of the form.
 SETTINGS: Final[dict[str, tuple[str, ...]]] = {
-    RunKind.DEBATE: (*_DEBATE, "history_for_people", "temperature", "trial", *_CHECKS),
+    RunKind.DEBATE: (*_DEBATE, "history_for_people", "temperature", "trial", *CHECKS),
     RunKind.FILTER: ("temperature", "coerce"),
     RunKind.LLMJUDGE: ("temperature", "coerce"),
     RunKind.GRADED: ("samples", "temperature", "threshold", "profile", "coerce"),
@@ -66,10 +65,10 @@ class RunForm(RunFields):
             "What": ("preset", "kind", "pool", "name"),
             "Who is asked": ("endpoint", "seats"),
             "The rule": (
-                *(each for each in SETTINGS[self.run_kind] if each not in _CHECKS),
+                *(each for each in SETTINGS[self.run_kind] if each not in CHECKS),
                 *(f"lara_{each}" for each in LARA),
             ),
-            "Checks": _CHECKS,
+            "Checks": CHECKS,
             "Disputed pairs": ("has_adjudicator", "adjudicator_endpoint", "adjudicator_model"),
             "Limits": ("budget_usd", "max_tokens", "replicate"),
         }

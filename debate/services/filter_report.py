@@ -92,11 +92,10 @@ def _patterns(found: FilterReport, to: Address) -> Sheet:
     return Sheet(
         name="filter-votes",
         title="How the models voted together",
-        header=("Votes", "In words", "Pairs", "Share"),
+        header=("Votes", "Pairs", "Share"),
         rows=tuple(
             (
-                text(pattern),
-                text(", ".join(_PER_PATTERN[vote] for vote in pattern)),
+                text(f"{pattern}: {', '.join(_PER_PATTERN[vote] for vote in pattern)}"),
                 Cell(count, url=to(votes=pattern.replace("?", "%3F"))),
                 percent(proportion(count, heard), to(votes=pattern.replace("?", "%3F"))),
             )

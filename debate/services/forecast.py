@@ -24,7 +24,7 @@ from debate.forecast import (
 )
 from debate.kinds import Rule, config_of, rule_of, rule_with
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
-from debate.services.planning import Plan
+from debate.services.planning import CHECKS, Plan
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.estimates import likely_input
@@ -176,6 +176,7 @@ def _alike(config: RunConfig) -> RunConfig:
         lara=replace(plain.lara, verbalised=config.lara.verbalised),
         trial=plain.trial,
         preset="",
+        **{name: getattr(plain, name) for name in CHECKS},
     )
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 
@@ -22,10 +22,12 @@ from llm import endpoints
 from llm.endpoints import Endpoint
 from llm.prompts import PromptTemplate
 
+_SETTINGS: Final = tuple(each.name for each in fields(RunConfig))
+# What a run checks of itself beside its pairs: it costs, and changes no label of theirs.
+CHECKS: Final = ("audit", "decoys", "canaries")
 # What may differ from a preset without the run being another experiment.
 _BESIDE: Final = frozenset(
-    ("agents", "adjudicator", "trial", "preset", "max_tokens", "samples")
-    + ("audit", "decoys", "canaries")
+    {"agents", "adjudicator", "trial", "preset", "max_tokens", "samples", *CHECKS}
 )
 
 
@@ -135,8 +137,11 @@ def departures(config: RunConfig) -> list[str]:
     models = list(dict.fromkeys(replace(seat, stance="") for seat in config.agents))
     blank = Seat("model", "endpoint")
     preset = preset_config(config.preset, models=[*models, blank, blank][:3])
-    names = [each.name for each in fields(RunConfig) if each.name not in _BESIDE]
-    changed = [name for name in names if getattr(preset, name) != getattr(config, name)]
+    changed = [
+        name
+        for name in _SETTINGS
+        if name not in _BESIDE and getattr(preset, name) != getattr(config, name)
+    ]
     if (preset.adjudicator is None) != (config.adjudicator is None):
         changed.append("adjudicator")
     return changed

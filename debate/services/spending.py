@@ -62,7 +62,9 @@ def spending(run: DebateRun) -> Spending:
     # Databases of tests and of restored copies give keys again: the moment tells runs apart.
     key = f"debate-spending:{run.pk}:{run.created_at.timestamp()}"
     known: Spending | None = cache.get(key)
-    if known and (known.finished == run.done or timezone.now() - known.at < _FRESH):
+    if known and known.finished == run.done:
+        return known
+    if known and not run.is_over and timezone.now() - known.at < _FRESH:
         return known
     found = _add_up(run)
     cache.set(key, found, timeout=24 * 3600)

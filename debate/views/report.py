@@ -111,5 +111,7 @@ def sheets(run: DebateRun, asked: Asked) -> list[Sheet]:
     """All tables, in the order of the page."""
     found = report(run, reference=asked.reference, other=asked.other)
     if run.kind == RunKind.FILTER:
-        return [*filter_sheets(run), audit_sheet(run), *found]
+        # Its models do not debate: there is nothing that could last.
+        beside = [sheet for sheet in found if sheet.name != "persistence"]
+        return [*filter_sheets(run), audit_sheet(run), *beside]
     return [*found, audit_sheet(run), canary_sheet(run)]

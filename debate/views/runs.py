@@ -1,5 +1,7 @@
 """Screens of debate runs: the list, setting one up, and the control room of one."""
 
+from dataclasses import replace
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -32,6 +34,9 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, *READERS)
     choices = run_choices(access.benchmark)
     table = RUNS.read(access.benchmark.debate_runs.all(), request.GET, choices=choices)
+    # A choice among one is none.
+    offered = [each for each in table.filters if each.value or len(each.choices) > 1]
+    table = replace(table, filters=offered)
     context = {"access": access, "tab": "debate-runs", "table": table}
     return htmx.render(request, "debate/runs.html", context, partial="results")
 

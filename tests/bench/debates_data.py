@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from corpus.models import Benchmark, CorpusVersion, Domain, Membership, Passage, Pool, Query
+from debate.dream import default_prompt
 from debate.models import Debate, DebateFlag, DebateRun, Turn
 from kit.bulk import analyze, copy_rows
 from llm.models import Call
@@ -33,6 +34,8 @@ def fill(pairs: int) -> None:
         name="the run",
         endpoint="practice",
         model="m-1",
+        prompt_sha256=default_prompt().sha256,
+        is_trial=True,
         status="done",
         total=pairs,
         done=pairs,

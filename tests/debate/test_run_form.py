@@ -207,6 +207,27 @@ def test_another_kind_shows_its_own_settings(client, pool) -> None:
     assert "pool" in unlabelled.context["form"].errors
 
 
+def test_lara_can_be_labelled_live(client, pool) -> None:
+    shaped = client.post(URL, begin(client, kind="lara", intent="shape"))
+    form = filled(shaped, lara_mode="live", lara_batch="5", lara_budget="0.5")
+    planned = client.post(URL, form)
+    assert planned.status_code == 200, planned.context["form"].errors
+    client.post(URL, form | {"intent": "start", "seen": planned.context["plan"].digest})
+    lara = DebateRun.objects.get().config["lara"]
+    assert (lara["mode"], lara["batch"], lara["budget"]) == ("live", 5, 0.5)
+
+
+def test_what_a_debate_checks_of_itself_is_set_beside_its_rule(client, pool) -> None:
+    form = begin(client, audit="3", decoys="2", canaries="1")
+    planned = client.post(URL, form)
+    assert [name for name, _ in planned.context["form"].sections()][3] == "Checks"
+    client.post(URL, form | {"intent": "start", "seen": planned.context["plan"].digest})
+    config = DebateRun.objects.get().config
+    assert (config["audit"], config["decoys"], config["canaries"]) == (3, 2, 1)
+    refused = client.post(URL, begin(client, audit="1001"))
+    assert "audit" in refused.context["form"].errors
+
+
 def test_boxes_without_a_tick_stay_without_when_the_form_changes(client, pool) -> None:
     sent = begin(client, history_labels=False, seats=4, intent="shape")
     form = client.post(URL, sent).context["form"]

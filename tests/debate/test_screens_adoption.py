@@ -179,11 +179,11 @@ def test_filters_report_tells_who_discards_alone(client, sieve) -> None:
     assert models == [[1, 3, 0, 0.75, 1, 2], [1, 2, 1, 2 / 3, 0, 1], [3, 1, 0, 0.25, 0, 0]]
     overlaps = [[cell.value for cell in row[1:3]] for row in sheets["filter-overlap"].rows]
     assert overlaps == [[2, 2 / 3], [1, 1 / 3], [1, 1 / 2]]
-    assert {row[0].value: row[2].value for row in sheets["filter-votes"].rows} == {
-        "FFF": 1,
-        "FTT": 1,
-        "FFT": 1,
-        "T?T": 1,
+    assert {row[0].value: row[1].value for row in sheets["filter-votes"].rows} == {
+        "FFF: false, false, false": 1,
+        "FTT: false, true, true": 1,
+        "FFT: false, false, true": 1,
+        "T?T: true, not read, true": 1,
     }
     for sheet in sheets.values():
         for row in sheet.rows:

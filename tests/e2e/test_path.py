@@ -118,6 +118,8 @@ def debate(page: Page) -> dict[str, int]:
     open_tab(page, "Debate")
     with page.expect_navigation():
         page.keyboard.press("n")
+    page.get_by_role("button", name="Forecast").click()
+    expect(page.get_by_role("heading", name="What it will take")).to_be_visible()
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_text("72 of 72 pairs")).to_be_visible(timeout=60_000)
     expect(page.locator("#live .tag.good").first).to_have_text("done")
@@ -204,6 +206,8 @@ def test_real_data_travels_from_command_to_release(
     expect(page.get_by_role("row", name=re.compile("biology"))).to_contain_text("103")
     expect(page.get_by_role("row", name=re.compile("biology"))).to_contain_text("without text")
     page.goto("/b/hotpot/debates/new/")
+    page.get_by_role("button", name="Forecast").click()
+    expect(page.get_by_role("heading", name="What it will take")).to_be_visible()
     page.get_by_role("button", name="Start the run").click()
     expect(page.locator("#live .tag.good").first).to_have_text("done", timeout=240_000)
     text = page.locator("#live .sheet").first.inner_text()
