@@ -18,7 +18,7 @@ from django.contrib.auth.models import User  # noqa: E402
 from django.test import Client  # noqa: E402
 
 from debate.models import Debate, DebateRun  # noqa: E402
-from tests.bench.browsing_once import WARM_UP, report, timed  # noqa: E402
+from tests.bench.browsing_once import WARM_UP, Seconds, report, timed  # noqa: E402
 from tests.bench.client import Visitor  # noqa: E402
 from tests.bench.debates_data import ADMIN, SLUG, fill  # noqa: E402
 from tests.bench.server import running_bare  # noqa: E402
@@ -39,11 +39,11 @@ def ask(rounds: int) -> None:
     client = Client(headers={"Host": "127.0.0.1"})
     client.force_login(User.objects.get(username=ADMIN))
     paths = addresses()
-    times: dict[str, list[float]] = {name: [] for name in ("bare page", *paths)}
+    times: dict[str, list[Seconds]] = {name: [] for name in ("bare page", *paths)}
     with running_bare() as bare:
         anchor = Visitor(bare)
         for turn in range(WARM_UP + rounds):
-            taken = {"bare page": anchor.timed("/")}
+            taken = {"bare page": (anchor.timed("/"), 0.0)}
             taken |= {name: timed(client, path) for name, path in paths.items()}
             for name, seconds in taken.items():
                 times[name] += [seconds] if turn >= WARM_UP else []
