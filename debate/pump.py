@@ -14,6 +14,7 @@ budget, rate limit and ledger are shared by all processes already.
 import asyncio
 import contextlib
 import math
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,9 @@ _OUTAGE = 20
 # which are paid for; then what the debates made of them is stored.
 _GRACE_S: Final = 4.0
 _LAST_WORDS_S: Final = 0.3
+# How long a thread keeps the interpreter to itself. A call needs it many times for moments, and
+# the database's thread for long: with Python's 5 ms every call waits for that, several times.
+_SWITCH_S: Final = 0.0005
 PROMPT_CHANGED = "The prompt changed since this run was made; start a new run."
 
 
@@ -63,6 +67,7 @@ def drive(run: DebateRun, endpoint: Endpoint, *, seconds: float | None = None) -
     Raises LostLease if the run was paused, cancelled or taken over meanwhile, Stopping if this
     process is to end, CannotGoOn if the endpoint or the prompt is at fault.
     """
+    sys.setswitchinterval(min(_SWITCH_S, sys.getswitchinterval()))
     asyncio.run(Pump(run, endpoint, seconds=seconds).run_to_end())
 
 

@@ -127,12 +127,12 @@ def test_calls_of_a_living_worker_are_left_alone_until_nobody_waits(worker, acco
     assert statuses([sent]) == ["intent"]
 
 
-@pytest.mark.parametrize("first", ["another-boot", "", "\xff"])
+@pytest.mark.parametrize("first", ["another-boot\n", "\n", "\xff\n"])
 def test_marks_of_another_machine_or_start_say_nothing(worker, account, folder, first) -> None:
     old, young = intend(worker, account, "a", "b")
     worker.close()
     (path,) = folder.iterdir()
-    path.write_bytes(first.encode("latin-1") + b"\n")
+    path.write_bytes(first.encode("latin-1") + path.read_bytes().partition(b"\n")[2])
     Call.objects.filter(pk=old).update(created_at=timezone.now() - 2 * HOUR)
     assert settle() == Settled(listed=1)
     assert statuses([old, young]) == ["possibly_paid", "intent"]
@@ -146,20 +146,19 @@ def test_without_marks_old_calls_are_listed(db, owner: str) -> None:
     assert statuses([pk or 0]) == ["possibly_paid"]
 
 
-def test_a_line_that_was_cut_short_is_no_mark(worker, folder) -> None:
-    worker.mark(12)
-    worker.close()
-    (path,) = folder.iterdir()
-    path.write_bytes(path.read_bytes() + b"123")
-    assert marks(worker) == (False, {12})
+def test_marks_beyond_a_chunk_are_kept(worker) -> None:
+    count = 2 * handover._CHUNK // 8 + 3
+    for call in range(1, count):
+        worker.mark(call)
+    assert marks(worker) == (True, set(range(1, count)))
 
 
-def test_marks_that_cannot_be_written_are_given_up(worker, folder, tmp_path) -> None:
-    worker.mark(1)
+def test_marks_that_cannot_be_written_are_given_up(worker, folder) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, worker._file)
     os.close(full)
-    worker.mark(2)
+    for call in range(1, handover._CHUNK // 8 + 2):
+        worker.mark(call)
     assert marks(worker) is None
     worker.mark(3)  # and sending goes on
 
