@@ -18,7 +18,7 @@ _WORD: Final = re.compile(r"\w+")
 _SHORT: Final = 4
 # A full stop after one letter or a known shortening ends no sentence.
 _END: Final = re.compile(
-    r"(?<![\s(.]\w)(?<!\b(?:vs|cf|al))(?<!\b(?:approx))[.!?…]+[\"'”’)\]]*(?=\s|$)"
+    r"(?<![\s(.]\w)(?<!\bvs)(?<!\bcf)(?<!\bal)(?<!\bapprox)[.!?…]+[\"'”’)\]]*(?=\s|$)"
 )
 
 

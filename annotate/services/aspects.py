@@ -62,12 +62,18 @@ def add_aspect(
 
 
 def make_aspect(
-    *, query: Query, actor: User, content: str, weight: int | None, rationale: str = ""
+    *,
+    query: Query,
+    actor: User,
+    content: str,
+    weight: int | None,
+    rationale: str = "",
+    scale: str = "",
 ) -> Aspect:
     """The row of a new aspect, at the end, for a verb that holds the query."""
     rows = Aspect.objects.filter(query=query)
     last = rows.aggregate(k=Max("k"), position=Max("position"))
-    scale = scale_of(query)
+    scale = scale or scale_of(query)
     chosen = (SCALE_TOP[scale] + 1) // 2 if weight is None else weight
     check_weight(chosen, scale)
     return Aspect.objects.create(

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotate.forms import PageFileForm, PageTextForm, PageUrlForm, SegmentForm
 from annotate.models import Aspect, GoldPassage
 from annotate.services import collecting, segments
-from annotate.services.gold import undo_verdict
+from annotate.services.remaking import take_back
 from annotate.views.board import COLOURS, read_board
 from annotate.views.items import titled, web_url
 from annotate.views.loaders import enter_query, get_domain_passage
@@ -121,7 +121,7 @@ def segment_undo(
     page, passage = get_page(access, page_pk), get_domain_passage(query, passage_pk)
 
     def undo() -> None:
-        undo_verdict(query=query, passage=passage, actor=access.user)
+        take_back(query=query, passage=passage, actor=access.user)
 
     return _cut(request, access, query, page, undo)
 
