@@ -62,3 +62,26 @@ def _begun(query: Query, before: Sequence[Snapshot], actor: User) -> AspectChang
     is_mine = last.created_by_id == actor.pk and last.undone_by_id is None
     is_now = timezone.now() - last.updated_at < SITTING
     return last if is_mine and is_now and last.after == list(before) else None
+
+
+def last_change(query: Query, person: User) -> AspectChange | None:
+    """What the key Z takes back: this person's newest change that was not undone."""
+    mine = AspectChange.objects.filter(query=query).undoable().filter(created_by=person.pk)
+    return mine.first()
+
+
+def said_of(change: AspectChange) -> str:
+    """The change in a sentence."""
+    before, after = change.names_before, change.names_after
+    one = {
+        "add": f"{after} was added.",
+        "clarify": f"{after} was written.",
+        "remove": f"{before} was removed.",
+        "restore": f"{after} was brought back.",
+        "split": f"{before} was split into {after}.",
+        "merge": f"{before} were merged into {after}.",
+        "reorder": f"The order was changed to {after}.",
+        "scale": f"{after} moved to another scale.",
+        "undo": "A change was undone.",
+    }
+    return one[change.kind]

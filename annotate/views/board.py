@@ -9,9 +9,13 @@ from dataclasses import dataclass, field
 
 from annotate.models import Aspect, GoldPassage, Scale
 from annotate.models.aspects import RUBRIC, SCALE_TOP
+from annotate.neighbours import Piece
 from annotate.services.aspects import normalised_weights
-from annotate.services.gold import DiscardReason
+from annotate.services.gold import REMADE, DiscardReason
+from annotate.services.problems import problems_of
+from annotate.services.remaking import touching
 from annotate.views.loaders import get_domain_passage
+from annotate.wording import MOST_SENTENCES, close_pairs, count_sentences
 from corpus.models import Judgment, Passage, Query, Source
 
 COLOURS = 6
@@ -27,6 +31,34 @@ class Row:
     label: Judgment | None = None
     # An import assigned it, but the gold that is current now does not list it any more.
     is_unlisted: bool = False
+    # Tags of what is wrong with it (Problem), and the neighbours it touches on its page.
+    problems: tuple[str, ...] = ()
+    touches: tuple[Piece, ...] = ()
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether its aspect was split or merged, and nobody said yet where it belongs now."""
+        return self.aspect is not None and self.aspect.removed_at is not None
+
+    @property
+    def into(self) -> str:
+        """The id of the passage that it became part of, "" for none."""
+        return str(self.label.provenance.get("into", "")) if self.label else ""
+
+    @property
+    def sources(self) -> list[str]:
+        """Ids of the passages it was made of."""
+        return [each["pid"] for each in (self.passage.extra or {}).get("sources", ())]
+
+    @property
+    def others(self) -> list[str]:
+        """The last parts of its neighbours' ids, short enough for a button."""
+        return [each.pid.rpartition("/")[2] for each in self.touches]
+
+    @property
+    def with_others(self) -> str:
+        """The query string that offers it with its neighbours for merging."""
+        return "?" + "&".join(f"with={each.pk}" for each in self.touches)
 
     @property
     def is_discarded(self) -> bool:
@@ -36,6 +68,8 @@ class Row:
     @property
     def is_decided(self) -> bool:
         """Whether a verdict stands."""
+        if self.is_asking:
+            return False
         return (self.aspect is not None and not self.is_unlisted) or self.is_discarded
 
     @property
@@ -58,6 +92,14 @@ class Card:
     number: int
     share: float
     passages: int
+    # Numbers of the aspects that say nearly the same.
+    close: tuple[int, ...] = ()
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences it has, where they are more than usual; else 0."""
+        count = count_sentences(self.aspect.content)
+        return count if count > MOST_SENTENCES else 0
 
     @property
     def css(self) -> str:
@@ -89,6 +131,8 @@ class Board:
     originals: list[Row]
     others: list[Row]
     current: Row | None = None
+    # Tags of the query's gold as a whole.
+    problems: tuple[str, ...] = ()
     rows: list[Row] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -154,17 +198,22 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
     attached = {pk: gold.passage for pk, gold in verdicts.items()}
     attached |= {pk: label.passage for pk, label in labels.items()}
 
+    tags = problems_of(query)
+    near = _neighbours([*originals.values(), *_still_gold(attached, originals, verdicts)], labels)
+
     def row(pk: int, passage: Passage) -> Row:
         gold, is_original = verdicts.get(pk), pk in originals
         is_unlisted = gold is not None and gold.judgment_id is None and not is_original
         aspect = gold.aspect if gold else None
-        return Row(passage, is_original, aspect, labels.get(pk), is_unlisted)
+        said = {"problems": tuple(tags.get(pk, ())), "touches": tuple(near.get(pk, ()))}
+        return Row(passage, is_original, aspect, labels.get(pk), is_unlisted, **said)
 
     board = Board(
         query=query,
         cards=_cards(query, verdicts.values()),
         originals=[row(*each) for each in originals.items()],
         others=[row(*each) for each in sorted(attached.items()) if each[0] not in originals],
+        problems=tuple(tags.get(None, ())),
     )
     board.current = _open(board, open_pk, open_next)
     return board
@@ -182,10 +231,31 @@ def _cards(query: Query, gold: Iterable[GoldPassage]) -> list[Card]:
     standing = Counter(each.aspect_id for each in gold)
     aspects = list(Aspect.objects.filter(query=query).present())
     shares = normalised_weights(aspects)
+    close: dict[int, list[int]] = {}
+    for one, other in close_pairs([aspect.content for aspect in aspects]):
+        close.setdefault(aspects[one].pk, []).append(aspects[other].k)
+        close.setdefault(aspects[other].pk, []).append(aspects[one].k)
     return [
-        Card(aspect, number, share, standing[aspect.pk])
+        Card(aspect, number, share, standing[aspect.pk], tuple(close.get(aspect.pk, ())))
         for number, (aspect, share) in enumerate(zip(aspects, shares, strict=True), start=1)
     ]
+
+
+def _still_gold(
+    attached: dict[int, Passage], originals: dict[int, Passage], verdicts: dict[int, GoldPassage]
+) -> list[Passage]:
+    """Passages that stand under an aspect beside the originals."""
+    return [each for pk, each in attached.items() if pk in verdicts and pk not in originals]
+
+
+def _neighbours(passages: list[Passage], labels: dict[int, Judgment]) -> dict[int, list[Piece]]:
+    """For each passage the others of its run on the page; what was merged already is left out."""
+    merged = {pk for pk, label in labels.items() if label.provenance.get("rule") == REMADE}
+    found: dict[int, list[Piece]] = {}
+    for run in touching([each for each in passages if each.pk not in merged]):
+        for piece in run:
+            found[piece.pk] = [each for each in run if each.pk != piece.pk]
+    return found
 
 
 def _gold(query: Query) -> list[GoldPassage]:

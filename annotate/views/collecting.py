@@ -13,10 +13,12 @@ from django.views.decorators.http import require_GET, require_POST
 from annotate.forms import PageFileForm, PageTextForm, PageUrlForm, SegmentForm
 from annotate.models import Aspect, GoldPassage
 from annotate.services import collecting, segments
-from annotate.services.remaking import take_back
+from annotate.services.gold import assign_passage
+from annotate.services.remaking import remake, take_back
 from annotate.views.board import COLOURS, read_board
 from annotate.views.items import titled, web_url
 from annotate.views.loaders import enter_query, get_domain_passage
+from annotate.views.numbers import number
 from corpus.access import Access
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.services.pages import pages_like
@@ -126,6 +128,24 @@ def segment_undo(
     return _cut(request, access, query, page, undo)
 
 
+@require_POST
+def segment_move(
+    request: HttpRequest, slug: str, pk: int, page_pk: int, passage_pk: int
+) -> HttpResponse:
+    """Let a piece support another aspect."""
+    access, query = enter_query(request.user, slug, pk)
+    page, passage = get_page(access, page_pk), get_domain_passage(query, passage_pk)
+
+    def move() -> None:
+        wanted = number(request.POST.get("aspect", "")) or 0
+        aspect = Aspect.objects.filter(query=query, pk=wanted).present().first()
+        if aspect is None:
+            raise Refused("This aspect is gone. Choose another one.")
+        assign_passage(query=query, passage=passage, aspect=aspect, actor=access.user)
+
+    return _cut(request, access, query, page, move)
+
+
 def _cut(
     request: HttpRequest,
     access: Access,
@@ -168,6 +188,8 @@ def _add(access: Access, query: Query, page: CollectedPage, form: SegmentForm) -
     _check(form)
     data = form.cleaned_data
     start, end = data["start"], data["end"]
+    if data["recut"]:
+        return _recut(access, query, page, data)
     aspect = Aspect.objects.filter(query=query, pk=data["aspect"]).present().first()
     if aspect is None:
         raise Refused("This aspect is gone. Choose another one.")
@@ -177,6 +199,29 @@ def _add(access: Access, query: Query, page: CollectedPage, form: SegmentForm) -
     return segments.add_segment(
         query=query, page=page, start=start, end=end, aspect=aspect, actor=access.user, text=text
     )
+
+
+def _recut(
+    access: Access, query: Query, page: CollectedPage, data: dict[str, Any]
+) -> segments.Segment:
+    """Let the chosen piece take the place of one that was cut before, under its aspect."""
+    standing = GoldPassage.objects.standing().filter(query=query)
+    old = standing.filter(passage__document=page.document_id, passage=data["recut"]).first()
+    if old is None:
+        raise Refused("This passage is gone. Look at the page again.")
+    text = data["text"] or None
+    if text is None and data["main_only"]:
+        text = segments.main_text_of(page, data["start"], data["end"]) or None
+    gold = remake(
+        query=query,
+        passages=[old.passage],
+        aspect=old.aspect,
+        actor=access.user,
+        start=data["start"],
+        end=data["end"],
+        text=text,
+    )
+    return segments.Segment(gold, ())
 
 
 def _check(form: Any) -> None:
