@@ -8,6 +8,7 @@ from annotate.views import (
     collecting,
     disputes,
     guidelines,
+    history,
     home,
     passages,
     queries,
@@ -39,12 +40,12 @@ urlpatterns = [
     path("b/<slug:slug>/queries/<int:pk>/scale/", restructuring.query_scale, name="query-scale"),
     path(
         "b/<slug:slug>/queries/<int:pk>/history/",
-        restructuring.aspect_history,
+        history.aspect_history,
         name="aspect-history",
     ),
     path(
         "b/<slug:slug>/queries/<int:pk>/history/<int:change_pk>/undo/",
-        restructuring.change_undo,
+        history.change_undo,
         name="change-undo",
     ),
     path("b/<slug:slug>/audit/", audit.audit, name="audit"),

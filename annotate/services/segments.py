@@ -1,7 +1,7 @@
 """Cutting collected pages into gold passages: one segment, one aspect (protocol.md 3.1 step 4)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -111,6 +111,14 @@ def apply_edits(piece: str, changes: Sequence[Edit]) -> str:
         parts += [piece[at:place], new]
         at = place + gone
     return "".join([*parts, piece[at:]])
+
+
+def overlapping(passage: Passage, others: Iterable[Passage]) -> list[str]:
+    """Ids of those of the same page that overlap the passage."""
+    if passage.start is None or passage.end is None:
+        return []
+    place = passage.start, passage.end
+    return [each.pid for each in others if each.pk != passage.pk and _overlaps(each, *place)]
 
 
 def _standing(query: Query, page: CollectedPage) -> list[GoldPassage]:

@@ -1,7 +1,6 @@
 """Collecting: pages for a query by address, pasting or file, and cutting them into passages."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -15,10 +14,12 @@ from annotate.models import Aspect, GoldPassage
 from annotate.services import collecting, segments
 from annotate.services.gold import assign_passage
 from annotate.services.remaking import remake, take_back
-from annotate.views.board import COLOURS, read_board
+from annotate.views.board import read_board
 from annotate.views.items import titled, web_url
 from annotate.views.loaders import enter_query, get_domain_passage
 from annotate.views.numbers import number
+from annotate.views.page_text import edited, outline, shown, used_elsewhere
+from annotate.views.rows import COLOURS
 from corpus.access import Access
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.services.pages import pages_like
@@ -27,14 +28,6 @@ from kit.errors import Refused
 
 COLLECT, PAGE = "annotate/collect.html", "annotate/collect_page.html"
 _SHOWN = 50
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A run of a page's text as it is shown; `css` says what it is, "" for the gaps between."""
-
-    text: str
-    css: str = ""
 
 
 @require_GET
@@ -53,7 +46,10 @@ def collect_url(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     def fetch() -> str:
         _check(form)
         run = collecting.collect_url(query=query, actor=access.user, **form.cleaned_data)
-        return _page_url(access, query, run.page) if run.page else _collect_url(access, query)
+        if run.page is None:
+            return _collect_url(access, query)
+        messages.info(request, _said_known(run.page))
+        return _page_url(access, query, run.page)
 
     return _bring(request, access, query, fetch, url_form=form)
 
@@ -224,6 +220,11 @@ def _recut(
     return segments.Segment(gold, ())
 
 
+def _said_known(page: CollectedPage) -> str:
+    by = f" by {page.created_by}" if page.created_by else ""
+    return f"This page was collected{by} on {page.created_at:%Y-%m-%d} already; here it is."
+
+
 def _check(form: Any) -> None:
     if not form.is_valid():
         field, errors = next(iter(form.errors.items()))
@@ -269,9 +270,16 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
     board = read_board(query, open_pk=None, open_next=False)
     cut = GoldPassage.objects.standing().filter(query=query, passage__document=page.document_id)
     numbers = {card.aspect.pk: card for card in board.cards}
+    pieces = list(cut.select_related("passage", "aspect").order_by("passage__start"))
     kept = [
-        {"gold": gold, "card": numbers.get(gold.aspect_id), "passage": gold.passage}
-        for gold in cut.select_related("passage", "aspect").order_by("passage__start")
+        {
+            "gold": gold,
+            "card": numbers.get(gold.aspect_id),
+            "passage": gold.passage,
+            "overlaps": segments.overlapping(gold.passage, [each.passage for each in pieces]),
+            "changes": list(edited(page, gold.passage)),
+        }
+        for gold in pieces
     ]
     return {
         "access": access,
@@ -280,6 +288,9 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
         "page": page,
         "pieces": list(shown(page)),
         "dropped": sum(not is_main for *_, is_main in page.spans),
+        "main_count": sum(is_main for *_, is_main in page.spans),
+        "outline": outline(page),
+        "elsewhere": list(used_elsewhere(query, page)),
         "board": board,
         "kept": kept,
         "alike": pages_like(page),
@@ -287,18 +298,6 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
         "source_url": web_url(page.document.source_url),
         **titled(query.text),
     }
-
-
-def shown(page: CollectedPage) -> Iterator[Piece]:
-    """The whole text in runs; put together they are the document's text, to the last blank."""
-    text, at = page.document.text, 0
-    for start, end, kind, _, is_main in page.spans:
-        if at < start:
-            yield Piece(text[at:start], "" if is_main else "left-out")
-        yield Piece(text[start:end], f"block-{kind}" if is_main else f"block-{kind} left-out")
-        at = end
-    if at < len(text):
-        yield Piece(text[at:])
 
 
 def _collect_url(access: Access, query: Query) -> str:

@@ -9,12 +9,13 @@ from django.views.decorators.http import require_http_methods
 from annotate.forms import RemakeForm
 from annotate.models import Aspect
 from annotate.services.remaking import as_piece, proposal, remake
-from annotate.views.board import Board, Row, read_board
-from annotate.views.collecting import Piece, shown
+from annotate.views.board import Board, read_board
 from annotate.views.items import titled, web_url
 from annotate.views.loaders import enter_query, get_domain_passage
 from annotate.views.numbers import number
+from annotate.views.page_text import Piece, shown
 from annotate.views.queries import workspace_url
+from annotate.views.rows import Row
 from corpus.access import Access
 from corpus.models import CollectedPage, Document, Passage, Query
 from kit import htmx
