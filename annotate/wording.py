@@ -14,11 +14,13 @@ MOST_SENTENCES: Final = 2
 # any order, in percent.
 _ALIKE_SHARE: Final = 0.6
 _ALIKE_RATIO: Final = 84
+_ALIKE_INSIDE: Final = 0.85
+_FEW: Final = 4
 _WORD: Final = re.compile(r"\w+")
 _SHORT: Final = 4
 # A full stop after one letter or a known shortening ends no sentence.
 _END: Final = re.compile(
-    r"(?<![\s(.]\w)(?<!\bvs)(?<!\bcf)(?<!\bal)(?<!\bapprox)[.!?…]+[\"'”’)\]]*(?=\s|$)"
+    r"(?<!^\w)(?<![\s(.]\w)(?<!\bvs)(?<!\bcf)(?<!\bal)(?<!\bapprox)[.!?…]+[\"'”’)\]]*(?=\s|$)"
 )
 
 
@@ -44,9 +46,11 @@ def close_pairs(texts: Sequence[str]) -> list[tuple[int, int]]:
 def _are_close(one: set[str], other: set[str], text: str, text_other: str) -> bool:
     if len(one) < 2 or len(other) < 2:
         return bool(one) and one == other
-    share = len(one & other) / len(one | other)
+    both = len(one & other)
+    # One that says what the other says and more is close too, unless it is very short.
+    inside = both >= _FEW and both / min(len(one), len(other)) >= _ALIKE_INSIDE
     ratio = fuzz.token_sort_ratio(text.lower(), text_other.lower())
-    return share >= _ALIKE_SHARE or ratio >= _ALIKE_RATIO
+    return both / len(one | other) >= _ALIKE_SHARE or inside or ratio >= _ALIKE_RATIO
 
 
 def _content(text: str) -> set[str]:

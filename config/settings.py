@@ -272,6 +272,7 @@ SPECTACULAR_SETTINGS = {
         "DebateStatusEnum": "debate.models.DebateStatus",
         "CaseStatusEnum": "annotate.models.CaseStatus",
         "LabelStatusEnum": "corpus.models.Status",
+        "ChangeKindEnum": "annotate.models.ChangeKind",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -1,5 +1,6 @@
 """The audit of old gold: every original with its verdict and problems, filtered and counted."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -50,7 +51,7 @@ def audit(request: HttpRequest, slug: str) -> HttpResponse:
         "access": access,
         "tab": "queries",
         "table": table,
-        "lines": _lines(table.rows),
+        "lines": _lines(table.rows, access.benchmark.slug),
         "verdicts": _named(problems.VERDICTS, problems.count_verdicts(shown)),
         "problems": _named(Problem.choices, problems.count_problems(shown)),
         "domain": domain,
@@ -95,7 +96,7 @@ def _named(choices: Any, counts: dict[str, int]) -> list[tuple[str, str, int]]:
     return [(str(value), str(label), counts[value]) for value, label in choices]
 
 
-def _lines(rows: list[Judgment]) -> list[dict[str, Any]]:
+def _lines(rows: Sequence[Judgment], slug: str) -> list[dict[str, Any]]:
     """Each original with what was said of it; a handful of queries for the whole page."""
     queries = {row.query_id for row in rows}
     labels = Judgment.objects.standing().filter(query__in=queries, source=Source.EXPERT)
@@ -119,7 +120,7 @@ def _lines(rows: list[Judgment]) -> list[dict[str, Any]]:
                 *tags.get((row.query_id, None), ()),
             ],
             "url": reverse(
-                "query", args=[row.query.domain.benchmark.slug, row.query_id]
+                "query", args=[slug, row.query_id]
             ) + f"?passage={row.passage_id}",
         }
         for row in rows

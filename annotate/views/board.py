@@ -103,8 +103,15 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
         gold, is_original = verdicts.get(pk), pk in originals
         is_unlisted = gold is not None and gold.judgment_id is None and not is_original
         aspect = gold.aspect if gold else None
-        said = {"problems": tuple(tags.get(pk, ())), "touches": tuple(near.get(pk, ()))}
-        return Row(passage, is_original, aspect, labels.get(pk), is_unlisted, **said)
+        return Row(
+            passage=passage,
+            is_original=is_original,
+            aspect=aspect,
+            label=labels.get(pk),
+            is_unlisted=is_unlisted,
+            problems=tuple(tags.get(pk, ())),
+            touches=tuple(near.get(pk, ())),
+        )
 
     board = Board(
         query=query,

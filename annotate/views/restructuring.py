@@ -90,7 +90,8 @@ def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     target = wanted if wanted in Scale.values else _other(scales.scale_of(query))
     moving = scales.off_scale(query, target)
     earlier = scales.earlier_weights(query, target)
-    form = ScaleForm(request.POST or None, aspects=moving, top=SCALE_TOP[target], earlier=earlier)
+    sent = request.POST if request.method == "POST" else None
+    form = ScaleForm(sent, aspects=moving, top=SCALE_TOP[target], earlier=earlier)
 
     def page(**more: Any) -> HttpResponse:
         context = {
