@@ -270,6 +270,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "RunStatusEnum": "kit.runs.RunStatus",
         "DebateStatusEnum": "debate.models.DebateStatus",
+        "TrialKindEnum": "debate.models.TrialKind",
         "CaseStatusEnum": "annotate.models.CaseStatus",
         "LabelStatusEnum": "corpus.models.Status",
         "ChangeKindEnum": "annotate.models.ChangeKind",
