@@ -26,7 +26,7 @@ LOOKS = {
     "narrow": {"viewport": {"width": 320, "height": 640}, "color_scheme": "light"},
     "narrow dark": {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"},
 }
-SETTLED = "() => !document.querySelector('.htmx-request')"
+SETTLED = "() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 
@@ -133,6 +133,7 @@ def ask_and_answer(page: Page, *numbers: str) -> None:
         expect(opened).to_contain_text("is gone: choose its aspect")
         page.keyboard.press(number)
         expect(page.locator(".tag", has_text="is gone: choose its aspect")).to_have_count(left)
+        page.wait_for_function(SETTLED)
 
 
 def clear_originals(page: Page) -> None:
@@ -141,6 +142,7 @@ def clear_originals(page: Page) -> None:
         before = page.locator(".tag", has_text="undecided").count()
         press(page, "d", "t")
         expect(page.locator(".tag", has_text="undecided")).to_have_count(before - 1)
+        page.wait_for_function(SETTLED)
 
 
 def split(page: Page) -> None:
