@@ -234,3 +234,9 @@ def test_who_collected_a_page_before_and_for_what_is_told(
     client.post(url("collect-text", query), {"text": "About moths.", "url": address})
     answer = client.post(url("collect-url", second), {"url": address}, follow=True)
     assert "This page was collected by expert on" in answer.content.decode()
+
+
+def test_a_collected_passage_has_a_page_of_its_own(client, query, page, aspect, expert) -> None:
+    gold = add_segment(query=query, page=page, start=0, end=23, aspect=aspect, actor=expert).gold
+    answer = client.get(reverse("passage", args=["demo", gold.passage_id]))
+    assert "Passage 1 of 1 on this page" in answer.content.decode()
