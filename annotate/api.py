@@ -24,6 +24,7 @@ from annotate.serializers import (
 from annotate.services import aspects as aspect_verbs
 from annotate.services import gold as gold_verbs
 from annotate.services import votes as vote_verbs
+from annotate.services.remaking import take_back
 from annotate.views.loaders import (
     enter_aspect,
     enter_query,
@@ -139,7 +140,7 @@ class Undo(Route):
     def post(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
         access, query = enter_query(self.person(), slug, pk)
         passage = get_domain_passage(query, passage_pk)
-        gold_verbs.undo_verdict(query=query, passage=passage, actor=access.user)
+        take_back(query=query, passage=passage, actor=access.user)
         return Response(status=204)
 
 

@@ -23,7 +23,7 @@ class NewAspectSerializer(serializers.Serializer):
     """An aspect to add."""
 
     content = serializers.CharField(allow_blank=True, default="")
-    weight = serializers.IntegerField(default=3)
+    weight = serializers.IntegerField(allow_null=True, default=None)
 
 
 class AspectWriteSerializer(serializers.Serializer):

@@ -4,12 +4,16 @@ from django.urls import path
 
 from annotate.views import (
     aspects,
+    audit,
     collecting,
     disputes,
     guidelines,
+    history,
     home,
     passages,
     queries,
+    remaking,
+    restructuring,
     verdicts,
     votes,
 )
@@ -31,6 +35,27 @@ urlpatterns = [
     path("b/<slug:slug>/aspects/<int:pk>/remove/", aspects.aspect_remove, name="aspect-remove"),
     path("b/<slug:slug>/aspects/<int:pk>/restore/", aspects.aspect_restore, name="aspect-restore"),
     path("b/<slug:slug>/aspects/<int:pk>/move/", aspects.aspect_move, name="aspect-move"),
+    path("b/<slug:slug>/aspects/<int:pk>/split/", restructuring.aspect_split, name="aspect-split"),
+    path("b/<slug:slug>/aspects/<int:pk>/merge/", restructuring.aspect_merge, name="aspect-merge"),
+    path("b/<slug:slug>/queries/<int:pk>/scale/", restructuring.query_scale, name="query-scale"),
+    path(
+        "b/<slug:slug>/queries/<int:pk>/history/",
+        history.aspect_history,
+        name="aspect-history",
+    ),
+    path(
+        "b/<slug:slug>/queries/<int:pk>/history/<int:change_pk>/undo/",
+        history.change_undo,
+        name="change-undo",
+    ),
+    path("b/<slug:slug>/audit/", audit.audit, name="audit"),
+    path("b/<slug:slug>/queries/<int:pk>/problems/", audit.problem_tag, name="problem-tag"),
+    path("b/<slug:slug>/queries/<int:pk>/problems/off/", audit.problem_untag, name="problem-untag"),
+    path(
+        "b/<slug:slug>/queries/<int:pk>/passages/<int:passage_pk>/page/",
+        remaking.passage_remake,
+        name="passage-remake",
+    ),
     path(
         "b/<slug:slug>/queries/<int:pk>/passages/<int:passage_pk>/assign/",
         verdicts.passage_assign,
@@ -74,4 +99,10 @@ urlpatterns = [
         collecting.segment_undo,
         name="segment-undo",
     ),
+    path(
+        "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/segments/<int:passage_pk>/move/",
+        collecting.segment_move,
+        name="segment-move",
+    ),
+    path("b/<slug:slug>/guidelines/scale/", guidelines.weight_scale, name="weight-scale"),
 ]

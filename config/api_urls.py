@@ -14,6 +14,8 @@ urlpatterns = [
     ),
     path("", include("corpus.api")),
     path("", include("annotate.api")),
+    path("", include("annotate.api_aspects")),
+    path("", include("annotate.api_audit")),
     path("", include("annotate.api_collecting")),
     path("", include("annotate.api_guidelines")),
     path("", include("debate.api_trials")),

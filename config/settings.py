@@ -277,6 +277,7 @@ SPECTACULAR_SETTINGS = {
         "StanceEnum": "debate.configuration.STANCES",
         "CaseStatusEnum": "annotate.models.CaseStatus",
         "LabelStatusEnum": "corpus.models.Status",
+        "ChangeKindEnum": "annotate.models.ChangeKind",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

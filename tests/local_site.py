@@ -89,9 +89,9 @@ class Site(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[int]:
+def serving(handler: type[http.server.BaseHTTPRequestHandler] = Site) -> Iterator[int]:
     """The site on a free port of loopback, which is told."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # a reader that left early is what some tests want
     threading.Thread(target=server.serve_forever, daemon=True).start()

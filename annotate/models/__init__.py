@@ -2,16 +2,28 @@
 
 from annotate.models.aspects import Aspect, GoldPassage, Scale
 from annotate.models.cases import CaseKind, CaseStatus, EscalationCase, Vote, VoteStatus
+from annotate.models.changes import (
+    AspectChange,
+    ChangeKind,
+    Problem,
+    ProblemTag,
+    WeightScale,
+)
 from annotate.models.guidelines import Guideline
 
 __all__ = [
     "Aspect",
+    "AspectChange",
     "CaseKind",
     "CaseStatus",
+    "ChangeKind",
     "EscalationCase",
     "GoldPassage",
     "Guideline",
+    "Problem",
+    "ProblemTag",
     "Scale",
     "Vote",
     "VoteStatus",
+    "WeightScale",
 ]

@@ -52,6 +52,8 @@ class Aspect(Versioned):
     rationale = models.TextField(blank=True, default="")
     weight = models.PositiveSmallIntegerField(default=3, validators=[MinValueValidator(1)])
     scale = models.CharField(max_length=8, choices=Scale.choices, default=Scale.LIKERT5)
+    # False while a new aspect still has the weight that it began with: nobody chose it yet.
+    weighed = models.BooleanField(default=True, db_default=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -86,6 +88,10 @@ class GoldPassageQuerySet(models.QuerySet["GoldPassage"]):
     def standing(self) -> Self:
         """Assignments that count now."""
         return self.filter(ended_at=None)
+
+    def asking(self) -> Self:
+        """Standing assignments whose aspect was split or merged: they ask for their new one."""
+        return self.standing().filter(aspect__removed_at__isnull=False)
 
     def unlisted(self) -> Self:
         """Standing assignments of an import that the gold which is current now does not hold."""

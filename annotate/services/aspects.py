@@ -1,6 +1,6 @@
 """Verbs on reasoning aspects (protocol.md 3.1, steps 1, 2 and 5)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 from django.contrib.auth.models import User
@@ -8,10 +8,12 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from annotate.models import Aspect, Scale
+from annotate.models import Aspect, ChangeKind
 from annotate.models.aspects import SCALE_TOP
+from annotate.services.changes import note_change, snapshot
 from annotate.services.merging import Fields, merge
 from annotate.services.rights import require_annotator
+from annotate.services.scales import scale_of
 from corpus.models import Query
 from corpus.services.judgments import hold_queries
 from kit import audit
@@ -39,32 +41,53 @@ def normalised_weights(aspects: Iterable[Weighted]) -> list[float]:
     return [weight / total for weight in raw]
 
 
-def add_aspect(*, query: Query, actor: User, content: str = "", weight: int = 3) -> Aspect:
+def add_aspect(
+    *, query: Query, actor: User, content: str = "", weight: int | None = None
+) -> Aspect:
     """Add an aspect at the end; its number k is given once and never used again.
 
-    It takes the scale of the query's present aspects, else 1 to 5. Raises Refused for a weight
-    off that scale.
+    It takes the scale of the query's present aspects, else the benchmark's. Without a weight it
+    begins in the middle of it and is not weighed yet. Raises Refused for a weight off the scale.
     """
     require_annotator(query, actor)
     with transaction.atomic():
         # Two people adding at once take turns, so that neither number nor place is given twice.
         hold_queries([query.pk])
-        rows = Aspect.objects.filter(query=query)
-        last = rows.aggregate(k=Max("k"), position=Max("position"))
-        scale = rows.present().values_list("scale", flat=True).first() or Scale.LIKERT5
-        _check_weight(weight, scale)
-        aspect = Aspect.objects.create(
-            query=query,
-            k=(last["k"] or 0) + 1,
-            position=(last["position"] or 0) + 1,
-            content=content,
-            weight=weight,
-            scale=scale,
-            created_by=actor,
-            updated_by=actor,
+        aspect = make_aspect(query=query, actor=actor, content=content, weight=weight)
+        note_change(
+            query=query, kind=ChangeKind.ADD, before=[], after=[snapshot(aspect)], actor=actor
         )
-        _note(aspect, actor, "add aspect", content=content, weight=weight)
+        _note(aspect, actor, "add aspect", content=content, weight=aspect.weight)
     return aspect
+
+
+def make_aspect(
+    *,
+    query: Query,
+    actor: User,
+    content: str,
+    weight: int | None,
+    rationale: str = "",
+    scale: str = "",
+) -> Aspect:
+    """The row of a new aspect, at the end, for a verb that holds the query."""
+    rows = Aspect.objects.filter(query=query)
+    last = rows.aggregate(k=Max("k"), position=Max("position"))
+    scale = scale or scale_of(query)
+    chosen = (SCALE_TOP[scale] + 1) // 2 if weight is None else weight
+    check_weight(chosen, scale)
+    return Aspect.objects.create(
+        query=query,
+        k=(last["k"] or 0) + 1,
+        position=(last["position"] or 0) + 1,
+        content=content,
+        rationale=rationale,
+        weight=chosen,
+        weighed=weight is not None,
+        scale=scale,
+        created_by=actor,
+        updated_by=actor,
+    )
 
 
 def save_aspect(
@@ -90,7 +113,7 @@ def save_aspect(
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         if current.removed_at is not None:
             raise Refused("This aspect was removed. Restore it to go on writing.")
-        _check_weight(weight, current.scale)
+        check_weight(weight, current.scale)
         theirs = {name: getattr(current, name) for name in fields}
         known = theirs if expected == current.version else {}
         merged = merge(base={**known, **(base or {})}, mine=fields, theirs=theirs)
@@ -98,8 +121,17 @@ def save_aspect(
             raise Conflict(current, fields=merged.clashing)
         if not merged.changed:
             return current
+        if "weight" in merged.changed:
+            merged.changed["weighed"] = True
         written = current.write(expected=current.version, actor=actor, **merged.changed)
-        now = theirs | merged.changed
+        now = {name: getattr(written, name) for name in fields}
+        note_change(
+            query=current.query,
+            kind=ChangeKind.CLARIFY,
+            before=[snapshot(current)],
+            after=[snapshot(written)],
+            actor=actor,
+        )
         _note(written, actor, "save aspect", version=written.version, **now)
     return written
 
@@ -115,14 +147,16 @@ def remove_aspect(*, aspect: Aspect, actor: User) -> None:
                 f"a{current.k} still has {standing} passage{'s' if standing > 1 else ''}. "
                 "Move every one to another aspect or discard it first."
             )
-        _set_removed(current, actor, "remove aspect", removed=True)
+        if set_removed(current, actor, removed=True):
+            _note_presence(current, actor, ChangeKind.REMOVE)
 
 
 def restore_aspect(*, aspect: Aspect, actor: User) -> None:
     """Bring a removed aspect back with its number, place and texts."""
     require_annotator(aspect.query, actor)
     with transaction.atomic():
-        _set_removed(aspect, actor, "restore aspect", removed=False)
+        if set_removed(aspect, actor, removed=False):
+            _note_presence(aspect, actor, ChangeKind.RESTORE)
 
 
 def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]) -> None:
@@ -138,21 +172,38 @@ def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]
         there = None if here is None else here + (-1 if direction == "up" else 1)
         if here is None or there is None or not 0 <= there < len(order):
             return
+        before = [snapshot(each) for each in order]
         order[here], order[there] = order[there], order[here]
-        for position, each in enumerate(order, start=1):
-            Aspect.objects.filter(pk=each.pk).update(position=position)
+        place_aspects(order)
+        after = [snapshot(each) for each in order]
+        note_change(
+            query=aspect.query, kind=ChangeKind.REORDER, before=before, after=after, actor=actor
+        )
         _note(aspect, actor, "move aspect", order=[each.k for each in order])
 
 
-def _set_removed(aspect: Aspect, actor: User, verb: str, *, removed: bool) -> None:
+def place_aspects(order: Sequence[Aspect]) -> None:
+    """Put aspects in this order, for a verb that holds the query."""
+    for position, each in enumerate(order, start=1):
+        Aspect.objects.filter(pk=each.pk).update(position=position)
+
+
+def set_removed(aspect: Aspect, actor: User, *, removed: bool) -> bool:
+    """Take the row away or bring it back; False if it was so already."""
     rows = Aspect.objects.filter(pk=aspect.pk, removed_at__isnull=removed)
     moment = timezone.now() if removed else None
-    changed = rows.update(removed_at=moment, version=F("version") + 1, updated_by=actor)
-    if changed:
-        _note(aspect, actor, verb)
+    return bool(rows.update(removed_at=moment, version=F("version") + 1, updated_by=actor))
 
 
-def _check_weight(weight: int, scale: str) -> None:
+def _note_presence(aspect: Aspect, actor: User, kind: ChangeKind) -> None:
+    shot = [snapshot(aspect)]
+    before, after = (shot, []) if kind == ChangeKind.REMOVE else ([], shot)
+    note_change(query=aspect.query, kind=kind, before=before, after=after, actor=actor)
+    _note(aspect, actor, f"{kind.value} aspect")
+
+
+def check_weight(weight: int, scale: str) -> None:
+    """Raise Refused for a weight off the scale."""
     top = SCALE_TOP[scale]
     if not 1 <= weight <= top:
         raise Refused(f"Choose a weight from 1 to {top}.", field="weight")

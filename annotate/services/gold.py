@@ -4,7 +4,7 @@ An assignment writes its GoldPassage and its expert label in one transaction, so
 is the only gold that corpus work needs to know.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import models, transaction
@@ -18,6 +18,9 @@ from corpus.models import Judgment, Passage, Query, Source
 from corpus.services.judgments import hold_queries, record_judgment, withdraw_judgment
 from kit import audit
 from kit.errors import Refused
+
+# The rule in the provenance of a verdict on a passage that became part of another one.
+REMADE: Final = "remade"
 
 
 class DiscardReason(models.TextChoices):
@@ -40,7 +43,7 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
     with transaction.atomic():
         hold_queries([query.pk])
         _check_aspect(query, aspect)
-        standing, label = _standing_gold(query, passage), _standing_label(query, passage)
+        standing, label = _standing_gold(query, passage), standing_verdict(query, passage)
         is_ours = label is not None and label.label > 0
         if is_ours and standing is not None and standing.aspect_id == aspect.pk:
             return standing
@@ -68,6 +71,20 @@ def discard_passage(
     return verdict
 
 
+def replace_passage(*, query: Query, passage: Passage, into: Passage, actor: User) -> Judgment:
+    """Say that a passage is gold no more because it is part of another one now; its text stays.
+
+    For a caller that made `into` a gold passage in the same transaction.
+    """
+    _check(query, passage, actor)
+    with transaction.atomic():
+        hold_queries([query.pk])
+        provenance = {"rule": REMADE, "into": into.pid, "into_key": into.pk}
+        verdict = _decide(query, passage, 0, provenance, actor)
+        _note(verdict, actor, "replace passage", passage, into=into.pk)
+    return verdict
+
+
 def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
     """Take the experts' last verdict back, and with it what it did.
 
@@ -77,7 +94,7 @@ def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
     _check(query, passage, actor)
     with transaction.atomic():
         hold_queries([query.pk])
-        gold, verdict = _standing_gold(query, passage), _standing_label(query, passage)
+        gold, verdict = _standing_gold(query, passage), standing_verdict(query, passage)
         if gold is None and verdict is None:
             raise Refused("There is no verdict to take back.")
         _end(gold, by=None)
@@ -131,7 +148,8 @@ def _standing_gold(query: Query, passage: Passage) -> GoldPassage | None:
     return GoldPassage.objects.standing().filter(query=query, passage=passage).first()
 
 
-def _standing_label(query: Query, passage: Passage) -> Judgment | None:
+def standing_verdict(query: Query, passage: Passage) -> Judgment | None:
+    """The experts' label that stands on the pair, if any."""
     labels = Judgment.objects.standing().filter(source=Source.EXPERT)
     return labels.filter(query=query, passage=passage).first()
 

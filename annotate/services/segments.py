@@ -1,7 +1,7 @@
 """Cutting collected pages into gold passages: one segment, one aspect (protocol.md 3.1 step 4)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -9,7 +9,7 @@ from django.db import transaction
 from rapidfuzz.distance import Indel
 
 from annotate.models import Aspect, GoldPassage
-from annotate.services.gold import assign_passage, undo_verdict
+from annotate.services.gold import assign_passage
 from annotate.services.rights import require_annotator
 from corpus.models import CollectedPage, Passage, Query
 from corpus.services.judgments import hold_queries
@@ -65,7 +65,7 @@ def add_segment(
         passage = Passage.objects.create(
             version=growing_version(query.domain.benchmark),
             domain=query.domain,
-            pid=_next_pid(query),
+            pid=next_pid(query),
             title=document.title,
             source_url=document.source_url,
             text=wanted,
@@ -77,23 +77,6 @@ def add_segment(
         gold = assign_passage(query=query, passage=passage, aspect=aspect, actor=actor)
     touching = [g for g in standing if _overlaps(g.passage, start, end)]
     return Segment(gold, tuple(touching))
-
-
-def recut_segment(
-    *, gold: GoldPassage, start: int, end: int, actor: User, text: str | None = None
-) -> Segment:
-    """Cut a segment anew: the old passage is given up, a new one takes its place and aspect."""
-    with transaction.atomic():
-        undo_verdict(query=gold.query, passage=gold.passage, actor=actor)
-        return add_segment(
-            query=gold.query,
-            page=gold.passage.document.page,  # type: ignore[union-attr]
-            start=start,
-            end=end,
-            aspect=gold.aspect,
-            actor=actor,
-            text=text,
-        )
 
 
 def main_text_of(page: CollectedPage, start: int, end: int) -> str:
@@ -130,6 +113,14 @@ def apply_edits(piece: str, changes: Sequence[Edit]) -> str:
     return "".join([*parts, piece[at:]])
 
 
+def overlapping(passage: Passage, others: Iterable[Passage]) -> list[str]:
+    """Ids of those of the same page that overlap the passage."""
+    if passage.start is None or passage.end is None:
+        return []
+    place = passage.start, passage.end
+    return [each.pid for each in others if each.pk != passage.pk and _overlaps(each, *place)]
+
+
 def _standing(query: Query, page: CollectedPage) -> list[GoldPassage]:
     rows = GoldPassage.objects.standing().filter(query=query, passage__document=page.document_id)
     return list(rows.select_related("passage", "aspect"))
@@ -141,7 +132,7 @@ def _overlaps(passage: Passage, start: int, end: int) -> bool:
     return passage.start < end and start < passage.end
 
 
-def _next_pid(query: Query) -> str:
+def next_pid(query: Query) -> str:
     """`{task}-{qid}/extraction_{k}.txt`, k one above the highest ever given (protocol.md 1.1)."""
     stem = f"{query.domain.name}-{query.qid}"
     taken = Passage.objects.filter(domain=query.domain, pid__startswith=f"{stem}/extraction_")

@@ -16,7 +16,8 @@ def raise_displaced(*, verdict: Judgment, actor: User) -> Judgment | None:
     """Let the label and the assignment that a withdrawn verdict displaced stand again.
 
     Gives the earlier verdict if an expert's label stands now, else None. An assignment to an
-    aspect that was removed meanwhile stays ended. For a caller that holds the query.
+    aspect that is gone meanwhile stands again too, and asks for a new one. For a caller that holds
+    the query.
     """
     earlier = _earlier_verdict(verdict)
     label = earlier or strongest(_pushed_aside(verdict))
@@ -43,7 +44,7 @@ def _pushed_aside(verdict: Judgment) -> list[Judgment]:
 
 
 def _raise_assignment(verdict: Judgment, label: Judgment | None) -> None:
-    displaced = GoldPassage.objects.filter(ended_by=first_row(verdict), aspect__removed_at=None)
+    displaced = GoldPassage.objects.filter(ended_by=first_row(verdict))
     gold = displaced.order_by("pk").last()
     if gold is not None:
         GoldPassage.objects.create(

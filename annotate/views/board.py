@@ -9,75 +9,15 @@ from dataclasses import dataclass, field
 
 from annotate.models import Aspect, GoldPassage, Scale
 from annotate.models.aspects import RUBRIC, SCALE_TOP
+from annotate.neighbours import Piece
 from annotate.services.aspects import normalised_weights
-from annotate.services.gold import DiscardReason
+from annotate.services.gold import REMADE
+from annotate.services.problems import problems_of
+from annotate.services.remaking import touching
 from annotate.views.loaders import get_domain_passage
+from annotate.views.rows import Card, Row
+from annotate.wording import close_pairs
 from corpus.models import Judgment, Passage, Query, Source
-
-COLOURS = 6
-
-
-@dataclass(frozen=True)
-class Row:
-    """One passage of the query and the verdict that stands on it."""
-
-    passage: Passage
-    is_original: bool
-    aspect: Aspect | None = None
-    label: Judgment | None = None
-    # An import assigned it, but the gold that is current now does not list it any more.
-    is_unlisted: bool = False
-
-    @property
-    def is_discarded(self) -> bool:
-        """Whether experts said that it is no gold."""
-        return self.aspect is None and self.label is not None and self.label.label == 0
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether a verdict stands."""
-        return (self.aspect is not None and not self.is_unlisted) or self.is_discarded
-
-    @property
-    def reason(self) -> str:
-        """Why it was discarded, in words."""
-        kept = self.label.provenance.get("reason", "") if self.label else ""
-        return str(dict(DiscardReason.choices).get(kept, kept)).lower()
-
-    @property
-    def note(self) -> str:
-        """What the expert added to the reason."""
-        return str(self.label.provenance.get("note", "")) if self.label else ""
-
-
-@dataclass(frozen=True)
-class Card:
-    """One aspect with its number on screen, its share and how many passages support it."""
-
-    aspect: Aspect
-    number: int
-    share: float
-    passages: int
-
-    @property
-    def css(self) -> str:
-        """Colour class; after six aspects the colours begin again."""
-        return f"n{(self.number - 1) % COLOURS + 1}"
-
-    @property
-    def rubric(self) -> list[tuple[int, str]]:
-        """Every point of the scale with its meaning, from 1 up."""
-        return sorted(RUBRIC[self.aspect.scale].items())
-
-    @property
-    def slot(self) -> str:
-        """Where a conflict about this aspect is shown."""
-        return f"aspect-{self.aspect.pk}"
-
-    @property
-    def meaning(self) -> str:
-        """What the chosen weight means."""
-        return RUBRIC[self.aspect.scale].get(self.aspect.weight, "")
 
 
 @dataclass
@@ -89,6 +29,8 @@ class Board:
     originals: list[Row]
     others: list[Row]
     current: Row | None = None
+    # Tags of the query's gold as a whole.
+    problems: tuple[str, ...] = ()
     rows: list[Row] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -154,17 +96,29 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
     attached = {pk: gold.passage for pk, gold in verdicts.items()}
     attached |= {pk: label.passage for pk, label in labels.items()}
 
+    tags = problems_of(query)
+    near = _neighbours([*originals.values(), *_still_gold(attached, originals, verdicts)], labels)
+
     def row(pk: int, passage: Passage) -> Row:
         gold, is_original = verdicts.get(pk), pk in originals
         is_unlisted = gold is not None and gold.judgment_id is None and not is_original
         aspect = gold.aspect if gold else None
-        return Row(passage, is_original, aspect, labels.get(pk), is_unlisted)
+        return Row(
+            passage=passage,
+            is_original=is_original,
+            aspect=aspect,
+            label=labels.get(pk),
+            is_unlisted=is_unlisted,
+            problems=tuple(tags.get(pk, ())),
+            touches=tuple(near.get(pk, ())),
+        )
 
     board = Board(
         query=query,
         cards=_cards(query, verdicts.values()),
         originals=[row(*each) for each in originals.items()],
         others=[row(*each) for each in sorted(attached.items()) if each[0] not in originals],
+        problems=tuple(tags.get(None, ())),
     )
     board.current = _open(board, open_pk, open_next)
     return board
@@ -182,10 +136,31 @@ def _cards(query: Query, gold: Iterable[GoldPassage]) -> list[Card]:
     standing = Counter(each.aspect_id for each in gold)
     aspects = list(Aspect.objects.filter(query=query).present())
     shares = normalised_weights(aspects)
+    close: dict[int, list[int]] = {}
+    for one, other in close_pairs([aspect.content for aspect in aspects]):
+        close.setdefault(aspects[one].pk, []).append(aspects[other].k)
+        close.setdefault(aspects[other].pk, []).append(aspects[one].k)
     return [
-        Card(aspect, number, share, standing[aspect.pk])
+        Card(aspect, number, share, standing[aspect.pk], tuple(close.get(aspect.pk, ())))
         for number, (aspect, share) in enumerate(zip(aspects, shares, strict=True), start=1)
     ]
+
+
+def _still_gold(
+    attached: dict[int, Passage], originals: dict[int, Passage], verdicts: dict[int, GoldPassage]
+) -> list[Passage]:
+    """Passages that stand under an aspect beside the originals."""
+    return [each for pk, each in attached.items() if pk in verdicts and pk not in originals]
+
+
+def _neighbours(passages: list[Passage], labels: dict[int, Judgment]) -> dict[int, list[Piece]]:
+    """For each passage the others of its run on the page; what was merged already is left out."""
+    merged = {pk for pk, label in labels.items() if label.provenance.get("rule") == REMADE}
+    found: dict[int, list[Piece]] = {}
+    for run in touching([each for each in passages if each.pk not in merged]):
+        for piece in run:
+            found[piece.pk] = [each for each in run if each.pk != piece.pk]
+    return found
 
 
 def _gold(query: Query) -> list[GoldPassage]:

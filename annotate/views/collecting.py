@@ -1,7 +1,6 @@
 """Collecting: pages for a query by address, pasting or file, and cutting them into passages."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -13,10 +12,14 @@ from django.views.decorators.http import require_GET, require_POST
 from annotate.forms import PageFileForm, PageTextForm, PageUrlForm, SegmentForm
 from annotate.models import Aspect, GoldPassage
 from annotate.services import collecting, segments
-from annotate.services.gold import undo_verdict
-from annotate.views.board import COLOURS, read_board
+from annotate.services.gold import assign_passage
+from annotate.services.remaking import remake, take_back
+from annotate.views.board import read_board
 from annotate.views.items import titled, web_url
 from annotate.views.loaders import enter_query, get_domain_passage
+from annotate.views.numbers import number
+from annotate.views.page_text import edited, outline, shown, used_elsewhere
+from annotate.views.rows import COLOURS
 from corpus.access import Access
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.services.pages import pages_like
@@ -25,14 +28,6 @@ from kit.errors import Refused
 
 COLLECT, PAGE = "annotate/collect.html", "annotate/collect_page.html"
 _SHOWN = 50
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A run of a page's text as it is shown; `css` says what it is, "" for the gaps between."""
-
-    text: str
-    css: str = ""
 
 
 @require_GET
@@ -51,7 +46,10 @@ def collect_url(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     def fetch() -> str:
         _check(form)
         run = collecting.collect_url(query=query, actor=access.user, **form.cleaned_data)
-        return _page_url(access, query, run.page) if run.page else _collect_url(access, query)
+        if run.page is None:
+            return _collect_url(access, query)
+        messages.info(request, _said_known(run.page))
+        return _page_url(access, query, run.page)
 
     return _bring(request, access, query, fetch, url_form=form)
 
@@ -121,9 +119,27 @@ def segment_undo(
     page, passage = get_page(access, page_pk), get_domain_passage(query, passage_pk)
 
     def undo() -> None:
-        undo_verdict(query=query, passage=passage, actor=access.user)
+        take_back(query=query, passage=passage, actor=access.user)
 
     return _cut(request, access, query, page, undo)
+
+
+@require_POST
+def segment_move(
+    request: HttpRequest, slug: str, pk: int, page_pk: int, passage_pk: int
+) -> HttpResponse:
+    """Let a piece support another aspect."""
+    access, query = enter_query(request.user, slug, pk)
+    page, passage = get_page(access, page_pk), get_domain_passage(query, passage_pk)
+
+    def move() -> None:
+        wanted = number(request.POST.get("aspect", "")) or 0
+        aspect = Aspect.objects.filter(query=query, pk=wanted).present().first()
+        if aspect is None:
+            raise Refused("This aspect is gone. Choose another one.")
+        assign_passage(query=query, passage=passage, aspect=aspect, actor=access.user)
+
+    return _cut(request, access, query, page, move)
 
 
 def _cut(
@@ -168,6 +184,8 @@ def _add(access: Access, query: Query, page: CollectedPage, form: SegmentForm) -
     _check(form)
     data = form.cleaned_data
     start, end = data["start"], data["end"]
+    if data["recut"]:
+        return _recut(access, query, page, data)
     aspect = Aspect.objects.filter(query=query, pk=data["aspect"]).present().first()
     if aspect is None:
         raise Refused("This aspect is gone. Choose another one.")
@@ -177,6 +195,34 @@ def _add(access: Access, query: Query, page: CollectedPage, form: SegmentForm) -
     return segments.add_segment(
         query=query, page=page, start=start, end=end, aspect=aspect, actor=access.user, text=text
     )
+
+
+def _recut(
+    access: Access, query: Query, page: CollectedPage, data: dict[str, Any]
+) -> segments.Segment:
+    """Let the chosen piece take the place of one that was cut before, under its aspect."""
+    standing = GoldPassage.objects.standing().filter(query=query)
+    old = standing.filter(passage__document=page.document_id, passage=data["recut"]).first()
+    if old is None:
+        raise Refused("This passage is gone. Look at the page again.")
+    text = data["text"] or None
+    if text is None and data["main_only"]:
+        text = segments.main_text_of(page, data["start"], data["end"]) or None
+    gold = remake(
+        query=query,
+        passages=[old.passage],
+        aspect=old.aspect,
+        actor=access.user,
+        start=data["start"],
+        end=data["end"],
+        text=text,
+    )
+    return segments.Segment(gold, ())
+
+
+def _said_known(page: CollectedPage) -> str:
+    by = f" by {page.created_by}" if page.created_by else ""
+    return f"This page was collected{by} on {page.created_at:%Y-%m-%d} already; here it is."
 
 
 def _check(form: Any) -> None:
@@ -224,9 +270,16 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
     board = read_board(query, open_pk=None, open_next=False)
     cut = GoldPassage.objects.standing().filter(query=query, passage__document=page.document_id)
     numbers = {card.aspect.pk: card for card in board.cards}
+    pieces = list(cut.select_related("passage", "aspect").order_by("passage__start"))
     kept = [
-        {"gold": gold, "card": numbers.get(gold.aspect_id), "passage": gold.passage}
-        for gold in cut.select_related("passage", "aspect").order_by("passage__start")
+        {
+            "gold": gold,
+            "card": numbers.get(gold.aspect_id),
+            "passage": gold.passage,
+            "overlaps": segments.overlapping(gold.passage, [each.passage for each in pieces]),
+            "changes": list(edited(page, gold.passage)),
+        }
+        for gold in pieces
     ]
     return {
         "access": access,
@@ -235,6 +288,9 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
         "page": page,
         "pieces": list(shown(page)),
         "dropped": sum(not is_main for *_, is_main in page.spans),
+        "main_count": sum(is_main for *_, is_main in page.spans),
+        "outline": outline(page),
+        "elsewhere": list(used_elsewhere(query, page)),
         "board": board,
         "kept": kept,
         "alike": pages_like(page),
@@ -242,18 +298,6 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
         "source_url": web_url(page.document.source_url),
         **titled(query.text),
     }
-
-
-def shown(page: CollectedPage) -> Iterator[Piece]:
-    """The whole text in runs; put together they are the document's text, to the last blank."""
-    text, at = page.document.text, 0
-    for start, end, kind, _, is_main in page.spans:
-        if at < start:
-            yield Piece(text[at:start], "" if is_main else "left-out")
-        yield Piece(text[start:end], f"block-{kind}" if is_main else f"block-{kind} left-out")
-        at = end
-    if at < len(text):
-        yield Piece(text[at:])
 
 
 def _collect_url(access: Access, query: Query) -> str:

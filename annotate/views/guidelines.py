@@ -7,12 +7,13 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 from markdown import markdown
 
 from annotate.forms import GuidelineForm
-from annotate.models import Guideline
+from annotate.models import Guideline, Scale
 from annotate.services.guidelines import publish_guideline
+from annotate.services.scales import benchmark_scale, choose_scale
 from annotate.views.numbers import number
 from corpus.access import Access, enter
 from corpus.models import Role
@@ -29,6 +30,20 @@ def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
         return _publish(request, enter(request.user, slug, Role.ADMIN))
     access = enter(request.user, slug)
     return htmx.render(request, TEMPLATE, _context(request, access), partial="reading")
+
+
+@require_POST
+def weight_scale(request: HttpRequest, slug: str) -> HttpResponse:
+    """The scale on which new aspects are weighed from now on."""
+    access = enter(request.user, slug, Role.ADMIN)
+    try:
+        choose_scale(
+            benchmark=access.benchmark, scale=request.POST.get("scale", ""), actor=access.user
+        )
+        messages.success(request, "New queries are weighed on this scale from now on.")
+    except Refused as refused:
+        messages.warning(request, refused.message)
+    return htmx.redirect(request, reverse("guidelines", args=[access.benchmark.slug]))
 
 
 def _publish(request: HttpRequest, access: Access) -> HttpResponse:
@@ -58,6 +73,8 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
         "is_current": shown.version == current.version,
         "body": rendered(shown.text),
         "versions": written,
+        "scale": benchmark_scale(access.benchmark),
+        "scales": Scale.choices,
         "form": GuidelineForm(initial={"text": current.text, "expected": current.version}),
     }
 

@@ -98,7 +98,7 @@ def _neighbours(found: Passage) -> dict[str, Any]:
     """The passages before and after on the same page, in the order of the page."""
     if found.document_id is None:
         return {"before": None, "after": None}
-    page = Passage.objects.filter(document_id=found.document_id, version__state="ready")
+    page = Passage.objects.shown().filter(document_id=found.document_id)
     # A page has few passages; those without offsets keep the order in which they came.
     pks = list(page.order_by("start", "pk").values_list("pk", "pid"))
     here = next(n for n, (pk, _) in enumerate(pks) if pk == found.pk)

@@ -10,7 +10,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotate.models import Aspect, GoldPassage
+from annotate.services import checklist
+from annotate.services.changes import last_change, said_of
 from annotate.services.gold import DiscardReason
+from annotate.services.problems import OF_PASSAGE
 from annotate.views.board import Board, read_board
 from annotate.views.disputes import domain_choices
 from annotate.views.home import present_aspects
@@ -92,6 +95,9 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
         "board": board,
         "may_write": writes,
         "reasons": list(zip("tiof", DiscardReason.choices, strict=True)),
+        "problem_choices": [(each.value, each.label) for each in OF_PASSAGE],
+        **_checklist(found),
+        **_undoable(found, access),
         "source_url": web_url(current.source_url if current else ""),
         **_reading(found),
     }
@@ -100,6 +106,20 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
 def workspace_url(access: Access, found: Query) -> str:
     """Where a write without JavaScript leads back to."""
     return reverse("query", args=[access.benchmark.slug, found.pk])
+
+
+def _checklist(found: Query) -> dict[str, Any]:
+    items = checklist.missing(query=found)
+    return {
+        "blocking": [item for item in items if item.blocking],
+        "hints": [item for item in items if not item.blocking],
+    }
+
+
+def _undoable(found: Query, access: Access) -> dict[str, Any]:
+    """What the key Z takes back, and how it is called."""
+    change = last_change(found, access.user)
+    return {"last_change": change, "last_said": said_of(change) if change else ""}
 
 
 def _reading(found: Query) -> dict[str, Any]:

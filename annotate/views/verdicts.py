@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST
 
 from annotate.forms import DiscardForm
 from annotate.models import Aspect
-from annotate.services import gold
+from annotate.services import gold, remaking
 from annotate.views.loaders import enter_query, get_domain_passage
 from annotate.views.numbers import number
 from annotate.views.queries import WORKSPACE, workspace, workspace_url
@@ -59,7 +59,7 @@ def passage_undo(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> H
     passage = get_domain_passage(query, passage_pk)
 
     def undo() -> str:
-        gold.undo_verdict(query=query, passage=passage, actor=access.user)
+        remaking.take_back(query=query, passage=passage, actor=access.user)
         return ""
 
     return _decide(request, access, query, passage, undo)

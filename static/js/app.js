@@ -89,6 +89,14 @@
     "[data-dialog]": (button) => byId(button.dataset.dialog)?.showModal(),
     "[data-close]": (button) => button.closest("dialog")?.close(),
     "[data-copy]": copy,
+    /* Goes round: from the element that has the focus to the next of its kind. */
+    "[data-cycle]": (button) => {
+      const all = [...document.querySelectorAll(button.dataset.cycle)];
+      const here = all.findIndex((each) => each.contains(button.cycled ?? null));
+      const next = all[(here + 1) % all.length];
+      button.cycled = next;
+      next?.focus();
+    },
     "[data-jump]": (button, event) => {
       const target = document.querySelector(button.dataset.jump);
       if (target) { event.preventDefault(); jump(target); }

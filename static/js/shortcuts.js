@@ -17,9 +17,13 @@
   /* While a dialog is open, only its own keys count. */
   const place = () => document.querySelector("dialog[open]") ?? document;
 
+  /* Keys of data-key-scope="focus" count only while the focus is inside. */
+  const isOpen = (element) =>
+    element.closest("[data-key-scope=focus]")?.contains(document.activeElement) ?? true;
+
   function candidates(key) {
     return [...place().querySelectorAll("[data-key]")].filter(
-      (element) => element.dataset.key.toLowerCase() === key && isUsable(element));
+      (element) => element.dataset.key.toLowerCase() === key && isUsable(element) && isOpen(element));
   }
 
   /* Several cards may offer the same key: the one with the focus wins, then the open one. */

@@ -151,8 +151,9 @@
     if (!button) return;
     const source = document.querySelector(button.dataset.copySpan);
     const field = document.querySelector(button.dataset.copyTo);
-    const [start, end] = inputs(source).map((each) => Number(each.value));
-    const piece = [...source.textContent].slice(start, end).join("");
+    const [start, end] = source ? inputs(source).map((each) => Number(each.value)) : [0, 0];
+    const whole = end > start ? "" : document.querySelector(button.dataset.copyElse)?.textContent ?? "";
+    const piece = whole || [...source?.textContent ?? ""].slice(start, end).join("");
     field.value = field.value.trim() ? `${field.value}\n\n${piece}` : piece;
     field.dispatchEvent(new Event("input", { bubbles: true }));
     field.focus();

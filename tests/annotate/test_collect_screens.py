@@ -170,3 +170,73 @@ def test_a_release_holds_what_was_collected_and_kept(
 
 def _file(name: str, text: str) -> SimpleUploadedFile:
     return SimpleUploadedFile(name, text.encode())
+
+
+def test_the_structure_of_the_page_leads_into_its_text(client, query) -> None:
+    headed = PAGE.replace("<body>", "<body><h1>Lamps and moths</h1>", 1)
+    client.post(url("collect-file", query), {"upload": _file("moths.html", headed)})
+    page = PageFetch.objects.get().page
+    tree = html.fromstring(client.get(url("collect-page", query, page.pk)).content)
+    links = tree.xpath("//ol[contains(@class,'outline')]//a")
+    assert "Lamps and moths" in [link.text_content() for link in links]
+    for link in links:
+        block = tree.get_element_by_id(link.get("href").removeprefix("#"))
+        assert block.text_content().startswith(link.text_content()[:40])
+    assert page.sha256[:12] in tree.text_content()
+
+
+def test_a_piece_moves_to_another_aspect(client, query, page, aspect) -> None:
+    other = Aspect.objects.create(query=query, k=2, position=2, content="They roll.")
+    client.post(
+        url("segment-add", query, page.pk), {"start": 0, "end": 23, "aspect": aspect.pk}, headers=HX
+    )
+    gold = GoldPassage.objects.standing().get()
+    where = url("segment-move", query, page.pk, gold.passage_id)
+    answer = client.post(where, {"aspect": other.pk}, headers=HX).content.decode()
+    assert GoldPassage.objects.standing().get().aspect == other
+    assert "to a1" in answer
+    assert "is gone" in client.post(where, {"aspect": 0}, headers=HX).content.decode()
+
+
+def test_a_piece_is_cut_anew_in_its_place(client, query, page, aspect) -> None:
+    where = url("segment-add", query, page.pk)
+    client.post(where, {"start": 0, "end": 10, "aspect": aspect.pk}, headers=HX)
+    old = GoldPassage.objects.standing().get().passage_id
+    sent = {"start": 0, "end": 23, "recut": old}
+    answer = client.post(where, sent, headers=HX).content.decode()
+    gold = GoldPassage.objects.standing().get()
+    assert (gold.passage.text, gold.aspect) == ("First line about moths.", aspect)
+    assert "extraction_2.txt" in answer
+    assert "This passage is gone" in client.post(where, sent, headers=HX).content.decode()
+
+
+def test_what_was_edited_and_what_overlaps_is_shown(client, query, page, aspect) -> None:
+    where = url("segment-add", query, page.pk)
+    sent = {"start": 0, "end": 23, "aspect": aspect.pk, "text": "First line on moths."}
+    client.post(where, sent, headers=HX)
+    client.post(where, {"start": 11, "end": 49, "aspect": aspect.pk}, headers=HX)
+    answer = client.get(url("collect-page", query, page.pk)).content
+    tree = html.fromstring(answer)
+    assert tree.xpath("//*[@id='kept']//del")
+    assert "overlaps biology-7/extraction_2.txt" in tree.get_element_by_id("kept").text_content()
+
+
+def test_who_collected_a_page_before_and_for_what_is_told(
+    client, benchmark, query, page, aspect
+) -> None:
+    second = make_query(benchmark, "8")
+    client.post(
+        url("segment-add", query, page.pk), {"start": 0, "end": 23, "aspect": aspect.pk}, headers=HX
+    )
+    shown = client.get(url("collect-page", second, page.pk)).content.decode()
+    assert "Passages were cut from this page for" in shown
+    address = "https://moths.example/a"
+    client.post(url("collect-text", query), {"text": "About moths.", "url": address})
+    answer = client.post(url("collect-url", second), {"url": address}, follow=True)
+    assert "This page was collected by expert on" in answer.content.decode()
+
+
+def test_a_collected_passage_has_a_page_of_its_own(client, query, page, aspect, expert) -> None:
+    gold = add_segment(query=query, page=page, start=0, end=23, aspect=aspect, actor=expert).gold
+    answer = client.get(reverse("passage", args=["demo", gold.passage_id]))
+    assert "Passage 1 of 1 on this page" in answer.content.decode()

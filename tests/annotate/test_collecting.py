@@ -12,6 +12,7 @@ from annotate.models import GoldPassage
 from annotate.services import collecting, segments
 from annotate.services.aspects import add_aspect
 from annotate.services.gold import undo_verdict
+from annotate.services.remaking import remake, take_back
 from corpus.models import (
     CollectedPage,
     CorpusVersion,
@@ -234,13 +235,15 @@ def test_overlaps_are_told_and_the_same_piece_twice_is_refused(query, page, aspe
         cut(query, page, aspect, expert, "First line about moths.")
 
 
-def test_cutting_anew_leaves_one_gold(query, page, aspect, expert) -> None:
+def test_cutting_anew_leaves_one_gold_and_can_be_undone(query, page, aspect, expert) -> None:
     old = cut(query, page, aspect, expert, "First line").gold
-    new = segments.recut_segment(gold=old, start=0, end=23, actor=expert).gold
+    new = remake(query=query, passages=[old.passage], aspect=aspect, actor=expert, start=0, end=23)
     assert [g.pk for g in GoldPassage.objects.standing()] == [new.pk]
     assert new.passage.text == "First line about moths."
     labels = Judgment.objects.standing().filter(query=query, label=1)
     assert [label.passage_id for label in labels] == [new.passage_id]
+    take_back(query=query, passage=new.passage, actor=expert)
+    assert [g.passage for g in GoldPassage.objects.standing()] == [old.passage]
 
 
 def test_dropped_lines_can_be_left_out(query, expert) -> None:

@@ -103,11 +103,12 @@ def test_imported_assignment_comes_back(desk, verb: str) -> None:
     assert imported.ended_at is not None
 
 
-def test_assignment_to_a_removed_aspect_stays_ended(desk) -> None:
+def test_assignment_to_a_removed_aspect_asks_for_another(desk) -> None:
     desk.assign(1), desk.assign(2)
     remove_aspect(aspect=desk.aspects[0], actor=desk.expert)
     desk.undo()
-    assert desk.standing == (None, ("expert", 1))
+    assert desk.standing == (1, ("expert", 1))
+    assert GoldPassage.objects.asking().count() == 1
 
 
 def test_label_that_came_while_the_verdict_stood_rises(desk) -> None:

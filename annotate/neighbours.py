@@ -1,0 +1,105 @@
+"""Passages of one page that touch or overlap (Bright-Pro's reconciling of old positives). Pure."""
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+# BRIGHT's ids: the n-th passage of a page (protocol.md 1.1).
+_NUMBERED: Final = re.compile(r"^(?P<page>.+)_(?P<n>\d+)(?:\.\w+)?$", re.ASCII)
+# A text that ends as another begins, over so many characters, overlaps it.
+_OVERLAP: Final = 20
+_LONGEST_OVERLAP: Final = 20_000
+_ENDED: Final = (".", "!", "?", "…", ":", ";", '"', "”", ")")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A passage on a page: [start, end) of its text where known, else the number in its id."""
+
+    pk: int
+    pid: str
+    text: str
+    page: Hashable | None = None
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def number(self) -> int | None:
+        """Its place among the page's passages, as its id says."""
+        match = _NUMBERED.match(self.pid)
+        return int(match["n"]) if match else None
+
+    @property
+    def key(self) -> Hashable | None:
+        """What pieces of one page have in common; None where no page is known."""
+        if self.page is not None:
+            return self.page
+        match = _NUMBERED.match(self.pid)
+        return match["page"] if match else None
+
+
+def groups(pieces: Iterable[Piece], pages: Mapping[Hashable, str]) -> list[list[Piece]]:
+    """Runs of two or more pieces of one page, each touching or overlapping the one before.
+
+    `pages` gives the texts of pages that are known, to see whether only blanks lie between.
+    """
+    of_page: dict[Hashable, list[Piece]] = defaultdict(list)
+    for piece in pieces:
+        if piece.key is not None:
+            of_page[piece.key].append(piece)
+    found = []
+    for key, members in of_page.items():
+        members.sort(key=_order)
+        run = members[:1]
+        for piece in members[1:]:
+            # The one that reaches furthest: a short piece may lie wholly inside a long one.
+            before = max(run, key=lambda each: (each.end or -1, each.number or -1))
+            if _touches(before, piece, pages.get(key, "")):
+                run.append(piece)
+                continue
+            found.append(run)
+            run = [piece]
+        found.append(run)
+    return [run for run in found if len(run) > 1]
+
+
+def joined(pieces: Sequence[Piece]) -> str:
+    """The texts of a run as one, what both of two neighbours hold only once."""
+    whole = ""
+    for piece in sorted(pieces, key=_order):
+        text = piece.text.strip()
+        if not whole or text in whole:
+            whole = whole or text
+            continue
+        shared = overlap(whole, text)
+        if shared:
+            whole += text[shared:]
+        else:
+            # What ends without a stop was cut in the middle of a sentence.
+            whole += ("\n\n" if whole.endswith(_ENDED) else " ") + text
+    return whole
+
+
+def overlap(before: str, after: str) -> int:
+    """How many characters at the end of one text are the beginning of the other; 0 for few."""
+    longest = min(len(before), len(after), _LONGEST_OVERLAP)
+    for length in range(longest, _OVERLAP - 1, -1):
+        if before[-1] == after[length - 1] and before.endswith(after[:length]):
+            return length
+    return 0
+
+
+def _touches(before: Piece, piece: Piece, page: str) -> bool:
+    if before.end is not None and piece.start is not None:
+        return piece.start <= before.end or not page[before.end : piece.start].strip()
+    if overlap(before.text, piece.text):
+        return True
+    one, other = before.number, piece.number
+    return one is not None and other is not None and other - one == 1
+
+
+def _order(piece: Piece) -> tuple[int, int, int]:
+    first = piece.start if piece.start is not None else -1
+    return (first, piece.number if piece.number is not None else -1, piece.pk)

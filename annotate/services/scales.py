@@ -1,0 +1,116 @@
+"""The two weight scales, side by side (protocol.md 3.1 step 2; section 7).
+
+A weight is never computed from one on the other scale: who moves a query chooses its weights anew,
+and the old ones stay in the history.
+"""
+
+from collections.abc import Mapping
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+
+from annotate.models import Aspect, AspectChange, ChangeKind, Scale, WeightScale
+from annotate.models.aspects import SCALE_TOP
+from annotate.services.changes import note_change, snapshot
+from annotate.services.rights import require_annotator
+from corpus.models import Benchmark, Membership, Query, Role
+from corpus.services.judgments import hold_queries
+from kit import audit
+from kit.errors import Refused
+
+
+def scale_of(query: Query) -> str:
+    """The scale of the query's present aspects, else the one that its benchmark begins with."""
+    present = Aspect.objects.filter(query=query).present().values_list("scale", flat=True).first()
+    return present or benchmark_scale(query.domain.benchmark)
+
+
+def benchmark_scale(benchmark: Benchmark) -> str:
+    """The scale on which the benchmark's new aspects are weighed."""
+    chosen = WeightScale.objects.filter(benchmark=benchmark).values_list("scale", flat=True)
+    return chosen.first() or Scale.LIKERT5
+
+
+def choose_scale(*, benchmark: Benchmark, scale: str, actor: User) -> WeightScale:
+    """Weigh new aspects on this scale from now on; those that are here keep theirs.
+
+    Raises Refused for what is no scale, and PermissionDenied for everybody but admins.
+    """
+    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
+    if place is None or Role.ADMIN not in place.roles:
+        raise PermissionDenied("The scale is chosen by admins.")
+    _check_scale(scale)
+    with transaction.atomic():
+        chosen, _ = WeightScale.objects.update_or_create(
+            benchmark=benchmark, defaults={"scale": scale}
+        )
+        data = {"scale": scale}
+        audit.record(
+            actor=actor, verb="choose scale", target=chosen, scope=benchmark.slug, data=data
+        )
+    return chosen
+
+
+def off_scale(query: Query, scale: str) -> list[Aspect]:
+    """The query's present aspects that are weighed on the other scale."""
+    return list(Aspect.objects.filter(query=query).present().exclude(scale=scale))
+
+
+def earlier_weights(query: Query, scale: str) -> dict[int, int]:
+    """What people gave the query's aspects on this scale before they were moved off it."""
+    found: dict[int, int] = {}
+    for change in AspectChange.objects.filter(query=query).order_by("pk"):
+        for each in [*change.before, *change.after]:
+            if each["scale"] == scale:
+                found[each["pk"]] = each["weight"]
+    return found
+
+
+def move_to_scale(
+    *,
+    query: Query,
+    scale: str,
+    weights: Mapping[int, int],
+    actor: User,
+    versions: Mapping[int, int] | None = None,
+) -> AspectChange:
+    """Weigh every aspect of the query on one scale: `weights` by key, for each that is off it.
+
+    `versions` say which state of each aspect the person saw. Raises Refused for an aspect without
+    its new weight, a weight off the scale, and where nothing is off it; Conflict (carrying the
+    aspect) for one that was written meanwhile.
+    """
+    require_annotator(query, actor)
+    _check_scale(scale)
+    with transaction.atomic():
+        hold_queries([query.pk])
+        moving = off_scale(query, scale)
+        if not moving:
+            raise Refused(f"Every weight stands on the scale 1 to {SCALE_TOP[scale]} already.")
+        for aspect in moving:
+            _check_choice(aspect, scale, weights)
+        before, after = [], []
+        for aspect in moving:
+            expected = (versions or {}).get(aspect.pk, aspect.version)
+            before.append(snapshot(aspect))
+            fields = {"weight": weights[aspect.pk], "scale": scale, "weighed": True}
+            after.append(snapshot(aspect.write(expected=expected, actor=actor, **fields)))
+        change = note_change(
+            query=query, kind=ChangeKind.SCALE, before=before, after=after, actor=actor
+        )
+        data = {"scale": scale, "weights": {each["k"]: each["weight"] for each in after}}
+        slug = query.domain.benchmark.slug
+        audit.record(actor=actor, verb="move to scale", target=query, scope=slug, data=data)
+    return change
+
+
+def _check_scale(scale: str) -> None:
+    if scale not in Scale.values:
+        raise Refused("Choose one of the two scales.", field="scale")
+
+
+def _check_choice(aspect: Aspect, scale: str, weights: Mapping[int, int]) -> None:
+    chosen, top = weights.get(aspect.pk), SCALE_TOP[scale]
+    if chosen is None or not 1 <= chosen <= top:
+        raise Refused(f"Choose a weight from 1 to {top} for a{aspect.k}.", field="weights")
