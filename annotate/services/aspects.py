@@ -11,9 +11,8 @@ from django.utils import timezone
 from annotate.models import Aspect, Scale
 from annotate.models.aspects import SCALE_TOP
 from annotate.services.merging import Fields, merge
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing
 from corpus.models import Query
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Conflict, Refused
 
@@ -45,10 +44,9 @@ def add_aspect(*, query: Query, actor: User, content: str = "", weight: int = 3)
     It takes the scale of the query's present aspects, else 1 to 5. Raises Refused for a weight
     off that scale.
     """
-    require_annotator(query, actor)
     with transaction.atomic():
         # Two people adding at once take turns, so that neither number nor place is given twice.
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         rows = Aspect.objects.filter(query=query)
         last = rows.aggregate(k=Max("k"), position=Max("position"))
         scale = rows.present().values_list("scale", flat=True).first() or Scale.LIKERT5
@@ -84,9 +82,9 @@ def save_aspect(
     version. Raises Conflict (carrying the present row and the fields that both changed), and
     Refused for a removed aspect or a weight off the scale.
     """
-    require_annotator(aspect.query, actor)
     fields = {"content": content, "rationale": rationale, "weight": weight}
     with transaction.atomic():
+        hold_for_writing(aspect.query, actor)
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         if current.removed_at is not None:
             raise Refused("This aspect was removed. Restore it to go on writing.")
@@ -106,8 +104,8 @@ def save_aspect(
 
 def remove_aspect(*, aspect: Aspect, actor: User) -> None:
     """Take an aspect away; Refused while passages stand on it. Undone by restore_aspect."""
-    require_annotator(aspect.query, actor)
     with transaction.atomic():
+        hold_for_writing(aspect.query, actor)
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         standing = current.gold_passages.filter(ended_at=None).count()
         if standing:
@@ -120,8 +118,8 @@ def remove_aspect(*, aspect: Aspect, actor: User) -> None:
 
 def restore_aspect(*, aspect: Aspect, actor: User) -> None:
     """Bring a removed aspect back with its number, place and texts."""
-    require_annotator(aspect.query, actor)
     with transaction.atomic():
+        hold_for_writing(aspect.query, actor)
         _set_removed(aspect, actor, "restore aspect", removed=False)
 
 
@@ -130,9 +128,8 @@ def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]
 
     The order is not part of the version: moving must not refuse what somebody is typing.
     """
-    require_annotator(aspect.query, actor)
     with transaction.atomic():
-        hold_queries([aspect.query_id])
+        hold_for_writing(aspect.query, actor)
         order = list(Aspect.objects.filter(query=aspect.query_id).present())
         here = next((n for n, each in enumerate(order) if each.pk == aspect.pk), None)
         there = None if here is None else here + (-1 if direction == "up" else 1)
