@@ -17,6 +17,7 @@ from annotate.models.work import WRITABLE, unassigned
 from annotate.services.checklist import missing
 from annotate.services.rights import assignment_of, may_annotate, require_annotator
 from corpus.models import Benchmark, Membership, Query, Role
+from corpus.services.finding import one_of
 from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Refused
@@ -52,7 +53,7 @@ def assign_queries(
         raise Refused(f"At most {MOST_AT_ONCE:,} queries at once.", field="most")
     with transaction.atomic():
         hold_queries(wanted)
-        free = set(unassigned(Query.objects.filter(pk__in=wanted)).values_list("pk", flat=True))
+        free = set(unassigned(Query.objects.filter(one_of(wanted))).values_list("pk", flat=True))
         given = [query for pk, query in wanted.items() if pk in free]
         rows = [
             Assignment(query=query, holder=holder, assigned_by=actor, due_on=due_on)
@@ -149,6 +150,18 @@ def set_due(*, assignment: Assignment, due_on: date | None, actor: User) -> None
         if not rows.update(due_on=due_on):
             raise Refused(MOVED)
         _note(assignment, actor, "set due date", due_on=due_on.isoformat() if due_on else None)
+
+
+def change_assignment(
+    *, assignment: Assignment, holder: User, due_on: date | None, actor: User
+) -> Assignment:
+    """Set holder and day of an assignment, each where it changes; all of it or, Refused, none."""
+    with transaction.atomic():
+        if due_on != assignment.due_on:
+            set_due(assignment=assignment, due_on=due_on, actor=actor)
+        if holder.pk == assignment.holder_id:
+            return assignment
+        return reassign_query(assignment=assignment, holder=holder, actor=actor)
 
 
 def submit_query(*, query: Query, actor: User) -> Assignment:
