@@ -6,7 +6,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.views.beside import find
+from annotate.views.beside import Result, find
 from annotate.views.loaders import enter_query
 from kit.api import Route
 
@@ -17,16 +17,20 @@ class FoundSerializer(serializers.Serializer):
     passage = serializers.IntegerField(source="hit.passage.pk")
     passage_id = serializers.CharField(source="hit.passage.pid")
     score = serializers.FloatField(source="hit.score")
-    words = serializers.ListField(child=serializers.CharField(), source="hit.words")
+    words = serializers.SerializerMethodField()
     text = serializers.CharField(source="hit.passage.text")
     aspect = serializers.SerializerMethodField()
     is_discarded = serializers.SerializerMethodField()
 
-    def get_aspect(self, found) -> str | None:  # type: ignore[no-untyped-def]
+    def get_words(self, found: Result) -> list[str]:
+        """In alphabetical order."""
+        return sorted(found.hit.words)
+
+    def get_aspect(self, found: Result) -> str | None:
         """The aspect that it supports already."""
         return found.row.aspect.aspect_id if found.row and found.row.aspect else None
 
-    def get_is_discarded(self, found) -> bool:  # type: ignore[no-untyped-def]
+    def get_is_discarded(self, found: Result) -> bool:
         """Whether an expert said that it is no gold."""
         return bool(found.row and found.row.is_discarded)
 

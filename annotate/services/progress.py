@@ -85,12 +85,12 @@ def read_progress(
     for row in counts.annotate(n=Count("pk")):
         domains[row["domain_id"]].total = row["n"]
     held = Assignment.objects.in_benchmark(benchmark)
-    for row in _by_domain_and_person(held, today):
-        person = people.setdefault(row["holder_id"], Line(row["holder__username"]))
-        person.total += row["n"]
-        for line in (domains[row["query__domain_id"]], person):
-            line.states[row["state"]] += row["n"]
-            line.overdue += row["late"]
+    for group in _by_domain_and_person(held, today):
+        person = people.setdefault(group["holder_id"], Line(group["holder__username"]))
+        person.total += group["n"]
+        for line in (domains[group["query__domain_id"]], person):
+            line.states[group["state"]] += group["n"]
+            line.overdue += group["late"]
     _add_days(benchmark, domains, people)
     _add_time(benchmark, domains, people)
     total = _sum_up(domains.values())
