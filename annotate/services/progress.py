@@ -110,7 +110,8 @@ def read_progress(
 def _by_domain_and_person(held: QuerySet[Assignment], today: datetime.date) -> list[dict[str, Any]]:
     rows = held.order_by().values("query__domain_id", "holder_id", "holder__username", "state")
     late = Q(due_on__lt=today) & ~Q(state__in=HANDED_IN)
-    return list(rows.annotate(n=Count("pk"), late=Count("pk", filter=late)))
+    counted: QuerySet[Any, Any] = rows.annotate(n=Count("pk"), late=Count("pk", filter=late))
+    return list(counted)
 
 
 def _add_days(benchmark: Benchmark, domains: dict[int, Line], people: dict[int, Line]) -> None:

@@ -42,9 +42,9 @@ class Assay:
 
 
 @contextmanager
-def running_assay(data: Path, *, demo: bool = True) -> Iterator[Assay]:
-    """Start what `make run` starts (without installing anything), on a free port."""
-    port = free_port()
+def running_assay(data: Path, *, demo: bool = True, port: int = 0) -> Iterator[Assay]:
+    """Start what `make run` starts (without installing anything), on a free port or this one."""
+    port = port or free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY", "OPENAI"))}
     environment |= {"ASSAY_DATA": str(data)}
     for name in ("SECRET_KEY", "DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE"):
