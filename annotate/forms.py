@@ -187,7 +187,10 @@ class PageTextForm(forms.Form):
     """A page that cannot be fetched, as its text."""
 
     text = TextField(
-        label="Text", max_length=2_000_000, strip=False, widget=forms.Textarea(attrs={"rows": 8})
+        label="Text",
+        max_length=2_000_000,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "data-draft": "text"}),
     )
     title = forms.CharField(max_length=300, required=False)
     url = forms.CharField(label="Where it stands", max_length=2000, required=False)

@@ -4,9 +4,12 @@ from django.urls import path
 
 from annotate.views import (
     aspects,
+    assigning,
     audit,
+    beside,
     collecting,
     disputes,
+    drafts,
     guidelines,
     history,
     home,
@@ -16,11 +19,35 @@ from annotate.views import (
     restructuring,
     verdicts,
     votes,
+    work,
 )
 
 urlpatterns = [
     path("home/annotate/", home.annotate_home, name="annotate-home"),
     path("b/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
+    path("drafts/", drafts.drafts, name="drafts"),
+    path("drafts/<int:pk>/discard/", drafts.draft_discard, name="draft-discard"),
+    path("b/<slug:slug>/queue/", work.queue, name="queue"),
+    path("b/<slug:slug>/queue/next/", work.claim_next, name="queue-next"),
+    path("b/<slug:slug>/queries/<int:pk>/claim/", work.query_claim, name="query-claim"),
+    path("b/<slug:slug>/queries/<int:pk>/release/", work.query_release, name="query-release"),
+    path("b/<slug:slug>/queries/<int:pk>/submit/", work.query_submit, name="query-submit"),
+    path("b/<slug:slug>/queries/<int:pk>/take-back/", work.query_take_back, name="query-take-back"),
+    path("b/<slug:slug>/queries/<int:pk>/time/", work.query_time, name="query-time"),
+    path("b/<slug:slug>/queries/<int:pk>/beside/", beside.beside, name="query-beside"),
+    path(
+        "b/<slug:slug>/queries/<int:pk>/beside/<int:passage_pk>/attach/",
+        beside.beside_attach,
+        name="query-beside-attach",
+    ),
+    path("b/<slug:slug>/assignments/", assigning.assignments, name="assignments"),
+    path("b/<slug:slug>/assignments/<int:pk>/", assigning.assignment, name="assignment"),
+    path(
+        "b/<slug:slug>/assignments/<int:pk>/take-away/",
+        assigning.assignment_take_away,
+        name="assignment-take-away",
+    ),
+    path("b/<slug:slug>/progress/", assigning.progress, name="progress"),
     path("b/<slug:slug>/vote/", votes.vote, name="vote"),
     path("b/<slug:slug>/vote/undo/", votes.vote_undo, name="vote-undo"),
     path("b/<slug:slug>/vote/<int:pk>/", votes.vote_case, name="vote-case"),

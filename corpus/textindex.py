@@ -119,6 +119,34 @@ def matching(
     return _match_sqlite(words, versions, domain, most)
 
 
+def holding(word: str, *, versions: Collection[int], domain: int, most: int) -> list[int]:
+    """Ids of the domain's passages that hold this very word; the first `most`, in no order.
+
+    `word` as `words_of` gives it. One list of the index: quick however large the corpus is.
+    """
+    if not versions:
+        return []
+    if _is_postgresql():
+        sql = (
+            f"SELECT rowid FROM {TABLE} WHERE version_id = ANY(%s) AND domain_id = %s "
+            "AND body @@ to_tsquery('simple', %s) LIMIT %s"
+        )
+        return _ids(sql, [list(versions), domain, f"'{word}'", most])
+    scopes = " OR ".join(f"scope : v{version}" for version in versions)
+    asked = f'body : "{word}" AND ({scopes}) AND scope : d{domain}'
+    try:
+        return _ids(f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s LIMIT %s", [asked, most])
+    except OperationalError as error:
+        if "phrase queries" in str(error):  # as in `_match_sqlite`
+            return []
+        raise
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case, as the index tells them apart, each time they stand."""
+    return _WORD.findall(unicodedata.normalize("NFC", text).lower())
+
+
 def _match_sqlite(
     words: list[str], versions: Collection[int], domain: int | None, most: int
 ) -> list[int]:

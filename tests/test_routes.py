@@ -25,6 +25,8 @@ from annotate.models import (
     Vote,
 )
 from annotate.services.collecting import collect_text, collect_url
+from annotate.services.drafts import keep_draft
+from annotate.services.work import claim_query
 from corpus.models import ImportRun, PoolBuild
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
@@ -52,6 +54,7 @@ ADMIN = ("admin",)
 # An annotator of the domain at hand; the outsider annotates another domain.
 OWN = ("annotator",)
 ANNOTATORS = ("annotator", "outsider")
+NOT_MINE = ("outsider", "reviewer", "admin")
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,21 @@ SCREENS: dict[str, Row] = {
     "passage-assign": post(OWN, body={"aspect": "{aspect}"}),
     "passage-discard": post(OWN, body={"reason": "noise"}),
     "passage-undo": post(OWN),
+    "query-claim": post(OWN),
+    "query-release": post(OWN),
+    "query-submit": get(OWN),
+    "query-take-back": post(OWN),
+    "query-time": post(OWN, 400),
+    "query-beside": get(OWN),
+    "query-beside-attach": post(OWN, body={"aspect": "{aspect}"}),
+    "queue": get(ANNOTATORS),
+    "queue-next": post(ANNOTATORS),
+    "assignments": get(ADMIN),
+    "assignment": get(ADMIN),
+    "assignment-take-away": post(ADMIN),
+    "progress": get(ADMIN),
+    "drafts": get(EVERYBODY_SIGNED_IN),
+    "draft-discard": post(OWN, special=dict.fromkeys((*NOT_MINE, "stranger"), 404)),
     "guidelines": get(MEMBERS),
     "collect": get(OWN),
     "collect-url": post(OWN, 422),
@@ -225,6 +243,16 @@ API: dict[str, Row] = {
     "api-passage-assign": post(OWN, 400),
     "api-passage-discard": post(OWN, 400),
     "api-passage-undo": post(OWN, 204),
+    "api-queue": get(ANNOTATORS),
+    "api-queue-next": post(ANNOTATORS, 201, special={"outsider": 409}),
+    "api-query-work": get(MEMBERS),
+    "api-query-time": get(OWN),
+    "api-query-beside": get(OWN),
+    "api-assignments": get(ADMIN),
+    "api-assignment": Row(ADMIN, 400, "put"),
+    "api-progress": get(ADMIN),
+    "api-drafts": get(EVERYBODY_SIGNED_IN),
+    "api-draft": Row(OWN, 204, "delete", special=dict.fromkeys((*NOT_MINE, "stranger"), 404)),
     "api-guidelines": get(MEMBERS),
     "api-fetches": get(OWN),
     "api-fetch-stop": post(OWN, 200),
@@ -290,6 +318,14 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("api-pools", post(ADMIN, 400)),
     ("api-aspects", post(OWN, 201)),
     ("api-aspect", Row(OWN, 204, "delete")),
+    ("query-submit", post(OWN, 422)),
+    ("assignments", post(ADMIN, 422)),
+    ("assignment", post(ADMIN, 422)),
+    ("api-query-work", post(OWN, 400)),
+    ("api-query-time", post(OWN, 400)),
+    ("api-assignments", post(ADMIN, 400)),
+    ("api-assignment", Row(ADMIN, 204, "delete")),
+    ("api-drafts", Row(EVERYBODY_SIGNED_IN, 400, "put")),
     ("guidelines", post(ADMIN, 422)),
     ("aspect-split", post(OWN, 422)),
     ("aspect-merge", post(OWN, 200)),
@@ -360,7 +396,11 @@ def world(tmp_path) -> SimpleNamespace:
     ranked = make_ranking(query, passage.pid)
     page = collect_text(query=query, text="A page.", actor=people["annotator"])
     fetch = collect_url(query=query, url="https://page.test", actor=people["annotator"])
+    held = claim_query(query=make_query(benchmark, "held"), actor=people["annotator"])
+    place = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
+        assignment=held,
+        draft=keep_draft(person=people["annotator"], text="typed", **place),
         document=make_document(benchmark),
         ranked=ranked,
         page=page,
@@ -396,6 +436,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     keys: list[tuple[str, Any]] = [
         ("person", world.membership),
         ("import", world.import_run),
+        ("assignment", world.assignment),
+        ("draft", world.draft),
         ("query", world.query),
         ("gold-passages", world.query),
         ("aspects", world.query),
@@ -496,7 +538,16 @@ def test_another_benchmarks_objects_do_not_exist_in_mine(role: str, world: Simpl
     other = make_benchmark("other")
     for name in MEMBERS:
         make_member(other, name, "admin", "annotator", "reviewer")
-    reached = ["query", "passage", "dispute", "debate-run", "release", "import-run", "person"]
-    for name in [*reached, "document", "retrieval-run", "ranked-list", "pool"]:
+    reached = [
+        "query",
+        "assignment",
+        "passage",
+        "dispute",
+        "debate-run",
+        "release",
+        "import-run",
+        "person",
+    ]
+    for name in [*reached, "assignment", "document", "retrieval-run", "ranked-list", "pool"]:
         url = address(name, ROWS[name], world).replace("/b/demo/", "/b/other/")
         assert answer(world.people[role], "get", url, {}) == 404, name

@@ -9,14 +9,19 @@ from annotate.models.changes import (
     ProblemTag,
     WeightScale,
 )
+from annotate.models.drafts import Draft
 from annotate.models.guidelines import Guideline
+from annotate.models.work import ActiveSpan, Assignment, WorkState
 
 __all__ = [
+    "ActiveSpan",
     "Aspect",
     "AspectChange",
+    "Assignment",
     "CaseKind",
     "CaseStatus",
     "ChangeKind",
+    "Draft",
     "EscalationCase",
     "GoldPassage",
     "Guideline",
@@ -26,4 +31,5 @@ __all__ = [
     "Vote",
     "VoteStatus",
     "WeightScale",
+    "WorkState",
 ]

@@ -12,10 +12,9 @@ from annotate.models import Aspect, ChangeKind
 from annotate.models.aspects import SCALE_TOP
 from annotate.services.changes import note_change, snapshot
 from annotate.services.merging import Fields, merge
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing
 from annotate.services.scales import scale_of
 from corpus.models import Query
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Conflict, Refused
 
@@ -49,10 +48,9 @@ def add_aspect(
     It takes the scale of the query's present aspects, else the benchmark's. Without a weight it
     begins in the middle of it and is not weighed yet. Raises Refused for a weight off the scale.
     """
-    require_annotator(query, actor)
     with transaction.atomic():
         # Two people adding at once take turns, so that neither number nor place is given twice.
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         aspect = make_aspect(query=query, actor=actor, content=content, weight=weight)
         note_change(
             query=query, kind=ChangeKind.ADD, before=[], after=[snapshot(aspect)], actor=actor
@@ -107,9 +105,9 @@ def save_aspect(
     version. Raises Conflict (carrying the present row and the fields that both changed), and
     Refused for a removed aspect or a weight off the scale.
     """
-    require_annotator(aspect.query, actor)
     fields = {"content": content, "rationale": rationale, "weight": weight}
     with transaction.atomic():
+        hold_for_writing(aspect.query, actor)
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         if current.removed_at is not None:
             raise Refused("This aspect was removed. Restore it to go on writing.")
@@ -138,8 +136,8 @@ def save_aspect(
 
 def remove_aspect(*, aspect: Aspect, actor: User) -> None:
     """Take an aspect away; Refused while passages stand on it. Undone by restore_aspect."""
-    require_annotator(aspect.query, actor)
     with transaction.atomic():
+        hold_for_writing(aspect.query, actor)
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         standing = current.gold_passages.filter(ended_at=None).count()
         if standing:
@@ -153,8 +151,8 @@ def remove_aspect(*, aspect: Aspect, actor: User) -> None:
 
 def restore_aspect(*, aspect: Aspect, actor: User) -> None:
     """Bring a removed aspect back with its number, place and texts."""
-    require_annotator(aspect.query, actor)
     with transaction.atomic():
+        hold_for_writing(aspect.query, actor)
         if set_removed(aspect, actor, removed=False):
             _note_presence(aspect, actor, ChangeKind.RESTORE)
 
@@ -164,9 +162,8 @@ def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]
 
     The order is not part of the version: moving must not refuse what somebody is typing.
     """
-    require_annotator(aspect.query, actor)
     with transaction.atomic():
-        hold_queries([aspect.query_id])
+        hold_for_writing(aspect.query, actor)
         order = list(Aspect.objects.filter(query=aspect.query_id).present())
         here = next((n for n, each in enumerate(order) if each.pk == aspect.pk), None)
         there = None if here is None else here + (-1 if direction == "up" else 1)

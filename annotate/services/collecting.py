@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
-from annotate.services.rights import require_annotator
+from annotate.services.rights import require_expert
 from corpus.extraction import Unreadable
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.services import fetching, pages
@@ -18,13 +18,13 @@ _TYPES = {".pdf": pages.PDF, ".txt": pages.TEXT, ".md": pages.TEXT}
 
 def collect_url(*, query: Query, url: str, actor: User, again: bool = False) -> PageFetch:
     """Have the page at an address fetched; Refused for what is no address."""
-    require_annotator(query, actor)
+    require_expert(query, actor)
     return fetching.request_fetch(query=query, url=url, actor=actor, again=again)
 
 
 def stop_fetch(*, fetch: PageFetch, actor: User) -> None:
     """Give up a fetch that is not over yet."""
-    require_annotator(fetch.query, actor)
+    require_expert(fetch.query, actor)
     with transaction.atomic():
         if fetch.move(RunStatus.CANCELLED):
             slug = fetch.query.domain.benchmark.slug
@@ -35,7 +35,7 @@ def collect_text(
     *, query: Query, text: str, actor: User, url: str = "", title: str = ""
 ) -> CollectedPage:
     """Keep a page's text as the expert pasted it; Refused for none."""
-    require_annotator(query, actor)
+    require_expert(query, actor)
     if not text.strip():
         raise Refused("Paste the text of the page.", field="text")
     page = pages.keep_page(
@@ -56,7 +56,7 @@ def collect_file(
     *, query: Query, upload: UploadedFile, actor: User, url: str = ""
 ) -> CollectedPage:
     """Keep an uploaded HTML, PDF or text file as a page; Refused for what cannot be read."""
-    require_annotator(query, actor)
+    require_expert(query, actor)
     name = (upload.name or "").lower()
     if (upload.size or 0) > MOST_BYTES:
         raise Refused(f"The file is larger than {MOST_BYTES // 1024**2} MB.", field="upload")

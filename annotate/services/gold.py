@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from annotate.models import Aspect, GoldPassage, Guideline
 from annotate.services.cases import close_by_verdict, reopen_case
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing
 from annotate.services.taking_back import raise_displaced
 from corpus.models import Judgment, Passage, Query, Source
-from corpus.services.judgments import hold_queries, record_judgment, withdraw_judgment
+from corpus.services.judgments import record_judgment, withdraw_judgment
 from kit import audit
 from kit.errors import Refused
 
@@ -39,9 +39,9 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
     assignment to this aspect stands already, nothing changes. Raises Refused for a removed or
     foreign aspect and for a passage of another domain.
     """
-    _check(query, passage, actor)
+    _check(query, passage)
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         _check_aspect(query, aspect)
         standing, label = _standing_gold(query, passage), standing_verdict(query, passage)
         is_ours = label is not None and label.label > 0
@@ -60,11 +60,11 @@ def discard_passage(
     *, query: Query, passage: Passage, reason: str, note: str = "", actor: User
 ) -> Judgment:
     """Say that a passage is no gold, and why; ends its assignment. Refused without a reason."""
-    _check(query, passage, actor)
+    _check(query, passage)
     if reason not in DiscardReason.values:
         raise Refused("Choose why the passage is discarded.", field="reason")
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         provenance = {"rule": "discarded", "reason": reason, "note": note}
         verdict = _decide(query, passage, 0, provenance, actor)
         _note(verdict, actor, "discard passage", passage, reason=reason, note=note)
@@ -76,9 +76,9 @@ def replace_passage(*, query: Query, passage: Passage, into: Passage, actor: Use
 
     For a caller that made `into` a gold passage in the same transaction.
     """
-    _check(query, passage, actor)
+    _check(query, passage)
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         provenance = {"rule": REMADE, "into": into.pid, "into_key": into.pk}
         verdict = _decide(query, passage, 0, provenance, actor)
         _note(verdict, actor, "replace passage", passage, into=into.pk)
@@ -91,9 +91,9 @@ def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
     The label and the assignment that it displaced stand again as new rows, and a dispute that it
     closed goes back to the voters. Raises Refused when there is no verdict.
     """
-    _check(query, passage, actor)
+    _check(query, passage)
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         gold, verdict = _standing_gold(query, passage), standing_verdict(query, passage)
         if gold is None and verdict is None:
             raise Refused("There is no verdict to take back.")
@@ -131,8 +131,7 @@ def _take_back(verdict: Judgment, actor: User) -> None:
         reopen_case(query=verdict.query, passage=verdict.passage, actor=actor)
 
 
-def _check(query: Query, passage: Passage, actor: User) -> None:
-    require_annotator(query, actor)
+def _check(query: Query, passage: Passage) -> None:
     if passage.domain_id != query.domain_id:
         raise Refused("This passage belongs to another domain than the query.")
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotate.models import GoldPassage, Problem, ProblemTag
 from annotate.services.gold import REMADE, DiscardReason
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from kit import audit
 from kit.errors import Refused
@@ -36,10 +36,10 @@ def tag_problem(
     *, query: Query, problem: str, actor: User, passage: Passage | None = None, note: str = ""
 ) -> ProblemTag:
     """Say that the query's old gold, or one of its passages, has a problem; once is enough."""
-    require_annotator(query, actor)
     _check(query, problem, passage)
     try:
         with transaction.atomic():
+            hold_for_writing(query, actor)
             tag = ProblemTag.objects.create(
                 query=query, passage=passage, problem=problem, note=note.strip(), created_by=actor
             )
@@ -53,8 +53,8 @@ def untag_problem(
     *, query: Query, problem: str, actor: User, passage: Passage | None = None
 ) -> None:
     """Take a tag off again; one that is not there is no error."""
-    require_annotator(query, actor)
     with transaction.atomic():
+        hold_for_writing(query, actor)
         rows = ProblemTag.objects.standing()
         rows = rows.filter(query=query, passage=passage, problem=problem)
         for tag in rows.select_for_update(of=("self",)):

@@ -19,10 +19,9 @@ from annotate.services.gold import (
     standing_verdict,
     undo_verdict,
 )
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing, require_expert
 from annotate.services.segments import edits, next_pid
 from corpus.models import Document, Judgment, Passage, Query, Source
-from corpus.services.judgments import hold_queries
 from corpus.services.pages import growing_version, url_key
 from kit.errors import Refused
 
@@ -75,7 +74,7 @@ def remake(
     was is only assigned. Raises Refused for passages of several pages, those that are no gold of
     the query, a slice outside the page and an empty text.
     """
-    require_annotator(query, actor)
+    require_expert(query, actor)
     if not passages:
         raise Refused("Choose the passages first.", field="passages")
     document, first, last, piece = proposal(passages)
@@ -89,7 +88,7 @@ def remake(
     if len(passages) == 1 and wanted == (passages[0].text or "").strip():
         return assign_passage(query=query, passage=passages[0], aspect=aspect, actor=actor)
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         _check_gold(query, passages)
         verbatim = document.text[first:last] if document and first is not None else piece
         changes = edits(verbatim, wanted) if wanted != verbatim else []
@@ -118,7 +117,7 @@ def take_back(*, query: Query, passage: Passage, actor: User) -> None:
     Raises Refused where there is no verdict, and for one that is part of another passage now.
     """
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         verdict = standing_verdict(query, passage)
         if verdict is not None and verdict.provenance.get("rule") == REMADE:
             into = verdict.provenance.get("into", "another passage")

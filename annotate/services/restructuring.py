@@ -14,9 +14,8 @@ from django.db import transaction
 from annotate.models import Aspect, AspectChange, ChangeKind
 from annotate.services.aspects import make_aspect, place_aspects, set_removed
 from annotate.services.changes import note_change, passages_of, snapshot
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing
 from corpus.models import Query
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Conflict, Refused
 
@@ -69,9 +68,8 @@ def _replace(
     kind: ChangeKind,
 ) -> AspectChange:
     query = old[0].query
-    require_annotator(query, actor)
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         current = _lock(query, [aspect.pk for aspect in old], expected)
         order = list(Aspect.objects.filter(query=query).present())
         before = [snapshot(each, passages=passages_of(each)) for each in current]

@@ -2,8 +2,12 @@
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.utils import timezone
 
+from annotate.models import Assignment, WorkState
 from corpus.models import Membership, Query, Role
+from corpus.services.judgments import hold_queries
+from kit import audit
 
 
 def may_annotate(query: Query, actor: User) -> bool:
@@ -15,6 +19,57 @@ def may_annotate(query: Query, actor: User) -> bool:
 
 
 def require_annotator(query: Query, actor: User) -> None:
-    """Raise PermissionDenied unless the person may annotate this query."""
+    """Raise PermissionDenied unless the person is an annotator of the query's domain.
+
+    Enough for a vote. What writes in the query asks `require_expert` or `hold_for_writing`.
+    """
     if not may_annotate(query, actor):
         raise PermissionDenied("Only annotators of this domain may change this.")
+
+
+def assignment_of(query: Query) -> Assignment | None:
+    """Who holds the query, if it is assigned."""
+    return Assignment.objects.standing().select_related("holder").filter(query=query).first()
+
+
+def why_not(assignment: Assignment | None, actor: User) -> str:
+    """Why an annotator of the domain may not write in the query; "" if they may.
+
+    A query that nobody holds is open to every annotator of its domain.
+    """
+    if assignment is None:
+        return ""
+    if assignment.holder_id != actor.pk:
+        return f"{assignment.holder} works on this query. You can read it."
+    if assignment.is_writable:
+        return ""
+    if assignment.state == WorkState.SUBMITTED:
+        return "You submitted this query. Take it back to go on writing."
+    return f"This query is {assignment.state_words}; nothing in it can be changed."
+
+
+def require_expert(query: Query, actor: User) -> Assignment | None:
+    """Raise PermissionDenied unless the person may write in this query now; who holds it.
+
+    For a look before work that has no transaction; verbs that write call `hold_for_writing`.
+    """
+    require_annotator(query, actor)
+    assignment = assignment_of(query)
+    if reason := why_not(assignment, actor):
+        raise PermissionDenied(reason)
+    return assignment
+
+
+def hold_for_writing(query: Query, actor: User) -> None:
+    """Hold the query until the caller's transaction ends, for an expert who may write in it.
+
+    So that it cannot be submitted or passed on between this look and the write. The first write
+    begins an assignment. Raises PermissionDenied as `require_expert`.
+    """
+    hold_queries([query.pk])
+    assignment = require_expert(query, actor)
+    if assignment is None or assignment.state != WorkState.NOT_STARTED:
+        return
+    if Assignment.objects.move(assignment.pk, WorkState.IN_PROGRESS, started_at=timezone.now()):
+        slug = query.domain.benchmark.slug
+        audit.record(actor=actor, verb="begin query", target=assignment, scope=slug)

@@ -13,9 +13,8 @@ from django.db import transaction
 from annotate.models import Aspect, AspectChange, ChangeKind, Scale, WeightScale
 from annotate.models.aspects import SCALE_TOP
 from annotate.services.changes import note_change, snapshot
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing
 from corpus.models import Benchmark, Membership, Query, Role
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Refused
 
@@ -81,10 +80,9 @@ def move_to_scale(
     its new weight, a weight off the scale, and where nothing is off it; Conflict (carrying the
     aspect) for one that was written meanwhile.
     """
-    require_annotator(query, actor)
     _check_scale(scale)
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         moving = off_scale(query, scale)
         if not moving:
             raise Refused(f"Every weight stands on the scale 1 to {SCALE_TOP[scale]} already.")

@@ -10,9 +10,8 @@ from rapidfuzz.distance import Indel
 
 from annotate.models import Aspect, GoldPassage
 from annotate.services.gold import assign_passage
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing, require_expert
 from corpus.models import CollectedPage, Passage, Query
-from corpus.services.judgments import hold_queries
 from corpus.services.pages import growing_version
 from kit.errors import Refused
 
@@ -44,7 +43,7 @@ def add_segment(
     `text` is the slice as the expert refined it; what differs is kept as edits. Raises Refused for
     a slice outside the page, an empty text, an aspect that is gone, and for the same slice twice.
     """
-    require_annotator(query, actor)
+    require_expert(query, actor)
     document = page.document
     if page.benchmark_id != query.domain.benchmark_id:
         raise Refused("This page belongs to another benchmark.")
@@ -55,7 +54,7 @@ def add_segment(
     if not wanted:
         raise Refused("The piece holds no text.", field="text")
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         standing = _standing(query, page)
         if any(
             (g.passage.start, g.passage.end, g.passage.text) == (start, end, wanted)

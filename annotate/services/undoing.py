@@ -14,9 +14,8 @@ from annotate.models import Aspect, AspectChange, ChangeKind, GoldPassage
 from annotate.services.aspects import place_aspects, set_removed
 from annotate.services.changes import FIELDS, Snapshot, note_change
 from annotate.services.gold import assign_passage
-from annotate.services.rights import require_annotator
+from annotate.services.rights import hold_for_writing
 from corpus.models import Query
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Refused
 
@@ -27,9 +26,8 @@ def undo_change(*, change: AspectChange, actor: User) -> AspectChange:
     Raises Refused for one that was undone already, and where what it made was changed since.
     """
     query = change.query
-    require_annotator(query, actor)
     with transaction.atomic():
-        hold_queries([query.pk])
+        hold_for_writing(query, actor)
         current = AspectChange.objects.select_for_update(of=("self",)).get(pk=change.pk)
         if current.undone_by_id is not None or current.kind == ChangeKind.UNDO:
             raise Refused("This was undone already.")

@@ -1,16 +1,21 @@
 """The annotate room's part of the home page: what waits for this person."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from annotate.models import Aspect, EscalationCase
+from annotate.models import Aspect, Assignment, Draft, EscalationCase
+from annotate.models.work import AssignmentQuerySet, unassigned
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Query
 from kit import htmx
+
+MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -21,29 +26,57 @@ class Work:
     votes: int | None = None
     bare_queries: int | None = None
     open_disputes: int | None = None
+    # Of my queue: the first ones, how many there are, and how many could be claimed.
+    queue: tuple[Assignment, ...] = ()
+    waiting: int = 0
+    free: int | None = None
+    # For reviewers: submitted by others; for admins: open after their day.
+    to_review: int | None = None
+    overdue: int | None = None
 
 
 @require_GET
 def annotate_home(request: HttpRequest) -> HttpResponse:
-    """Votes and queries that wait, per benchmark; open disputes for reviewers."""
+    """My queue first, then votes, per benchmark; what waits for reviewers and admins."""
     assert isinstance(request.user, User)
     memberships = Membership.objects.filter(user=request.user).select_related("benchmark", "user")
     works = [_work(Access(request.user, each.benchmark, each)) for each in memberships]
-    context = {"works": [work for work in works if work is not None]}
+    context = {
+        "works": [work for work in works if work is not None],
+        "drafts": Draft.objects.of(request.user).count(),
+        "today": timezone.localdate(),
+    }
     return htmx.render(request, "annotate/home.html", context)
 
 
 def _work(access: Access) -> Work | None:
-    votes = bare = disputes = None
-    if access.is_annotator:
-        votes = EscalationCase.objects.awaiting(access.user, access.domain_ids).count()
-        queries = Query.objects.in_domains(access.domain_ids).filter(domain__is_ready=True)
-        bare = queries.exclude(Exists(present_aspects())).count()
-    if access.is_reviewer:
-        disputes = EscalationCase.objects.in_benchmark(access.benchmark).open().count()
-    if votes is None and disputes is None:
+    if not (access.is_annotator or access.is_reviewer or access.is_admin):
         return None
-    return Work(access.benchmark, votes, bare, disputes)
+    standing = Assignment.objects.in_benchmark(access.benchmark)
+    found: dict[str, Any] = {}
+    if access.is_annotator:
+        found |= _of_annotator(access, standing)
+    if access.is_reviewer:
+        cases = EscalationCase.objects.in_benchmark(access.benchmark)
+        found["open_disputes"] = cases.open().count()
+        submitted = standing.awaiting_second_review().exclude(holder=access.user)
+        found["to_review"] = submitted.filter(query__domain__in=access.domain_ids).count()
+    if access.is_admin:
+        found["overdue"] = standing.overdue(timezone.localdate()).count()
+    return Work(access.benchmark, **found)
+
+
+def _of_annotator(access: Access, standing: AssignmentQuerySet) -> dict[str, Any]:
+    mine = standing.filter(holder=access.user).open()
+    queries = Query.objects.in_benchmark(access.benchmark).in_domains(access.domain_ids)
+    first = mine.select_related("query__domain").in_turn()[:MOST_SHOWN]
+    return {
+        "queue": tuple(first),
+        "waiting": mine.count(),
+        "free": unassigned(queries).count(),
+        "votes": EscalationCase.objects.awaiting(access.user, access.domain_ids).count(),
+        "bare_queries": queries.exclude(Exists(present_aspects())).count(),
+    }
 
 
 def present_aspects() -> QuerySet[Aspect]:

@@ -20,6 +20,7 @@ from annotate.views.home import present_aspects
 from annotate.views.items import titled, web_url
 from annotate.views.loaders import may_write
 from annotate.views.numbers import number
+from annotate.views.work import work_context
 from corpus.access import Access, enter, get_query
 from corpus.models import CorpusVersion, Judgment, Passage, Query
 from corpus.services.finding import find_passages, query_matches
@@ -85,7 +86,9 @@ def query(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> dict[str, Any]:
     """Context of the workspace, read afresh; with nothing to open, the next undecided passage."""
-    writes = may_write(access, found)
+    is_annotator = may_write(access, found)
+    work = work_context(access, found, is_annotator=is_annotator)
+    writes = is_annotator and not work["work_reason"]
     board: Board = read_board(found, open_pk=open_pk, open_next=writes)
     current = board.current.passage.document if board.current else None
     return {
@@ -99,6 +102,7 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
         **_checklist(found),
         **_undoable(found, access),
         "source_url": web_url(current.source_url if current else ""),
+        **work,
         **_reading(found),
     }
 

@@ -1,37 +1,22 @@
-/* Autosave of form[data-autosave]: a draft is posted 800 ms after the last keystroke and when a
+/* Autosave of form[data-autosave]: a draft is posted within a second of each keystroke and when a
    field is left. drafts.js keeps a copy until the server has confirmed it. */
 "use strict";
 
 (() => {
   const { bases } = assay;
-  const { address, snapshot, keep, forget, offer } = assay.drafts;
-  const QUIET = 800;
+  const { address, snapshot, keep, forget, offer, offerHomeless } = assay.drafts;
+  /* After so many quiet milliseconds, and while typing goes on after at most so many. */
+  const QUIET = 600, LONGEST_WAIT = 900;
   const RETRY = [2000, 4000, 8000, 15000, 30000];
-  const TEXTS = {
-    idle: "", unsaved: "Not saved yet", saving: "Saving", conflict: "Not saved: two versions",
-    error: "Not saved. Trying again", refused: "Not saved. See the message",
-    lost: "Not saved. Reload the page; your text is kept",
-  };
-  const WORST = ["refused", "lost", "conflict", "error", "saving", "unsaved"];
-
   const states = new Map();
   let leaving = false;
 
   const formOf = (element) => element?.form ?? element?.closest?.("form");
   const stateOf = (element) => states.get(formOf(element));
 
-  // -- the saved sign ------------------------------------------------------------------------
-
   function say(state, status) {
     state.status = status;
-    const all = [...states.values()].map((each) => each.status);
-    const shown = WORST.find((each) => all.includes(each)) ?? status;
-    for (const sign of document.querySelectorAll("[data-saved]")) {
-      sign.dataset.state = shown === "refused" || shown === "lost" ? "error" : shown;
-      /* The words "Saved 14:03" come from the server; the others are ours. */
-      if (shown !== "saved") sign.textContent = TEXTS[shown];
-      else if (!sign.textContent.startsWith("Saved")) sign.textContent = "Saved";
-    }
+    assay.sign.set(state, status);
   }
 
   // -- saving ----------------------------------------------------------------------------------
@@ -40,7 +25,9 @@
     keep(state.form);
     if (state.status !== "saving" && state.status !== "conflict") say(state, "unsaved");
     clearTimeout(state.timer);
-    state.timer = setTimeout(save, QUIET, state);
+    state.since ??= Date.now();
+    const wait = Math.min(QUIET, Math.max(0, state.since + LONGEST_WAIT - Date.now()));
+    state.timer = setTimeout(save, wait, state);
   }
 
   const isDirty = (state) => snapshot(state.form) !== state.confirmed;
@@ -50,6 +37,7 @@
     if (state.sent !== null || state.status === "conflict" || !state.form.isConnected) return;
     if (!isDirty(state)) { say(state, state.status === "idle" ? "idle" : "saved"); return; }
     state.sent = snapshot(state.form);
+    state.since = null;
     say(state, "saving");
     htmx.ajax("POST", address(state.form), { source: state.source, swap: "none", values: { intent: "draft" } })
       .catch(() => {});
@@ -189,17 +177,20 @@
     form.append(source);
     const state = {
       form, source, status: "idle", confirmed: snapshot(form), sent: null, timer: 0, tries: 0,
-      waiting: null, passing: false, submitting: false, offered: null,
+      waiting: null, passing: false, submitting: false, offered: null, since: null,
     };
     states.set(form, state);
     state.offered = offer(form, () => changed(state));
   }
 
   function start() {
-    for (const form of states.keys()) if (!form.isConnected) states.delete(form);
+    for (const [form, state] of states) {
+      if (!form.isConnected) { states.delete(form); assay.sign.drop(state); }
+    }
     for (const form of document.querySelectorAll("form[data-autosave]")) adopt(form);
   }
 
   start();
+  offerHomeless([...states.keys()]);
   document.addEventListener("htmx:afterSettle", start);
 })();

@@ -24,7 +24,8 @@
   const storage = (action) => { try { return action(localStorage); } catch { return null; } };
 
   function keep(form) {
-    const copy = { at: Date.now(), fields: JSON.parse(snapshot(form)), bases: bases.read(form) };
+    const fields = JSON.parse(snapshot(form));
+    const copy = { at: Date.now(), page: location.pathname, fields, bases: bases.read(form) };
     storage((store) => store.setItem(keyOf(form), JSON.stringify(copy)));
   }
 
@@ -106,6 +107,31 @@
     return box;
   }
 
+  /* Typed on this page, never saved, and the form is not there any more: the query was passed on,
+     or submitted in another tab. The words are shown, to be copied or thrown away. */
+  function offerHomeless(forms) {
+    const main = document.getElementById("main");
+    const here = new Set(forms.map(keyOf));
+    const own = `${PREFIX}${document.body.dataset.user ?? ""}:`;
+    storage((store) => {
+      for (const key of Object.keys(store).filter((each) => each.startsWith(own) && !here.has(each))) {
+        const copy = JSON.parse(store.getItem(key));
+        const words = copy.fields.map(([, value]) => value).filter((value) => value.trim().length > 1);
+        if (copy.page !== location.pathname || !words.length) continue;
+        const box = document.createElement("div");
+        box.className = "notice";
+        box.setAttribute("role", "status");
+        const line = document.createElement("p");
+        line.textContent = `You typed this here (${new Date(copy.at).toLocaleString()}); it could not be saved.`;
+        const body = document.createElement("div");
+        body.className = "verbatim read";
+        body.textContent = words.join("\n\n");
+        box.append(line, body, button("Discard", () => { store.removeItem(key); box.remove(); }));
+        main.prepend(box);
+      }
+    });
+  }
+
   forgetOld();
-  window.assay.drafts = { address, snapshot, keep, forget, offer };
+  window.assay.drafts = { address, snapshot, keep, forget, offer, offerHomeless };
 })();

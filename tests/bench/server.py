@@ -42,12 +42,14 @@ class Assay:
 
 
 @contextmanager
-def running_assay(data: Path, *, demo: bool = True, **settings: str) -> Iterator[Assay]:
-    """Start what `make run` starts (without installing anything), on a free port.
+def running_assay(
+    data: Path, *, demo: bool = True, port: int = 0, **settings: str
+) -> Iterator[Assay]:
+    """Start what `make run` starts (without installing anything), on a free port or this one.
 
     `settings` are environment variables of its own.
     """
-    port = free_port()
+    port = port or free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY", "OPENAI"))}
     environment |= {"ASSAY_DATA": str(data), **settings}
     for name in ("SECRET_KEY", "DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE"):

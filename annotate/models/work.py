@@ -1,0 +1,178 @@
+"""Who works on which query, how far it is, and how long it took (protocol.md 3.1)."""
+
+from datetime import date
+from typing import Self
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Exists, F, OuterRef, Q, Sum
+
+from corpus.models import Benchmark, Query
+
+
+class WorkState(models.TextChoices):
+    """How far the work on a query is.
+
+    The five first steps of protocol.md 3.1 (aspects, weights, audit, collecting, refining) are
+    one state, because experts go back and forth between them; the checklist says which is open.
+    """
+
+    NOT_STARTED = "not_started", "Not started"
+    IN_PROGRESS = "in_progress", "In progress"
+    SUBMITTED = "submitted", "Submitted"
+    IN_REVIEW = "in_review", "In second review"
+    CHANGES_REQUESTED = "changes_requested", "Changes requested"
+    ACCEPTED = "accepted", "Accepted"
+    ANSWERED = "answered", "Reference answer written"
+
+
+# Every legal move, from -> to; made by `AssignmentQuerySet.move` alone.
+MOVES: dict[str, frozenset[str]] = {
+    WorkState.NOT_STARTED: frozenset({WorkState.IN_PROGRESS}),
+    WorkState.IN_PROGRESS: frozenset({WorkState.SUBMITTED}),
+    WorkState.SUBMITTED: frozenset({WorkState.IN_PROGRESS, WorkState.IN_REVIEW}),
+    WorkState.IN_REVIEW: frozenset(
+        {WorkState.SUBMITTED, WorkState.CHANGES_REQUESTED, WorkState.ACCEPTED}
+    ),
+    WorkState.CHANGES_REQUESTED: frozenset({WorkState.SUBMITTED}),
+    WorkState.ACCEPTED: frozenset({WorkState.IN_REVIEW, WorkState.ANSWERED}),
+    WorkState.ANSWERED: frozenset({WorkState.IN_REVIEW}),
+}
+# In these the holder writes; in every other the query is read-only.
+WRITABLE = (WorkState.NOT_STARTED, WorkState.IN_PROGRESS, WorkState.CHANGES_REQUESTED)
+# The author's part is over.
+HANDED_IN = (WorkState.SUBMITTED, WorkState.IN_REVIEW, WorkState.ACCEPTED, WorkState.ANSWERED)
+
+
+class AssignmentQuerySet(models.QuerySet["Assignment"]):
+    """Vocabulary for reading assignments, and the one way to move them."""
+
+    def standing(self) -> Self:
+        """Assignments that count now."""
+        return self.filter(ended_at=None)
+
+    def in_benchmark(self, benchmark: Benchmark) -> Self:
+        """Standing assignments of the benchmark's ready domains."""
+        domains = {"query__domain__benchmark": benchmark, "query__domain__is_ready": True}
+        return self.standing().filter(**domains)
+
+    def held_by(self, person: User) -> Self:
+        """Standing assignments of one person."""
+        return self.standing().filter(holder=person)
+
+    def open(self) -> Self:
+        """Those that still wait for their holder."""
+        return self.filter(state__in=WRITABLE)
+
+    def overdue(self, today: date) -> Self:
+        """Open ones whose day has passed."""
+        return self.open().filter(due_on__lt=today)
+
+    def awaiting_second_review(self) -> Self:
+        """Submitted ones that no reviewer has taken up."""
+        return self.standing().filter(state=WorkState.SUBMITTED)
+
+    def in_turn(self) -> Self:
+        """What to do first: changes that were asked for, then by due date, then as given."""
+        changes = models.Case(models.When(state=WorkState.CHANGES_REQUESTED, then=0), default=1)
+        return self.order_by(changes, F("due_on").asc(nulls_last=True), "query_id")
+
+    def move(self, pk: int, to: str, **fields: object) -> bool:
+        """Move one standing assignment if its present state allows it; False otherwise."""
+        sources = [state for state, targets in MOVES.items() if to in targets]
+        rows = self.standing().filter(pk=pk, state__in=sources)
+        return bool(rows.update(state=to, **fields))
+
+
+class Assignment(models.Model):
+    """One person holds one query. Ended, never deleted: a query passed on gets a new row."""
+
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="assignments")
+    holder = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="assignments"
+    )
+    # Who gave it; null: the holder claimed it.
+    assigned_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    state = models.CharField(
+        max_length=20, choices=WorkState.choices, default=WorkState.NOT_STARTED
+    )
+    due_on = models.DateField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    # The first and the last time it was handed in.
+    first_submitted_at = models.DateTimeField(null=True)
+    submitted_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    objects = AssignmentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["query"], condition=Q(ended_at=None), name="one_holder_a_query"
+            ),
+        ]
+        indexes = [models.Index(fields=["holder", "state"])]
+
+    def __str__(self) -> str:
+        return f"{self.query_id} held by {self.holder_id}"
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether its holder may write in the query now."""
+        return self.ended_at is None and self.state in WRITABLE
+
+    @property
+    def state_words(self) -> str:
+        """The state as people read it, in lower case."""
+        return WorkState(self.state).label.lower()
+
+
+def unassigned(queries: models.QuerySet[Query]) -> models.QuerySet[Query]:
+    """Those of the queries that nobody holds."""
+    held = Assignment.objects.standing().filter(query=OuterRef("pk"))
+    return queries.exclude(Exists(held))
+
+
+class ActiveSpanQuerySet(models.QuerySet["ActiveSpan"]):
+    """Vocabulary for reading time on task."""
+
+    def seconds(self) -> float:
+        """The sum of these spans; they never overlap for one person."""
+        total = self.aggregate(
+            total=Sum(F("end") - F("start"), output_field=models.DurationField())
+        )["total"]
+        return total.total_seconds() if total else 0.0
+
+
+class ActiveSpan(models.Model):
+    """A stretch of time in which one person was at work on one query.
+
+    A person's spans never overlap, whatever the number of tabs: an hour is an hour.
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="active_spans"
+    )
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="active_spans")
+    start = models.DateTimeField()
+    end = models.DateTimeField()
+
+    objects = ActiveSpanQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["start"]
+        indexes = [
+            models.Index(fields=["user", "end"]),
+            models.Index(fields=["query", "user"]),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(end__gt=F("start")), name="span_is_ordered"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} at {self.query_id}"

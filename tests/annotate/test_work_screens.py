@@ -1,0 +1,215 @@
+"""Screens and API of the work: my queue, submitting, assigning, and what the workspace shows."""
+
+import datetime
+import json
+
+import pytest
+from django.utils import timezone
+
+from annotate.models import Assignment, WorkState
+from annotate.services.aspects import add_aspect
+from annotate.services.gold import assign_passage
+from annotate.services.work import assign_queries, claim_query, submit_query
+from kit.models import Event
+from tests.annotate.world import hx, make_world, signed_in
+from tests.factories import make_query
+
+
+@pytest.fixture
+def world(db):
+    return make_world()
+
+
+@pytest.fixture
+def me(world):
+    return signed_in(world.voters[0])
+
+
+@pytest.fixture
+def admin(world):
+    return signed_in(world.admin)
+
+
+def here(world, more=""):
+    return world.url(f"queries/{world.query.pk}/{more}")
+
+
+def finish(world):
+    expert = world.voters[0]
+    aspect = add_aspect(query=world.query, actor=expert, content="Backs to the light.")
+    assign_passage(query=world.query, passage=world.passage, aspect=aspect, actor=expert)
+
+
+def state(world):
+    return Assignment.objects.standing().get(query=world.query).state
+
+
+def test_a_query_goes_from_the_queue_to_submission_and_back(world, me) -> None:
+    assert "Take the next of 1 free query" in me.get(world.url("queue/")).content.decode()
+    assert me.post(world.url("queue/next/")).url == here(world)
+    page = me.get(here(world)).content.decode()
+    assert "data-active-time" in page
+    assert "Submit…" in page
+    refused = me.post(here(world, "submit/"))
+    assert refused.status_code == 422
+    assert "no aspects yet" in refused.content.decode()
+    finish(world)
+    assert me.post(here(world, "submit/")).url == world.url("queue/")
+    assert state(world) == WorkState.SUBMITTED
+    page = me.get(here(world)).content.decode()
+    assert "Take it back to go on writing" in page
+    assert "data-autosave" not in page
+    assert "data-active-time" not in page
+    me.post(here(world, "take-back/"))
+    assert "data-autosave" in me.get(here(world)).content.decode()
+
+
+def test_who_does_not_hold_it_reads_and_is_told_why(world, me) -> None:
+    claim_query(query=world.query, actor=world.voters[1])
+    page = me.get(here(world)).content.decode()
+    assert "annotator-2 works on this query. You can read it." in page
+    assert "data-autosave" not in page
+    assert me.post(here(world, "aspects/"), **hx()).status_code == 403
+    assert "annotator-2 works on this query" in me.get(here(world, "submit/")).content.decode()
+    me.post(here(world, "release/"))
+    me.post(here(world, "claim/"))
+    assert Assignment.objects.standing().get().holder == world.voters[1]
+
+
+def test_release_makes_it_free_for_others(world, me) -> None:
+    me.post(here(world, "claim/"))
+    me.post(here(world, "release/"))
+    signed_in(world.voters[1]).post(here(world, "claim/"))
+    assert Assignment.objects.standing().get().holder == world.voters[1]
+
+
+def test_queue_when_nothing_is_free(world, me) -> None:
+    claim_query(query=world.query, actor=world.voters[1])
+    assert "Nothing waits for you" in me.get(world.url("queue/")).content.decode()
+    assert me.post(world.url("queue/next/")).url == world.url("queue/")
+
+
+def test_admin_gives_queries_by_domain_and_words_in_turns(world, admin) -> None:
+    for n in range(6):
+        make_query(world.benchmark, f"b{n}", "biology", text=f"Which beetle is number {n}?")
+    biology = world.query.domain_id
+    due = timezone.localdate() + datetime.timedelta(days=7)
+    body = {
+        "domain": biology,
+        "words": "beetle",
+        "most": 4,
+        "people": [world.voters[0].pk, world.voters[1].pk],
+        "due_on": due.isoformat(),
+    }
+    page = admin.get(world.url("assignments/")).content.decode()
+    assert "annotator-1 (every domain)" in page
+    assert "outsider (weather)" in page
+    assert admin.post(world.url("assignments/"), body).status_code == 302
+    rows = Assignment.objects.all()
+    assert [row.holder.username for row in rows] == ["annotator-1", "annotator-2"] * 2
+    assert {(row.due_on, row.assigned_by) for row in rows} == {(due, world.admin)}
+    assert world.query not in [row.query for row in rows]
+    assert admin.post(world.url("assignments/"), body | {"words": "zebra"}).status_code == 422
+
+
+def test_admin_sees_why_an_assignment_was_refused(world, admin) -> None:
+    body = {"people": [world.outsider.pk], "due_on": "2001-01-01"}
+    answer = admin.post(world.url("assignments/"), body)
+    assert "This day has passed." in answer.content.decode()
+    del body["due_on"]
+    answer = admin.post(world.url("assignments/"), body)
+    assert "None of them is an annotator of biology." in answer.content.decode()
+    assert not Assignment.objects.exists()
+
+
+def test_admin_passes_on_sets_a_day_and_takes_away(world, admin) -> None:
+    held = claim_query(query=world.query, actor=world.voters[0])
+    url = world.url(f"assignments/{held.pk}/")
+    due = timezone.localdate() + datetime.timedelta(days=1)
+    answer = admin.post(url, {"holder": world.voters[1].pk, "due_on": due.isoformat()})
+    assert answer.status_code == 302
+    passed = Assignment.objects.standing().get()
+    assert (passed.holder, passed.due_on) == (world.voters[1], due)
+    assert admin.get(url).status_code == 404  # ended
+    past = {"holder": world.voters[2].pk, "due_on": "2001-01-01"}
+    assert admin.post(world.url(f"assignments/{passed.pk}/"), past).status_code == 422
+    assert Assignment.objects.standing().get() == passed
+    admin.post(world.url(f"assignments/{passed.pk}/take-away/"))
+    assert not Assignment.objects.standing().exists()
+
+
+def test_home_shows_my_queue_first_by_role(world, me, admin) -> None:
+    yesterday = timezone.localdate() - datetime.timedelta(days=1)
+    (row,) = assign_queries(
+        benchmark=world.benchmark,
+        queries=[world.query],
+        people=[world.voters[0]],
+        actor=world.admin,
+    )
+    Assignment.objects.filter(pk=row.pk).update(due_on=yesterday)
+    page = me.get("/home/annotate/").content.decode()
+    assert page.index(here(world)) < page.index("dispute")
+    assert "overdue" in page
+    assert "1 overdue" in admin.get("/home/annotate/").content.decode()
+    finish(world)
+    submit_query(query=world.query, actor=world.voters[0])
+    review = signed_in(world.reviewer).get("/home/annotate/").content.decode()
+    assert "1 submitted query waits for a second review" in review
+
+
+def api(client, method, path, body=None):
+    return getattr(client, method)(
+        f"/api{path}", json.dumps(body or {}), content_type="application/json"
+    )
+
+
+def test_api_does_what_the_screens_do(world, me, admin) -> None:
+    given = {"queries": [world.query.pk], "people": ["annotator-1"]}
+    assert api(admin, "post", world.url("assignments/"), given).status_code == 201
+    (mine,) = me.get(f"/api{world.url('queue/')}").json()["results"]
+    assert (mine["query_id"], mine["state"]) == ("12", "not_started")
+    work = here(world, "work/")
+    refused = api(me, "post", work, {"verb": "submit"})
+    assert (refused.status_code, "no aspects" in refused.json()["detail"]) == (409, True)
+    assert [item["blocking"] for item in me.get(f"/api{work}").json()["missing"]] == [True]
+    finish(world)
+    assert api(me, "post", work, {"verb": "submit"}).json()["assignment"]["state"] == "submitted"
+    assert api(me, "post", work, {"verb": "take_back"}).status_code == 200
+    passed = {"holder": "annotator-2", "due_on": None}
+    path = world.url(f"assignments/{mine['id']}/")
+    assert api(admin, "put", path, passed).json()["holder"] == "annotator-2"
+    progress = admin.get(f"/api{world.url('progress/')}").json()
+    assert (progress["remaining"], progress["end"]) == (1, None)
+    now = timezone.now()
+    start = (now - datetime.timedelta(seconds=9)).isoformat()
+    stretch = {"start": start, "end": now.isoformat()}
+    other = signed_in(world.voters[1])
+    assert api(other, "post", here(world, "time/"), stretch).json() == {"seconds": 9.0}
+    assert api(me, "post", here(world, "time/"), stretch).status_code == 403
+
+
+def test_api_names_who_and_what_it_does_not_know(world, admin) -> None:
+    path = world.url("assignments/")
+    strange = api(admin, "post", path, {"queries": [world.query.pk], "people": ["nobody"]})
+    assert strange.json() == {
+        "detail": "nobody is no annotator of this benchmark.",
+        "field": "people",
+    }
+    lost = api(admin, "post", path, {"queries": [987_654], "people": ["annotator-1"]})
+    assert lost.json()["field"] == "queries"
+
+
+def test_every_change_of_hands_leaves_an_event(world, me, admin) -> None:
+    me.post(here(world, "claim/"))
+    finish(world)
+    me.post(here(world, "submit/"))
+    me.post(here(world, "take-back/"))
+    me.post(here(world, "release/"))
+    verbs = Event.objects.filter(target_type="annotate.assignment").order_by("pk")
+    assert list(verbs.values_list("verb", flat=True)) == [
+        "claim query",
+        "begin query",
+        "submit query",
+        "take query back",
+        "release query",
+    ]
