@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
-from debate.configuration import RunConfig, Seat
+from debate.configuration import LARA_MODES, RunConfig, Seat
 from debate.models import DebateRun, DebateStatus
 from debate.services import from_pairs
 from debate.services.figures import figures
@@ -48,6 +48,18 @@ class Command(BaseCommand):
             metavar="NAME",
             help=f"an experiment, its labels on trial until adopted: {', '.join(PRESETS)}",
         )
+        parser.add_argument(
+            "--people",
+            choices=LARA_MODES[1:],
+            help="with a preset of LARA: people label its picks, batch by batch or all at once",
+        )
+        parser.add_argument("--batch", type=int, help="picks before people at a time (20)")
+        for name, what in (
+            ("audit", "agreed pairs that people judge blindly when the run ends"),
+            ("decoys", "disputes shown from the passage alone, so that audits are not known"),
+            ("canaries", "baited passages to debate when the run ends"),
+        ):
+            parser.add_argument(f"--{name}", type=int, metavar="N", help=what)
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -72,7 +84,8 @@ class Command(BaseCommand):
             benchmark = _benchmark(options["benchmark"])
             pool = _pool(benchmark, options["pool"])
         seats = _seats(options["agents"], endpoint)
-        given = {name: options[name] for name in ("rounds", "temperature")}
+        names = ("rounds", "temperature", "audit", "decoys", "canaries")
+        given = {name: options[name] for name in names}
         changes = {name: value for name, value in given.items() if value is not None}
         common: dict[str, Any] = {
             "benchmark": benchmark,
@@ -83,7 +96,9 @@ class Command(BaseCommand):
         }
         if options["preset"]:
             preset = options["preset"]
-            return start_preset(preset=preset, models=seats, changes=changes, **common)
+            lara = {"mode": options["people"], "batch": options["batch"]}
+            lara = {name: value for name, value in lara.items() if value is not None}
+            return start_preset(preset=preset, models=seats, changes=changes, lara=lara, **common)
         return start_run(config=RunConfig(agents=seats, **changes), **common)
 
     def _report(self, run: DebateRun, *, as_json: bool) -> None:
@@ -118,6 +133,10 @@ def _check(options: dict[str, Any]) -> None:
         raise CommandError("Give either --benchmark SLUG or --pairs FILE.jsonl.")
     if pairs and not out:
         raise CommandError("--pairs needs --out FILE.jsonl for the outcomes.")
+    if not (options["preset"] or "").startswith("lara") and (options["people"] or options["batch"]):
+        raise CommandError("--people and --batch go with a preset of LARA, such as lara@12.5.")
+    if pairs and options["people"]:
+        raise CommandError("--people needs a benchmark, whose annotators vote.")
     if pairs and options["pool"]:
         raise CommandError("--pool names a pool of a benchmark; it does not go with --pairs.")
     if out and not pairs:
