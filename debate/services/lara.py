@@ -40,6 +40,7 @@ from kit.runs import RunStatus
 
 _CHUNK: Final = 200
 _ANSWERS_PER_BEAT: Final = 1000
+_WITH_PROBABILITY: Final = (DebateStatus.MEASURED, DebateStatus.ESCALATED, DebateStatus.JUDGED)
 NO_REFERENCE = (
     "LARA is simulated over known labels, and a pair it picked has none any more. "
     "Run it over a pool whose pairs have all been judged, or let people label the picks (live)."
@@ -98,7 +99,7 @@ def awaited(run: DebateRun) -> Awaited | None:
     if not asked:
         return None
     labelled = picked.filter(case__status=CaseStatus.CLOSED).count()
-    measured = Turn.objects.filter(debate__run=run, score__isnull=False).count()
+    measured = run.debates.filter(status__in=_WITH_PROBABILITY).count()
     budget = max(asked, _budget(run, measured))
     return Awaited(labelled, asked - labelled, budget)
 
