@@ -63,6 +63,15 @@ class PoolPairs(Route):
         return self.page(rows.defer("passage__text"), PoolEntrySerializer)
 
 
+class Builds(Route):
+    """Builds of pools, the newest first."""
+
+    @extend_schema(responses=PoolBuildSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return self.page(access.benchmark.pool_builds.all(), PoolBuildSerializer)
+
+
 class OneBuild(Route):
     """One build of a pool: how far it is, the pool it made, or why it failed."""
 
@@ -87,6 +96,7 @@ urlpatterns = [
     path("b/<slug:slug>/pools/", Pools.as_view(), name="api-pools"),
     path("b/<slug:slug>/pools/<int:pk>/", OnePool.as_view(), name="api-pool"),
     path("b/<slug:slug>/pools/<int:pk>/pairs/", PoolPairs.as_view(), name="api-pool-pairs"),
+    path("b/<slug:slug>/pools/builds/", Builds.as_view(), name="api-pool-builds"),
     path("b/<slug:slug>/pools/builds/<int:pk>/", OneBuild.as_view(), name="api-pool-build"),
     path(
         "b/<slug:slug>/pools/builds/<int:pk>/cancel/",

@@ -217,6 +217,7 @@ API: dict[str, Row] = {
     "api-ranked-lists": get(MEMBERS),
     "api-pools": get(READERS),
     "api-pool": get(READERS),
+    "api-pool-builds": get(ADMIN),
     "api-pool-build": get(ADMIN),
     "api-pool-build-cancel": post(ADMIN, 200),
     "api-pool-pairs": get(READERS),

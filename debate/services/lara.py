@@ -16,8 +16,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotate.models import CaseStatus
-from corpus.models import Judgment, Source
-from corpus.services.judgments import hold_queries, record_judgment
+from corpus.services.judgments import hold_queries
 from corpus.services.references import reference_labels
 from debate import dream
 from debate.baselines.groups import balanced_groups
@@ -35,31 +34,17 @@ from debate.configuration import SIMULATED
 from debate.escalation import escalate
 from debate.kinds import config_of
 from debate.models import Debate, DebateRun, DebateStatus, RunKind, Turn
+from debate.services.lara_ends import Measured, finish
 from kit.failpoints import reach
 from kit.runs import RunStatus
 
 _CHUNK: Final = 200
 _ANSWERS_PER_BEAT: Final = 1000
+_WITH_PROBABILITY: Final = (DebateStatus.MEASURED, DebateStatus.ESCALATED, DebateStatus.JUDGED)
 NO_REFERENCE = (
     "LARA is simulated over known labels, and a pair it picked has none any more. "
     "Run it over a pool whose pairs have all been judged, or let people label the picks (live)."
 )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One pair: its debate, query and passage keys, and the probability of relevance.
-
-    `pick` is its number where people were asked for it, `label` what they said.
-    """
-
-    debate: int
-    query: int
-    passage: int
-    probability: float
-    status: str = DebateStatus.MEASURED
-    pick: int | None = None
-    label: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +71,7 @@ def close_lara(run: DebateRun) -> None:
     if any(label is None for label in truth):
         run.finish(RunStatus.FAILED, error=NO_REFERENCE)
         return
-    _finish(run, pairs, _follow(run, pairs, [label or 0 for label in truth]))
+    finish(run, pairs, _follow(run, pairs, [label or 0 for label in truth]))
 
 
 def awaited(run: DebateRun) -> Awaited | None:
@@ -98,7 +83,7 @@ def awaited(run: DebateRun) -> Awaited | None:
     if not asked:
         return None
     labelled = picked.filter(case__status=CaseStatus.CLOSED).count()
-    measured = Turn.objects.filter(debate__run=run, score__isnull=False).count()
+    measured = run.debates.filter(status__in=_WITH_PROBABILITY).count()
     budget = max(asked, _budget(run, measured))
     return Awaited(labelled, asked - labelled, budget)
 
@@ -111,7 +96,7 @@ def _go_on(run: DebateRun, pairs: Sequence[Measured]) -> None:
             return
         batch = _next_batch(run, pairs)
         if isinstance(batch, Course):
-            _finish(run, pairs, batch)
+            finish(run, pairs, batch)
             return
         for start in range(0, len(batch), _CHUNK):
             _ask(run, batch[start : start + _CHUNK])
@@ -255,60 +240,3 @@ def _measured(run: DebateRun) -> list[Measured]:
         Measured(debate, query, passage, float(score or 0), status, *asked.get(debate, ()))
         for debate, query, passage, score, status in rows.iterator()
     ]
-
-
-def _finish(run: DebateRun, pairs: Sequence[Measured], course: Course) -> None:
-    """Give every pair that is only measured its end."""
-    place = {index: number for number, index in enumerate(course.picks, start=1)}
-    for start in range(0, len(pairs), _CHUNK):
-        chunk = range(start, min(start + _CHUNK, len(pairs)))
-        _store(run, [(pairs[index], place.get(index), course, index) for index in chunk])
-    run.finish(awaits_people=False)
-
-
-def _store(run: DebateRun, ends: Sequence[tuple[Measured, int | None, Course, int]]) -> None:
-    with transaction.atomic():
-        run.hold()
-        waiting = Debate.objects.filter(status=DebateStatus.MEASURED).select_related(
-            "query__domain__benchmark", "passage", "run"
-        )
-        debates = waiting.in_bulk([pair.debate for pair, *_ in ends])
-        hold_queries(debate.query_id for debate in debates.values())
-        for pair, pick, course, index in ends:
-            if pair.debate in debates:
-                _end(debates[pair.debate], pick, course, index)
-        fields = ["status", "label", "measures", "judgment", "ended_at"]
-        Debate.objects.bulk_update(debates.values(), fields)
-
-
-def _end(debate: Debate, pick: int | None, course: Course, index: int) -> None:
-    """A picked pair is for people; any other gets the calibrated label."""
-    probability = float(course.probabilities[index])
-    debate.measures = {"probability": probability, "pick": pick}
-    debate.ended_at = timezone.now()
-    if pick is not None:
-        debate.status = DebateStatus.ESCALATED
-        return
-    debate.status, debate.label = DebateStatus.JUDGED, int(course.labels[index])
-    debate.judgment = _label(debate, probability)
-
-
-def _label(debate: Debate, probability: float) -> Judgment:
-    run = debate.run
-    assert debate.label is not None  # given just before
-    return record_judgment(
-        query=debate.query,
-        passage=debate.passage,
-        label=debate.label,
-        source=Source.LARA,
-        practice=run.practice,
-        provenance={
-            "debate": debate.pk,
-            "run": run.pk,
-            "model": run.model,
-            "prompt_sha256": run.prompt_sha256,
-            "probability": probability,
-        },
-        trial=True,
-        held=True,
-    )

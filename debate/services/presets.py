@@ -172,12 +172,14 @@ def start_preset(
     actor: User | None,
     models: Sequence[Seat] = (),
     changes: dict[str, Any] | None = None,
+    lara: dict[str, Any] | None = None,
     name: str = "",
     claimed: bool = False,
 ) -> DebateRun:
     """Start a preset's run over the pool; otherwise as `start_run`.
 
-    Without `models` the endpoint's own is the main one. `changes` overrides single settings.
+    Without `models` the endpoint's own is the main one. `changes` overrides single settings,
+    `lara` single ones of LARA's.
     Votes are as many as cost what a finished debate over the same pool did, or three.
     """
     own = Seat(endpoint.default_model, endpoint.name)
@@ -190,7 +192,7 @@ def start_preset(
         endpoint=endpoint,
         actor=actor,
         name=name,
-        config=replace(config, **(changes or {})),
+        config=replace(config, **{"lara": replace(config.lara, **(lara or {}))} | (changes or {})),
         claimed=claimed,
     )
 

@@ -1,6 +1,6 @@
 """Building a pool of DREAM's size, and of a part of it: seconds, pairs a second, peak memory.
 
-python -m tests.bench.pooling [--queries 3657] [--depth 10]; PostgreSQL too where
+python -m tests.bench.pooling [--queries 3657] [--depth 10] [--only sqlite]; PostgreSQL too where
 ASSAY_TEST_POSTGRES names a server. 25 systems rank 20 passages for every query, out of as many
 candidates as make DREAM's 296,053 pairs at depth 10. Memory must not grow with the queries.
 """
@@ -26,6 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=QUERIES)
     parser.add_argument("--depth", type=int, default=10)
+    parser.add_argument("--only", choices=("sqlite", "postgres"))
     wanted, _ = parser.parse_known_args()
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         data = Path(folder)
@@ -33,6 +34,8 @@ def main() -> None:
         if server := os.environ.get("ASSAY_TEST_POSTGRES"):
             databases["postgres"] = on_postgres(data, server)
         for name, fresh in databases.items():
+            if wanted.only not in (None, name):
+                continue
             for queries in (wanted.queries // 4, wanted.queries):
                 once(name, data, fresh, queries, wanted.depth)
 

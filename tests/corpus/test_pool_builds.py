@@ -223,5 +223,7 @@ def test_the_api_starts_shows_and_stops_it(benchmark) -> None:
     made = client.post("/api/b/demo/pools/", {"runs": runs}, "application/json").json()
     url = f"/api/b/demo/pools/builds/{made['id']}/"
     assert client.get(url).json()["status"] == "queued"
+    listed = client.get("/api/b/demo/pools/builds/").json()["results"]
+    assert [each["id"] for each in listed] == [made["id"]]
     assert client.post(f"{url}cancel/").json()["status"] == "cancelled"
     assert client.post(f"{url}cancel/").status_code == 409

@@ -193,3 +193,28 @@ def test_unknown_benchmark_and_pool_are_named(benchmark) -> None:
 @pytest.mark.parametrize("rounds", [0, 6])
 def test_rounds_outside_1_to_5_are_refused(benchmark, rounds: int) -> None:
     assert "1 to 5 rounds" in refusal(benchmark="demo", rounds=rounds)
+
+
+@live
+def test_lara_with_people_stops_where_it_waits_for_them(benchmark, capsys) -> None:
+    told = run(benchmark="demo", preset="lara@50", people="live", batch=1)
+    made = DebateRun.objects.get()
+    assert (made.config["lara"]["mode"], made.config["lara"]["batch"]) == ("live", 1)
+    assert (made.status, made.awaits_people) == (RunStatus.QUEUED, True)
+    assert "queued" in told
+    assert "waits for people (0 of 1 pairs labelled, 1 before them)" in capsys.readouterr().err
+
+
+@quick
+def test_people_are_asked_by_lara_alone(benchmark, pairs, tmp_path) -> None:
+    assert "preset of LARA" in refusal(benchmark="demo", preset="llmjudge", people="live")
+    assert "preset of LARA" in refusal(benchmark="demo", batch=3)
+    out = tmp_path / "out.jsonl"
+    assert "annotators" in refusal(pairs=pairs, out=out, preset="lara@50", people="live")
+
+
+@live
+def test_a_debates_checks_of_itself_are_options(benchmark) -> None:
+    run(benchmark="demo", pool="older", audit=1, decoys=2)
+    made = DebateRun.objects.get()
+    assert (made.config["audit"], made.config["decoys"], made.audits.count()) == (1, 2, 1)

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
-from debate.configuration import Seat
+from debate.configuration import LARA_MODES, Seat
 from debate.configuration import as_json as frozen
 from debate.models import DebateRun, DebateStatus
 from debate.services import from_pairs
@@ -54,6 +54,17 @@ class Command(BaseCommand):
             help=f"an experiment, its labels on trial until adopted: {', '.join(PRESETS)}",
         )
         parser.add_argument(
+            "--people",
+            choices=LARA_MODES[1:],
+            help="with a preset of LARA: people label its picks, batch by batch or all at once",
+        )
+        parser.add_argument("--batch", type=int, help="picks before people at a time (20)")
+        for name, what in (
+            ("audit", "agreed pairs that people judge blindly when the run ends"),
+            ("decoys", "disputes shown from the passage alone, so that audits are not known"),
+            ("canaries", "baited passages to debate when the run ends"),
+        ):
+            parser.add_argument(f"--{name}", type=int, metavar="N", help=what)
             "--config",
             metavar="FILE.json",
             type=Path,
@@ -132,6 +143,10 @@ def _check(options: dict[str, Any]) -> None:
         raise CommandError("Give either --benchmark SLUG or --pairs FILE.jsonl.")
     if pairs and not out:
         raise CommandError("--pairs needs --out FILE.jsonl for the outcomes.")
+    if not (options["preset"] or "").startswith("lara") and (options["people"] or options["batch"]):
+        raise CommandError("--people and --batch go with a preset of LARA, such as lara@12.5.")
+    if pairs and options["people"]:
+        raise CommandError("--people needs a benchmark, whose annotators vote.")
     if pairs and options["pool"]:
         raise CommandError("--pool names a pool of a benchmark; it does not go with --pairs.")
     if out and not pairs:
@@ -147,8 +162,11 @@ def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
     else:
         benchmark = _benchmark(options["benchmark"])
         pool = _pool(benchmark, options["pool"])
-    given = {name: options[name] for name in ("rounds", "temperature")}
-    changes = {name: value for name, value in given.items() if value is not None}
+    names = ("rounds", "temperature", "audit", "decoys", "canaries")
+    changes = {name: options[name] for name in names if options[name] is not None}
+    lara = {"mode": options["people"], "batch": options["batch"]}
+    if lara := {name: value for name, value in lara.items() if value is not None}:
+        changes["lara"] = lara
     return plan_run(
         benchmark=benchmark,
         pool=pool,
