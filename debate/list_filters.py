@@ -79,7 +79,7 @@ def heard(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
 def lasting(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     """Pairs that agreed in round 1 and were played in a later round: "3", "3:agreed", "3:same"."""
     number, _, how = value.partition(":")
-    rows = rows.filter(_agreeing(1)).filter(Exists(_said(int(number))))
+    rows = rows.filter(Exists(_said(int(number)))).filter(_agreeing(1))
     if how == "agreed":
         return rows.filter(_agreeing(int(number)))
     if how == "same":
