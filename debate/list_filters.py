@@ -10,7 +10,7 @@ from annotate.models import CaseStatus
 from corpus.models import Status
 from debate.dream.lineup import ADJUDICATOR
 from debate.escalation import ORIGIN
-from debate.models import Debate, DebateRun, DebateStatus, Turn
+from debate.models import Debate, DebateRun, DebateStatus, RunKind, Turn
 from debate.services.adoption_preview import EFFECTS, with_effect
 from kit.table_pages import Choices
 
@@ -31,10 +31,19 @@ VOTES: Final = {"T": "yes", "F": "no", "?": ""}
 _LASTING: Final = {"played": "played", "agreed": "in agreement", "same": "agreed as in round 1"}
 
 
-def alike(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
-    """Pairs whose agents gave the same answer in the round that decided, or did not."""
-    spoken = Turn.objects.filter(debate=OuterRef("pk")).exclude(agent=ADJUDICATOR)
-    last = Subquery(spoken.order_by("-round").values("round")[:1])
+def alike_of(run: DebateRun) -> Callable[[QuerySet[Debate], str], QuerySet[Debate]]:
+    """Pairs whose agents gave the same answer in the round that decided, or did not.
+
+    A debate's outcome tells it, and an index leads there; of other kinds the turns are read.
+    """
+    if run.kind != RunKind.DEBATE:
+        return _alike
+    same, different = [DebateStatus.AGREED], [DebateStatus.ESCALATED, DebateStatus.ADJUDICATED]
+    return lambda rows, value: rows.filter(status__in=same if value == "same" else different)
+
+
+def _alike(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    last = Subquery(_spoken().order_by("-round").values("round")[:1])
     rows = rows.annotate(decisive=Coalesce("round", last)).exclude(decisive=None)
     return rows.filter(_agreeing("decisive") if value == "same" else _differing("decisive"))
 
@@ -70,8 +79,7 @@ def heard(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
 def lasting(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     """Pairs that agreed in round 1 and were played in a later round: "3", "3:agreed", "3:same"."""
     number, _, how = value.partition(":")
-    turns = Turn.objects.filter(debate=OuterRef("pk")).exclude(agent=ADJUDICATOR)
-    rows = rows.filter(_agreeing(1)).filter(Exists(turns.filter(round=int(number))))
+    rows = rows.filter(Exists(_said(int(number)))).filter(_agreeing(1))
     if how == "agreed":
         return rows.filter(_agreeing(int(number)))
     if how == "same":
@@ -137,11 +145,14 @@ def _voted(judge: str, vote: str) -> Exists:
     return Exists(Turn.objects.filter(debate=OuterRef("pk"), agent=judge, response=VOTES[vote]))
 
 
+def _spoken() -> QuerySet[Turn]:
+    return Turn.objects.filter(debate=OuterRef("pk")).exclude(agent=ADJUDICATOR)
+
+
 def _said(round: int | str) -> QuerySet[Turn]:
     """What the agents said in a round: its number, or the name of what holds it."""
     number = OuterRef(round) if isinstance(round, str) else round
-    spoken = Turn.objects.filter(debate=OuterRef("pk"), round=number)
-    return spoken.exclude(agent=ADJUDICATOR)
+    return _spoken().filter(round=number)
 
 
 def _all_say(label: int, round: int | str) -> Q:

@@ -15,7 +15,7 @@ from debate.list_filters import (
     CASES,
     HEARD,
     WEIGHTS,
-    alike,
+    alike_of,
     effect_choices,
     effect_of,
     heard,
@@ -87,7 +87,7 @@ DEBATES = Table(
         Filter("truth", "Beside"),
         Filter("other", "Compared"),
         Filter("audit", "Audit"),
-        Filter("alike", "Agents gave", choices=ALIKE, apply=alike),
+        Filter("alike", "Agents gave", choices=ALIKE),
         Filter("case", "Cases", choices=CASES, apply=with_case),
         Filter("counts", "Label that", apply=with_weight),
         Filter("open", "Without agreement", apply=open_after),
@@ -117,6 +117,7 @@ def debate_table(access: Access, run: DebateRun) -> Table:
         "other": _compared,
         "audit": lambda rows, value: _audited(run, rows, value),
         "effect": effect_of(run),
+        "alike": alike_of(run),
     }
     filters = tuple(
         replace(each, apply=bound.get(each.name, each.apply)) for each in DEBATES.filters

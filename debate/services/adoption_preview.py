@@ -3,7 +3,19 @@
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from django.db.models import Case, Count, F, IntegerField, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 
 from annotate.models import EscalationCase
 from corpus.models import Judgment, Status
@@ -73,15 +85,25 @@ def with_effect(run: DebateRun, debates: QuerySet[Debate], effect: str) -> Query
     """The pairs that one of the preview's numbers counts."""
     if effect == CASES:
         return debates.filter(pk__in=caseless(run).values("pk"))
-    return _weighed(debates).filter(effect=effect)
+    trial = debates.filter(judgment__status=Status.TRIAL)
+    standing = _beside()
+    if effect == STANDS:
+        return trial.exclude(Exists(standing))
+    own = OuterRef("own")
+    wins = Q(weight__lte=own) if effect == REPLACES else Q(weight__gt=own)
+    beside = standing.annotate(weight=_weight("")).filter(wins)
+    return trial.annotate(own=_weight("judgment__")).filter(Exists(beside))
+
+
+def _beside() -> QuerySet[Judgment]:
+    """The label that stands on an outer pair."""
+    rows = Judgment.objects.standing().filter(query=OuterRef("query"), passage=OuterRef("passage"))
+    return rows.order_by()
 
 
 def _weighed(debates: QuerySet[Debate]) -> QuerySet[Any]:
     """Pairs with a trial label, and its `effect`."""
-    standing = Judgment.objects.standing().filter(
-        query=OuterRef("query"), passage=OuterRef("passage")
-    )
-    beside = standing.order_by().annotate(weight=_weight("")).values("weight")[:1]
+    beside = _beside().annotate(weight=_weight("")).values("weight")[:1]
     return (
         debates.filter(judgment__status=Status.TRIAL)
         .annotate(own=_weight("judgment__"), beside=Subquery(beside, output_field=IntegerField()))

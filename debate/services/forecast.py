@@ -1,9 +1,7 @@
 """What a run will take, from what the database and the price table know: before it starts too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from statistics import fmean
 from typing import Any, Final
 
 from django.conf import settings
@@ -16,7 +14,6 @@ from debate.forecast import (
     ENOUGH,
     OUTPUT,
     Forecast,
-    Limit,
     Pair,
     from_measured,
     from_requests,
@@ -24,13 +21,9 @@ from debate.forecast import (
 )
 from debate.kinds import Rule, config_of, rule_of, rule_with
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
+from debate.services.paces import call_seconds, cost_of, limits_of
 from debate.services.planning import CHECKS, Plan
-from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.estimates import likely_input
-from llm.models import Call
-from llm.prices import Price, PriceError, table
-from llm.requests import Usage
 
 SAMPLE: Final = 200
 _UNDECIDED: Final = (
@@ -41,8 +34,6 @@ _UNDECIDED: Final = (
 )
 # Runs whose configuration is compared, the latest first; those before them tell no more.
 _MOST_RUNS: Final = 50
-# Of the ledger the latest calls alone are looked at: no index leads to those of one model.
-_MOST_CALLS: Final = 20_000
 # Tokens of a judge's answer: an object with one key, a grade with its reasons, a word.
 _JUDGED: Final[dict[str, tuple[float, float, float]]] = {
     RunKind.FILTER: (5.0, 10.0, 40.0),
@@ -110,14 +101,14 @@ def _forecast(subject: _Subject) -> Forecast:
             pairs=subject.pairs,
             rounds=most,
             least=least,
-            cost=_cost(subject.config),
+            cost=cost_of(subject.config),
             output=_JUDGED.get(subject.config.kind, OUTPUT),
         )
     return with_time(
         found,
-        call_seconds=_call_seconds(subject.config, measured),
+        call_seconds=call_seconds(subject.config, measured),
         in_flight=max(1, subject.in_flight),
-        limits=_limits(subject.config),
+        limits=limits_of(subject.config),
     )
 
 
@@ -211,57 +202,3 @@ def _spread_pool(pool: Pool) -> list[tuple[Query, Passage]]:
 def _some(keys: Sequence[int]) -> Sequence[int]:
     """As many as are looked at, at equal distances."""
     return keys[:: max(1, len(keys) // SAMPLE)][:SAMPLE]
-
-
-def _cost(config: RunConfig) -> Any:
-    """USD of (input, output) tokens, each seat taken to have its share; None without a price."""
-    prices = [_price(seat.endpoint, seat.model) for seat in config.everybody]
-    known = [price for price in prices if price is not None]
-    if len(known) < len(prices):
-        return None
-
-    def cost(input_tokens: float, output_tokens: float) -> float:
-        usage = Usage(input=round(input_tokens), output=round(output_tokens))
-        return fmean(float(price.cost(usage)) for price in known) if known else 0.0
-
-    return cost
-
-
-def _price(endpoint: str, model: str) -> Price | None:
-    try:
-        return table().find(endpoints.get(endpoint), model, on=datetime.now(UTC).date())
-    except (UnknownEndpoint, EndpointError, PriceError):
-        return None
-
-
-def _call_seconds(config: RunConfig, measured: Sequence[Pair]) -> float | None:
-    """How long a call takes: in the measured pairs, else in the latest calls of each model."""
-    if not config.agents:
-        return 0.0
-    timed = [(pair.seconds, pair.calls) for pair in measured if pair.seconds is not None]
-    if len(timed) >= ENOUGH:
-        return sum(seconds for seconds, _ in timed) / sum(calls for _, calls in timed)
-    means = [_latest_seconds(seat.endpoint, seat.model) for seat in config.everybody]
-    known = [each for each in means if each is not None]
-    return fmean(known) if len(known) == len(means) else None
-
-
-def _latest_seconds(endpoint: str, model: str) -> float | None:
-    newest = Call.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    calls = Call.objects.answered().filter(pk__gt=newest - _MOST_CALLS, elapsed_s__isnull=False)
-    asked = calls.filter(endpoint=endpoint, model=model)
-    found = list(asked.order_by("-pk").values_list("elapsed_s", flat=True)[:SAMPLE])
-    return fmean(each or 0.0 for each in found) if found else None
-
-
-def _limits(config: RunConfig) -> list[Limit]:
-    seats = [seat.endpoint for seat in config.agents]
-    shares: Mapping[str, float] = {name: seats.count(name) / len(seats) for name in seats}
-    found = []
-    for name, share in shares.items():
-        try:
-            endpoint = endpoints.get(name)
-        except (UnknownEndpoint, EndpointError):
-            continue
-        found.append(Limit(share, endpoint.requests_per_minute, endpoint.tokens_per_minute))
-    return found

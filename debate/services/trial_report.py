@@ -130,11 +130,11 @@ def _accuracies(items: Sequence[TrialItem], reference: Reference) -> Sheet:
 def _accuracy_row(name: str, found: Comparison) -> tuple[Cell, ...]:
     return (
         text(name),
-        Cell(found.items),
-        percent(found.labelled.relevant),
-        percent(found.labelled.irrelevant),
-        percent(found.labelled.balanced),
-        percent(found.escalation),
+        Cell(found.items, url=_ITEMS),
+        percent(found.labelled.relevant, _ITEMS),
+        percent(found.labelled.irrelevant, _ITEMS),
+        percent(found.labelled.balanced, _ITEMS),
+        percent(found.escalation, _ITEMS),
     )
 
 
@@ -143,7 +143,7 @@ def _label_flips(items: Sequence[TrialItem]) -> Sheet:
     rows = tuple(
         (
             text(f"Present: {name}"),
-            *(Cell(found.cells[one, two], url="#items-title") for two, _ in _NAMES),
+            *(Cell(found.cells[one, two], url=_ITEMS) for two, _ in _NAMES),
         )
         for one, name in _NAMES
     )
@@ -168,7 +168,7 @@ def _costs(times: tuple[Timing, Timing]) -> Sheet:
     rows = tuple(
         (
             text(name),
-            Cell(found.sequential_s.n),
+            Cell(found.sequential_s.n, url=_ITEMS),
             measured(found.sequential_s, "seconds"),
             measured(found.parallel_s, "seconds"),
             measured(found.usd, "usd"),
@@ -185,3 +185,5 @@ def _costs(times: tuple[Timing, Timing]) -> Sheet:
 
 
 _DISPUTED = DebateStatus.ESCALATED
+# The list of pairs on the trial's page.
+_ITEMS = "#items-title"

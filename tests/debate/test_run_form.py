@@ -138,7 +138,7 @@ def test_everything_of_a_debate_can_be_set(client, pool, paid) -> None:
     assert response.status_code == 200, response.context["form"].errors
     client.post(URL, form | {"intent": "start", "seen": response.context["plan"].digest})
     run = DebateRun.objects.get()
-    seats = [tuple(seat.values()) for seat in run.config["agents"]]
+    seats = [(seat["model"], seat["endpoint"], seat["stance"]) for seat in run.config["agents"]]
     assert seats == [
         ("llama-3", "one", "irrelevant"),
         ("qwen", "two", "relevant"),

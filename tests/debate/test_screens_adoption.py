@@ -281,3 +281,14 @@ def test_setup_of_a_run_is_told(client, benchmark, endpoint) -> None:
     assert (setup["Rounds"], setup["Temperature"]) == ("3", "0.6")
     assert setup["Agent B"] == "practice-1 at practice, irrelevant"
     assert json.dumps(setup)
+
+
+def test_answers_of_other_kinds_are_compared_by_their_turns(client, sieve) -> None:
+    for pid, votes in (("p1", "FFF"), ("p3", "FTT"), ("p4", "TTT"), ("p10", "T?T")):
+        vote(sieve, pid, votes)
+        labels = {"T": 1, "F": 0, "?": None}
+        for number, said in enumerate(votes, start=1):
+            turns = sieve.debates.get(passage__pid=pid).turns
+            turns.filter(agent=f"J{number}").update(label=labels[said])
+    assert rows(client, sieve, "alike=same") == ["p1", "p4"]
+    assert rows(client, sieve, "alike=different") == ["p3"]
