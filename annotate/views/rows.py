@@ -37,6 +37,11 @@ class Row:
         return str(self.label.provenance.get("into", "")) if self.label else ""
 
     @property
+    def into_name(self) -> str:
+        """The last part of that id, which fits into a line."""
+        return self.into.rpartition("/")[2]
+
+    @property
     def sources(self) -> list[str]:
         """Ids of the passages it was made of."""
         return [each["pid"] for each in (self.passage.extra or {}).get("sources", ())]

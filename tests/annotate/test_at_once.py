@@ -2,16 +2,19 @@
 
 import pytest
 
-from annotate.models import EscalationCase, GoldPassage, Vote
-from annotate.services.aspects import add_aspect
+from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
+from annotate.services.aspects import add_aspect, save_aspect
 from annotate.services.cases import open_case
 from annotate.services.gold import assign_passage, discard_passage
+from annotate.services.remaking import remake
+from annotate.services.restructuring import Part, split_aspect
 from annotate.services.votes import cast_vote
 from corpus.models import Judgment
 from corpus.services.judgments import record_judgment
 from kit.errors import Refused
 from tests.annotate.world import make_snapshot, make_world
 from tests.at_once import at_once
+from tests.factories import make_gold, make_passage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,3 +93,44 @@ def test_database_refuses_a_second_case_of_a_pair(world, pair) -> None:
     EscalationCase.objects.create(origin="debate:1", **pair)
     with pytest.raises(IntegrityError):
         EscalationCase.objects.create(origin="debate:2", **pair)
+
+
+def test_splitting_and_writing_at_once_lose_no_word(world, pair) -> None:
+    aspect = add_aspect(query=world.query, actor=world.voters[0], content="Old.")
+    fields = {"content": "Theirs.", "rationale": "", "weight": 3}
+    parts = [Part("One.", 3), Part("Two.", 3)]
+    answer = at_once(
+        lambda: split_aspect(aspect=aspect, parts=parts, actor=world.voters[0], expected=1),
+        lambda: save_aspect(aspect=aspect, actor=world.voters[1], expected=1, **fields),
+    )
+    assert isinstance(answer, Refused)  # and the writer keeps the words in the field
+    assert [each.content for each in Aspect.objects.filter(query=world.query).present()] == [
+        "One.",
+        "Two.",
+    ]
+
+
+def test_an_assignment_beside_a_split_asks(world, pair) -> None:
+    aspect = add_aspect(query=world.query, actor=world.voters[0], content="Old.")
+    parts = [Part("One.", 3), Part("Two.", 3)]
+    at_once(
+        lambda: assign_passage(**pair, aspect=aspect, actor=world.voters[1]),
+        lambda: split_aspect(aspect=aspect, parts=parts, actor=world.voters[0], expected=1),
+    )
+    assert GoldPassage.objects.asking().get().passage == world.passage
+
+
+def test_two_people_merge_the_same_passages(world) -> None:
+    aspect = add_aspect(query=world.query, actor=world.voters[0], content="Point.")
+    pages = [
+        make_passage(world.benchmark, f"moths/m_{n}.txt", "biology", text=f"Text {n}.")
+        for n in range(2)
+    ]
+    make_gold(world.query, *pages)
+    given = {"query": world.query, "passages": pages, "aspect": aspect}
+    answer = at_once(
+        lambda: remake(**given, actor=world.voters[0]),
+        lambda: remake(**given, actor=world.voters[1]),
+    )
+    assert isinstance(answer, Refused)
+    assert GoldPassage.objects.standing().count() == 1
