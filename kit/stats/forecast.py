@@ -51,7 +51,7 @@ def forecast(done: Sequence[int], remaining: int, *, confidence: float = 0.9) ->
         # Beta and beta prime: x / (1 - x).
         x = float(special.betaincinv(remaining / spread, (total + 0.5) / spread, level))
         waits.append(n * x / (1 - x) if x < 1 else math.inf)
-    low, middle, high = waits
-    if high > FARTHEST:
+    if max(waits) > FARTHEST:
         return Forecast(None, None, None, per_day, confidence)
-    return Forecast(*(max(1, math.ceil(wait)) for wait in (middle, low, high)), per_day, confidence)
+    low, middle, high = (max(1, math.ceil(wait)) for wait in waits)
+    return Forecast(middle, low, high, per_day, confidence)
