@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from django.db.models import Count, DurationField, F, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
@@ -19,7 +18,6 @@ from kit.stats.forecast import Forecast, forecast
 # The days that a forecast looks back on: whole weeks, so that weekends have their share.
 WINDOW = 28
 SHOWN_DAYS = 14
-_SEED = 20_261_121  # the same rows give the same forecast
 
 
 @dataclass
@@ -154,7 +152,7 @@ def _outlook(total: Line, today: datetime.date) -> Forecast:
     first = min(total.days, default=today)
     window = min(WINDOW, (today - first).days)
     done = [total.days[day] for day in _days_before(today, window)]
-    return forecast(done, total.remaining, np.random.default_rng(_SEED))
+    return forecast(done, total.remaining)
 
 
 def _days_before(today: datetime.date, count: int) -> list[datetime.date]:

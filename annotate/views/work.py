@@ -159,7 +159,6 @@ def work_context(access: Access, query: Query, *, is_annotator: bool) -> dict[st
         "is_own_domain": is_annotator,
         "work_reason": why_not(assignment, access.user) if is_annotator else "",
         "today": timezone.localdate(),
-        "server_ms": int(timezone.now().timestamp() * 1000),
     }
 
 

@@ -11,8 +11,7 @@ before, at `_MOST_READ` texts.
 
 import heapq
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from django.core.cache import cache
@@ -26,7 +25,7 @@ from corpus.services.overview import passages_counted
 
 K1, B = 0.9, 0.4
 # A word of more passages than this says little, and its list is long: it is left out.
-_MOST_HOLDING = 20_000
+_MOST_HOLDING = 5_000
 _MOST_WORDS = 32
 _BATCH, _MOST_READ = 100, 1_000
 _SAMPLE = 500
@@ -56,16 +55,13 @@ class _Scorer:
     idf: dict[str, float]
     mean_length: float
 
-    def most(self, words: Iterable[str]) -> float:
-        """More than any passage with these words can score."""
-        return (K1 + 1) * sum(self.idf[word] for word in words)
-
-    def score(self, text: str) -> float:
-        """BM25 of a text."""
+    def score(self, text: str) -> tuple[float, frozenset[str]]:
+        """BM25 of a text, and which of the words stand in it."""
         found = textindex.words_of(text)
         counts = Counter(word for word in found if word in self.idf)
         norm = K1 * (1 - B + B * len(found) / self.mean_length)
-        return sum(self.idf[w] * n * (K1 + 1) / (n + norm) for w, n in counts.items())
+        score = sum(self.idf[w] * n * (K1 + 1) / (n + norm) for w, n in counts.items())
+        return score, frozenset(counts)
 
 
 def best_passages(
@@ -90,11 +86,12 @@ def best_passages(
         idf={word: idf(len(pks), max(total, len(pks))) for word, pks in known.items()},
         mean_length=_mean_length(version, domain),
     )
-    held: dict[int, list[str]] = {}
+    ceilings: dict[int, float] = defaultdict(float)
     for word, pks in known.items():
+        ceiling = (K1 + 1) * scorer.idf[word]
         for pk in pks:
-            held.setdefault(pk, []).append(word)
-    return _rank(held, scorer, most)
+            ceilings[pk] += ceiling
+    return _rank(ceilings, scorer, most)
 
 
 def search_words(text: str) -> list[str]:
@@ -109,18 +106,18 @@ def idf(holding: int, total: int) -> float:
     return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
 
 
-def _rank(held: dict[int, list[str]], scorer: _Scorer, most: int) -> list[Hit]:
-    ceilings = {pk: scorer.most(words) for pk, words in held.items()}
-    order = heapq.nsmallest(_MOST_READ, ceilings, key=lambda pk: (-ceilings[pk], pk))
+def _rank(ceilings: dict[int, float], scorer: _Scorer, most: int) -> list[Hit]:
+    """The best of these passages, of each of which is given the most that it could score."""
+    order = heapq.nlargest(_MOST_READ, ((ceiling, -pk) for pk, ceiling in ceilings.items()))
     best: list[Hit] = []
     for start in range(0, len(order), _BATCH):
         batch = order[start : start + _BATCH]
-        if len(best) >= most and best[most - 1].score >= ceilings[batch[0]]:
+        if len(best) >= most and best[most - 1].score >= batch[0][0]:
             break
-        rows = Passage.objects.filter(one_of(batch)).with_text().select_related("document")
-        for passage in rows:
-            said = f"{passage.title} {passage.text}"
-            best.append(Hit(passage, scorer.score(said), frozenset(held[passage.pk])))
+        rows = Passage.objects.filter(one_of([-pk for _, pk in batch])).with_text()
+        for passage in rows.select_related("document"):
+            score, words = scorer.score(f"{passage.title} {passage.text}")
+            best.append(Hit(passage, score, words))
         best.sort(key=lambda hit: (-hit.score, hit.passage.pk))
         del best[most:]
     return best

@@ -10,9 +10,10 @@
     element.matches("textarea, select") ||
     (element.matches("input") && !CHOICES.includes(element.type));
 
+  /* What a closed <details> hides has a place on the page all the same: its boxes do not tell. */
+  const isSeen = (element) => element.checkVisibility?.() ?? element.getClientRects().length > 0;
   const isUsable = (element) =>
-    !element.disabled && element.getAttribute("aria-disabled") !== "true" &&
-    element.getClientRects().length > 0;
+    !element.disabled && element.getAttribute("aria-disabled") !== "true" && isSeen(element);
 
   /* While a dialog is open, only its own keys count. */
   const place = () => document.querySelector("dialog[open]") ?? document;

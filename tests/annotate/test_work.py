@@ -125,7 +125,7 @@ def test_first_write_begins_the_work(world) -> None:
 def test_submit_needs_the_checklist_and_closes_the_query(world) -> None:
     mine = world.voters[0]
     make_gold(world.query, world.passage)
-    with pytest.raises(Refused, match="no aspects yet"):
+    with pytest.raises(Refused, match="Not submitted: "):
         work.submit_query(query=world.query, actor=mine)
     assert not Assignment.objects.exists()  # the claim on the way is undone with it
     aspect = finish(world, world.query, mine)

@@ -134,9 +134,9 @@ def press(page: Page, key: str, *, heading: str) -> None:
 
 
 def attach_found_passage(page: Page) -> None:
-    """F finds passages for a1; the arrows choose, Enter attaches."""
+    """R finds passages for a1; the arrows choose, Enter attaches."""
     page.locator("#passages").focus()
-    page.keyboard.press("f")
+    page.keyboard.press("r")
     buttons = page.locator("#beside [data-item]")
     expect(buttons.first).to_be_visible()
     expect(page.locator("#beside mark").first).to_be_visible()
@@ -158,7 +158,7 @@ def test_claimed_query_shuts_others_out_and_keeps_what_they_typed(day: Day) -> N
     theirs.keyboard.press("n")
     expect(field(theirs)).to_be_focused()
     mine.goto(path)
-    mine.keyboard.press("m")
+    mine.keyboard.press("y")
     expect(mine.locator("#work")).to_contain_text("Yours")
     theirs.keyboard.type("Typed while it was claimed.")
     expect(theirs.locator("#saved")).to_contain_text("your text is kept")
@@ -174,7 +174,7 @@ def test_claimed_query_shuts_others_out_and_keeps_what_they_typed(day: Day) -> N
 
 def note(page: Page):
     """The note of the open passage, which a button sends."""
-    return page.locator("article.passage.open [data-draft=note]")
+    return page.locator("article.passage.open [data-draft*=note]")
 
 
 def open_note(page: Page) -> None:
@@ -214,6 +214,19 @@ def test_note_typed_in_a_tab_that_crashes_is_back_at_once(day: Day) -> None:
     expect(note(page)).to_have_value("cut off in the middle of a line")
     notice.get_by_role("button", name="Use the other").click()
     expect(note(page)).to_have_value("cut off in the middle of a word")
+
+
+def test_keys_of_what_is_folded_away_do_nothing(day: Day) -> None:
+    page = day.enter("expert-2")
+    page.goto(day.url("gardening-7"))
+    count = page.get_by_text(re.compile(r"\d of \d decided")).inner_text()
+    page.locator("article.passage.open").focus()
+    for key in "tiof":  # the reasons of a discard, which D unfolds
+        page.keyboard.press(key)
+    page.wait_for_timeout(500)
+    expect(page.get_by_text(count)).to_be_visible()
+    page.keyboard.press("d")
+    expect(page.get_by_role("button", name="Topic only")).to_be_visible()
 
 
 def test_note_is_forgotten_once_it_was_sent(day: Day) -> None:

@@ -65,6 +65,7 @@ class Command(BaseCommand):
             ("canaries", "baited passages to debate when the run ends"),
         ):
             parser.add_argument(f"--{name}", type=int, metavar="N", help=what)
+        parser.add_argument(
             "--config",
             metavar="FILE.json",
             type=Path,
