@@ -28,8 +28,10 @@ class DraftsSettledMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        names = self._names(request)
-        if names and isinstance(request.user, User) and _is_accepted(request, response):
+        # In this order: the body of a request that was refused is not read for this.
+        is_settled = isinstance(request.user, User) and _is_accepted(request, response)
+        names = self._names(request) if is_settled else []
+        if names and isinstance(request.user, User):
             settle_drafts(person=request.user, place=request.path, names=names)
             told = quote(json.dumps({"place": request.path, "names": names}), safe="")
             response.set_cookie(
