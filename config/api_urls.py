@@ -16,6 +16,8 @@ urlpatterns = [
     path("", include("annotate.api")),
     path("", include("annotate.api_collecting")),
     path("", include("annotate.api_guidelines")),
+    path("", include("annotate.api_voting")),
+    path("", include("annotate.api_batches")),
     path("", include("debate.api_trials")),
     path("", include("debate.api")),
     path("", include("evaluation.api")),

@@ -271,6 +271,7 @@ SPECTACULAR_SETTINGS = {
         "RunStatusEnum": "kit.runs.RunStatus",
         "DebateStatusEnum": "debate.models.DebateStatus",
         "CaseStatusEnum": "annotate.models.CaseStatus",
+        "BatchStatusEnum": "annotate.models.BatchStatus",
         "LabelStatusEnum": "corpus.models.Status",
     },
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.models import CaseStatus, EscalationCase
-from annotate.services.votes import settle
+from annotate.services.deciding import settle
 from corpus.models import Judgment, Passage, Query, Source
 from corpus.services.judgments import hold_queries
 from kit import audit

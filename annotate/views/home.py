@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from annotate.models import Aspect, EscalationCase
+from annotate.services.eligibility import waiting_for
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Query
 from kit import htmx
@@ -36,7 +37,7 @@ def annotate_home(request: HttpRequest) -> HttpResponse:
 def _work(access: Access) -> Work | None:
     votes = bare = disputes = None
     if access.is_annotator:
-        votes = EscalationCase.objects.awaiting(access.user, access.domain_ids).count()
+        votes = waiting_for(access).count()
         queries = Query.objects.in_domains(access.domain_ids).filter(domain__is_ready=True)
         bare = queries.exclude(Exists(present_aspects())).count()
     if access.is_reviewer:

@@ -2,9 +2,11 @@
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, OuterRef
 from django.http import Http404
 
 from annotate.models import Aspect, EscalationCase
+from annotate.services.eligibility import own_domains
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Passage, Query, Role
 
@@ -13,8 +15,10 @@ Person = User | AnonymousUser
 
 def get_case(access: Access, pk: int) -> EscalationCase:
     """A case of this benchmark, or 404."""
-    cases = EscalationCase.objects.in_benchmark(access.benchmark)
-    found = cases.select_related("query__domain", "passage__document").filter(pk=pk).first()
+    own = own_domains(access).filter(pk=OuterRef("query__domain"))
+    cases = EscalationCase.objects.in_benchmark(access.benchmark).annotate(is_own=Exists(own))
+    related = ("query__domain__benchmark", "passage__document")
+    found = cases.select_related(*related).filter(pk=pk).first()
     if found is None:
         raise Http404("No such case.")
     return found
@@ -23,7 +27,7 @@ def get_case(access: Access, pk: int) -> EscalationCase:
 def get_own_case(access: Access, pk: int) -> EscalationCase:
     """A case in one of the person's own domains: 404 outside the benchmark, 403 outside them."""
     case = get_case(access, pk)
-    if case.query.domain_id not in access.domain_ids:
+    if not case.is_own:  # type: ignore[attr-defined]
         raise PermissionDenied("This case belongs to a domain that is not yours.")
     return case
 
