@@ -58,7 +58,7 @@ class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
 class VoteSlot(models.Model):
     """One place of a case: free, held under a lease, holding a first judgment, or filled."""
 
-    case = models.ForeignKey("EscalationCase", on_delete=models.PROTECT, related_name="slots")
+    case = models.ForeignKey("EscalationCase", on_delete=models.CASCADE, related_name="slots")
     place = models.PositiveSmallIntegerField()
     # Where the case stands in everybody's queue: by chance, one query after the other.
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="+")

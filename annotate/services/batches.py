@@ -25,7 +25,7 @@ from annotate.models import (
 )
 from annotate.queue import draw
 from annotate.services.arms import arm_for
-from annotate.services.checks import check_seed, checks_in, choose_checks
+from annotate.services.checks import checks_in, choose_checks
 from annotate.services.deciding import settle
 from annotate.services.plans import needs_consent
 from annotate.services.slots import free_cases, lease, take
@@ -164,7 +164,7 @@ def _make(access: Access, plan: VotingPlan) -> Batch:
     for slot in slots:
         if take(slot, access.user.pk, plan, slot.case, batch=batch) is None:
             raise IntegrityError("a place was taken meanwhile")
-    seed = check_seed(access.user.pk, [slot.pk for slot in slots])
+    seed = draw("checks of batch", batch.pk)
     found = choose_checks(access=access, cases=cases, count=checks, seed=seed)
     items = [BatchItem(batch=batch, case=slot.case, arm=slot.arm) for slot in slots]
     items += [

@@ -12,7 +12,6 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 
 from annotate.models import AttentionCheck, BatchItem, EscalationCase, GoldPassage
-from annotate.queue import draw
 from corpus.access import Access
 from corpus.models import Judgment, Passage, Query, Source
 from kit.errors import Refused
@@ -186,8 +185,3 @@ def _pieces(text: str) -> list[tuple[int, int]]:
                 found.append((start + left, start + len(piece.rstrip())))
             start = end
     return found
-
-
-def check_seed(voter_id: int, slots: Sequence[int]) -> int:
-    """A number for this person and these places that only this server can foresee."""
-    return draw("checks", voter_id, *slots)

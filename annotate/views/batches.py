@@ -185,6 +185,7 @@ def _context(access: Access, item: BatchItem) -> dict[str, Any]:
         "has_item": True,
         "form": VoteForm(),
         "asked": "",
+        "undo_url": "",
         "post_url": url,
         "later_url": _later(batch, item.place, slug),
         "before_url": reverse("vote-item", args=[slug, batch.pk, before]) if before else "",
