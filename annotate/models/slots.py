@@ -83,7 +83,14 @@ class VoteSlot(models.Model):
             models.Index(
                 fields=["benchmark", "turn"], condition=Q(vote=None), name="slots_to_fill"
             ),
-            models.Index(fields=["voter", "benchmark", "turn"], name="slots_of_voter"),
+            models.Index(
+                fields=["voter", "benchmark", "turn"],
+                condition=Q(voter__isnull=False),
+                name="slots_of_voter",
+            ),
+            models.Index(
+                fields=["voter"], condition=Q(voter__isnull=False, vote=None), name="slots_held"
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["case", "place"], name="one_slot_a_place"),

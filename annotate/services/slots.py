@@ -1,19 +1,22 @@
 """Handing out places: every one to one person at a time, under a lease that comes back."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
-from annotate.models import Batch, CaseStatus, EscalationCase, VoteSlot, VotingPlan
+from annotate.models import Batch, EscalationCase, VoteSlot, VotingPlan
 from annotate.models.slots import VoteSlotQuerySet
 from annotate.services.arms import arm_of_case
-from annotate.services.eligibility import brought_in_by, judged_in_batch_of, own_domains
+from annotate.services.eligibility import judgeable_cases, own_domains
+from annotate.services.majority import CAP
 from corpus.access import Access
 
-_TRIES = 3
+_TRIES = 20  # a place that somebody else took a moment before
 
 
 def next_slot(
@@ -23,20 +26,21 @@ def next_slot(
 
     `after` is the case they leave for later: its place goes back unless they judged it already.
     """
-    held = _held(access).exclude(case=after) if after else _held(access)
-    found = held.select_related("case__query__domain", "case__passage").first()
     if after is not None:
         leave(voter_id=access.user.pk, case=after)
-    if found is not None:
-        return _renewed(found, plan)
     for _ in range(_TRIES):
         try:
-            with transaction.atomic():
-                return _take_next(access, plan, after)
+            with _reading():
+                found = _look(access, after)
+                if found is None:
+                    return None
+                if found.voter_id == access.user.pk:
+                    return _renewed(found, plan)
+                taken = take(found, access.user.pk, plan, found.case)
         except IntegrityError:  # another tab of the same person took one of this case just now
-            again = _held(access).select_related("case__query__domain", "case__passage").first()
-            if again is not None:
-                return again
+            continue
+        if taken is not None:
+            return taken
     return None
 
 
@@ -48,8 +52,8 @@ def hold(*, access: Access, plan: VotingPlan, case: EscalationCase) -> VoteSlot 
         return mine if mine.vote_id else _renewed(mine, plan)
     try:
         with transaction.atomic():
-            free = _free(access).filter(case=case)
-            found = free.select_for_update(skip_locked=True, of=("self",)).first()
+            free = _free(access).filter(case=case).order_by("place")
+            found = free.select_for_update(skip_locked=True).first()
             return None if found is None else take(found, access.user.pk, plan, case)
     except IntegrityError:
         return VoteSlot.objects.filter(case=case, voter=access.user).first()
@@ -87,17 +91,17 @@ def free_cases(access: Access, most: int) -> Sequence[VoteSlot]:
     """Up to so many free places of different cases, in the person's order; locked until the end
     of the transaction where the database can."""
     found: dict[int, VoteSlot] = {}
-    for queue in (
-        _free(access).after_last_of(access.user.pk, access.benchmark),
-        _free(access),
-    ):
-        rows = queue.select_related("case__query__domain", "case__passage")
+    ahead = _free(access).after_last_of(access.user.pk, access.benchmark)
+    for queue in (ahead, _free(access)):
         # A case has at most five places, which stand together.
-        for slot in rows.select_for_update(skip_locked=True, of=("self",))[: most * 5]:
+        for slot in queue.select_for_update(skip_locked=True)[: most * CAP]:
             if len(found) < most:
                 found.setdefault(slot.case_id, slot)
         if len(found) >= most:
             break
+    cases = EscalationCase.objects.select_related("query__domain", "passage").in_bulk(found)
+    for slot in found.values():
+        slot.case = cases[slot.case_id]
     return list(found.values())
 
 
@@ -106,47 +110,48 @@ def lease(plan: VotingPlan) -> timedelta:
     return timedelta(minutes=plan.lease_minutes)
 
 
-def _held(access: Access) -> QuerySet[VoteSlot]:
-    held = VoteSlot.objects.held_by(access.user.pk).filter(
-        benchmark=access.benchmark,
-        batch=None,
-        case__status=CaseStatus.OPEN,
-        case__query__domain__in=own_domains(access),
-    )
-    return held.order_by("turn")
+def _reading() -> AbstractContextManager[Any]:
+    """A transaction where places are locked while they are looked for. Elsewhere the conditional
+    UPDATE is enough, and a lock held while reading would only make the others wait."""
+    return transaction.atomic() if connection.features.has_select_for_update else nullcontext()
 
 
 def _free(access: Access) -> VoteSlotQuerySet:
-    """Free places that this person may take, in everybody's order."""
-    voter = access.user.pk
-    mine = VoteSlot.objects.filter(case=OuterRef("case"), voter=voter)
-    return (
-        VoteSlot.objects.free(timezone.now())
-        .filter(
-            benchmark=access.benchmark,
-            case__status=CaseStatus.OPEN,
-            case__query__domain__in=own_domains(access),
-        )
-        .exclude(Exists(mine))
-        .exclude(brought_in_by(voter, "case__"))
-        .exclude(judged_in_batch_of(voter, "case"))
-        .order_by("turn", "place")
-    )
+    """Free places that this person may take, in everybody's order.
+
+    Of the one table: joins would tempt a database to sort every place there is.
+    """
+    mine = VoteSlot.objects.filter(case=OuterRef("case"), voter=access.user)
+    cases = judgeable_cases(access).filter(pk=OuterRef("case"))
+    free = VoteSlot.objects.free(timezone.now()).filter(benchmark=access.benchmark)
+    return free.filter(~Exists(mine), Exists(cases)).order_by("turn")
 
 
-def _take_next(access: Access, plan: VotingPlan, after: EscalationCase | None) -> VoteSlot | None:
-    free = _free(access).select_related("case__query__domain", "case__passage")
-    free = free.select_for_update(skip_locked=True, of=("self",))
+def _held(access: Access) -> VoteSlotQuerySet:
+    """Places that the person holds, outside batches."""
+    held = VoteSlot.objects.held_by(access.user.pk)
+    held = held.filter(benchmark=access.benchmark, batch=None)
+    cases = EscalationCase.objects.open().filter(query__domain__in=own_domains(access))
+    return held.filter(Exists(cases.filter(pk=OuterRef("case")))).order_by()
+
+
+def _look(access: Access, after: EscalationCase | None) -> VoteSlot | None:
+    """The place to go to, with its case: held already, else the next that is free."""
+    held = _held(access)
     if after is not None:
+        held = held.exclude(case=after.pk)
         turn = VoteSlot.objects.filter(case=after).values_list("turn", flat=True).first()
-        ahead = free.after(turn)
-    else:
+    free = _free(access).annotate(held=Subquery(held.values("pk")[:1]))
+    free = free.select_for_update(skip_locked=True)
+    if after is None:
         ahead = free.after_last_of(access.user.pk, access.benchmark)
-    for queue in (ahead, free):
-        found = queue.first()
-        if found is not None:
-            return take(found, access.user.pk, plan, found.case)
-    return None
+    else:
+        ahead = free.after(turn)
+    found = ahead.first() or free.first()
+    # One query tells both where something is free; else what is held is asked for alone.
+    pk = (found.held or found.pk) if found else held.values_list("pk", flat=True).first()  # type: ignore[attr-defined]
+    related = ("case__query__domain", "case__passage")
+    return VoteSlot.objects.select_related(*related).filter(pk=pk).first() if pk else None
 
 
 def _renewed(slot: VoteSlot, plan: VotingPlan) -> VoteSlot:
