@@ -1,19 +1,10 @@
 """Who may judge what: conditions on places and cases, for one query each."""
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotate.models import BatchItem, BatchStatus, EscalationCase, GoldPassage, VoteSlot
 from corpus.access import Access
-from corpus.models import Domain, Membership
-
-
-def own_domains(access: Access) -> QuerySet[Domain]:
-    """The domains the person works in; every ready one where none was chosen."""
-    chosen = Membership.domains.through.objects.filter(membership=access.membership.pk)
-    everywhere = Q(~Exists(chosen), is_ready=True)
-    domains = Domain.objects.filter(benchmark=access.benchmark).order_by()
-    return domains.filter(everywhere | Q(pk__in=chosen.values("domain_id")))
 
 
 def brought_in_by(voter_id: int) -> Exists:
@@ -32,7 +23,7 @@ def judged_in_batch_of(voter_id: int, case: str = "pk") -> Exists:
 def judgeable_cases(access: Access) -> QuerySet[EscalationCase]:
     """Open cases of the person's domains that they neither brought in nor judged in a batch."""
     voter = access.user.pk
-    cases = EscalationCase.objects.open().filter(query__domain__in=own_domains(access))
+    cases = EscalationCase.objects.open().filter(query__domain__in=access.domain_ids)
     return cases.exclude(brought_in_by(voter)).exclude(judged_in_batch_of(voter))
 
 

@@ -23,12 +23,11 @@ from annotate.models import (
     VotingPlan,
 )
 from annotate.services.deciding import settle, take_back_spare_places
-from annotate.services.eligibility import judged_in_batch_of, own_domains
+from annotate.services.eligibility import judged_in_batch_of
 from annotate.services.rights import require_annotator
 from annotate.services.slots import take
 from annotate.services.vote_events import note
 from corpus.access import Access
-from corpus.models import Domain, Role
 from corpus.services.judgments import hold_queries
 from kit.errors import Refused
 
@@ -85,7 +84,7 @@ def cast_vote(
     benchmark = case.query.domain.benchmark
     if access is None:
         require_annotator(case.query, voter)
-    elif access.user.pk != voter.pk or Role.ANNOTATOR not in access.membership.roles:
+    elif not _is_theirs(access, voter, case):
         raise PermissionDenied("Only annotators of this domain may change this.")
     plan = plan or VotingPlan.objects.current(benchmark)
     if plan.has_batches:
@@ -96,7 +95,7 @@ def cast_vote(
         # Before the case, as everywhere: this vote may be the one that writes a label.
         hold_queries([case.query_id])
         is_open = _count(case, 0 if replaces else 1)
-        places = _places(case, voter, access)
+        places = _places(case, voter)
         mine = next((each for each in places if each.voter_id == voter.pk), None)
         earlier = _earlier(mine, replaces)
         if not is_open:
@@ -204,6 +203,15 @@ def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch
     return vote
 
 
+def _is_theirs(access: Access, voter: User, case: EscalationCase) -> bool:
+    """Whether this access is the voter's own, as an annotator of the case's domain."""
+    return (
+        access.user.pk == voter.pk
+        and access.is_annotator
+        and case.query.domain_id in access.domain_ids
+    )
+
+
 def _count(case: EscalationCase, more: int) -> bool:
     # The UPDATE comes first: its row lock makes the voters of one case take turns, and what is
     # read after it is the truth until this transaction ends.
@@ -212,11 +220,10 @@ def _count(case: EscalationCase, more: int) -> bool:
     )
 
 
-def _places(case: EscalationCase, voter: User, access: Access | None) -> Sequence[VoteSlot]:
-    """Every place of the case with its vote; PermissionDenied or Refused for who may not vote."""
+def _places(case: EscalationCase, voter: User) -> Sequence[VoteSlot]:
+    """Every place of the case with its vote; Refused for whom it is not."""
     newest = Guideline.objects.filter(benchmark=OuterRef("benchmark")).order_by("-version")
     gold = GoldPassage.objects.filter(query=case.query_id, passage=case.passage_id)
-    domains = own_domains(access) if access else Domain.objects.all()
     places = list(
         VoteSlot.objects.filter(case=case)
         .select_related("vote")
@@ -224,13 +231,10 @@ def _places(case: EscalationCase, voter: User, access: Access | None) -> Sequenc
             guideline_now=Subquery(newest.values("version")[:1]),
             is_own=Exists(gold.filter(created_by=voter)),
             is_over=judged_in_batch_of(voter.pk, "case"),
-            is_of_domain=Exists(domains.filter(pk=case.query.domain_id)),
         )
         .order_by("place")
     )
     for each in places[:1]:
-        if not each.is_of_domain:  # type: ignore[attr-defined]
-            raise PermissionDenied("Only annotators of this domain may change this.")
         if each.is_own:  # type: ignore[attr-defined]
             raise Refused(OWN)
         if each.is_over:  # type: ignore[attr-defined]

@@ -2,11 +2,9 @@
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef
 from django.http import Http404
 
 from annotate.models import Aspect, EscalationCase
-from annotate.services.eligibility import own_domains
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Passage, Query, Role
 
@@ -15,8 +13,7 @@ Person = User | AnonymousUser
 
 def get_case(access: Access, pk: int) -> EscalationCase:
     """A case of this benchmark, or 404."""
-    own = own_domains(access).filter(pk=OuterRef("query__domain"))
-    cases = EscalationCase.objects.in_benchmark(access.benchmark).annotate(is_own=Exists(own))
+    cases = EscalationCase.objects.in_benchmark(access.benchmark)
     related = ("query__domain__benchmark", "passage__document")
     found = cases.select_related(*related).filter(pk=pk).first()
     if found is None:
@@ -27,7 +24,7 @@ def get_case(access: Access, pk: int) -> EscalationCase:
 def get_own_case(access: Access, pk: int) -> EscalationCase:
     """A case in one of the person's own domains: 404 outside the benchmark, 403 outside them."""
     case = get_case(access, pk)
-    if not case.is_own:  # type: ignore[attr-defined]
+    if case.query.domain_id not in access.domain_ids:
         raise PermissionDenied("This case belongs to a domain that is not yours.")
     return case
 
