@@ -31,11 +31,11 @@ if {batch}:
 """
 ASK = """
 import json
-from annotate.models import Batch, Vote
+from annotate.models import BatchItem, Vote
 print(json.dumps({
     "votes": Vote.objects.standing().filter(voter__username="%s").count(),
-    "expected": list(Batch.objects.filter(voter__username="%s", status="open")
-        .exclude(items__check_item=None).values_list("items__check_item__expected", flat=True)),
+    "expected": list(BatchItem.objects.filter(batch__voter__username="%s", batch__status="open")
+        .exclude(check_item=None).values_list("check_item__expected", flat=True)),
 }))
 """
 
@@ -75,7 +75,7 @@ def test_batch_with_a_failed_check_is_rejected(
     page.goto("/b/batched/vote/")
     page.keyboard.press("t")
     expect(page.get_by_text("1 of 5").first).to_be_visible()
-    (expected,) = {each for each in told(assay, "hasty")["expected"] if each is not None}
+    (expected,) = told(assay, "hasty")["expected"]
     for n in range(5):
         # The wrong answer to the check, whichever item it is.
         page.keyboard.press("2" if expected else "1")
