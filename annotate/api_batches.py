@@ -17,7 +17,7 @@ from annotate.serializers_voting import (
     RejectedBatchSerializer,
 )
 from annotate.services import batches as verbs
-from annotate.services.votes import Answer
+from annotate.services.answers import Answer
 from annotate.views.batches import get_item, get_own_batch, shown_item
 from corpus.access import Access, enter
 from corpus.models import Role

@@ -24,12 +24,13 @@ from annotate.models import (
     VotingPlan,
 )
 from annotate.queue import draw
+from annotate.services.answers import Answer, check_answer, check_change
 from annotate.services.arms import arm_for
 from annotate.services.checks import checks_in, choose_checks
 from annotate.services.deciding import settle
 from annotate.services.plans import needs_consent
 from annotate.services.slots import free_cases, lease, take
-from annotate.services.votes import Answer, check_answer, check_change, fill
+from annotate.services.votes import fill
 from corpus.access import Access
 from corpus.services.judgments import hold_queries
 from kit import audit

@@ -2,7 +2,6 @@
 at once, no case gets more votes than it has places, and nobody fills two of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -22,6 +21,7 @@ from annotate.models import (
     VoteStatus,
     VotingPlan,
 )
+from annotate.services.answers import Answer, check_answer, check_change
 from annotate.services.deciding import settle, take_back_spare_places
 from annotate.services.eligibility import judged_in_batch_of
 from annotate.services.rights import require_annotator
@@ -31,7 +31,6 @@ from corpus.access import Access
 from corpus.services.judgments import hold_queries
 from kit.errors import Refused
 
-LABELS = (0, 1, None)
 CLOSED = "This case was decided meanwhile. Nothing is left to do here."
 FULL = "Enough people are judging this case just now. Take the next one."
 OWN = "You brought this passage in yourself, so others judge it."
@@ -45,19 +44,6 @@ class AlreadyVoted(Refused):
     def __init__(self, vote: Vote) -> None:
         super().__init__("You have voted on this case already.")
         self.vote = vote
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a person says of a pair; label None: it cannot be judged, which needs a reason.
-
-    `span` holds the supporting words of the passage, code points [start, end).
-    """
-
-    label: int | None
-    reason: str = ""
-    elapsed_ms: int | None = None
-    span: tuple[int, int] | None = None
 
 
 def cast_vote(
@@ -151,27 +137,6 @@ def withdraw_vote(*, vote: Vote, actor: User) -> None:
             raise Refused("This vote was taken back already.")
         take_back_spare_places(vote.case)
         note("withdraw vote", vote, actor, vote.case, case=vote.case_id)
-
-
-def check_answer(answer: Answer, plan: VotingPlan, passage: str | None) -> None:
-    """Refused, naming the field, where an answer lacks what it needs."""
-    if answer.label not in LABELS:
-        raise Refused("Choose relevant, not relevant or cannot be judged.", field="label")
-    if answer.label is None and not answer.reason.strip():
-        raise Refused("Say in a few words why it cannot be judged.", field="reason")
-    if answer.span is not None:
-        start, end = answer.span
-        if not 0 <= start < end <= len(passage or ""):
-            raise Refused("The marked words are not in the passage. Mark them again.", field="span")
-    elif plan.needs_span and answer.label == 1 and passage:
-        raise Refused("Mark the words of the passage that support it.", field="span")
-
-
-def check_change(item: Any, answer: Answer) -> None:
-    """Refused where a person changes their first judgment (of a slot or item) without a reason."""
-    is_change = item.is_committed and answer.label != item.first_label
-    if is_change and not answer.reason.strip():
-        raise Refused("Say in a few words what changed your mind.", field="reason")
 
 
 def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch | None) -> Vote:

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotate.forms import VoteForm
 from annotate.models import Batch, BatchItem, VotingPlan
 from annotate.services import batches as verbs
+from annotate.services.answers import Answer
 from annotate.services.arms import order_seed_in_batch
 from annotate.services.plans import give_consent, needs_consent
-from annotate.services.votes import Answer
 from annotate.views.guidelines import rendered
 from annotate.views.judging import asked_again, clash, judged_context, with_default
 from annotate.views.votes import PART, TEMPLATE, redirect_to
