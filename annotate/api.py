@@ -1,4 +1,4 @@
-"""API of aspects, gold passages, cases and votes: the verbs of the screens."""
+"""API of aspects, gold passages and cases: the verbs of the screens."""
 
 from django.shortcuts import get_object_or_404
 from django.urls import path
@@ -6,30 +6,24 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
+from annotate.models import Aspect, EscalationCase, GoldPassage
 from annotate.serializers import (
     AspectSerializer,
     AspectWriteSerializer,
     AssignSerializer,
     CaseListSerializer,
-    CaseSerializer,
     DirectionSerializer,
     DiscardSerializer,
     GoldPassageSerializer,
     NewAspectSerializer,
-    NewVoteSerializer,
-    NextCaseSerializer,
-    VoteSerializer,
 )
 from annotate.services import aspects as aspect_verbs
 from annotate.services import gold as gold_verbs
-from annotate.services import votes as vote_verbs
 from annotate.services.remaking import take_back
 from annotate.views.loaders import (
     enter_aspect,
     enter_query,
     get_domain_passage,
-    get_own_case,
 )
 from corpus.access import enter, get_query
 from corpus.models import Role
@@ -158,41 +152,6 @@ class Cases(Route):
         return answer
 
 
-class NextCase(Route):
-    """The next case that waits for my vote."""
-
-    @extend_schema(responses=NextCaseSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        waiting = EscalationCase.objects.awaiting(access.user, access.domain_ids)
-        case = waiting.select_related("query__domain", "passage").order_by("query_id", "pk").first()
-        return Response({"case": CaseSerializer(case).data if case else None})
-
-
-class Votes(Route):
-    """Giving my vote on a case."""
-
-    @extend_schema(request=NewVoteSerializer, responses={201: VoteSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        case = get_own_case(access, pk)
-        vote = vote_verbs.cast_vote(case=case, voter=access.user, **self.read(NewVoteSerializer))
-        return Response(VoteSerializer(vote).data, status=201)
-
-
-class OneVote(Route):
-    """Taking my vote back while its case is open."""
-
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        mine = Vote.objects.standing().filter(
-            voter=access.user, case__query__domain__benchmark=access.benchmark
-        )
-        vote_verbs.withdraw_vote(vote=get_object_or_404(mine, pk=pk), actor=access.user)
-        return Response(status=204)
-
-
 _QUERY = "b/<slug:slug>/queries/<int:pk>"
 _ASPECT = "b/<slug:slug>/aspects/<int:pk>"
 _PASSAGE = f"{_QUERY}/passages/<int:passage_pk>"
@@ -206,7 +165,4 @@ urlpatterns = [
     path(f"{_PASSAGE}/discard/", Discard.as_view(), name="api-passage-discard"),
     path(f"{_PASSAGE}/undo/", Undo.as_view(), name="api-passage-undo"),
     path("b/<slug:slug>/cases/", Cases.as_view(), name="api-cases"),
-    path("b/<slug:slug>/cases/next/", NextCase.as_view(), name="api-next-case"),
-    path("b/<slug:slug>/cases/<int:pk>/votes/", Votes.as_view(), name="api-votes"),
-    path("b/<slug:slug>/votes/<int:pk>/", OneVote.as_view(), name="api-vote"),
 ]

@@ -1,11 +1,8 @@
-"""How aspects, gold passages, cases and votes look in the API."""
-
-from typing import Any
+"""How aspects, gold passages and lists of cases look in the API."""
 
 from rest_framework import serializers
 
-from annotate.forms import LONGEST_SITTING_MS
-from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
+from annotate.models import Aspect, EscalationCase, GoldPassage
 from annotate.services.gold import DiscardReason
 
 
@@ -65,25 +62,6 @@ class GoldPassageSerializer(serializers.ModelSerializer):
         fields = ["id", "passage", "passage_id", "aspect", "aspect_id"]
 
 
-class CaseSerializer(serializers.ModelSerializer):
-    """A case as voters see it: nothing of anybody's vote, nor why it came before them."""
-
-    domain = serializers.CharField(source="query.domain.name")
-    query = serializers.CharField(source="query.qid")
-    passage = serializers.CharField(source="passage.pid")
-    text = serializers.CharField(source="passage.text", allow_null=True)
-
-    class Meta:
-        model = EscalationCase
-        fields = ["id", "domain", "query", "passage", "text", "snapshot"]
-
-
-class NextCaseSerializer(serializers.Serializer):
-    """The next case for me, null when none waits."""
-
-    case = CaseSerializer(allow_null=True)
-
-
 class CaseListSerializer(serializers.ModelSerializer):
     """A case as reviewers and admins see it; the label only once it is closed."""
 
@@ -96,25 +74,3 @@ class CaseListSerializer(serializers.ModelSerializer):
     class Meta:
         model = EscalationCase
         fields = ["id", "kind", "status", "domain", "query", "passage", "label", "closed_at"]
-
-
-class NewVoteSerializer(serializers.Serializer):
-    """A vote; label null says the pair cannot be judged and needs a reason."""
-
-    label: serializers.Field = serializers.ChoiceField([0, 1], allow_null=True)  # type: ignore[assignment]
-    reason = serializers.CharField(allow_blank=True, default="")
-    elapsed_ms = serializers.IntegerField(
-        min_value=0, max_value=LONGEST_SITTING_MS, required=False, allow_null=True
-    )
-
-    def validate_label(self, label: Any) -> int | None:
-        """The number itself, or None."""
-        return None if label in (None, "") else int(label)
-
-
-class VoteSerializer(serializers.ModelSerializer):
-    """My vote."""
-
-    class Meta:
-        model = Vote
-        fields = ["id", "case", "label", "reason", "created_at"]

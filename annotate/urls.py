@@ -6,6 +6,7 @@ from annotate.views import (
     aspects,
     assigning,
     audit,
+    batches,
     beside,
     collecting,
     disputes,
@@ -19,9 +20,11 @@ from annotate.views import (
     restructuring,
     verdicts,
     votes,
+    voting,
     work,
 )
 
+_BATCH = "b/<slug:slug>/vote/batches/<int:pk>"
 urlpatterns = [
     path("home/annotate/", home.annotate_home, name="annotate-home"),
     path("b/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
@@ -51,6 +54,14 @@ urlpatterns = [
     path("b/<slug:slug>/vote/", votes.vote, name="vote"),
     path("b/<slug:slug>/vote/undo/", votes.vote_undo, name="vote-undo"),
     path("b/<slug:slug>/vote/<int:pk>/", votes.vote_case, name="vote-case"),
+    path("b/<slug:slug>/vote/consent/", batches.consent, name="vote-consent"),
+    path("b/<slug:slug>/vote/batches/", batches.batch_take, name="vote-batches"),
+    path(f"{_BATCH}/", batches.batch_detail, name="vote-batch"),
+    path(f"{_BATCH}/hand-in/", batches.batch_hand_in, name="vote-batch-hand-in"),
+    path(f"{_BATCH}/return/", batches.batch_return, name="vote-batch-return"),
+    path(f"{_BATCH}/<int:place>/", batches.batch_item, name="vote-item"),
+    path("b/<slug:slug>/voting/", voting.voting, name="voting"),
+    path("b/<slug:slug>/voting/arms.csv", voting.arms_csv, name="voting-arms"),
     path("b/<slug:slug>/disputes/", disputes.disputes, name="disputes"),
     path("b/<slug:slug>/disputes/<int:pk>/", disputes.dispute, name="dispute"),
     path("b/<slug:slug>/passages/", passages.passages, name="passages"),

@@ -21,6 +21,8 @@ urlpatterns = [
     path("", include("annotate.api_work")),
     path("", include("annotate.api_drafts")),
     path("", include("annotate.api_beside")),
+    path("", include("annotate.api_voting")),
+    path("", include("annotate.api_batches")),
     path("", include("debate.api_trials")),
     path("", include("debate.api")),
     path("", include("debate.api_adoption")),

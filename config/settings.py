@@ -277,6 +277,7 @@ SPECTACULAR_SETTINGS = {
         "TrialKindEnum": "debate.models.TrialKind",
         "StanceEnum": "debate.configuration.STANCES",
         "CaseStatusEnum": "annotate.models.CaseStatus",
+        "BatchStatusEnum": "annotate.models.BatchStatus",
         "LabelStatusEnum": "corpus.models.Status",
         "ChangeKindEnum": "annotate.models.ChangeKind",
     },

@@ -1,5 +1,6 @@
 """API of what a debate run found: its control room, its tables, its pairs."""
 
+from django.core.exceptions import PermissionDenied
 from django.db.models import Prefetch
 from django.shortcuts import get_object_or_404
 from django.urls import path
@@ -21,6 +22,7 @@ from debate.serializers import (
 from debate.services.audits import draw_audit
 from debate.services.figures import failure_classes, outcomes
 from debate.services.spending import spending
+from debate.views.debates import judge_first
 from debate.views.loaders import READERS, get_run
 from debate.views.report import read_asked, sheets
 from kit.api import Route, SheetSerializer
@@ -106,10 +108,14 @@ class OneDebate(Route):
 
     @extend_schema(responses=OneDebateSerializer)
     def get(self, request: Request, slug: str, pk: int, debate: int) -> Response:
-        run = get_run(enter(self.person(), slug, *READERS), pk)
+        access = enter(self.person(), slug, *READERS)
+        run = get_run(access, pk)
         rows = run.debates.select_related("query__domain", "passage")
         rows = rows.prefetch_related(Prefetch("turns", Turn.objects.select_related("call")))
-        return Response(OneDebateSerializer(get_object_or_404(rows, pk=debate)).data)
+        found = get_object_or_404(rows, pk=debate)
+        if judge_first(access, found):
+            raise PermissionDenied("You may still vote on this pair. Judge it first.")
+        return Response(OneDebateSerializer(found).data)
 
 
 _RUN = "b/<slug:slug>/debate-runs/<int:pk>"

@@ -15,19 +15,23 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
 from annotate.models import (
     Aspect,
     AspectChange,
+    Batch,
+    BatchItem,
     EscalationCase,
     GoldPassage,
     ProblemTag,
     Vote,
+    VotingPlan,
 )
 from annotate.services.collecting import collect_text, collect_url
 from annotate.services.drafts import keep_draft
 from annotate.services.work import claim_query
-from corpus.models import ImportRun, PoolBuild
+from corpus.models import Benchmark, ImportRun, PoolBuild
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, Trial
@@ -160,6 +164,14 @@ SCREENS: dict[str, Row] = {
     "vote": get(MEMBERS, special={"annotator": 302}),
     "vote-case": get(OWN),
     "vote-undo": post(ANNOTATORS),
+    "vote-consent": get(ANNOTATORS),
+    "vote-batches": post(ANNOTATORS),
+    "vote-batch": get(OWN, special={"outsider": 404}),
+    "vote-batch-hand-in": post(OWN, special={"outsider": 404}),
+    "vote-batch-return": post(OWN, special={"outsider": 404}),
+    "vote-item": get(OWN, special={"outsider": 404}),
+    "voting": get(ADMIN),
+    "voting-arms": get(ADMIN),
     "disputes": get(READERS),
     "dispute": get(READERS),
     "debate-runs": get(READERS),
@@ -263,6 +275,17 @@ API: dict[str, Row] = {
     "api-segments": post(OWN, 400),
     "api-cases": get(READERS),
     "api-next-case": get(ANNOTATORS),
+    "api-first-judgment": post(OWN, 400),
+    "api-leave-case": post(OWN, 204),
+    "api-voting-terms": get(ANNOTATORS),
+    "api-voting-plan": get(ADMIN),
+    "api-voting-arms": get(ADMIN),
+    "api-rejected-batches": get(ADMIN),
+    "api-batches": get(ANNOTATORS),
+    "api-batch": get(OWN, special={"outsider": 404}),
+    "api-batch-item": get(OWN, special={"outsider": 404}),
+    "api-batch-hand-in": post(OWN, 409, special={"outsider": 404}),
+    "api-batch-return": post(OWN, 200, special={"outsider": 404}),
     "api-votes": post(OWN, 400),
     "api-vote": Row(ANNOTATORS, 404, "delete"),
     "api-debate-runs": get(READERS),
@@ -303,6 +326,13 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("person", post(ADMIN, 422)),
     ("imports", post(ADMIN, 422)),
     ("pool-new", post(ADMIN, 422)),
+    ("vote-consent", post(ANNOTATORS, 200)),
+    ("vote-item", post(OWN, 422, special={"outsider": 404})),
+    ("voting", post(ADMIN, 422)),
+    ("api-voting-terms", post(ANNOTATORS, 400)),
+    ("api-voting-plan", post(ADMIN, 400)),
+    ("api-batches", post(ANNOTATORS, 409)),
+    ("api-batch-item", post(OWN, 400, special={"outsider": 404})),
     ("vote-case", post(OWN, 422)),
     ("debate-run-new", post(ADMIN, 422)),
     ("debate-run-adoption", post(ADMIN)),
@@ -377,6 +407,7 @@ def world(tmp_path) -> SimpleNamespace:
     empty = Aspect.objects.create(query=query, k=2, position=2, content="Another point.")
     GoldPassage.objects.create(aspect=aspect, query=query, passage=passage)
     case = EscalationCase.objects.create(origin="debate:1", query=query, passage=passage)
+    batch = open_batch_of(people["annotator"], benchmark, case)
     pool = make_pool(benchmark, (query, passage))
     run = DebateRun.objects.create(
         benchmark=benchmark, pool=pool, name="run", endpoint="practice", model="m"
@@ -427,7 +458,17 @@ def world(tmp_path) -> SimpleNamespace:
         trial=Trial.objects.create(run=run, kind="prompt", prompt=prompt, seed=1),
         import_run=queued,
         vote=Vote.objects.create(case=case, voter=spare, label=1),
+        batch=batch,
     )
+
+
+def open_batch_of(voter: User, benchmark: Benchmark, case: EscalationCase) -> Batch:
+    """A batch of one item, taken under a plan that has gone since."""
+    plan = VotingPlan.objects.create(benchmark=benchmark, version=1, batch_size=1)
+    batch = Batch.objects.create(plan=plan, voter=voter, size=1, expires_at=timezone.now())
+    BatchItem.objects.create(batch=batch, place=1, case=case)
+    VotingPlan.objects.create(benchmark=benchmark, version=2)
+    return batch
 
 
 def address(name: str, row: Row, world: SimpleNamespace) -> str:
@@ -455,6 +496,11 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("passage", world.passage),
         ("votes", world.case),
         ("vote-case", world.case),
+        ("first-judgment", world.case),
+        ("leave-case", world.case),
+        ("vote-batch", world.batch),
+        ("vote-item", world.batch),
+        ("batch", world.batch),
         ("vote", world.vote),
         ("dispute", world.case),
         ("debate", world.run),
@@ -480,6 +526,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "tag_pk": world.tag.pk,
         "fetch_pk": world.fetch.pk,
         "debate": world.debate.pk,
+        "place": 1,
         "token": world.token,
         "path": "README.md",
         **row.kwargs,

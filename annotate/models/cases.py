@@ -1,12 +1,15 @@
 """Cases that people decide, and their votes (DREAM, protocol.md 2.4)."""
 
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 
+from annotate.models.batches import Batch
+from annotate.models.slots import VoteSlot
+from annotate.queue import turn_of
+from annotate.services.majority import QUOTA
 from corpus.models import Benchmark, Judgment, Passage, Query
 
 
@@ -42,11 +45,6 @@ class CaseQuerySet(models.QuerySet["EscalationCase"]):
         """Cases that still need votes."""
         return self.filter(status=CaseStatus.OPEN)
 
-    def awaiting(self, voter: User, domain_ids: set[int]) -> Self:
-        """Open cases of these domains on which this person has no standing vote."""
-        voted = Vote.objects.standing().filter(voter=voter).values("case_id")
-        return self.open().filter(query__domain_id__in=domain_ids).exclude(pk__in=voted)
-
 
 class EscalationCase(models.Model):
     """One (query, passage) pair before people, with a frozen snapshot of both positions.
@@ -81,6 +79,22 @@ class EscalationCase(models.Model):
     def __str__(self) -> str:
         return f"case {self.pk} ({self.origin})"
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A new case comes with its places: without them nobody could vote on it."""
+        is_new = self._state.adding
+        super().save(*args, **kwargs)
+        if is_new:
+            VoteSlot.objects.bulk_create(self.new_slots())
+
+    def new_slots(self) -> list[VoteSlot]:
+        """The unsaved places of a saved case that nobody has voted on."""
+        return [self.new_slot(place) for place in range(1, QUOTA + 1)]
+
+    def new_slot(self, place: int) -> VoteSlot:
+        """One more unsaved place."""
+        benchmark, turn = self.query.domain.benchmark_id, turn_of(self.query_id, self.pk)
+        return VoteSlot(case=self, place=place, benchmark_id=benchmark, turn=turn)
+
 
 class VoteStatus(models.TextChoices):
     """Only standing votes count; the others are history."""
@@ -112,6 +126,16 @@ class Vote(models.Model):
     )
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     elapsed_ms = models.PositiveIntegerField(null=True)
+    # How the positions were shown (ARMS; empty: before there were arms), whether they were seen
+    # before the vote was final, and what the person said without them.
+    arm = models.CharField(max_length=5, blank=True, default="")
+    saw_positions = models.BooleanField(default=False)
+    first_label = models.SmallIntegerField(null=True)
+    first_ms = models.PositiveIntegerField(null=True)
+    # The words of the passage that support "relevant": code points [start, end).
+    span_start = models.PositiveIntegerField(null=True)
+    span_end = models.PositiveIntegerField(null=True)
+    batch = models.ForeignKey(Batch, null=True, on_delete=models.PROTECT, related_name="votes")
     # The version of the guidelines that it was given by; 0: the house's own.
     guideline = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -128,6 +152,11 @@ class Vote(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(label__isnull=True) | Q(label__in=(0, 1)), name="vote_is_binary"
+            ),
+            models.CheckConstraint(
+                condition=Q(span_start=None, span_end=None)
+                | Q(span_end__gt=models.F("span_start")),
+                name="vote_span_has_words",
             ),
         ]
 

@@ -9,7 +9,7 @@ from django.db.models import ProtectedError, Q
 from django.utils import timezone
 
 from annotate.models import CaseStatus, EscalationCase, Vote
-from annotate.services.votes import settle
+from annotate.services.deciding import settle
 from corpus.models import Judgment, Passage, Query, Source
 from corpus.services.judgments import hold_queries
 from kit import audit

@@ -1,23 +1,49 @@
-"""Votes on cases. A vote's slot is taken by one conditional UPDATE of the case, so that no case
-gets more votes than its rule asks for, however many people press at once."""
+"""Votes on cases. A vote fills a place of its case (services/slots.py): however many people press
+at once, no case gets more votes than it has places, and nobody fills two of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, Subquery
 from django.utils import timezone
 
-from annotate.models import CaseStatus, EscalationCase, Guideline, Vote, VoteStatus
-from annotate.services.majority import CAP, RULE, Decision, decide
+from annotate.models import (
+    Batch,
+    EscalationCase,
+    GoldPassage,
+    Guideline,
+    Reveal,
+    Vote,
+    VoteSlot,
+    VoteStatus,
+    VotingPlan,
+)
+from annotate.services.answers import Answer, check_answer, check_change
+from annotate.services.deciding import settle, take_back_spare_places
+from annotate.services.eligibility import judged_in_batch_of
 from annotate.services.rights import require_annotator
-from corpus.models import Judgment, Source
-from corpus.services.judgments import hold_queries, record_judgment
-from kit import audit
+from annotate.services.slots import take
+from annotate.services.vote_events import note
+from corpus.access import Access
+from corpus.services.judgments import hold_queries
 from kit.errors import Refused
 
-LABELS = (0, 1, None)
 CLOSED = "This case was decided meanwhile. Nothing is left to do here."
+FULL = "Enough people are judging this case just now. Take the next one."
+OWN = "You brought this passage in yourself, so others judge it."
+BATCHED = "You judged this case in a batch before."
+NOT_SEEN = "Judge from the passage alone first; then you see what the agents said."
+
+
+class AlreadyVoted(Refused):
+    """The person has voted on the case, in another tab or before; carries that vote."""
+
+    def __init__(self, vote: Vote) -> None:
+        super().__init__("You have voted on this case already.")
+        self.vote = vote
 
 
 def cast_vote(
@@ -27,105 +53,193 @@ def cast_vote(
     label: int | None,
     reason: str = "",
     elapsed_ms: int | None = None,
+    span: tuple[int, int] | None = None,
+    access: Access | None = None,
+    plan: VotingPlan | None = None,
+    replaces: int | None = None,
 ) -> Vote:
     """Give one vote; label None says that the pair cannot be judged, and needs a reason.
 
-    The vote that decides the case closes it and records the people's label. Raises Refused for a
-    second vote, a case that is over, or an abstention without a reason, and PermissionDenied
-    for everybody but annotators of the query's domain.
+    It fills the place that the person holds, or a free one. The vote that decides the case closes
+    it and records the people's label. `replaces` names the person's own vote that this one
+    corrects while the case is open; without it a second vote is AlreadyVoted. Raises Refused for
+    a case that is over or full, one's own passage, a missing reason or span, and PermissionDenied
+    for everybody but annotators of the query's domain. `access` and `plan`, where the caller has
+    them, spare their queries.
     """
-    require_annotator(case.query, voter)
-    if label not in LABELS:
-        raise Refused("Choose relevant, not relevant or cannot be judged.", field="label")
-    if label is None and not reason.strip():
-        raise Refused("Say in a few words why it cannot be judged.", field="reason")
+    benchmark = case.query.domain.benchmark
+    if access is None:
+        require_annotator(case.query, voter)
+    elif not _is_theirs(access, voter, case):
+        raise PermissionDenied("Only annotators of this domain may change this.")
+    plan = plan or VotingPlan.objects.current(benchmark)
+    if plan.has_batches:
+        raise Refused("Here people vote in batches. Take one first.")
+    answer = Answer(label, reason.strip(), elapsed_ms, span)
+    check_answer(answer, plan, case.passage.text)
     with transaction.atomic():
         # Before the case, as everywhere: this vote may be the one that writes a label.
         hold_queries([case.query_id])
-        _take_slot(case, voter)
-        vote = _store(case, voter, label, reason.strip(), elapsed_ms)
-        _note("vote", vote, voter, {"case": case.pk, "label": label})
-        settle(case)
+        is_open = _count(case, 0 if replaces else 1)
+        places = _places(case, voter)
+        mine = next((each for each in places if each.voter_id == voter.pk), None)
+        earlier = _earlier(mine, replaces)
+        if not is_open:
+            raise Refused(CLOSED)
+        mine = mine or _take_free(places, voter, plan, case)
+        check_change(mine, answer)
+        if earlier is not None:
+            _step_down(earlier)
+        vote = _store(mine, answer, places[0].guideline_now or 0)  # type: ignore[attr-defined]
+        if earlier is not None:
+            Vote.objects.filter(pk=earlier.pk).update(superseded_by=vote)
+        data = {"instead_of": earlier.pk} if earlier is not None else {}
+        note("vote", vote, voter, case, case=case.pk, label=label, **data)
+        votes = [each.vote for each in places if each.vote and each.pk != mine.pk]
+        settle(case, votes=sorted([*votes, vote], key=lambda each: each.pk), places=len(places))
     return vote
 
 
+def commit_judgment(
+    *, slot: VoteSlot, voter: User, label: int, elapsed_ms: int | None = None
+) -> None:
+    """Keep what the person says from the passage alone; from now on they see the positions.
+
+    Never changed afterwards. Raises Refused where it was given already or the place is lost.
+    """
+    if label not in (0, 1):
+        raise Refused("Choose relevant or not relevant.", field="label")
+    if slot.arm != Reveal.AFTER:
+        raise Refused("There is nothing to show after a first judgment here.")
+    now = timezone.now()
+    with transaction.atomic():
+        held = VoteSlot.objects.held_by(voter.pk).filter(pk=slot.pk, committed_at=None)
+        rows = held.update(committed_at=now, first_label=label, first_ms=elapsed_ms)
+        if not rows:
+            raise Refused("Your first judgment was given already, or your place is taken.")
+        note("first judgment", slot, voter, slot.case, case=slot.case_id, label=label)
+    slot.committed_at, slot.first_label, slot.first_ms = now, label, elapsed_ms
+
+
 def withdraw_vote(*, vote: Vote, actor: User) -> None:
-    """Take one's own vote back; only while the case is open, else Refused."""
+    """Take one's own vote back; only while the case is open and in no batch, else Refused."""
     if vote.voter_id != actor.pk:
         raise Refused("Only your own vote can be taken back.")
+    if vote.batch_id is not None:
+        raise Refused("This vote was handed in with its batch; it stays as it is.")
     with transaction.atomic():
         rows = EscalationCase.objects.open().filter(pk=vote.case_id)
         if not rows.update(votes_in=F("votes_in") - 1):
             raise Refused("This case was decided meanwhile; its votes stay as they are.")
+        VoteSlot.objects.filter(vote=vote).give_back()
         standing = Vote.objects.standing().filter(pk=vote.pk)
         if not standing.update(status=VoteStatus.WITHDRAWN):
             raise Refused("This vote was taken back already.")
-        _note("withdraw vote", vote, actor, {"case": vote.case_id})
+        take_back_spare_places(vote.case)
+        note("withdraw vote", vote, actor, vote.case, case=vote.case_id)
 
 
-def settle(case: EscalationCase) -> None:
-    """Close an open case, or send it to an expert, if its standing votes say so.
+def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch | None) -> Vote:
+    """Store the vote of a place that its voter holds; `item` says what was said and seen before.
 
-    For a caller that holds the query, in the transaction that changed the votes or the case.
+    Raises Refused where the place is not theirs any more. For a caller that holds the case.
     """
-    votes = list(Vote.objects.standing().filter(case=case).values_list("pk", "label"))
-    decision = decide([label for _, label in votes])
-    if decision.state == "open":
-        return
-    judgment = _record(case, decision, [pk for pk, _ in votes])
-    status = CaseStatus.CLOSED if decision.state == "closed" else CaseStatus.EXPERT
-    EscalationCase.objects.open().filter(pk=case.pk).update(
-        status=status, label=decision.label, judgment=judgment, closed_at=timezone.now()
+    is_after = item.arm == Reveal.AFTER
+    start, end = answer.span or (None, None)
+    vote = Vote.objects.create(
+        case_id=slot.case_id,
+        voter_id=slot.voter_id or 0,
+        label=answer.label,
+        reason=answer.reason,
+        elapsed_ms=answer.elapsed_ms,
+        arm=item.arm,
+        saw_positions=item.arm == Reveal.START or (is_after and item.is_committed),
+        # Who sends a vote at once has judged from the passage alone.
+        first_label=(item.first_label if item.is_committed else answer.label) if is_after else None,
+        first_ms=item.first_ms if item.is_committed else None,
+        span_start=start,
+        span_end=end,
+        batch=batch,
+        guideline=guideline,
     )
-    _note("close case", case, None, {"state": decision.state, "label": decision.label})
+    mine = VoteSlot.objects.held_by(slot.voter_id or 0).filter(pk=slot.pk)
+    if not mine.update(vote=vote, expires_at=None):
+        raise Refused(FULL)
+    return vote
 
 
-def _take_slot(case: EscalationCase, voter: User) -> None:
+def _is_theirs(access: Access, voter: User, case: EscalationCase) -> bool:
+    """Whether this access is the voter's own, as an annotator of the case's domain."""
+    return (
+        access.user.pk == voter.pk
+        and access.is_annotator
+        and case.query.domain_id in access.domain_ids
+    )
+
+
+def _count(case: EscalationCase, more: int) -> bool:
     # The UPDATE comes first: its row lock makes the voters of one case take turns, and what is
-    # read after it is the truth until this transaction ends. An open case always needs a vote,
-    # because the vote that decides it closes it in the same transaction.
-    rows = EscalationCase.objects.open().filter(pk=case.pk, votes_in__lt=CAP)
-    taken = rows.update(votes_in=F("votes_in") + 1)
-    if Vote.objects.standing().filter(case=case, voter=voter).exists():
-        raise Refused("You have voted on this case already.")
-    if not taken:
-        raise Refused(CLOSED)
+    # read after it is the truth until this transaction ends.
+    return bool(
+        EscalationCase.objects.open().filter(pk=case.pk).update(votes_in=F("votes_in") + more)
+    )
 
 
-def _store(
-    case: EscalationCase, voter: User, label: int | None, reason: str, elapsed_ms: int | None
-) -> Vote:
+def _places(case: EscalationCase, voter: User) -> Sequence[VoteSlot]:
+    """Every place of the case with its vote; Refused for whom it is not."""
+    newest = Guideline.objects.filter(benchmark=OuterRef("benchmark")).order_by("-version")
+    gold = GoldPassage.objects.filter(query=case.query_id, passage=case.passage_id)
+    places = list(
+        VoteSlot.objects.filter(case=case)
+        .select_related("vote")
+        .annotate(
+            guideline_now=Subquery(newest.values("version")[:1]),
+            is_own=Exists(gold.filter(created_by=voter)),
+            is_over=judged_in_batch_of(voter.pk, "case"),
+        )
+        .order_by("place")
+    )
+    for each in places[:1]:
+        if each.is_own:  # type: ignore[attr-defined]
+            raise Refused(OWN)
+        if each.is_over:  # type: ignore[attr-defined]
+            raise Refused(BATCHED)
+    return places
+
+
+def _earlier(mine: VoteSlot | None, replaces: int | None) -> Vote | None:
+    """The person's vote that may be replaced; AlreadyVoted where they do not know of it."""
+    given = mine.vote if mine else None
+    if given is not None and given.pk != replaces:
+        raise AlreadyVoted(given)
+    if replaces and given is None:
+        raise Refused("That vote was taken back meanwhile. Judge this case again.")
+    if given is not None and given.batch_id is not None:
+        raise Refused("This vote was handed in with its batch; it stays as it is.")
+    return given
+
+
+def _take_free(
+    places: Sequence[VoteSlot], voter: User, plan: VotingPlan, case: EscalationCase
+) -> VoteSlot:
+    for each in places:
+        if each.vote_id is None:
+            taken = take(each, voter.pk, plan, case)
+            if taken is not None:
+                return taken
+    raise Refused(FULL)
+
+
+def _step_down(earlier: Vote) -> None:
+    standing = Vote.objects.standing().filter(pk=earlier.pk)
+    if not standing.update(status=VoteStatus.SUPERSEDED):
+        raise Refused("That vote was taken back meanwhile. Judge this case again.")
+    VoteSlot.objects.filter(vote=earlier).update(vote=None)
+
+
+def _store(slot: VoteSlot, answer: Answer, guideline: int) -> Vote:
     try:
         with transaction.atomic():
-            return Vote.objects.create(
-                case=case,
-                voter=voter,
-                label=label,
-                reason=reason,
-                elapsed_ms=elapsed_ms,
-                guideline=Guideline.objects.current_version(case.query.domain.benchmark_id),
-            )
+            return fill(slot, slot, answer, guideline, None)
     except IntegrityError:
         raise Refused("You have voted on this case already.") from None
-
-
-def _record(case: EscalationCase, decision: Decision, vote_ids: list[int]) -> Judgment | None:
-    if decision.label is None:
-        return None
-    return record_judgment(
-        query=case.query,
-        passage=case.passage,
-        label=decision.label,
-        source=Source.HUMAN,
-        provenance={"rule": RULE, "case": case.pk, "votes": vote_ids, "origin": case.origin},
-        held=True,
-    )
-
-
-def _note(
-    verb: str, target: Vote | EscalationCase, actor: User | None, data: dict[str, Any]
-) -> None:
-    case = target.case if isinstance(target, Vote) else target
-    # A scope of its own: lists of a benchmark's events are read by people who also vote.
-    scope = f"{case.query.domain.benchmark.slug}#votes"
-    audit.record(actor=actor, verb=verb, target=target, scope=scope, data=data)

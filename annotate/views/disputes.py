@@ -6,6 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from annotate.models import CaseKind, CaseStatus, EscalationCase
+from annotate.services.arms import as_shown
+from annotate.services.blinding import must_judge_first
 from annotate.views.items import item_context
 from annotate.views.loaders import get_case
 from corpus.access import Access, enter
@@ -55,14 +57,20 @@ def dispute(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     # A case that an expert's verdict closed is open again once the verdict is taken back: its
     # votes stay hidden.
     by_people = is_closed and case.judgment is not None and case.judgment.source == Source.HUMAN
+    pair = {"query_id": case.query_id, "passage_id": case.passage_id}
+    is_blind = must_judge_first(access, **pair, domain_id=case.query.domain_id) is not None
+    shown = as_shown(case.snapshot, seed=0, shown=False) if is_blind else None
     context = {
         "access": access,
         "tab": "disputes",
+        "case": case,
+        "origin": case.origin.replace(":", " "),
+        "is_blind": is_blind,
         "is_closed": is_closed,
         "by_people": by_people,
         "votes": list(case.votes.standing().order_by("pk")) if by_people else [],
     }
-    return htmx.render(request, "annotate/dispute.html", context | item_context(case))
+    return htmx.render(request, "annotate/dispute.html", context | item_context(case, shown))
 
 
 def _list_for(access: Access) -> Table:

@@ -1,6 +1,7 @@
 """The annotate room's part of the home page: what waits for this person."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -9,8 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from annotate.models import Aspect, Assignment, Draft, EscalationCase
+from annotate.models import Aspect, Assignment, Batch, BatchStatus, Draft, EscalationCase
 from annotate.models.work import AssignmentQuerySet, unassigned
+from annotate.services.eligibility import waiting_for
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Query
 from kit import htmx
@@ -33,6 +35,7 @@ class Work:
     # For reviewers: submitted by others; for admins: open after their day.
     to_review: int | None = None
     overdue: int | None = None
+    rejected_batches: int = 0
 
 
 @require_GET
@@ -63,6 +66,9 @@ def _work(access: Access) -> Work | None:
         found["to_review"] = submitted.filter(query__domain__in=access.domain_ids).count()
     if access.is_admin:
         found["overdue"] = standing.overdue(timezone.localdate()).count()
+        since = timezone.now() - timedelta(days=7)
+        ended = Batch.objects.filter(plan__benchmark=access.benchmark, ended_at__gt=since)
+        found["rejected_batches"] = ended.filter(status=BatchStatus.REJECTED).count()
     return Work(access.benchmark, **found)
 
 
@@ -74,7 +80,7 @@ def _of_annotator(access: Access, standing: AssignmentQuerySet) -> dict[str, Any
         "queue": tuple(first),
         "waiting": mine.count(),
         "free": unassigned(queries).count(),
-        "votes": EscalationCase.objects.awaiting(access.user, access.domain_ids).count(),
+        "votes": waiting_for(access).count(),
         "bare_queries": queries.exclude(Exists(present_aspects())).count(),
     }
 

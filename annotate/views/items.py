@@ -1,27 +1,31 @@
 """What a case shows of its pair: query, answers, marked passage, positions."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from annotate.models import EscalationCase
+from annotate.models import AttentionCheck, EscalationCase
 from annotate.services.marking import segments
 from annotate.services.snapshot import read_snapshot
 
 LONGEST_TITLE = 200  # characters; a longer first line is read as text
 
 
-def item_context(case: EscalationCase) -> dict[str, Any]:
-    """Context of annotate/item.html and annotate/positions.html."""
-    text = case.passage.text or ""
-    snapshot = read_snapshot(case.snapshot, text)
-    document = case.passage.document
+def item_context(
+    item: EscalationCase | AttentionCheck, shown: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Context of annotate/item.html and annotate/positions.html.
+
+    `shown` is what this reader sees of the item's snapshot; all of it where it is not given.
+    """
+    text = item.passage.text or ""
+    snapshot = read_snapshot(item.snapshot if shown is None else shown, text)
+    document = item.passage.document
     return {
-        "case": case,
-        "passage": case.passage,
+        "passage": item.passage,
         "snapshot": snapshot,
         **titled(snapshot.question),
-        "origin": case.origin.replace(":", " "),
         "segments": segments(text, snapshot.spans),
-        "page_title": case.passage.title or (document.title if document else ""),
+        "page_title": item.passage.title or (document.title if document else ""),
         "source_url": web_url(document.source_url if document else ""),
     }
 

@@ -14,7 +14,8 @@ Person = User | AnonymousUser
 def get_case(access: Access, pk: int) -> EscalationCase:
     """A case of this benchmark, or 404."""
     cases = EscalationCase.objects.in_benchmark(access.benchmark)
-    found = cases.select_related("query__domain", "passage__document").filter(pk=pk).first()
+    related = ("query__domain__benchmark", "passage__document")
+    found = cases.select_related(*related).filter(pk=pk).first()
     if found is None:
         raise Http404("No such case.")
     return found

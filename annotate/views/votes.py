@@ -7,15 +7,20 @@ own vote and how many cases wait for them.
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.forms import VoteForm
-from annotate.models import CaseStatus, EscalationCase, Vote
-from annotate.services.votes import cast_vote, withdraw_vote
-from annotate.views.items import item_context
+from annotate.models import CaseStatus, EscalationCase, Vote, VoteSlot, VoteStatus, VotingPlan
+from annotate.services.abandoned import finish_abandoned
+from annotate.services.arms import order_seed
+from annotate.services.batches import open_batch
+from annotate.services.eligibility import waiting_for
+from annotate.services.plans import needs_consent
+from annotate.services.slots import hold, next_slot
+from annotate.services.votes import AlreadyVoted, cast_vote, commit_judgment, withdraw_vote
+from annotate.views.judging import LABEL_WORDS, asked_again, clash, judged_context, with_default
 from annotate.views.loaders import get_own_case
 from corpus.access import Access, enter
 from corpus.models import Role
@@ -23,19 +28,30 @@ from kit import htmx
 from kit.errors import Refused
 
 TEMPLATE, PART = "annotate/vote.html", "answer"
+MOST_COUNTED = 100
 
 
 @require_GET
 def vote(request: HttpRequest, slug: str) -> HttpResponse:
     """The next case that waits for this person; `?after=` the one left for later."""
     access = enter(request.user, slug)
+    plan = VotingPlan.objects.current(access.benchmark)
+    if not access.is_annotator:
+        return htmx.render(request, TEMPLATE, around(access, plan), partial=PART)
+    if needs_consent(plan, access):
+        return redirect_to("vote-consent", slug)
+    if plan.has_batches:
+        return _batch_home(request, access, plan)
     after = _number(request.GET.get("after", ""))
-    found = _next(access, after)
-    if found is None:
-        return htmx.render(request, TEMPLATE, _around(access), partial=PART)
-    if found == after:
+    left = get_own_case(access, after) if _is_own(access, after) else None
+    slot = next_slot(access=access, plan=plan, after=left)
+    if slot is None and finish_abandoned(plan):
+        slot = next_slot(access=access, plan=plan)
+    if slot is None:
+        return htmx.render(request, TEMPLATE, around(access, plan), partial=PART)
+    if slot.case_id == after:
         messages.info(request, "No other case is waiting for you.")
-    return _go(access, found)
+    return _go(access, slot.case_id)
 
 
 @require_http_methods(["GET", "POST"])
@@ -43,17 +59,17 @@ def vote_case(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One case to judge; the vote leads on to the next one."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     case = get_own_case(access, pk)
+    plan = VotingPlan.objects.current(access.benchmark)
+    if plan.has_batches or needs_consent(plan, access):
+        return redirect_to("vote", slug)
+    slot = hold(access=access, plan=plan, case=case)
     if request.method == "GET":
-        return htmx.render(request, TEMPLATE, _context(access, case), partial=PART)
-    form = VoteForm(_with_default(request))
+        return htmx.render(request, TEMPLATE, _context(access, plan, case, slot), partial=PART)
+    form = VoteForm(with_default(request))
     if not form.is_valid():
-        context = _context(access, case) | {"form": form, "asked": True}
+        context = _context(access, plan, case, slot) | asked_again(form)
         return htmx.invalid(request, TEMPLATE, context, partial=PART)
-    try:
-        cast_vote(case=case, voter=access.user, **form.cleaned_data)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return _go(access, _next(access, case.pk))
+    return _judge(request, access, plan, case, slot, form)
 
 
 @require_POST
@@ -75,52 +91,124 @@ def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
     return _go(access, found.case_id)
 
 
-def _next(access: Access, after: int) -> int | None:
-    if not access.is_annotator:
-        return None
-    # By query, so that what was opened at one time, for one reason, does not come in one stretch.
-    waiting = EscalationCase.objects.awaiting(access.user, access.domain_ids)
-    pks = waiting.order_by("query_id", "pk").values_list("pk", flat=True)
-    query = EscalationCase.objects.filter(pk=after).values_list("query_id", flat=True).first()
-    if query is None:
-        return pks.first()
-    following = pks.filter(Q(query_id__gt=query) | Q(query_id=query, pk__gt=after))
-    return following.first() or pks.first()
+def around(access: Access, plan: VotingPlan) -> dict[str, Any]:
+    """What every vote page has beside its item."""
+    waiting = 0
+    if access.is_annotator:
+        waiting = waiting_for(access)[:MOST_COUNTED].count()
+    return {
+        "access": access,
+        "tab": "vote",
+        "plan": plan,
+        "waiting": waiting,
+        "is_most": waiting == MOST_COUNTED,
+        "has_voted": _own_votes(access).exists(),
+        "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),
+        "form": VoteForm(),
+        "asked": "",
+    }
+
+
+def redirect_to(name: str, *args: object) -> HttpResponse:
+    """A plain redirect for both kinds of request: htmx follows it and shows the next item's
+    fragment under the next item's address, without a page load."""
+    return htmx.vary(HttpResponseRedirect(reverse(name, args=args)))
+
+
+def _judge(
+    request: HttpRequest,
+    access: Access,
+    plan: VotingPlan,
+    case: EscalationCase,
+    slot: VoteSlot | None,
+    form: VoteForm,
+) -> HttpResponse:
+    sent = form.cleaned_data
+    replaces = _number(request.POST.get("replaces", "")) or None
+    try:
+        if slot is not None and slot.vote_id is None and sent["label"] is not None:
+            if slot.arm == "after" and not slot.is_committed:
+                commit_judgment(
+                    slot=slot,
+                    voter=access.user,
+                    label=sent["label"],
+                    elapsed_ms=sent["elapsed_ms"],
+                )
+                return _go(access, case.pk)
+            if slot.is_committed and request.POST.get("stage") == "first":
+                first = LABEL_WORDS[slot.first_label]
+                said = f"You gave your first judgment, {first}, in another tab; it stays."
+                messages.warning(request, f"{said} You can change it here, with a reason.")
+                return _go(access, case.pk)
+        cast_vote(case=case, voter=access.user, access=access, plan=plan, replaces=replaces, **sent)
+    except AlreadyVoted as already:
+        if already.vote.label != sent["label"] and case.status == CaseStatus.OPEN:
+            stored = already.vote
+            context = _context(access, plan, case, slot)
+            context |= clash(stored.label, sent, stored.created_at) | {"replaces": stored.pk}
+            return htmx.render(request, TEMPLATE, context, partial=PART, status=409)
+        messages.info(request, already.message)
+    except Refused as refusal:
+        if refusal.field in form.fields or refusal.field == "span":
+            form.add_error("label" if refusal.field == "span" else refusal.field, refusal.message)
+            context = _context(access, plan, case, slot) | asked_again(form)
+            return htmx.invalid(request, TEMPLATE, context, partial=PART)
+        messages.warning(request, refusal.message)
+    found = next_slot(access=access, plan=plan)
+    return _go(access, found.case_id if found else None)
+
+
+def _batch_home(request: HttpRequest, access: Access, plan: VotingPlan) -> HttpResponse:
+    batch = open_batch(access)
+    if batch is None:
+        context = around(access, plan) | {
+            "minutes": plan.minutes(plan.batch_size),
+            "pay": plan.pay(plan.batch_size),
+        }
+        return htmx.render(request, TEMPLATE, context, partial=PART)
+    place = batch.items.filter(answered_at=None).values_list("place", flat=True).first()
+    slug = access.benchmark.slug
+    if place is None:
+        return redirect_to("vote-batch", slug, batch.pk)
+    return redirect_to("vote-item", slug, batch.pk, place)
+
+
+def _is_own(access: Access, case: int) -> bool:
+    found = EscalationCase.objects.in_benchmark(access.benchmark).filter(pk=case)
+    return found.filter(query__domain__in=access.domain_ids).exists()
 
 
 def _go(access: Access, case: int | None) -> HttpResponse:
-    # A plain redirect for both kinds of request: htmx follows it and shows the next case's
-    # fragment under the next case's address, without a page load.
     slug = access.benchmark.slug
-    url = reverse("vote-case", args=[slug, case]) if case else reverse("vote", args=[slug])
-    return htmx.vary(HttpResponseRedirect(url))
+    return redirect_to("vote-case", slug, case) if case else redirect_to("vote", slug)
 
 
-def _context(access: Access, case: EscalationCase) -> dict[str, Any]:
-    mine = _own_votes(access).filter(case=case).first()
+def _context(
+    access: Access, plan: VotingPlan, case: EscalationCase, slot: VoteSlot | None
+) -> dict[str, Any]:
+    mine = slot.vote if slot else None
     # Asked only without a vote of one's own: after it, an open and a decided case look the same.
-    is_over = mine is None and case.status != CaseStatus.OPEN
-    context = _around(access) | {"case": case, "mine": mine, "is_over": is_over}
-    return context if is_over else context | item_context(case) | {"form": VoteForm()}
-
-
-def _around(access: Access) -> dict[str, Any]:
-    waiting = 0
-    if access.is_annotator:
-        waiting = EscalationCase.objects.awaiting(access.user, access.domain_ids).count()
-    has_voted = _own_votes(access).exists()
-    return {"access": access, "tab": "vote", "waiting": waiting, "has_voted": has_voted}
+    is_over = mine is None and (case.status != CaseStatus.OPEN or slot is None)
+    slug = access.benchmark.slug
+    context = around(access, plan) | {
+        "case": case,
+        "mine": mine,
+        "mine_is_final": mine is not None,
+        "is_over": is_over,
+        "post_url": reverse("vote-case", args=[slug, case.pk]),
+        "later_url": f"{reverse('vote', args=[slug])}?after={case.pk}",
+    }
+    if is_over or slot is None:
+        return context
+    committed = slot.is_committed or mine is not None
+    seed = order_seed(access.user.pk, case.pk)
+    shown = judged_context(case, arm=slot.arm, seed=seed, committed=committed)
+    return context | shown | {"first_label": slot.first_label, "has_item": True}
 
 
 def _own_votes(access: Access) -> Any:
-    cases = Vote.objects.standing().filter(voter=access.user)
+    cases = Vote.objects.filter(voter=access.user, status=VoteStatus.STANDING, batch=None)
     return cases.filter(case__query__domain__benchmark=access.benchmark)
-
-
-def _with_default(request: HttpRequest) -> dict[str, str]:
-    """Sent from the reason field by Ctrl+Enter, no button says the label; its form does."""
-    posted = {name: str(value) for name, value in request.POST.items()}
-    return {"label": posted.get("asked", "")} | posted
 
 
 def _number(text: str) -> int:

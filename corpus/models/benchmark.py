@@ -91,6 +91,10 @@ class Membership(models.Model):
 
     def domain_ids(self) -> set[int]:
         """Ids of the domains the person works in, every domain of the benchmark if unrestricted."""
-        chosen = set(self.domains.values_list("pk", flat=True))
-        ready = self.benchmark.domains.filter(is_ready=True)
-        return chosen or set(ready.values_list("pk", flat=True))
+        # In one query: it is asked with every vote.
+        chosen = Membership.objects.filter(pk=self.pk, domains=models.OuterRef("pk"))
+        rows = Domain.objects.filter(benchmark=self.benchmark_id).order_by()
+        rows = rows.annotate(is_chosen=models.Exists(chosen))
+        found = list(rows.values_list("pk", "is_chosen", "is_ready"))
+        mine = {pk for pk, is_chosen, _ in found if is_chosen}
+        return mine or {pk for pk, _, is_ready in found if is_ready}

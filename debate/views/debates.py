@@ -9,7 +9,8 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from annotate.models import CaseStatus
+from annotate.models import CaseStatus, EscalationCase
+from annotate.services.blinding import must_judge_first
 from annotate.views.loaders import may_write
 from corpus.access import Access, enter
 from debate.lists import FLAGS, debate_choices, debate_rows, debate_table
@@ -62,6 +63,8 @@ def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> Http
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
     found = get_debate(run, debate)
+    if judge_first(access, found):
+        return _judge_first(request, access, run, found)
     context = {
         "access": access,
         "tab": "debate-runs",
@@ -76,6 +79,30 @@ def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> Http
         **_neighbours(request, access, run, found),
     }
     return htmx.render(request, "debate/debate.html", context)
+
+
+def judge_first(access: Access, debate: Debate) -> EscalationCase | None:
+    """The case that this person may still vote on; before they did, the debate is not theirs."""
+    return must_judge_first(
+        access,
+        query_id=debate.query_id,
+        passage_id=debate.passage_id,
+        domain_id=debate.query.domain_id,
+    )
+
+
+def _judge_first(
+    request: HttpRequest, access: Access, run: DebateRun, debate: Debate
+) -> HttpResponse:
+    context = {
+        "access": access,
+        "tab": "debate-runs",
+        "run": run,
+        "debate": debate,
+        "case": judge_first(access, debate),
+        **_neighbours(request, access, run, debate),
+    }
+    return htmx.render(request, "debate/judge_first.html", context)
 
 
 def _case(access: Access, debate: Debate) -> dict[str, Any]:

@@ -229,6 +229,8 @@ def test_case_looks_the_same_whatever_others_voted_and_why_it_came(world) -> Non
         "passage",
         "text",
         "snapshot",
+        "stage",
+        "first_label",
     }
 
 

@@ -2,10 +2,12 @@
 
 import pytest
 
-from annotate.models import CaseStatus, EscalationCase, Vote
+from annotate.models import CaseStatus, Vote
 from annotate.services.aspects import add_aspect
+from annotate.services.eligibility import waiting_for
 from annotate.services.gold import assign_passage, discard_passage, undo_verdict
 from annotate.services.votes import cast_vote, withdraw_vote
+from corpus.access import enter
 from corpus.models import Judgment
 from kit.errors import Refused
 from kit.models import Event
@@ -71,7 +73,7 @@ def test_assignment_closes_a_case_that_waits_for_an_expert(world, case) -> None:
 def test_nobody_votes_where_an_expert_has_decided(world, case) -> None:
     given = vote(world, case, 1)[0]
     discard(world, case)
-    assert not EscalationCase.objects.awaiting(world.voters[1], {case.query.domain_id}).exists()
+    assert not waiting_for(enter(world.voters[1], world.benchmark.slug)).exists()
     with pytest.raises(Refused, match="decided"):
         cast_vote(case=case, voter=world.voters[1], label=1)
     with pytest.raises(Refused, match="decided"):

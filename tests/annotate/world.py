@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 
-from annotate.models import EscalationCase
+from annotate.models import EscalationCase, VotingPlan
 from annotate.services.cases import open_case
+from annotate.services.plans import save_plan
 from corpus.models import Benchmark, Passage, Query
 from tests.factories import make_benchmark, make_member, make_passage, make_query
 
@@ -63,6 +64,17 @@ def make_world() -> World:
         query=make_query(benchmark, "12", "biology", text="Why do insects circle a lamp?"),
         passage=make_passage(benchmark, "lamps/page_3.txt", "biology", text=TEXT),
     )
+
+
+def write_plan(world: World, **values: Any) -> VotingPlan:
+    """Put another version of the voting plan in force."""
+    version = VotingPlan.objects.current(world.benchmark).version
+    return save_plan(benchmark=world.benchmark, actor=world.admin, expected=version, **values)
+
+
+def in_turn(*cases: EscalationCase) -> list[EscalationCase]:
+    """These cases in the order in which they come before voters."""
+    return sorted(cases, key=lambda case: case.slots.all()[0].turn)
 
 
 def make_snapshot(**changes: Any) -> dict[str, Any]:

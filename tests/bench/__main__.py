@@ -20,6 +20,7 @@ from tests.bench import (
     loading,
     metrics,
     pooling,
+    votes,
 )
 from tests.bench.client import Visitor
 from tests.bench.server import Assay, running_assay, running_bare
@@ -119,6 +120,7 @@ BENCHES = {
     "metrics": metrics.main,
     "debates": debates.main,
     "pooling": pooling.main,
+    "votes": votes.main,
 }
 
 if __name__ == "__main__":

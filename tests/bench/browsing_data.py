@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 
-from annotate.models import EscalationCase
+from annotate.models import EscalationCase, VoteSlot
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -91,7 +91,9 @@ def _add_labels(benchmark: Benchmark, chance: random.Random) -> None:
         EscalationCase(origin=f"debate:{n}", query_id=each.query_id, passage_id=each.passage_id)
         for n, each in enumerate(chance.sample(labels, min(_CASES, len(labels))))
     ]
-    EscalationCase.objects.bulk_create(cases, batch_size=_BATCH)
+    opened = EscalationCase.objects.bulk_create(cases, batch_size=_BATCH)
+    slots = (slot for case in opened for slot in case.new_slots())
+    VoteSlot.objects.bulk_create(slots, batch_size=_BATCH)
 
 
 def _label(query: Query, passage: int, n: int) -> Judgment:

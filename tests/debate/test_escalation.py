@@ -86,7 +86,8 @@ def test_voters_judge_an_unreadable_case(benchmark, settings) -> None:
         client.force_login(make_member(benchmark, f"annotator-{n}", "annotator"))
         case = reverse("vote-case", args=["demo", EscalationCase.objects.get().pk])
         assert "Moths roll their backs" in client.get(case).content.decode()
-        client.post(case, {"label": "1"})
+        client.post(case, {"label": "1"})  # from the passage alone
+        client.post(case, {"label": "1"})  # having seen what the agents sent
     assert Judgment.objects.values_list("label", "source").get() == (1, "human")
 
 

@@ -1,0 +1,78 @@
+"""The admin's page of voting: the plan, batches that were rejected, and what arms do."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotate.forms import PlanForm
+from annotate.models import AttentionCheck, Batch, BatchStatus, VotingPlan
+from annotate.services.abandoned import finish_abandoned
+from annotate.services.arms_report import arms_sheet
+from annotate.services.plans import save_plan
+from corpus.access import Access, enter
+from corpus.models import Role
+from kit import htmx
+from kit.csvfile import csv_response
+from kit.errors import Refused
+from kit.sheets import csv_header, csv_rows
+
+TEMPLATE = "annotate/voting.html"
+LATEST = 50
+
+
+@require_http_methods(["GET", "POST"])
+def voting(request: HttpRequest, slug: str) -> HttpResponse:
+    """How people vote here, and how it goes."""
+    access = enter(request.user, slug, Role.ADMIN)
+    if request.method == "POST":
+        return _save(request, access)
+    finish_abandoned(VotingPlan.objects.current(access.benchmark))
+    return htmx.render(request, TEMPLATE, _context(access))
+
+
+@require_GET
+def arms_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The table of arms as a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sheet = arms_sheet(access.benchmark)
+    return csv_response(f"{slug}-arms.csv", csv_header(sheet), csv_rows(sheet))
+
+
+def _save(request: HttpRequest, access: Access) -> HttpResponse:
+    form = PlanForm(request.POST)
+    if form.is_valid():
+        values = dict(form.cleaned_data)
+        expected = values.pop("expected")
+        try:
+            new = save_plan(
+                benchmark=access.benchmark, actor=access.user, expected=expected, **values
+            )
+        except Refused as refusal:
+            field = refusal.field if refusal.field in form.fields else None
+            form.add_error(None if field == "expected" else field, refusal.message)
+        else:
+            messages.success(request, f"Version {new.version} of the plan is in force.")
+            return htmx.redirect(request, reverse("voting", args=[access.benchmark.slug]))
+    return htmx.invalid(request, TEMPLATE, _context(access) | {"form": form})
+
+
+def _context(access: Access) -> dict[str, Any]:
+    plan = VotingPlan.objects.current(access.benchmark)
+    ended = Batch.objects.filter(plan__benchmark=access.benchmark)
+    counts = dict(ended.order_by().values_list("status").annotate(n=Count("pk")))
+    rejected = ended.filter(status=BatchStatus.REJECTED).select_related("voter")
+    return {
+        "access": access,
+        "tab": "voting",
+        "plan": plan,
+        "form": PlanForm(instance=plan, initial={"expected": plan.version}),
+        "counts": [(label, counts.get(value, 0)) for value, label in BatchStatus.choices],
+        "rejected": rejected.order_by("-ended_at")[:LATEST],
+        "checks": AttentionCheck.objects.usable(access.benchmark).count(),
+        "sheet": arms_sheet(access.benchmark),
+    }
