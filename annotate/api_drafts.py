@@ -22,7 +22,7 @@ class DraftSerializer(serializers.ModelSerializer):
         fields = ["id", "place", "name", "page", "text", "version", "updated_at"]
 
 
-class KeepSerializer(serializers.Serializer):
+class KeepDraftSerializer(serializers.Serializer):
     """The text of a field, over version `expected` (0: there was none); empty takes it away."""
 
     place = serializers.RegexField(r"^/(?!/)", max_length=300)
@@ -32,7 +32,7 @@ class KeepSerializer(serializers.Serializer):
     expected = serializers.IntegerField(min_value=0, default=0)
 
 
-class KeptSerializer(serializers.Serializer):
+class KeptDraftSerializer(serializers.Serializer):
     """The draft as it is now, null once it is gone."""
 
     draft = DraftSerializer(allow_null=True)
@@ -50,9 +50,11 @@ class Drafts(Route):
         page = request.query_params.get("page")
         return self.page(rows.filter(page=page) if page else rows, DraftSerializer)
 
-    @extend_schema(request=KeepSerializer, responses={200: KeptSerializer, 409: KeptSerializer})
+    @extend_schema(
+        request=KeepDraftSerializer, responses={200: KeptDraftSerializer, 409: KeptDraftSerializer}
+    )
     def put(self, request: Request) -> Response:
-        given = self.read(KeepSerializer)
+        given = self.read(KeepDraftSerializer)
         person: User = self.person()
         try:
             kept = verbs.keep_draft(person=person, **given)
