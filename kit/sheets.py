@@ -21,7 +21,10 @@ class HasInterval(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """A number or a text; `kind` says how people read it: number, percent, seconds, usd, text."""
+    """A number or a text; `kind` says how people read it.
+
+    number, percent, coefficient (three decimals), seconds, usd or text.
+    """
 
     value: Any
     kind: str = "number"

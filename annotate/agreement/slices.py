@@ -62,13 +62,19 @@ def sliced(
     An item goes whole into one slice: into the month of its last label, and into "mixed" where
     its labels were given under different guideline versions.
     """
+    groups = grouped(opinions, by)
+    return tuple(measured(groups[key], scale, key=key, options=options) for key in sorted(groups))
+
+
+def grouped(opinions: Iterable[Opinion], by: Dimension) -> dict[str, list[Opinion]]:
+    """The opinions of each key, as `sliced` measures them."""
     items: defaultdict[int, list[Opinion]] = defaultdict(list)
     for each in opinions:
         items[each.item].append(each)
     groups: defaultdict[str, list[Opinion]] = defaultdict(list)
     for group in items.values():
         groups[_key(group, by)] += group
-    return tuple(measured(groups[key], scale, key=key, options=options) for key in sorted(groups))
+    return dict(groups)
 
 
 def _key(opinions: Sequence[Opinion], by: Dimension) -> str:
