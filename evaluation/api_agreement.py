@@ -28,7 +28,7 @@ class LabelSerializer(serializers.Serializer):
     """Who gave which label; people as the page names them."""
 
     rater = serializers.CharField()
-    label = serializers.CharField()
+    given = serializers.CharField()
 
 
 class AgreementItemSerializer(serializers.Serializer):
@@ -90,7 +90,7 @@ class AgreementItems(Route):
                 "item": row.key,
                 "name": row.name,
                 "about": row.about,
-                "labels": [{"rater": rater, "label": label} for rater, label in row.labels],
+                "labels": [{"rater": rater, "given": given} for rater, given in row.labels],
             }
             for row in rows
         ]

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotate.models import Aspect, GoldPassage, Guideline
 from annotate.services.cases import close_by_verdict, reopen_case
-from annotate.services.rights import require_annotator
+from annotate.services.rights import require_hand
 from annotate.services.taking_back import raise_displaced
 from corpus.models import Judgment, Passage, Query, Source
 from corpus.services.judgments import hold_queries, record_judgment, withdraw_judgment
@@ -115,7 +115,7 @@ def _take_back(verdict: Judgment, actor: User) -> None:
 
 
 def _check(query: Query, passage: Passage, actor: User) -> None:
-    require_annotator(query, actor)
+    require_hand(query, actor)
     if passage.domain_id != query.domain_id:
         raise Refused("This passage belongs to another domain than the query.")
 

@@ -3,6 +3,7 @@
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 
+from annotate.models import Review, ReviewStatus
 from corpus.models import Membership, Query, Role
 
 
@@ -17,4 +18,17 @@ def may_annotate(query: Query, actor: User) -> bool:
 def require_annotator(query: Query, actor: User) -> None:
     """Raise PermissionDenied unless the person may annotate this query."""
     if not may_annotate(query, actor):
+        raise PermissionDenied("Only annotators of this domain may change this.")
+
+
+def require_hand(query: Query, actor: User) -> None:
+    """Raise PermissionDenied unless the person annotates this query or is reviewing it now.
+
+    What a review changes is written by those who hold it: its reviewer, and the third person
+    whom it asked.
+    """
+    holds = Review.objects.filter(query=query)
+    reviewing = holds.filter(reviewer=actor, status=ReviewStatus.CHECKING)
+    settling = holds.filter(third=actor, status=ReviewStatus.THIRD)
+    if not (may_annotate(query, actor) or reviewing.exists() or settling.exists()):
         raise PermissionDenied("Only annotators of this domain may change this.")
