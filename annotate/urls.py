@@ -10,9 +10,13 @@ from annotate.views import (
     home,
     passages,
     queries,
+    rescoring,
+    reviews,
     verdicts,
     votes,
 )
+
+_REVIEW = "b/<slug:slug>/reviews/<int:pk>"
 
 urlpatterns = [
     path("home/annotate/", home.annotate_home, name="annotate-home"),
@@ -74,4 +78,15 @@ urlpatterns = [
         collecting.segment_undo,
         name="segment-undo",
     ),
+    path("b/<slug:slug>/reviews/", reviews.reviews, name="reviews"),
+    path("b/<slug:slug>/queries/<int:pk>/review/", reviews.review_start, name="review-start"),
+    path(f"{_REVIEW}/", reviews.review, name="review"),
+    path(f"{_REVIEW}/scores/", reviews.review_scores, name="review-scores"),
+    path(f"{_REVIEW}/aspects/", reviews.review_aspects, name="review-aspects"),
+    path(f"{_REVIEW}/weights/<int:aspect_pk>/", reviews.review_weight, name="review-weight"),
+    path(f"{_REVIEW}/passages/<int:passage_pk>/", reviews.review_passage, name="review-passage"),
+    path(f"{_REVIEW}/points/<int:point_pk>/", reviews.review_point, name="review-point"),
+    path(f"{_REVIEW}/move/<slug:verb>/", reviews.review_move, name="review-move"),
+    path("b/<slug:slug>/rescoring/", rescoring.rescoring, name="rescoring"),
+    path("b/<slug:slug>/rescoring/samples/", rescoring.rescore_samples, name="rescore-samples"),
 ]

@@ -16,6 +16,8 @@ urlpatterns = [
     path("", include("annotate.api")),
     path("", include("annotate.api_collecting")),
     path("", include("annotate.api_guidelines")),
+    path("", include("annotate.api_reviews")),
+    path("", include("annotate.api_rescoring")),
     path("", include("debate.api_trials")),
     path("", include("debate.api")),
     path("", include("evaluation.api")),

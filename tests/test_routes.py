@@ -16,7 +16,17 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
+from annotate.models import (
+    Aspect,
+    EscalationCase,
+    GoldPassage,
+    RescoreSample,
+    RescoreTask,
+    Review,
+    ReviewPoint,
+    ReviewStatus,
+    Vote,
+)
 from annotate.services.collecting import collect_text, collect_url
 from corpus.models import ImportRun
 from corpus.services.people import add_person
@@ -44,6 +54,10 @@ READERS = ("reviewer", "admin")
 ADMIN = ("admin",)
 # An annotator of the domain at hand; the outsider annotates another domain.
 OWN = ("annotator",)
+REVIEWER = ("reviewer",)
+# Who has a part in the review at hand: nobody wrote on its query, so annotators answer for it.
+PARTS = ("annotator", "reviewer", "admin")
+NOT_THEIRS = {"annotator": 403, "admin": 403}
 ANNOTATORS = ("annotator", "outsider")
 
 
@@ -149,6 +163,19 @@ SCREENS: dict[str, Row] = {
     "experiment": get(READERS),
     "experiment-csv": get(READERS),
     "experiment-delete": post(ADMIN),
+    "reviews": get(MEMBERS),
+    "review-start": post(REVIEWER),
+    "review": get(PARTS),
+    "review-scores": post(PARTS, 422, special={"reviewer": 422}),
+    "review-aspects": post(PARTS, body={"key": "sound", "fine": "1"}, special=NOT_THEIRS),
+    "review-weight": post(PARTS, body={"weight": "3"}, special=NOT_THEIRS),
+    "review-passage": post(PARTS, body={"keep": "1"}, special=NOT_THEIRS),
+    "review-point": post(
+        PARTS, body={"do": "agree"}, special={"annotator": 302, "reviewer": 403, "admin": 403}
+    ),
+    "review-move": post(PARTS, kwargs={"verb": "accept"}, special=NOT_THEIRS),
+    "rescoring": get(REVIEWER),
+    "rescore-samples": get(ADMIN),
     "agreement": get(READERS),
     "agreement-of": get(READERS, kwargs={"what": "votes"}),
     "agreement-items": get(READERS, kwargs={"what": "votes"}),
@@ -220,6 +247,18 @@ API: dict[str, Row] = {
     "api-debate": get(READERS),
     "api-experiments": get(READERS),
     "api-experiment": get(READERS),
+    "api-reviews": get(MEMBERS),
+    "api-review-start": post(REVIEWER, 409),
+    "api-review": get(PARTS),
+    "api-review-scores": post(PARTS, 400),
+    "api-review-aspects": post(PARTS, 400),
+    "api-review-weight": post(PARTS, 400),
+    "api-review-passage": post(PARTS, 400),
+    "api-review-point": post(PARTS, 400),
+    "api-review-move": post(PARTS, 409, kwargs={"verb": "accept"}, special=NOT_THEIRS),
+    "api-rescoring": get(REVIEWER),
+    "api-rescoring-scores": post(REVIEWER, 400),
+    "api-rescore-samples": get(ADMIN),
     "api-agreement": get(READERS, kwargs={"what": "votes"}),
     "api-agreement-items": get(READERS, kwargs={"what": "votes"}),
     "api-releases": get(ADMIN),
@@ -242,6 +281,9 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("prompts", post(ADMIN, 422)),
     ("releases", post(ADMIN, 422)),
     ("experiments", post(ADMIN, 422)),
+    ("rescoring", post(REVIEWER, 302)),
+    ("rescore-samples", post(ADMIN, 422)),
+    ("api-rescore-samples", post(ADMIN, 201)),
     ("api-experiments", post(ADMIN, 400)),
     ("api-experiment", Row(ADMIN, 204, "delete")),
     ("account", post(EVERYBODY_SIGNED_IN, 422)),
@@ -313,11 +355,21 @@ def world(tmp_path) -> SimpleNamespace:
     queued = ImportRun.objects.create(benchmark=benchmark, format="bright", path="x", label="x")
     ranked = make_ranking(query, passage.pid)
     page = collect_text(query=query, text="A page.", actor=people["annotator"])
+    review = Review.objects.create(
+        query=query, reviewer=people["reviewer"], status=ReviewStatus.CHECKING
+    )
+    point = ReviewPoint.objects.create(review=review, kind="aspects", key="sound", status="fine")
+    sample = RescoreSample.objects.create(benchmark=benchmark, seed=1, size=1)
+    task = RescoreTask.objects.create(sample=sample, query=make_query(benchmark, "2"), place=0)
+    Aspect.objects.create(query=task.query, k=1, position=1, content="Of another query.")
     fetch = collect_url(query=query, url="https://page.test", actor=people["annotator"])
     return SimpleNamespace(
         document=make_document(benchmark),
         ranked=ranked,
         page=page,
+        review=review,
+        point=point,
+        task=task,
         fetch=fetch,
         people=people,
         token=create_link(user=spare),
@@ -345,6 +397,9 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     keys: list[tuple[str, Any]] = [
         ("person", world.membership),
         ("import", world.import_run),
+        ("review-start", world.query),
+        ("review", world.review),
+        ("rescoring", world.task),
         ("query", world.query),
         ("gold-passages", world.query),
         ("aspects", world.query),
@@ -380,6 +435,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "page_pk": world.page.pk,
         "fetch_pk": world.fetch.pk,
         "debate": world.debate.pk,
+        "aspect_pk": world.aspect.pk,
+        "point_pk": world.point.pk,
         "token": world.token,
         "path": "README.md",
         **row.kwargs,

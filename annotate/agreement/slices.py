@@ -12,7 +12,7 @@ from kit.stats.agreement import DEFAULT, Options, every_coefficient
 from kit.stats.ratings import Ratings
 from kit.stats.results import Estimate
 
-Dimension = Literal["domain", "month", "guideline"]
+Dimension = Literal["domain", "month", "guideline", "person"]
 MIXED = "mixed"
 ALL = "all"
 
@@ -78,7 +78,7 @@ def grouped(opinions: Iterable[Opinion], by: Dimension) -> dict[str, list[Opinio
 
 
 def _key(opinions: Sequence[Opinion], by: Dimension) -> str:
-    keys = sorted({getattr(each, by) for each in opinions})
+    keys = sorted({str(getattr(each, by)) for each in opinions})
     if by == "month":
         return keys[-1]
     return keys[0] if len(keys) == 1 else MIXED

@@ -15,7 +15,7 @@ from annotate.views.board import Board, read_board
 from annotate.views.disputes import domain_choices
 from annotate.views.home import present_aspects
 from annotate.views.items import titled, web_url
-from annotate.views.loaders import may_write
+from annotate.views.loaders import is_blind, may_write
 from annotate.views.numbers import number
 from corpus.access import Access, enter, get_query
 from corpus.models import CorpusVersion, Judgment, Passage, Query
@@ -91,9 +91,10 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
         "query": found,
         "board": board,
         "may_write": writes,
+        "is_blind": is_blind(access, found),
         "reasons": list(zip("tiof", DiscardReason.choices, strict=True)),
         "source_url": web_url(current.source_url if current else ""),
-        **_reading(found),
+        **reading(found),
     }
 
 
@@ -102,7 +103,8 @@ def workspace_url(access: Access, found: Query) -> str:
     return reverse("query", args=[access.benchmark.slug, found.pk])
 
 
-def _reading(found: Query) -> dict[str, Any]:
+def reading(found: Query) -> dict[str, Any]:
+    """Context of annotate/query_text.html."""
     answers = [
         {**answer, "url": web_url(str(answer.get("url", "")))}
         for answer in found.community_answers

@@ -8,9 +8,9 @@ from django.urls import reverse
 
 from annotate.agreement.opinions import Opinion
 from annotate.agreement.slices import Dimension, grouped
-from annotate.models import EscalationCase
+from annotate.models import EscalationCase, ReviewPoint, WeightScore
 from corpus.models import Benchmark
-from evaluation.services.agreement import VOTES, Reading
+from evaluation.services.agreement import SAMPLE, VERDICTS, VOTES, WEIGHTS, Reading
 
 SHOWS = {
     "all": "Every item with a label",
@@ -18,7 +18,7 @@ SHOWS = {
     "split": "Items whose labels differ",
     "against": "Items on which this person stood alone",
 }
-DIMENSIONS: tuple[Dimension, ...] = ("domain", "month", "guideline")
+DIMENSIONS: tuple[Dimension, ...] = ("domain", "month", "guideline", "person")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def _chosen(reading: Reading, params: Mapping[str, str]) -> tuple[Sequence[Opini
     by, key = params.get("by", ""), params.get("key", "")
     for dimension in DIMENSIONS:
         if by == dimension:
-            return grouped(reading.opinions, dimension).get(key, []), f"{by} {key}"
+            words = reading.scorers.get(key) or f"{by} {key}"
+            return grouped(reading.opinions, dimension).get(key, []), words
     pair = [_name(reading, params.get(name, "")) for name in ("first", "second")]
     if all(pair):
         return [each for each in reading.opinions if each.rater in pair], " and ".join(pair)
@@ -132,4 +133,28 @@ def _cases(benchmark: Benchmark, keys: list[int]) -> dict[int, tuple[str, str, s
     }
 
 
-_ABOUT = {VOTES: _cases}
+def _scores(benchmark: Benchmark, keys: list[int]) -> dict[int, tuple[str, str, str]]:
+    rows = WeightScore.objects.filter(pk__in=keys, aspect__query__domain__benchmark=benchmark)
+    return {
+        row.pk: (
+            row.aspect.aspect_id,
+            reverse("query", args=[benchmark.slug, row.aspect.query_id]),
+            row.aspect.content[:120],
+        )
+        for row in rows.select_related("aspect__query__domain")
+    }
+
+
+def _points(benchmark: Benchmark, keys: list[int]) -> dict[int, tuple[str, str, str]]:
+    rows = ReviewPoint.objects.filter(pk__in=keys, review__query__domain__benchmark=benchmark)
+    return {
+        row.pk: (
+            row.passage.pid if row.passage else f"point {row.pk}",
+            reverse("review", args=[benchmark.slug, row.review_id]),
+            str(row.review.query),
+        )
+        for row in rows.select_related("review__query__domain", "passage")
+    }
+
+
+_ABOUT = {VOTES: _cases, WEIGHTS: _scores, SAMPLE: _scores, VERDICTS: _points}

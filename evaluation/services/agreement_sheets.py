@@ -31,6 +31,7 @@ SLICES: dict[Dimension, tuple[str, str]] = {
     "domain": ("By domain", "Domain"),
     "month": ("By month", "Month"),
     "guideline": ("By version of the guidelines", "Version"),
+    "person": ("By blind scorer", "Scorer"),
 }
 To = Callable[..., str]
 Parts = dict[Dimension, tuple[Slice, ...]]
@@ -42,8 +43,9 @@ def whole(reading: Reading) -> Slice:
 
 
 def parts(reading: Reading) -> Parts:
-    """The same by domain, by month and by version of the guidelines."""
-    return {by: sliced(reading.opinions, reading.scale, by) for by in SLICES}
+    """The same by domain, month and version of the guidelines, and by who scored, where known."""
+    wanted = [by for by in SLICES if by != "person" or reading.scorers]
+    return {by: sliced(reading.opinions, reading.scale, by) for by in wanted}
 
 
 def coefficient_sheet(reading: Reading, found: Slice, to: To) -> Sheet:
@@ -75,7 +77,7 @@ def slice_sheet(reading: Reading, by: Dimension, found: Iterable[Slice], to: To)
     wanted = columns(reading)
     rows = [
         (
-            text(_key_in_words(by, each.key)),
+            text(reading.scorers.get(each.key) or _key_in_words(by, each.key)),
             Cell(each.n_shared, url=to(by=by, key=each.key, show="shared")),
             Cell(len(each.split), url=to(by=by, key=each.key, show="split")),
             *(estimate_cell(each.coefficient(name)) for name in wanted),
@@ -89,7 +91,7 @@ def slice_sheet(reading: Reading, by: Dimension, found: Iterable[Slice], to: To)
         ),
     }.get(by, ())
     return Sheet(
-        name=f"{by}s",
+        name="people" if by == "person" else f"{by}s",
         title=title,
         header=(head, "Items shared", "Split", *(NAMES[name] for name in wanted)),
         rows=tuple(rows),
@@ -101,7 +103,7 @@ def slice_sheet(reading: Reading, by: Dimension, found: Iterable[Slice], to: To)
 def columns(reading: Reading) -> tuple[str, ...]:
     """The coefficients that stand side by side where there are many rows."""
     if reading.scale.level == "nominal":
-        return ("percent_agreement", reading.headline, "krippendorff_alpha_nominal")
+        return ("percent_agreement", "fleiss_kappa", "krippendorff_alpha_nominal")
     return (
         "percent_agreement",
         *("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic"),
