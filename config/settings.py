@@ -274,7 +274,7 @@ SPECTACULAR_SETTINGS = {
         "ReviewStatusEnum": "annotate.models.ReviewStatus",
         "PointStatusEnum": "annotate.models.PointStatus",
         "PointKindEnum": "annotate.models.PointKind",
-        "CaseKindEnum": "annotate.models.CaseKind",
+        "RunKindEnum": "debate.models.runs.RunKind",
         "LabelStatusEnum": "corpus.models.Status",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
