@@ -274,7 +274,7 @@ SPECTACULAR_SETTINGS = {
         "ReviewStatusEnum": "annotate.models.ReviewStatus",
         "PointStatusEnum": "annotate.models.PointStatus",
         "PointKindEnum": "annotate.models.PointKind",
-        "RunKindEnum": "debate.models.runs.RunKind",
+        "TrialKindEnum": "debate.models.trials.TrialKind",
         "LabelStatusEnum": "corpus.models.Status",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
