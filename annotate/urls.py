@@ -6,6 +6,8 @@ from annotate.views import (
     aspects,
     collecting,
     disputes,
+    exam_bank,
+    exams,
     guidelines,
     home,
     passages,
@@ -16,6 +18,7 @@ from annotate.views import (
     votes,
 )
 
+_QUALIFICATION = "b/<slug:slug>/qualification"
 _REVIEW = "b/<slug:slug>/reviews/<int:pk>"
 
 urlpatterns = [
@@ -89,4 +92,15 @@ urlpatterns = [
     path(f"{_REVIEW}/move/<slug:verb>/", reviews.review_move, name="review-move"),
     path("b/<slug:slug>/rescoring/", rescoring.rescoring, name="rescoring"),
     path("b/<slug:slug>/rescoring/samples/", rescoring.rescore_samples, name="rescore-samples"),
+    path(f"{_QUALIFICATION}/", exams.qualification, name="qualification"),
+    path(f"{_QUALIFICATION}/domains/<int:pk>/start/", exams.exam_start, name="exam-start"),
+    path(f"{_QUALIFICATION}/sittings/<int:pk>/", exams.exam, name="exam"),
+    path(f"{_QUALIFICATION}/rules/", exam_bank.qualification_rules, name="qualification-rules"),
+    path(f"{_QUALIFICATION}/bank/", exam_bank.exam_bank, name="exam-bank"),
+    path(f"{_QUALIFICATION}/bank/<int:pk>/", exam_bank.exam_item, name="exam-item"),
+    path(
+        f"{_QUALIFICATION}/bank/<int:pk>/retire/",
+        exam_bank.exam_item_retire,
+        name="exam-item-retire",
+    ),
 ]

@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("annotate.api_guidelines")),
     path("", include("annotate.api_reviews")),
     path("", include("annotate.api_rescoring")),
+    path("", include("annotate.api_qualification")),
     path("", include("debate.api_trials")),
     path("", include("debate.api")),
     path("", include("evaluation.api")),

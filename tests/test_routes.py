@@ -19,6 +19,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from annotate.models import (
     Aspect,
     EscalationCase,
+    ExamAttempt,
+    ExamItem,
     GoldPassage,
     RescoreSample,
     RescoreTask,
@@ -163,6 +165,13 @@ SCREENS: dict[str, Row] = {
     "experiment": get(READERS),
     "experiment-csv": get(READERS),
     "experiment-delete": post(ADMIN),
+    "qualification": get(ANNOTATORS),
+    "exam-start": post(OWN),
+    "exam": get(OWN, special={"outsider": 404}),
+    "qualification-rules": get(ADMIN),
+    "exam-bank": get(ADMIN),
+    "exam-item": get(ADMIN),
+    "exam-item-retire": post(ADMIN),
     "reviews": get(MEMBERS),
     "review-start": post(REVIEWER),
     "review": get(PARTS),
@@ -247,6 +256,15 @@ API: dict[str, Row] = {
     "api-debate": get(READERS),
     "api-experiments": get(READERS),
     "api-experiment": get(READERS),
+    "api-qualification": get(ANNOTATORS),
+    "api-exam-start": post(OWN, 409),
+    "api-exam": get(OWN, special={"outsider": 404}),
+    "api-exam-bank": get(ADMIN),
+    "api-exam-draw": post(ADMIN, 400),
+    "api-exam-item": get(ADMIN),
+    "api-qualification-rule": get(ADMIN),
+    "api-approvals": post(ADMIN, 400),
+    "api-rechecks": post(ADMIN, 400),
     "api-reviews": get(MEMBERS),
     "api-review-start": post(REVIEWER, 409),
     "api-review": get(PARTS),
@@ -281,6 +299,13 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("prompts", post(ADMIN, 422)),
     ("releases", post(ADMIN, 422)),
     ("experiments", post(ADMIN, 422)),
+    ("exam", post(OWN, 302, special={"outsider": 404})),
+    ("qualification-rules", post(ADMIN, 422)),
+    ("exam-bank", post(ADMIN, 422)),
+    ("api-exam", post(OWN, 400, special={"outsider": 404})),
+    ("api-exam-bank", post(ADMIN, 400)),
+    ("api-exam-item", Row(ADMIN, 204, "delete")),
+    ("api-qualification-rule", Row(ADMIN, 400, "put")),
     ("rescoring", post(REVIEWER, 302)),
     ("rescore-samples", post(ADMIN, 422)),
     ("api-rescore-samples", post(ADMIN, 201)),
@@ -355,6 +380,10 @@ def world(tmp_path) -> SimpleNamespace:
     queued = ImportRun.objects.create(benchmark=benchmark, format="bright", path="x", label="x")
     ranked = make_ranking(query, passage.pid)
     page = collect_text(query=query, text="A page.", actor=people["annotator"])
+    exam_item = ExamItem.objects.create(domain=query.domain, question="q", passage="p", label=1)
+    attempt = ExamAttempt.objects.create(
+        person=people["annotator"], domain=query.domain, pass_mark=90, status="failed"
+    )
     review = Review.objects.create(
         query=query, reviewer=people["reviewer"], status=ReviewStatus.CHECKING
     )
@@ -367,6 +396,8 @@ def world(tmp_path) -> SimpleNamespace:
         document=make_document(benchmark),
         ranked=ranked,
         page=page,
+        exam_item=exam_item,
+        attempt=attempt,
         review=review,
         point=point,
         task=task,
@@ -397,6 +428,9 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     keys: list[tuple[str, Any]] = [
         ("person", world.membership),
         ("import", world.import_run),
+        ("exam-start", world.query.domain),
+        ("exam-item", world.exam_item),
+        ("exam", world.attempt),
         ("review-start", world.query),
         ("review", world.review),
         ("rescoring", world.task),
