@@ -45,6 +45,14 @@ class Sheet:
     empty: str = ""
 
     @property
+    def heads(self) -> list[tuple[str, bool]]:
+        """Heads, and whether numbers stand under them."""
+        return [
+            (head, any(row[place].kind != "text" for row in self.rows))
+            for place, head in enumerate(self.header)
+        ]
+
+    @property
     def labelled_rows(self) -> list[list[tuple[str, Cell]]]:
         """Rows with the head of each cell."""
         return [list(zip(self.header, row, strict=True)) for row in self.rows]

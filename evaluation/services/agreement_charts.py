@@ -7,7 +7,7 @@ from annotate.agreement.slices import Slice
 from evaluation.services.agreement_sheets import NAMES
 
 WIDTH, LEFT, RIGHT, ROW, TOP, BOTTOM = 640, 190, 24, 26, 14, 34
-CELL, EDGE = 64, 96
+CELL, EDGE = 88, 104
 MOST_ROWS = 24
 # The darkest cell still leaves the number on it readable, in light and in dark.
 DARKEST = 0.45
