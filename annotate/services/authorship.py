@@ -47,15 +47,17 @@ def may_review(query: Query, person: User) -> bool:
 def weights_are_hidden(query: Query, person: User) -> bool:
     """Whether the person may still be asked to score these weights blind.
 
-    So from every reviewer of the domain who neither wrote on the query nor scored all its
-    aspects. An annotator keeps seeing weights that nobody wrote here (an import's): who works on
-    them cannot score them blind any more (`may_score_blind`).
+    So from every reviewer of the domain who neither wrote on the query, nor scored all its
+    aspects, nor settled a review of it. An annotator keeps seeing weights that nobody wrote here
+    (an import's): who works on them cannot score them blind any more (`may_score_blind`).
     """
     if not _is(Role.REVIEWER, query, person):
         return False
     authors = authors_of(query)
     if person.pk in authors or (not authors and _is(Role.ANNOTATOR, query, person)):
         return False
+    if Review.objects.filter(query=query, third=person).exists():
+        return False  # settled a review of it, with both weights before their eyes
     present = Aspect.objects.filter(query=query, removed_at=None)
     scored = WeightScore.objects.standing().by(person).values("aspect")
     return present.exclude(pk__in=scored).exists()

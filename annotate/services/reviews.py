@@ -34,8 +34,8 @@ def start_review(*, query: Query, reviewer: User) -> Review:
             raise Refused("The work on this query is not complete yet.")
         if not may_score_blind(query, reviewer):
             raise Refused(
-                "You work in this domain as an annotator and may have seen these weights, which "
-                "nobody here wrote. Somebody else has to review this query."
+                "You may have seen these weights already, so that your scores would not be blind. "
+                "Somebody else has to review this query."
             )
         try:
             with transaction.atomic():

@@ -391,6 +391,7 @@ def test_a_third_person_settles_what_stays_open(desk, review):
     with pytest.raises(Refused, match="Say why"):
         verbs.settle_point(review=review, point=heavy, actor=desk.third, uphold=True, text="")
     verbs.settle_point(review=review, point=heavy, actor=desk.third, uphold=True, text="Right.")
+    assert not weights_are_hidden(desk.query, desk.third)
     verbs.settle_point(review=review, point=gone, actor=desk.third, uphold=False, text="It says.")
     verbs.settle_point(review=review, point=split, actor=desk.third, uphold=True, text="Split.")
     assert (weight(desk), stands(desk)) == (3, True)
