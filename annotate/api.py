@@ -24,6 +24,7 @@ from annotate.views.loaders import (
     enter_aspect,
     enter_query,
     get_domain_passage,
+    is_blind,
 )
 from corpus.access import enter, get_query
 from corpus.models import Role
@@ -35,9 +36,14 @@ class Aspects(Route):
 
     @extend_schema(responses=AspectSerializer(many=True))
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        query = get_query(enter(self.person(), slug), pk)
+        access = enter(self.person(), slug)
+        query = get_query(access, pk)
         rows = Aspect.objects.filter(query=query).present().select_related("query__domain")
-        return self.page(rows, AspectSerializer)
+        answer = self.page(rows, AspectSerializer)
+        if is_blind(access, query):  # who may have to score them does not see weights
+            for row in answer.data["results"]:
+                row |= {"weight": None, "rationale": None, "version": None}
+        return answer
 
     @extend_schema(request=NewAspectSerializer, responses={201: AspectSerializer})
     def post(self, request: Request, slug: str, pk: int) -> Response:

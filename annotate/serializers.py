@@ -7,9 +7,16 @@ from annotate.services.gold import DiscardReason
 
 
 class AspectSerializer(serializers.ModelSerializer):
-    """An aspect; `version` is what a write has to be based on."""
+    """An aspect; `version` is what a write has to be based on.
+
+    Weight, rationale and version are null while they are kept from a reviewer who may have to
+    score the weights blind.
+    """
 
     aspect_id = serializers.CharField(read_only=True)
+    weight = serializers.IntegerField(allow_null=True, read_only=True)
+    rationale = serializers.CharField(allow_null=True, read_only=True)
+    version = serializers.IntegerField(allow_null=True, read_only=True)
 
     class Meta:
         model = Aspect

@@ -11,13 +11,17 @@ from annotate.views import (
     collecting,
     disputes,
     drafts,
+    exam_bank,
+    exams,
     guidelines,
     history,
     home,
     passages,
     queries,
     remaking,
+    rescoring,
     restructuring,
+    reviews,
     verdicts,
     votes,
     voting,
@@ -25,6 +29,9 @@ from annotate.views import (
 )
 
 _BATCH = "b/<slug:slug>/vote/batches/<int:pk>"
+_QUALIFICATION = "b/<slug:slug>/qualification"
+_REVIEW = "b/<slug:slug>/reviews/<int:pk>"
+
 urlpatterns = [
     path("home/annotate/", home.annotate_home, name="annotate-home"),
     path("b/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
@@ -143,4 +150,26 @@ urlpatterns = [
         name="segment-move",
     ),
     path("b/<slug:slug>/guidelines/scale/", guidelines.weight_scale, name="weight-scale"),
+    path("b/<slug:slug>/reviews/", reviews.reviews, name="reviews"),
+    path("b/<slug:slug>/queries/<int:pk>/review/", reviews.review_start, name="review-start"),
+    path(f"{_REVIEW}/", reviews.review, name="review"),
+    path(f"{_REVIEW}/scores/", reviews.review_scores, name="review-scores"),
+    path(f"{_REVIEW}/aspects/", reviews.review_aspects, name="review-aspects"),
+    path(f"{_REVIEW}/weights/<int:aspect_pk>/", reviews.review_weight, name="review-weight"),
+    path(f"{_REVIEW}/passages/<int:passage_pk>/", reviews.review_passage, name="review-passage"),
+    path(f"{_REVIEW}/points/<int:point_pk>/", reviews.review_point, name="review-point"),
+    path(f"{_REVIEW}/move/<slug:verb>/", reviews.review_move, name="review-move"),
+    path("b/<slug:slug>/rescoring/", rescoring.rescoring, name="rescoring"),
+    path("b/<slug:slug>/rescoring/samples/", rescoring.rescore_samples, name="rescore-samples"),
+    path(f"{_QUALIFICATION}/", exams.qualification, name="qualification"),
+    path(f"{_QUALIFICATION}/domains/<int:pk>/start/", exams.exam_start, name="exam-start"),
+    path(f"{_QUALIFICATION}/sittings/<int:pk>/", exams.exam, name="exam"),
+    path(f"{_QUALIFICATION}/rules/", exam_bank.qualification_rules, name="qualification-rules"),
+    path(f"{_QUALIFICATION}/bank/", exam_bank.exam_bank, name="exam-bank"),
+    path(f"{_QUALIFICATION}/bank/<int:pk>/", exam_bank.exam_item, name="exam-item"),
+    path(
+        f"{_QUALIFICATION}/bank/<int:pk>/retire/",
+        exam_bank.exam_item_retire,
+        name="exam-item-retire",
+    ),
 ]

@@ -2,11 +2,18 @@
 
 from django.urls import path
 
-from evaluation.views import downloads, experiments, releases
+from evaluation.views import agreement, downloads, experiments, releases
 
 _ONE = "b/<slug:slug>/releases/<int:pk>"
 _EXPERIMENT = "b/<slug:slug>/experiments/<int:pk>"
+_AGREEMENT = "b/<slug:slug>/agreement"
 urlpatterns = [
+    path(f"{_AGREEMENT}/", agreement.agreement, name="agreement"),
+    path(f"{_AGREEMENT}/<str:what>/", agreement.agreement, name="agreement-of"),
+    path(f"{_AGREEMENT}/<str:what>/items/", agreement.agreement_items, name="agreement-items"),
+    path(
+        f"{_AGREEMENT}/<str:what>/<str:name>.csv", agreement.agreement_table, name="agreement-table"
+    ),
     path("b/<slug:slug>/experiments/", experiments.experiment_list, name="experiments"),
     path(f"{_EXPERIMENT}/", experiments.experiment_detail, name="experiment"),
     path(f"{_EXPERIMENT}/runs.csv", experiments.experiment_csv, name="experiment-csv"),

@@ -21,7 +21,10 @@ class HasInterval(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """A number or a text; `kind` says how people read it: number, percent, seconds, usd, text."""
+    """A number or a text; `kind` says how people read it.
+
+    number, percent, coefficient (three decimals), seconds, usd or text.
+    """
 
     value: Any
     kind: str = "number"
@@ -40,6 +43,14 @@ class Sheet:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     empty: str = ""
+
+    @property
+    def heads(self) -> list[tuple[str, bool]]:
+        """Heads, and whether numbers stand under them."""
+        return [
+            (head, any(row[place].kind != "text" for row in self.rows))
+            for place, head in enumerate(self.header)
+        ]
 
     @property
     def labelled_rows(self) -> list[list[tuple[str, Cell]]]:

@@ -23,8 +23,15 @@ from annotate.models import (
     Batch,
     BatchItem,
     EscalationCase,
+    ExamAttempt,
+    ExamItem,
     GoldPassage,
     ProblemTag,
+    RescoreSample,
+    RescoreTask,
+    Review,
+    ReviewPoint,
+    ReviewStatus,
     Vote,
     VotingPlan,
 )
@@ -57,6 +64,10 @@ READERS = ("reviewer", "admin")
 ADMIN = ("admin",)
 # An annotator of the domain at hand; the outsider annotates another domain.
 OWN = ("annotator",)
+REVIEWER = ("reviewer",)
+# Who has a part in the review at hand: nobody wrote on its query, so annotators answer for it.
+PARTS = ("annotator", "reviewer", "admin")
+NOT_THEIRS = {"annotator": 403, "admin": 403}
 ANNOTATORS = ("annotator", "outsider")
 NOT_MINE = ("outsider", "reviewer", "admin")
 
@@ -203,6 +214,30 @@ SCREENS: dict[str, Row] = {
     "experiment": get(READERS),
     "experiment-csv": get(READERS),
     "experiment-delete": post(ADMIN),
+    "qualification": get(ANNOTATORS),
+    "exam-start": post(OWN),
+    "exam": get(OWN, special={"outsider": 404}),
+    "qualification-rules": get(ADMIN),
+    "exam-bank": get(ADMIN),
+    "exam-item": get(ADMIN),
+    "exam-item-retire": post(ADMIN),
+    "reviews": get(MEMBERS),
+    "review-start": post(REVIEWER),
+    "review": get(PARTS),
+    "review-scores": post(PARTS, 422, special={"reviewer": 422}),
+    "review-aspects": post(PARTS, body={"key": "sound", "fine": "1"}, special=NOT_THEIRS),
+    "review-weight": post(PARTS, body={"weight": "3"}, special=NOT_THEIRS),
+    "review-passage": post(PARTS, body={"keep": "1"}, special=NOT_THEIRS),
+    "review-point": post(
+        PARTS, body={"do": "agree"}, special={"annotator": 302, "reviewer": 403, "admin": 403}
+    ),
+    "review-move": post(PARTS, kwargs={"verb": "accept"}, special=NOT_THEIRS),
+    "rescoring": get(REVIEWER),
+    "rescore-samples": get(ADMIN),
+    "agreement": get(READERS),
+    "agreement-of": get(READERS, kwargs={"what": "votes"}),
+    "agreement-items": get(READERS, kwargs={"what": "votes"}),
+    "agreement-table": get(READERS, kwargs={"what": "votes", "name": "coefficients"}),
     "releases": get(ADMIN),
     "release": get(ADMIN),
     "release-cancel": post(ADMIN),
@@ -311,6 +346,29 @@ API: dict[str, Row] = {
     "api-debate": get(READERS),
     "api-experiments": get(READERS),
     "api-experiment": get(READERS),
+    "api-qualification": get(ANNOTATORS),
+    "api-exam-start": post(OWN, 409),
+    "api-exam": get(OWN, special={"outsider": 404}),
+    "api-exam-bank": get(ADMIN),
+    "api-exam-draw": post(ADMIN, 400),
+    "api-exam-item": get(ADMIN),
+    "api-qualification-rule": get(ADMIN),
+    "api-approvals": post(ADMIN, 400),
+    "api-rechecks": post(ADMIN, 400),
+    "api-reviews": get(MEMBERS),
+    "api-review-start": post(REVIEWER, 409),
+    "api-review": get(PARTS),
+    "api-review-scores": post(PARTS, 400),
+    "api-review-aspects": post(PARTS, 400),
+    "api-review-weight": post(PARTS, 400),
+    "api-review-passage": post(PARTS, 400),
+    "api-review-point": post(PARTS, 400),
+    "api-review-move": post(PARTS, 409, kwargs={"verb": "accept"}, special=NOT_THEIRS),
+    "api-rescoring": get(REVIEWER),
+    "api-rescoring-scores": post(REVIEWER, 400),
+    "api-rescore-samples": get(ADMIN),
+    "api-agreement": get(READERS, kwargs={"what": "votes"}),
+    "api-agreement-items": get(READERS, kwargs={"what": "votes"}),
     "api-releases": get(ADMIN),
     "api-release": get(ADMIN),
     "api-release-cancel": post(ADMIN, 409),
@@ -339,6 +397,16 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("prompts", post(ADMIN, 422)),
     ("releases", post(ADMIN, 422)),
     ("experiments", post(ADMIN, 422)),
+    ("exam", post(OWN, 302, special={"outsider": 404})),
+    ("qualification-rules", post(ADMIN, 422)),
+    ("exam-bank", post(ADMIN, 422)),
+    ("api-exam", post(OWN, 400, special={"outsider": 404})),
+    ("api-exam-bank", post(ADMIN, 400)),
+    ("api-exam-item", Row(ADMIN, 204, "delete")),
+    ("api-qualification-rule", Row(ADMIN, 400, "put")),
+    ("rescoring", post(REVIEWER, 302)),
+    ("rescore-samples", post(ADMIN, 422)),
+    ("api-rescore-samples", post(ADMIN, 201)),
     ("api-experiments", post(ADMIN, 400)),
     ("api-experiment", Row(ADMIN, 204, "delete")),
     ("account", post(EVERYBODY_SIGNED_IN, 422)),
@@ -427,6 +495,17 @@ def world(tmp_path) -> SimpleNamespace:
     queued = ImportRun.objects.create(benchmark=benchmark, format="bright", path="x", label="x")
     ranked = make_ranking(query, passage.pid)
     page = collect_text(query=query, text="A page.", actor=people["annotator"])
+    exam_item = ExamItem.objects.create(domain=query.domain, question="q", passage="p", label=1)
+    attempt = ExamAttempt.objects.create(
+        person=people["annotator"], domain=query.domain, pass_mark=90, status="failed"
+    )
+    review = Review.objects.create(
+        query=query, reviewer=people["reviewer"], status=ReviewStatus.CHECKING
+    )
+    point = ReviewPoint.objects.create(review=review, kind="aspects", key="sound", status="fine")
+    sample = RescoreSample.objects.create(benchmark=benchmark, seed=1, size=1)
+    task = RescoreTask.objects.create(sample=sample, query=make_query(benchmark, "2"), place=0)
+    Aspect.objects.create(query=task.query, k=1, position=1, content="Of another query.")
     fetch = collect_url(query=query, url="https://page.test", actor=people["annotator"])
     held = claim_query(query=make_query(benchmark, "held"), actor=people["annotator"])
     place = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
@@ -440,6 +519,11 @@ def world(tmp_path) -> SimpleNamespace:
             query=query, kind="add", after=[{"pk": empty.pk, "k": 2, "content": "", "scale": ""}]
         ),
         tag=ProblemTag.objects.create(query=query, problem="incomplete_gold"),
+        exam_item=exam_item,
+        attempt=attempt,
+        review=review,
+        point=point,
+        task=task,
         fetch=fetch,
         people=people,
         token=create_link(user=spare),
@@ -480,6 +564,12 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("import", world.import_run),
         ("assignment", world.assignment),
         ("draft", world.draft),
+        ("exam-start", world.query.domain),
+        ("exam-item", world.exam_item),
+        ("exam", world.attempt),
+        ("review-start", world.query),
+        ("review", world.review),
+        ("rescoring", world.task),
         ("query", world.query),
         ("gold-passages", world.query),
         ("aspects", world.query),
@@ -527,6 +617,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "fetch_pk": world.fetch.pk,
         "debate": world.debate.pk,
         "place": 1,
+        "aspect_pk": world.aspect.pk,
+        "point_pk": world.point.pk,
         "token": world.token,
         "path": "README.md",
         **row.kwargs,

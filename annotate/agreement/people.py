@@ -33,17 +33,20 @@ class PairReport:
 
 
 def pair_reports(
-    opinions: Sequence[Opinion], scale: Scale, *, at_least: int = 1, options: Options = DEFAULT
+    opinions: Sequence[Opinion],
+    scale: Scale,
+    *,
+    at_least: int = 1,
+    most: int | None = None,
+    options: Options = DEFAULT,
 ) -> tuple[PairReport, ...]:
-    """Every pair with `at_least` shared items, most shared items first."""
+    """Every pair with `at_least` shared items (the `most` largest), most shared items first."""
     ratings = ratings_of(opinions, scale)
     given = (ratings.codes != MISSING).astype(np.int64)
     shared = np.triu(given.T @ given, k=1)
-    found = [
-        _pair(ratings, scale, int(first), int(second), options)
-        for first, second in zip(*np.nonzero(shared >= max(at_least, 1)), strict=True)
-    ]
-    return tuple(sorted(found, key=lambda pair: -pair.n_items))
+    places = zip(*np.nonzero(shared >= max(at_least, 1)), strict=True)
+    pairs = sorted(places, key=lambda place: -int(shared[place]))[:most]
+    return tuple(_pair(ratings, scale, int(first), int(second), options) for first, second in pairs)
 
 
 def _pair(ratings: Ratings, scale: Scale, first: int, second: int, options: Options) -> PairReport:

@@ -12,7 +12,7 @@ from kit.stats.agreement import DEFAULT, Options, every_coefficient
 from kit.stats.ratings import Ratings
 from kit.stats.results import Estimate
 
-Dimension = Literal["domain", "month", "guideline"]
+Dimension = Literal["domain", "month", "guideline", "person"]
 MIXED = "mixed"
 ALL = "all"
 
@@ -62,17 +62,23 @@ def sliced(
     An item goes whole into one slice: into the month of its last label, and into "mixed" where
     its labels were given under different guideline versions.
     """
+    groups = grouped(opinions, by)
+    return tuple(measured(groups[key], scale, key=key, options=options) for key in sorted(groups))
+
+
+def grouped(opinions: Iterable[Opinion], by: Dimension) -> dict[str, list[Opinion]]:
+    """The opinions of each key, as `sliced` measures them."""
     items: defaultdict[int, list[Opinion]] = defaultdict(list)
     for each in opinions:
         items[each.item].append(each)
     groups: defaultdict[str, list[Opinion]] = defaultdict(list)
     for group in items.values():
         groups[_key(group, by)] += group
-    return tuple(measured(groups[key], scale, key=key, options=options) for key in sorted(groups))
+    return dict(groups)
 
 
 def _key(opinions: Sequence[Opinion], by: Dimension) -> str:
-    keys = sorted({getattr(each, by) for each in opinions})
+    keys = sorted({str(getattr(each, by)) for each in opinions})
     if by == "month":
         return keys[-1]
     return keys[0] if len(keys) == 1 else MIXED

@@ -35,7 +35,8 @@ MOVES: dict[str, frozenset[str]] = {
     WorkState.IN_REVIEW: frozenset(
         {WorkState.SUBMITTED, WorkState.CHANGES_REQUESTED, WorkState.ACCEPTED}
     ),
-    WorkState.CHANGES_REQUESTED: frozenset({WorkState.SUBMITTED}),
+    # Straight back to the reviewer whose points were answered, or submitted anew.
+    WorkState.CHANGES_REQUESTED: frozenset({WorkState.SUBMITTED, WorkState.IN_REVIEW}),
     WorkState.ACCEPTED: frozenset({WorkState.IN_REVIEW, WorkState.ANSWERED}),
     WorkState.ANSWERED: frozenset({WorkState.IN_REVIEW}),
 }

@@ -1,6 +1,8 @@
 """Agreement of the votes of a benchmark (protocol.md 2.4). Reads only.
 
-The report shows how people voted: it is for admins, never for those who may still vote.
+Only cases that their votes have closed count: who may still vote on a case learns nothing about
+it from here. A case that an expert's verdict closed opens again once the verdict is taken back,
+so its votes stay out too.
 """
 
 from collections.abc import Sequence
@@ -9,10 +11,10 @@ from dataclasses import dataclass
 from annotate.agreement.opinions import BINARY, Opinion
 from annotate.agreement.people import PairReport, PersonReport, pair_reports, person_reports
 from annotate.agreement.slices import Slice, measured, sliced
-from annotate.models import Vote
+from annotate.models import CaseStatus, Vote
 from annotate.models.cases import VoteQuerySet
 from annotate.services.majority import RULE
-from corpus.models import Benchmark
+from corpus.models import Benchmark, Source
 from kit.stats.planning import Plan, items_needed
 
 
@@ -39,7 +41,7 @@ class VoteAgreement:
 def vote_agreement(
     benchmark: Benchmark, *, width: float = 0.1, pair_items: int = 10
 ) -> VoteAgreement:
-    """The report over all standing votes; pairs of people with at least `pair_items` cases."""
+    """The report over standing votes on closed cases; pairs with at least `pair_items` cases."""
     opinions = vote_opinions(benchmark)
     overall = measured(opinions, BINARY)
     return VoteAgreement(
@@ -57,7 +59,7 @@ def vote_agreement(
 
 
 def vote_opinions(benchmark: Benchmark) -> Sequence[Opinion]:
-    """One opinion per standing vote with a label; the item is the case."""
+    """One opinion per standing vote with a label on a closed case; the item is the case."""
     rows = _votes(benchmark).exclude(label=None).order_by("pk")
     fields = (
         "case_id",
@@ -82,4 +84,8 @@ def vote_opinions(benchmark: Benchmark) -> Sequence[Opinion]:
 
 
 def _votes(benchmark: Benchmark) -> VoteQuerySet:
-    return Vote.objects.standing().filter(case__query__domain__benchmark=benchmark)
+    return Vote.objects.standing().filter(
+        case__query__domain__benchmark=benchmark,
+        case__status=CaseStatus.CLOSED,
+        case__judgment__source=Source.HUMAN,
+    )

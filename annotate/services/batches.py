@@ -29,6 +29,7 @@ from annotate.services.arms import arm_for
 from annotate.services.checks import checks_in, choose_checks
 from annotate.services.deciding import settle
 from annotate.services.plans import needs_consent
+from annotate.services.qualification import watch_checks
 from annotate.services.slots import free_cases, lease, take
 from annotate.services.votes import fill
 from corpus.access import Access
@@ -120,7 +121,9 @@ def hand_in(*, batch: Batch, access: Access) -> Batch:
         hold_queries(queries)
         if not Batch.objects.open().filter(pk=batch.pk).update(ended_at=timezone.now()):
             raise Refused(OVER)
-        rows = batch.items.select_related("case__query__domain__benchmark", "check_item")
+        rows = batch.items.select_related(
+            "case__query__domain__benchmark", "check_item__query__domain__benchmark"
+        )
         items = list(rows.select_related("case__passage").order_by("place"))
         missing = [each.place for each in items if not each.is_answered]
         if missing:
@@ -131,6 +134,8 @@ def hand_in(*, batch: Batch, access: Access) -> Batch:
         _end(batch, BatchStatus.REJECTED if failed else BatchStatus.ACCEPTED, failed, lost)
         verb = "reject batch" if failed else "accept batch"
         _note(access, verb, batch, items=len(items), failed=failed, lost=lost)
+        for domain in {each.check_item.query.domain for each in checks}:  # type: ignore[union-attr]
+            watch_checks(person=access.user, domain=domain)
     return batch
 
 

@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
-from annotate.models import Assignment, WorkState
+from annotate.models import Assignment, Review, ReviewStatus, WorkState
 from corpus.models import Membership, Query, Role
 from corpus.services.judgments import hold_queries
 from kit import audit
@@ -25,6 +25,14 @@ def require_annotator(query: Query, actor: User) -> None:
     """
     if not may_annotate(query, actor):
         raise PermissionDenied("Only annotators of this domain may change this.")
+
+
+def is_reviewing(query: Query, person: User) -> bool:
+    """Whether a running review of the query waits for this person, as reviewer or as the third."""
+    reviews = Review.objects.filter(query=query)
+    checking = reviews.filter(reviewer=person, status=ReviewStatus.CHECKING)
+    settling = reviews.filter(third=person, status=ReviewStatus.THIRD)
+    return checking.exists() or settling.exists()
 
 
 def assignment_of(query: Query) -> Assignment | None:
@@ -51,8 +59,11 @@ def why_not(assignment: Assignment | None, actor: User) -> str:
 def require_expert(query: Query, actor: User) -> Assignment | None:
     """Raise PermissionDenied unless the person may write in this query now; who holds it.
 
-    For a look before work that has no transaction; verbs that write call `hold_for_writing`.
+    What a review changes is written by its reviewer, or the third person whom it asked. For a look
+    before work that has no transaction; verbs that write call `hold_for_writing`.
     """
+    if is_reviewing(query, actor):
+        return assignment_of(query)
     require_annotator(query, actor)
     assignment = assignment_of(query)
     if reason := why_not(assignment, actor):
@@ -68,7 +79,9 @@ def hold_for_writing(query: Query, actor: User) -> None:
     """
     hold_queries([query.pk])
     assignment = require_expert(query, actor)
-    if assignment is None or assignment.state != WorkState.NOT_STARTED:
+    if assignment is None or assignment.holder_id != actor.pk:
+        return
+    if assignment.state != WorkState.NOT_STARTED:
         return
     if Assignment.objects.move(assignment.pk, WorkState.IN_PROGRESS, started_at=timezone.now()):
         slug = query.domain.benchmark.slug

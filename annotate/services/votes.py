@@ -24,6 +24,7 @@ from annotate.models import (
 from annotate.services.answers import Answer, check_answer, check_change
 from annotate.services.deciding import settle, take_back_spare_places
 from annotate.services.eligibility import judged_in_batch_of
+from annotate.services.qualification import qualified_for
 from annotate.services.rights import require_annotator
 from annotate.services.slots import take
 from annotate.services.vote_events import note
@@ -75,6 +76,7 @@ def cast_vote(
     plan = plan or VotingPlan.objects.current(benchmark)
     if plan.has_batches:
         raise Refused("Here people vote in batches. Take one first.")
+    _need_exam(case, voter)
     answer = Answer(label, reason.strip(), elapsed_ms, span)
     check_answer(answer, plan, case.passage.text)
     with transaction.atomic():
@@ -111,6 +113,7 @@ def commit_judgment(
         raise Refused("Choose relevant or not relevant.", field="label")
     if slot.arm != Reveal.AFTER:
         raise Refused("There is nothing to show after a first judgment here.")
+    _need_exam(slot.case, voter)
     now = timezone.now()
     with transaction.atomic():
         held = VoteSlot.objects.held_by(voter.pk).filter(pk=slot.pk, committed_at=None)
@@ -243,3 +246,9 @@ def _store(slot: VoteSlot, answer: Answer, guideline: int) -> Vote:
             return fill(slot, slot, answer, guideline, None)
     except IntegrityError:
         raise Refused("You have voted on this case already.") from None
+
+
+def _need_exam(case: EscalationCase, voter: User) -> None:
+    """Refused where an exam of this domain is required that the person has not passed."""
+    if not qualified_for(voter, case.query.domain):
+        raise Refused("Before you vote in this domain, pass its exam under Qualification.")

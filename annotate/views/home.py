@@ -13,6 +13,8 @@ from django.views.decorators.http import require_GET
 from annotate.models import Aspect, Assignment, Batch, BatchStatus, Draft, EscalationCase
 from annotate.models.work import AssignmentQuerySet, unassigned
 from annotate.services.eligibility import waiting_for
+from annotate.services.rescoring import waiting_tasks
+from annotate.services.review_lists import my_turn, waiting_for_review
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Query
 from kit import htmx
@@ -32,8 +34,11 @@ class Work:
     queue: tuple[Assignment, ...] = ()
     waiting: int = 0
     free: int | None = None
-    # For reviewers: submitted by others; for admins: open after their day.
+    # Reviews in which it is this person's turn, queries to review and to score blind.
+    reviews: int = 0
     to_review: int | None = None
+    to_score: int | None = None
+    # For admins: open after their day, and batches rejected in the last week.
     overdue: int | None = None
     rejected_batches: int = 0
 
@@ -56,14 +61,14 @@ def _work(access: Access) -> Work | None:
     if not (access.is_annotator or access.is_reviewer or access.is_admin):
         return None
     standing = Assignment.objects.in_benchmark(access.benchmark)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"reviews": my_turn(access).count()}
     if access.is_annotator:
         found |= _of_annotator(access, standing)
     if access.is_reviewer:
         cases = EscalationCase.objects.in_benchmark(access.benchmark)
         found["open_disputes"] = cases.open().count()
-        submitted = standing.awaiting_second_review().exclude(holder=access.user)
-        found["to_review"] = submitted.filter(query__domain__in=access.domain_ids).count()
+        found["to_review"] = waiting_for_review(access).count()
+        found["to_score"] = waiting_tasks(access).count()
     if access.is_admin:
         found["overdue"] = standing.overdue(timezone.localdate()).count()
         since = timezone.now() - timedelta(days=7)

@@ -5,6 +5,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from annotate.models import Aspect, EscalationCase
+from annotate.services.authorship import weights_are_hidden
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Passage, Query, Role
 
@@ -32,7 +33,9 @@ def get_own_case(access: Access, pk: int) -> EscalationCase:
 def enter_query(person: Person, slug: str, pk: int) -> tuple[Access, Query]:
     """A query that the person may annotate, with their access: 403 for everybody else."""
     access = enter(person, slug, Role.ANNOTATOR)
-    return access, get_own_query(access, pk)
+    query = get_own_query(access, pk)
+    _refuse_blind(access, query)
+    return access, query
 
 
 def enter_aspect(person: Person, slug: str, pk: int) -> tuple[Access, Aspect]:
@@ -43,12 +46,27 @@ def enter_aspect(person: Person, slug: str, pk: int) -> tuple[Access, Aspect]:
     if found is None:
         raise Http404("No such aspect.")
     get_own_query(access, found.query_id)
+    _refuse_blind(access, found.query)
     return access, found
 
 
 def may_write(access: Access, query: Query) -> bool:
     """Whether the person may annotate this query; everybody else reads."""
-    return access.is_annotator and query.domain_id in access.domain_ids
+    is_own = access.is_annotator and query.domain_id in access.domain_ids
+    return is_own and not is_blind(access, query)
+
+
+def is_blind(access: Access, query: Query) -> bool:
+    """Whether the query's weights are kept from this person, who may have to score them blind."""
+    return access.is_reviewer and weights_are_hidden(query, access.user)
+
+
+def _refuse_blind(access: Access, query: Query) -> None:
+    if is_blind(access, query):
+        raise PermissionDenied(
+            "Others work on this query. As a reviewer you may be asked to score its weights "
+            "without having seen them, so you cannot write on it."
+        )
 
 
 def get_domain_passage(query: Query, pk: int) -> Passage:

@@ -18,7 +18,7 @@ from annotate.views.board import Board, read_board
 from annotate.views.disputes import domain_choices
 from annotate.views.home import present_aspects
 from annotate.views.items import titled, web_url
-from annotate.views.loaders import may_write
+from annotate.views.loaders import is_blind, may_write
 from annotate.views.numbers import number
 from annotate.views.work import work_context
 from corpus.access import Access, enter, get_query
@@ -97,13 +97,14 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
         "query": found,
         "board": board,
         "may_write": writes,
+        "is_blind": is_blind(access, found),
         "reasons": list(zip("tiof", DiscardReason.choices, strict=True)),
         "problem_choices": [(each.value, each.label) for each in OF_PASSAGE],
         **_checklist(found),
         **_undoable(found, access),
         "source_url": web_url(current.source_url if current else ""),
         **work,
-        **_reading(found),
+        **reading(found),
     }
 
 
@@ -126,7 +127,8 @@ def _undoable(found: Query, access: Access) -> dict[str, Any]:
     return {"last_change": change, "last_said": said_of(change) if change else ""}
 
 
-def _reading(found: Query) -> dict[str, Any]:
+def reading(found: Query) -> dict[str, Any]:
+    """Context of annotate/query_text.html."""
     answers = [
         {**answer, "url": web_url(str(answer.get("url", "")))}
         for answer in found.community_answers

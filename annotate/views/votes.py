@@ -16,7 +16,7 @@ from annotate.models import CaseStatus, EscalationCase, Vote, VoteSlot, VoteStat
 from annotate.services.abandoned import finish_abandoned
 from annotate.services.arms import order_seed
 from annotate.services.batches import open_batch
-from annotate.services.eligibility import waiting_for
+from annotate.services.eligibility import unqualified_domains, waiting_for
 from annotate.services.plans import needs_consent
 from annotate.services.slots import hold, next_slot
 from annotate.services.votes import AlreadyVoted, cast_vote, commit_judgment, withdraw_vote
@@ -102,6 +102,7 @@ def around(access: Access, plan: VotingPlan) -> dict[str, Any]:
         "plan": plan,
         "waiting": waiting,
         "is_most": waiting == MOST_COUNTED,
+        "unqualified": unqualified_domains(access) if access.is_annotator else [],
         "has_voted": _own_votes(access).exists(),
         "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),
         "form": VoteForm(),

@@ -38,7 +38,7 @@ class HasEnds:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(HasEnds):
     """One coefficient over `n_items` items that at least two of `n_raters` raters labelled.
 
     `value` is None exactly where the coefficient is undefined, and `reason` then says why.

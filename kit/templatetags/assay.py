@@ -75,12 +75,24 @@ def figure(cell: Any, part: str = "value") -> str:
     value = getattr(cell, part)
     if cell.kind == "text":
         return str(value)
-    show = {"percent": _one_decimal, "seconds": duration, "usd": usd}.get(cell.kind, number)
+    show = SHOWN.get(cell.kind, number)
     return show(value)
 
 
 def _one_decimal(value: float | None) -> str:
     return percent(value, 1)
+
+
+def _three_decimals(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.3f}"
+
+
+SHOWN = {
+    "percent": _one_decimal,
+    "coefficient": _three_decimals,
+    "seconds": duration,
+    "usd": usd,
+}
 
 
 @register.filter

@@ -126,7 +126,8 @@ def test_report_reads_standing_votes_of_this_benchmark(world, django_assert_num_
     for labels in SIX:
         vote(world, world.case(), labels, september)
     later = world.case()
-    vote(world, later, (1, None, 0))
+    vote(world, later, (1, None, 1))
+    vote(world, world.case(), (1, 0))  # still open: nobody learns of these votes
     Vote.objects.create(case=later, voter=world.voters[4], label=1, status="withdrawn")
     with django_assert_num_queries(2):
         report = vote_agreement(world.benchmark, pair_items=6)
@@ -134,7 +135,7 @@ def test_report_reads_standing_votes_of_this_benchmark(world, django_assert_num_
     fleiss = report.overall.coefficient("fleiss_kappa")
     assert fleiss.value == pytest.approx(0.555556, abs=5e-7)
     assert fleiss.notes == ("Over the 6 items with exactly 3 labels; 1 left out.",)
-    assert report.overall.split == (world.cases[1].pk, world.cases[3].pk, later.pk)
+    assert report.overall.split == (world.cases[1].pk, world.cases[3].pk)
     assert [each.key for each in report.by_domain] == ["biology"]
     assert [each.n_items for each in report.by_month] == [6, 1]
     assert report.by_month[0].key == "2026-09"

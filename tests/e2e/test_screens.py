@@ -14,19 +14,25 @@ pytestmark = pytest.mark.e2e
 HOME = "/b/garden-weather/"
 OPEN_TO_ALL = ["/", "/account/", HOME, *(f"{HOME}{name}/" for name in ("queries", "passages"))]
 OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("documents", "judgments", "gold", "retrieval")]
-OPEN_TO_ALL += [f"{HOME}passages/?q=leaf", f"{HOME}judgments/?counts=no"]
+OPEN_TO_ALL += [f"{HOME}passages/?q=leaf", f"{HOME}judgments/?counts=no", f"{HOME}reviews/"]
 ONE_OF_EACH = [f"{HOME}queries/1/", f"{HOME}queries/2/", f"{HOME}passages/2/"]
 REVIEW = [f"{HOME}{name}/" for name in ("disputes", "disputes/1", "debates", "debates/1")]
+REVIEW += [f"{HOME}agreement/", f"{HOME}agreement/votes/items/"]
 REVIEW += [f"{HOME}debates/1/pairs/", f"{HOME}debates/1/pairs/1/"]
 SCREENS = {
-    "annotator-1": [*OPEN_TO_ALL, *ONE_OF_EACH, f"{HOME}vote/", f"{HOME}queries/?q=nowhere"],
-    "reviewer": [*OPEN_TO_ALL, *ONE_OF_EACH, *REVIEW],
+    "annotator-1": [
+        *OPEN_TO_ALL,
+        *ONE_OF_EACH,
+        *(f"{HOME}{name}" for name in ("vote/", "queries/?q=nowhere", "qualification/")),
+    ],
+    "reviewer": [*OPEN_TO_ALL, *ONE_OF_EACH, *REVIEW, f"{HOME}rescoring/"],
     "admin": [
         *OPEN_TO_ALL,
         *ONE_OF_EACH,
         *REVIEW,
         *(f"{HOME}{name}/" for name in ("vote", "debates/new", "import", "import/1", "people")),
-        *(f"{HOME}{name}/" for name in ("people/1", "releases")),
+        *(f"{HOME}{name}/" for name in ("people/1", "releases", "rescoring/samples")),
+        *(f"{HOME}qualification/{name}/" for name in ("rules", "bank")),
     ],
 }
 LOOKS = {

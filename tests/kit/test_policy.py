@@ -15,7 +15,7 @@ from django.conf import settings as configured
 from django.test import Client
 from django.urls import reverse
 
-from annotate.models import Aspect, EscalationCase, GoldPassage
+from annotate.models import Aspect, EscalationCase, ExamAttempt, ExamItem, GoldPassage, Review
 from debate.models import Debate, DebateRun, Turn
 from evaluation.models import Release
 from kit.signin import create_link
@@ -115,6 +115,12 @@ def screens(db: None, tmp_path: Path) -> list[tuple[Client, str]]:
     release = Release.objects.create(
         benchmark=benchmark, version="0.1.0", status="done", folder=str(tmp_path), files={"a": "0"}
     )
+    reviewer = make_member(benchmark, "reviewer", "reviewer")
+    review = Review.objects.create(query=query, reviewer=reviewer, status="checking")
+    item = ExamItem.objects.create(domain=query.domain, question="q", passage="p", label=1)
+    attempt = ExamAttempt.objects.create(
+        person=voter, domain=query.domain, pass_mark=90, items=[item.pk]
+    )
     named = {
         admin: [
             ("home",),
@@ -138,8 +144,23 @@ def screens(db: None, tmp_path: Path) -> list[tuple[Client, str]]:
             ("debate", "demo", run.pk, debate.pk),
             ("releases", "demo"),
             ("release", "demo", release.pk),
+            ("agreement", "demo"),
+            ("agreement-items", "demo", "votes"),
+            ("reviews", "demo"),
+            ("review", "demo", review.pk),
+            ("rescore-samples", "demo"),
+            ("exam-bank", "demo"),
+            ("exam-item", "demo", item.pk),
+            ("qualification-rules", "demo"),
         ],
-        voter: [("query", "demo", query.pk), ("vote", "demo"), ("vote-case", "demo", case.pk)],
+        voter: [
+            ("query", "demo", query.pk),
+            ("vote", "demo"),
+            ("vote-case", "demo", case.pk),
+            ("qualification", "demo"),
+            ("exam", "demo", attempt.pk),
+        ],
+        reviewer: [("reviews", "demo"), ("rescoring", "demo"), ("review", "demo", review.pk)],
     }
     pages = [(signed_in(None), "/sign-in/")]
     pages.append((signed_in(None), f"/sign-in/{create_link(user=make_user('new'))}/"))

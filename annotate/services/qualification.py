@@ -1,0 +1,203 @@
+"""Whether a person may vote in a domain: exam, approval elsewhere, rechecks (protocol.md 2.4).
+
+`qualified_for` is the one question that other rooms and verbs ask.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+
+from annotate.models import (
+    ApprovalRecord,
+    AttemptState,
+    BatchItem,
+    BatchStatus,
+    ExamAttempt,
+    ExamItem,
+    QualificationRule,
+    Recheck,
+)
+from corpus.models import Benchmark, Domain, Membership, Role
+from kit import audit
+from kit.errors import Refused
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether the person is qualified, and in words what is missing."""
+
+    qualified: bool
+    missing: tuple[str, ...] = ()
+    passed: ExamAttempt | None = None
+    approval: ApprovalRecord | None = None
+    recheck: Recheck | None = None
+
+    def __bool__(self) -> bool:
+        return self.qualified
+
+
+def rule_of(benchmark: Benchmark) -> QualificationRule:
+    """What the benchmark asks; an unsaved row that asks nothing where none was written."""
+    found = QualificationRule.objects.filter(benchmark=benchmark).first()
+    return found or QualificationRule(benchmark=benchmark)
+
+
+def qualified_for(person: User, domain: Domain) -> Standing:
+    """Whether this person may vote in this domain; always, where the benchmark asks nothing."""
+    rule = rule_of(domain.benchmark)
+    standing = standing_of(person, domain, rule)
+    return standing if rule.required else Standing(True)
+
+
+def standing_of(person: User, domain: Domain, rule: QualificationRule) -> Standing:
+    """How the person stands by this rule, whether it is required or not."""
+    recheck = Recheck.objects.filter(person=person, domain=domain).first()
+    passed = _passed(person, domain, rule, recheck)
+    approval = ApprovalRecord.objects.filter(person=person, benchmark=rule.benchmark).first()
+    missing = []
+    if passed is None and recheck is not None:
+        missing.append(f"the exam once more: {recheck.reason}")
+    elif passed is None:
+        missing.append(f"the exam, with {rule.pass_mark} of 100 or more")
+    if rule.needs_approval and not _is_approved(approval, rule):
+        missing.append(
+            f"more than {rule.approval_above} % of earlier work approved, and at least "
+            f"{rule.approved_least:,} pieces"
+        )
+    return Standing(not missing, tuple(missing), passed, approval, recheck)
+
+
+def _passed(
+    person: User, domain: Domain, rule: QualificationRule, recheck: Recheck | None
+) -> ExamAttempt | None:
+    """The latest exam that counts: passed since the last recheck, at the mark of today."""
+    rows = ExamAttempt.objects.of(person, domain).exams().filter(status=AttemptState.PASSED)
+    if recheck is not None:
+        rows = rows.filter(started_at__gt=recheck.created_at)
+    return next((each for each in rows if is_enough(each, rule.pass_mark)), None)
+
+
+def is_enough(attempt: ExamAttempt, mark: int) -> bool:
+    """Whether the attempt reaches a mark in percent: 90 passes a mark of 90, 89 fails."""
+    return bool(attempt.items) and 100 * attempt.right >= mark * len(attempt.items)
+
+
+def _is_approved(record: ApprovalRecord | None, rule: QualificationRule) -> bool:
+    return (
+        record is not None
+        and record.rate > rule.approval_above
+        and record.approved >= rule.approved_least
+    )
+
+
+def recheck_needed(
+    accuracy: Sequence[bool], *, below: int = 80, window: int = 10
+) -> tuple[int, int] | None:
+    """Whether the last `window` checks went wrong too often, as (right, looked at); else None.
+
+    `accuracy` holds one answer per attention check, the oldest first: whether it was right.
+    `below` is in percent. Fewer checks than a window say nothing yet.
+    """
+    if len(accuracy) < window:
+        return None
+    last = list(accuracy[-window:])
+    right = sum(last)
+    return (right, window) if 100 * right < below * window else None
+
+
+def ask_recheck(*, person: User, domain: Domain, reason: str, actor: User | None = None) -> Recheck:
+    """Let earlier exams of the person in this domain count no more; kept with its reason.
+
+    `actor` is None where accuracy on checks asked for it. Raises PermissionDenied for everybody
+    but admins, and Refused without a reason.
+    """
+    if actor is not None:
+        require_admin(domain.benchmark, actor)
+    if not reason.strip():
+        raise Refused("Say why the exam has to be taken again.", field="reason")
+    with transaction.atomic():
+        asked = Recheck.objects.create(
+            person=person, domain=domain, reason=reason.strip()[:300], created_by=actor
+        )
+        data = {"person": person.pk, "domain": domain.name, "reason": asked.reason}
+        scope = domain.benchmark.slug
+        audit.record(actor=actor, verb="ask recheck", target=asked, scope=scope, data=data)
+    return asked
+
+
+def watch_accuracy(*, person: User, domain: Domain, accuracy: Sequence[bool]) -> Recheck | None:
+    """Ask for a new exam if the answers to attention checks since the last one call for it.
+
+    `accuracy` as in `recheck_needed`, of checks since the person's last passed exam.
+    """
+    rule = rule_of(domain.benchmark)
+    found = recheck_needed(accuracy, below=rule.recheck_below, window=rule.recheck_window)
+    if found is None or not standing_of(person, domain, rule).passed:
+        return None
+    reason = f"{found[0]} of the last {found[1]} attention checks were right"
+    return ask_recheck(person=person, domain=domain, reason=reason)
+
+
+def watch_checks(*, person: User, domain: Domain) -> Recheck | None:
+    """`watch_accuracy` over the attention checks of the person's batches since the exam."""
+    passed = standing_of(person, domain, rule_of(domain.benchmark)).passed
+    if passed is None or passed.ended_at is None:
+        return None
+    ended = (BatchStatus.ACCEPTED, BatchStatus.REJECTED)
+    rows = BatchItem.objects.filter(
+        batch__voter=person,
+        batch__status__in=ended,
+        batch__ended_at__gt=passed.ended_at,
+        check_item__query__domain=domain,
+    ).order_by("batch__ended_at", "batch", "place")
+    given = rows.values_list("label", "check_item__expected")
+    accuracy = [label == expected for label, expected in given]
+    return watch_accuracy(person=person, domain=domain, accuracy=accuracy)
+
+
+def set_rule(*, benchmark: Benchmark, actor: User, expected: int, **fields: int | bool) -> None:
+    """Change what the benchmark asks; `expected` is the version read (0: none was written yet).
+
+    Raises Conflict where another admin saved first, and Refused for numbers out of range or an
+    exam that the bank could not fill.
+    """
+    require_admin(benchmark, actor)
+    for name in ("pass_mark", "approval_above", "recheck_below"):
+        if not 0 <= fields.get(name, 0) <= 100:
+            raise Refused("Give a percentage from 0 to 100.", field=name)
+    for name in ("exam_size", "recheck_window"):
+        if not 1 <= fields.get(name, 1) <= 200:
+            raise Refused("Give a number from 1 to 200.", field=name)
+    if fields.get("required"):
+        _check_bank(benchmark, int(fields.get("exam_size", 10)))
+    with transaction.atomic():
+        rule, _ = QualificationRule.objects.get_or_create(benchmark=benchmark)
+        rule.write(expected=max(expected, 1), actor=actor, **fields)
+        scope = benchmark.slug
+        audit.record(
+            actor=actor, verb="set qualification", target=rule, scope=scope, data=dict(fields)
+        )
+
+
+def _check_bank(benchmark: Benchmark, size: int) -> None:
+    short = [
+        domain.name
+        for domain in benchmark.domains.filter(is_ready=True)
+        if ExamItem.objects.usable(domain).filter(is_practice=False).count() < size
+    ]
+    if short:
+        raise Refused(
+            f"The bank holds fewer than {size} exam items for {', '.join(short)}. "
+            "Add items first, or nobody could vote there.",
+            field="required",
+        )
+
+
+def require_admin(benchmark: Benchmark, actor: User) -> None:
+    """Raise PermissionDenied unless the person is an admin of the benchmark."""
+    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
+    if place is None or Role.ADMIN not in place.roles:
+        raise PermissionDenied("Qualification is managed by admins.")

@@ -1,0 +1,70 @@
+"""Blind scores beside authors' weights, and reviewers' verdicts beside theirs. Reads only.
+
+Whoever may still score a query blind must not see this: it holds weights.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from annotate.agreement.opinions import Opinion
+from annotate.models import PointKind, ReviewPoint, ReviewStatus, Scale, WeightScore
+from annotate.models.aspects import SCALE_TOP
+from corpus.models import Benchmark
+
+AUTHOR, SCORER, REVIEWER = "author", "blind scorer", "reviewer"
+
+
+@dataclass(frozen=True)
+class WeightOpinions:
+    """Two opinions per score, the item is the score; `left_out` are scores on the rarer scale."""
+
+    opinions: list[Opinion]
+    top: int
+    left_out: int
+
+
+def weight_opinions(benchmark: Benchmark, **purpose: bool) -> WeightOpinions:
+    """Raw weights on the commoner scale; `purpose` narrows the scores (reviews or samples)."""
+    rows = WeightScore.objects.standing().filter(
+        aspect__query__domain__benchmark=benchmark, **purpose
+    )
+    found = list(rows.select_related("aspect__query__domain").order_by("pk"))
+    scales = Counter(each.scale for each in found)
+    scale = max(scales, key=lambda name: (scales[name], name)) if scales else Scale.LIKERT5
+    kept = [each for each in found if each.scale == scale]
+    opinions = [
+        Opinion(
+            item=each.pk,
+            rater=rater,
+            label=label,
+            person=each.scorer_id,
+            domain=each.aspect.query.domain.name,
+            month=f"{each.created_at:%Y-%m}",
+            guideline=str(each.guideline),
+        )
+        for each in kept
+        for rater, label in ((AUTHOR, each.author_weight), (SCORER, each.weight))
+    ]
+    return WeightOpinions(opinions, SCALE_TOP[scale], len(found) - len(kept))
+
+
+def verdict_opinions(benchmark: Benchmark) -> list[Opinion]:
+    """Two opinions per passage of an accepted review; the item is the point of the review."""
+    rows = ReviewPoint.objects.filter(
+        kind=PointKind.PASSAGE,
+        review__query__domain__benchmark=benchmark,
+        review__status=ReviewStatus.ACCEPTED,
+    )
+    rows = rows.select_related("review__query__domain").order_by("pk")
+    return [
+        Opinion(
+            item=point.pk,
+            rater=rater,
+            label=label,
+            person=point.review.reviewer_id,
+            domain=point.review.query.domain.name,
+            month=f"{point.review.ended_at or point.review.created_at:%Y-%m}",
+        )
+        for point in rows
+        for rater, label in ((AUTHOR, 1), (REVIEWER, 0 if "judgment" in point.change else 1))
+    ]

@@ -1,0 +1,163 @@
+"""What people agree on, read for the agreement pages: votes, weights, verdicts. Reads only.
+
+A reading holds opinions whose rater is the name that the page shows: admins see who people are,
+reviewers see numbers.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from django.contrib.auth.models import User
+
+from annotate.agreement.opinions import BINARY, Opinion, Scale
+from annotate.services.agreement import vote_opinions
+from annotate.services.majority import RULE
+from annotate.services.review_agreement import verdict_opinions, weight_opinions
+from corpus.access import Access
+
+VOTES, WEIGHTS, SAMPLE, VERDICTS = "votes", "weights", "sample", "verdicts"
+# Which coefficient stands for the whole in charts and in the stopping rule.
+FLEISS, QUADRATIC, PERCENT = "fleiss_kappa", "cohen_kappa_quadratic", "percent_agreement"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Labels of one kind with what a page must know of them.
+
+    `people` maps the names of raters to their keys; empty where raters are parts (author, blind
+    scorer), not people; `scorers` then names who scored, by key. `headline` names the coefficient
+    that the charts show. `rule` says how the labels become one.
+    """
+
+    key: str
+    title: str
+    item: str
+    scale: Scale
+    opinions: Sequence[Opinion]
+    headline: str
+    rule: str
+    label_names: dict[int, str]
+    people: dict[str, int]
+    scorers: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    empty: str = ""
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Keys of people and the names that stand for them."""
+        return {key: name for name, key in self.people.items()}
+
+
+def vote_reading(access: Access) -> Reading:
+    """The votes on cases that votes have closed."""
+    found = vote_opinions(access.benchmark)
+    people = _names(access, {each.person for each in found})
+    named = {key: name for name, key in people.items()}
+    return Reading(
+        key=VOTES,
+        title="Votes on disputes",
+        item="case",
+        scale=BINARY,
+        opinions=[replace(each, rater=named[each.person]) for each in found],
+        headline=FLEISS,
+        rule=(
+            f"Votes become a label by the rule {RULE}: three votes, the majority is the label, "
+            "which keeps the name of the rule and the votes. An abstention draws another voter; "
+            "five votes without two alike go to an expert, so that a tie is never broken by chance."
+        ),
+        label_names={0: "not relevant", 1: "relevant"},
+        people=people,
+        notes=("Only cases that votes have closed count; abstentions are no labels.",),
+        empty="No case is closed yet. Agreement appears once cases have three votes.",
+    )
+
+
+def _names(access: Access, keys: Iterable[int]) -> dict[str, int]:
+    wanted = sorted(keys)
+    if not access.is_admin:
+        return {f"Person {number}": key for number, key in enumerate(wanted, 1)}
+    rows = User.objects.filter(pk__in=wanted).order_by("pk").values_list("username", "pk")
+    return dict(rows)
+
+
+def weight_reading(access: Access) -> Reading:
+    """Weights of authors beside the blind scores of second reviews."""
+    return _weights(access, WEIGHTS, "Weights in second reviews", review__isnull=False)
+
+
+def sample_reading(access: Access) -> Reading:
+    """Weights of authors beside blind scores of samples (protocol.md 3.1 step 7, 6.12)."""
+    return _weights(access, SAMPLE, "Weights scored again for a sample", task__isnull=False)
+
+
+def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
+    found = weight_opinions(access.benchmark, **purpose)
+    notes = ["Raw weights over the whole scale, all aspects together; quadratic κ is the headline."]
+    if found.left_out:
+        notes.append(
+            f"{found.left_out} scores on another scale are left out: its points mean other things."
+        )
+    return Reading(
+        key=key,
+        title=title,
+        item="score",
+        scale=Scale("interval", tuple(range(1, found.top + 1))),
+        opinions=found.opinions,
+        headline=QUADRATIC,
+        rule=(
+            "Each aspect has its author’s weight, and one that a reviewer gave without seeing it. "
+            "The author’s weight is the one that stood at that moment, whatever the review changed."
+        ),
+        label_names={point: str(point) for point in range(1, found.top + 1)},
+        people={},
+        scorers=_scorers(found.opinions),
+        notes=tuple(notes),
+        empty="Nobody has scored weights blind yet.",
+    )
+
+
+def verdict_reading(access: Access) -> Reading:
+    """What authors and reviewers said of gold passages, in accepted reviews."""
+    return Reading(
+        key=VERDICTS,
+        title="Verdicts on gold passages",
+        item="passage",
+        scale=BINARY,
+        opinions=verdict_opinions(access.benchmark),
+        headline=PERCENT,
+        rule=(
+            "An author assigned the passage to an aspect; the reviewer kept or removed it. The "
+            "author’s verdict is therefore always “gold”, and κ has nothing to say."
+        ),
+        label_names={0: "removed", 1: "gold"},
+        people={},
+        notes=("Only accepted reviews count.",),
+        empty="No review is accepted yet.",
+    )
+
+
+def _scorers(opinions: Iterable[Opinion]) -> dict[str, str]:
+    rows = User.objects.filter(pk__in={each.person for each in opinions})
+    return {str(pk): name for pk, name in rows.values_list("pk", "username")}
+
+
+READINGS: dict[str, Callable[[Access], Reading]] = {
+    VOTES: vote_reading,
+    WEIGHTS: weight_reading,
+    SAMPLE: sample_reading,
+    VERDICTS: verdict_reading,
+}
+TITLES: dict[str, str] = {
+    VOTES: "Votes",
+    WEIGHTS: "Weights",
+    SAMPLE: "Weights, sample",
+    VERDICTS: "Verdicts",
+}
+
+
+def may_read(access: Access, key: str) -> bool:
+    """Votes on closed cases are for admins and reviewers; weights for admins alone.
+
+    A reviewer may still have to score a query blind, and would learn its weights from here.
+    """
+    return key == VOTES or access.is_admin

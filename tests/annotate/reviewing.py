@@ -1,0 +1,61 @@
+"""A query whose work is complete, and the people who review it."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+
+from annotate.models import Aspect
+from annotate.services.aspects import add_aspect
+from annotate.services.gold import assign_passage
+from corpus.models import Benchmark, Passage, Query
+from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
+
+
+@dataclass
+class Desk:
+    """`query` has two aspects (weights 5 and 2) with a passage each, written by `author`."""
+
+    benchmark: Benchmark
+    author: User
+    reviewer: User
+    third: User
+    admin: User
+    outsider: User  # reviewer of another domain
+    query: Query
+    aspects: list[Aspect]
+    passages: list[Passage]
+
+    def url(self, path: str) -> str:
+        """Path under the benchmark."""
+        return f"/b/{self.benchmark.slug}/{path}"
+
+    @property
+    def weights(self) -> dict[int, int]:
+        """What a blind scorer gives: 4 and 2."""
+        return {self.aspects[0].pk: 4, self.aspects[1].pk: 2}
+
+
+def make_desk(slug: str = "garden", weights: tuple[int, int] = (5, 2)) -> Desk:
+    """A benchmark with one query that is ready for its second review."""
+    benchmark = make_benchmark(slug, domains=("biology", "weather"))
+    author = make_member(benchmark, "author", "annotator")
+    query = make_query(benchmark, "7", "biology")
+    passages = [make_passage(benchmark, f"page/{n}", "biology") for n in (1, 2)]
+    make_gold(query, passages[0])
+    aspects = [
+        add_aspect(query=query, actor=author, content=f"Point {n}.", weight=weight)
+        for n, weight in enumerate(weights, 1)
+    ]
+    for aspect, passage in zip(aspects, passages, strict=True):
+        assign_passage(query=query, passage=passage, aspect=aspect, actor=author)
+    return Desk(
+        benchmark=benchmark,
+        author=author,
+        reviewer=make_member(benchmark, "reviewer", "reviewer"),
+        third=make_member(benchmark, "third", "reviewer"),
+        admin=make_member(benchmark, "admin", "admin"),
+        outsider=make_member(benchmark, "outsider", "reviewer", domains=("weather",)),
+        query=query,
+        aspects=aspects,
+        passages=passages,
+    )

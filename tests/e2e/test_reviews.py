@@ -1,0 +1,91 @@
+"""A second review by keys: blind scores, changes asked for, answered, accepted; and an exam."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.bench.server import Assay
+
+pytestmark = pytest.mark.e2e
+
+BENCHMARK = "/b/garden-weather"
+# The demo's finished query as somebody's work: imported aspects have no author who could answer.
+GIVE_AN_AUTHOR = """
+from django.contrib.auth.models import User
+from annotate.models import Aspect
+Aspect.objects.filter(query__qid="1", query__domain__name="weather").update(
+    created_by=User.objects.get(username="annotator-1")
+)
+"""
+
+
+def press(page: Page, *keys: str) -> None:
+    """Press keys, each once what the one before it did is there."""
+    for key in keys:
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            page.keyboard.press(key)
+        page.wait_for_load_state("networkidle")
+
+
+def test_a_review_with_changes_asked_for_answered_and_accepted(assay: Assay, sign_in) -> None:
+    assay.manage("shell", "-c", GIVE_AN_AUTHOR)
+    reviewer = sign_in(assay.link("reviewer"))
+    reviewer.goto(f"{BENCHMARK}/reviews/")
+    row = reviewer.locator("li", has_text="weather-1").last
+    row.get_by_role("button", name="Review it").click()
+    expect(reviewer.get_by_role("heading", name="How much does each aspect weigh?")).to_be_visible()
+    expect(reviewer.get_by_text("the author")).to_have_count(0)
+    for weights in reviewer.locator("fieldset.weight").all():
+        weights.locator("input").first.focus()
+        reviewer.keyboard.press("ArrowRight")
+        reviewer.keyboard.press("ArrowRight")
+    press(reviewer, "Control+Enter")
+    expect(reviewer.get_by_text("blind (reviewer)").first).to_be_visible()
+
+    # The first question is not answered with Yes: a note says what should change.
+    reviewer.keyboard.press("2")
+    note = reviewer.get_by_label("What should change, for the author").first
+    note.fill("One point is missing.")
+    press(reviewer, "Control+Enter")
+    expect(reviewer.get_by_text("1 asked for")).to_be_visible()
+    deck = reviewer.locator("#review-deck")
+    left = int(re.search(r"(\d+) to look at", deck.inner_text())[1])
+    for still in range(left - 1, -1, -1):
+        press(reviewer, "1")
+        expect(deck).to_contain_text(f"{still} to look at")
+    press(reviewer, "h")
+    expect(reviewer.get_by_text("with the author")).to_be_visible()
+
+    author = sign_in(assay.link("annotator-1"))
+    author.goto(f"{BENCHMARK}/reviews/")
+    author.keyboard.press("o")
+    expect(author.get_by_text("One point is missing.").first).to_be_visible()
+    press(author, "1")
+    expect(author.get_by_text("1 agreed")).to_be_visible()
+    press(author, "h")
+    expect(author.get_by_text("with the reviewer")).to_be_visible()
+
+    reviewer.reload()
+    expect(reviewer.get_by_text("1 agreed")).to_be_visible()
+    press(reviewer, "a")
+    expect(reviewer.locator("#review-deck")).to_contain_text("Accepted")
+
+
+def test_an_exam_is_one_key_an_item(assay: Assay, sign_in) -> None:
+    admin = sign_in(assay.link("admin"))
+    admin.goto(f"{BENCHMARK}/qualification/bank/")
+    admin.keyboard.press("d")
+    admin.get_by_label("Domain").first.select_option(label="gardening")
+    admin.get_by_role("button", name="Draw them").click()
+    expect(admin.get_by_text("items were drawn")).to_be_visible()
+
+    person = sign_in(assay.link("annotator-2"))
+    person.goto(f"{BENCHMARK}/qualification/")
+    press(person, "x")
+    for place in range(10):
+        expect(person.get_by_text(f"{place + 1} of 10")).to_be_visible()
+        press(person, "1")
+    expect(
+        person.get_by_role("heading", name=re.compile("Not passed: [456] of 10"))
+    ).to_be_visible()
