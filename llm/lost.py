@@ -14,7 +14,7 @@ from llm.handover import Marks
 from llm.models import Call
 
 _LOST = "Never answered: the worker stopped before an answer was written down."
-_UNSENT = "Never sent: the worker stopped before it handed the request over."
+UNSENT = "Never sent: the worker stopped before it handed the request over."
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _take_back(pks: Collection[int]) -> int:
                 before = position(Call.Status.INTENT, None, bound)
                 changes[account] += position(Call.Status.FAILED, None, bound) - before
         Call.objects.filter(pk__in=[pk for pk, *_ in found]).update(
-            status=Call.Status.FAILED, error=_UNSENT, settled_at=timezone.now()
+            status=Call.Status.FAILED, error=UNSENT, settled_at=timezone.now()
         )
         accounts.move(changes)
     return len(found)
