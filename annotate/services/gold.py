@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotate.models import Aspect, GoldPassage, Guideline
 from annotate.services.cases import close_by_verdict, reopen_case
-from annotate.services.rights import hold_for_writing
+from annotate.services.rights import hold_for_verdict, hold_for_writing
 from annotate.services.taking_back import raise_displaced
 from corpus.models import Judgment, Passage, Query, Source
 from corpus.services.judgments import record_judgment, withdraw_judgment
@@ -64,7 +64,7 @@ def discard_passage(
     if reason not in DiscardReason.values:
         raise Refused("Choose why the passage is discarded.", field="reason")
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        hold_for_verdict(query, actor)
         provenance = {"rule": "discarded", "reason": reason, "note": note}
         verdict = _decide(query, passage, 0, provenance, actor)
         _note(verdict, actor, "discard passage", passage, reason=reason, note=note)
@@ -93,7 +93,7 @@ def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
     """
     _check(query, passage)
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        hold_for_verdict(query, actor)
         gold, verdict = _standing_gold(query, passage), standing_verdict(query, passage)
         if gold is None and verdict is None:
             raise Refused("There is no verdict to take back.")

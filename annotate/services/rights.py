@@ -59,16 +59,24 @@ def why_not(assignment: Assignment | None, actor: User) -> str:
 def require_expert(query: Query, actor: User) -> Assignment | None:
     """Raise PermissionDenied unless the person may write in this query now; who holds it.
 
-    What a review changes is written by its reviewer, or the third person whom it asked. For a look
-    before work that has no transaction; verbs that write call `hold_for_writing`.
+    For a look before work that has no transaction; verbs that write call `hold_for_writing`.
     """
-    if is_reviewing(query, actor):
-        return assignment_of(query)
     require_annotator(query, actor)
     assignment = assignment_of(query)
     if reason := why_not(assignment, actor):
         raise PermissionDenied(reason)
     return assignment
+
+
+def hold_for_verdict(query: Query, actor: User) -> None:
+    """As `hold_for_writing`, also for those who review the query now.
+
+    What a review removes is removed by its reviewer, or the third person whom it asked.
+    """
+    if is_reviewing(query, actor):
+        hold_queries([query.pk])
+    else:
+        hold_for_writing(query, actor)
 
 
 def hold_for_writing(query: Query, actor: User) -> None:

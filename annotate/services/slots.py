@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotate.models import Batch, EscalationCase, VoteSlot, VotingPlan
 from annotate.models.slots import VoteSlotQuerySet
 from annotate.services.arms import arm_of_case
-from annotate.services.eligibility import judgeable_cases, voting_domains
+from annotate.services.eligibility import judgeable_cases
 from annotate.services.majority import CAP
 from corpus.access import Access
 
@@ -131,7 +131,7 @@ def _held(access: Access) -> VoteSlotQuerySet:
     """Places that the person holds, outside batches."""
     held = VoteSlot.objects.held_by(access.user.pk)
     held = held.filter(benchmark=access.benchmark, batch=None)
-    cases = EscalationCase.objects.open().filter(query__domain__in=voting_domains(access))
+    cases = EscalationCase.objects.open().filter(query__domain__in=access.domain_ids)
     return held.filter(Exists(cases.filter(pk=OuterRef("case")))).order_by()
 
 

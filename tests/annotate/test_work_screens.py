@@ -154,7 +154,7 @@ def test_home_shows_my_queue_first_by_role(world, me, admin) -> None:
     finish(world)
     submit_query(query=world.query, actor=world.voters[0])
     review = signed_in(world.reviewer).get("/home/annotate/").content.decode()
-    assert "1 submitted query waits for a second review" in review
+    assert "1 query to review" in review
 
 
 def api(client, method, path, body=None):
