@@ -48,8 +48,7 @@ def rule_of(benchmark: Benchmark) -> QualificationRule:
 def qualified_for(person: User, domain: Domain) -> Standing:
     """Whether this person may vote in this domain; always, where the benchmark asks nothing."""
     rule = rule_of(domain.benchmark)
-    standing = standing_of(person, domain, rule)
-    return standing if rule.required else Standing(True)
+    return standing_of(person, domain, rule) if rule.required else Standing(True)
 
 
 def standing_of(person: User, domain: Domain, rule: QualificationRule) -> Standing:
