@@ -10,6 +10,7 @@ from annotate.models import ApprovalRecord, ExamAnswer, ExamAttempt, ExamItem, R
 from annotate.services import exam_bank, exams
 from annotate.services import qualification as verbs
 from annotate.services.approvals import import_approvals
+from annotate.services.votes import cast_vote
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
 from tests.annotate.world import make_world, masked, signed_in
@@ -435,3 +436,20 @@ def test_api_goes_the_same_way(world):
     send(world.admin, "qualification/rechecks/", recheck, 204)
     mine = signed_in(world.person).get(f"/api{world.url('qualification/')}").json()
     assert mine[0]["missing"] == ["the exam once more: odd"] or mine[0]["qualified"]
+
+
+# --- Votes ask for the exam ------------------------------------------------------------------
+
+
+def test_nobody_votes_before_the_exam_that_is_required(world):
+    fill(world)
+    ask(world)
+    case = world.case()
+    page = signed_in(world.person)
+    assert "vote in biology, weather, there is" in page.get("/b/garden/vote/").content.decode()
+    with pytest.raises(Refused, match="pass its exam"):
+        cast_vote(case=case, voter=world.person, label=1)
+    sit(world)
+    told = page.get("/b/garden/vote/", follow=True).content.decode()
+    assert "vote in weather, there is" in told
+    cast_vote(case=case, voter=world.person, label=1)
