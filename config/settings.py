@@ -25,6 +25,8 @@ UPLOADS = ASSAY_DATA / "uploads"
 PAGES = ASSAY_DATA / "pages"
 # Releases built from the screens.
 RELEASES = ASSAY_DATA / "releases"
+# Indexes of corpora that were ranked here, under the hash of what they hold; may be deleted.
+INDEXES = ASSAY_DATA / "indexes"
 
 # --- Safety ----------------------------------------------------------------------------------
 # Never on where others can reach the server: debug pages show settings and code.

@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-from corpus.models import PageFetch, PassageIndexRun
-from corpus.services import fetching
+from corpus.models import PageFetch, PassageIndexRun, RunComputation
+from corpus.services import computing, fetching
 from corpus.services.indexing import carry_out
 
 
@@ -22,3 +22,11 @@ def fetch_page(run_id: int) -> None:
     found = run.filter(pk=run_id).first()
     if found is not None and found.claim():
         fetching.carry_out(found)
+
+
+@shared_task(name=RunComputation.task_name)
+def compute_run(run_id: int) -> None:
+    """Compute a retrieval run; delivered twice, the second finds it claimed."""
+    run = RunComputation.objects.select_related("benchmark").filter(pk=run_id).first()
+    if run is not None and run.claim():
+        computing.carry_out(run)

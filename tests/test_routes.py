@@ -18,7 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
 from annotate.services.collecting import collect_text, collect_url
-from corpus.models import ImportRun
+from corpus.models import ImportRun, RunComputation
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, Trial
@@ -115,6 +115,9 @@ SCREENS: dict[str, Row] = {
     "gold-versions": get(MEMBERS),
     "retrieval-runs": get(MEMBERS),
     "retrieval-run": get(MEMBERS),
+    "run-computations": get(ADMIN),
+    "run-computation": get(ADMIN),
+    "run-computation-verb": post(ADMIN, kwargs={"verb": "cancel"}),
     "ranked-list": get(MEMBERS),
     "pools": get(READERS),
     "pool-new": get(ADMIN),
@@ -173,6 +176,11 @@ API: dict[str, Row] = {
     "api-retrieval-runs": get(MEMBERS),
     "api-retrieval-run": get(MEMBERS),
     "api-ranked-lists": get(MEMBERS),
+    "api-run-computations": get(ADMIN),
+    "api-run-computation": get(ADMIN),
+    "api-run-computation-cancel": post(ADMIN, 200),
+    "api-run-computation-retry": post(ADMIN, 409),
+    "api-run-computation-budget": Row(ADMIN, 400, "put"),
     "api-pools": get(READERS),
     "api-pool": get(READERS),
     "api-pool-pairs": get(READERS),
@@ -231,6 +239,8 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("person", post(ADMIN, 422)),
     ("imports", post(ADMIN, 422)),
     ("pool-new", post(ADMIN, 422)),
+    ("run-computations", post(ADMIN, 422)),
+    ("api-run-computations", post(ADMIN, 400)),
     ("vote-case", post(OWN, 422)),
     ("debate-run-new", post(ADMIN, 422)),
     ("prompts", post(ADMIN, 422)),
@@ -328,6 +338,7 @@ def world(tmp_path) -> SimpleNamespace:
         prompt=prompt,
         trial=Trial.objects.create(run=run, kind="prompt", prompt=prompt, seed=1),
         import_run=queued,
+        computation=RunComputation.objects.create(benchmark=benchmark, name="c", method="bm25"),
         vote=Vote.objects.create(case=case, voter=spare, label=1),
     )
 
@@ -360,6 +371,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("prompt", world.prompt),
         ("trial", world.trial),
         ("document", world.document),
+        ("run-computation", world.computation),
         ("retrieval-run", world.ranked.run),
         ("ranked-list", world.ranked.run),
         ("pool", world.pool),

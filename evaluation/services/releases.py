@@ -14,11 +14,11 @@ from evaluation.exporters.names import NameClash
 from evaluation.models import Release, ReleaseState
 from evaluation.services import folders, versions
 from evaluation.services.frozen import frozen
-from evaluation.services.pulse import Pulse
 from evaluation.services.view import view_of
 from evaluation.services.writing import Built, Step, write_release
 from kit import audit
 from kit.errors import Refused
+from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus, wake
 
 logger = logging.getLogger(__name__)
