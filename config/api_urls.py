@@ -20,4 +20,5 @@ urlpatterns = [
     path("", include("debate.api")),
     path("", include("evaluation.api")),
     path("", include("evaluation.api_experiments")),
+    path("", include("evaluation.api_leaderboard")),
 ]

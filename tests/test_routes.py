@@ -23,7 +23,7 @@ from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, Trial
 from debate.services.prompts import write_prompt
-from evaluation.models import Experiment, Release
+from evaluation.models import Experiment, NoiseCheck, Release
 from kit.signin import create_link
 from tests.factories import (
     make_benchmark,
@@ -152,6 +152,20 @@ SCREENS: dict[str, Row] = {
     "experiment": get(READERS),
     "experiment-csv": get(READERS),
     "experiment-delete": post(ADMIN),
+    "leaderboard": get(MEMBERS),
+    "leaderboard-csv": get(MEMBERS, 302),
+    "leaderboard-refresh": post(MEMBERS),
+    "leaderboard-progress": get(MEMBERS, 302),
+    "leaderboard-compare": get(MEMBERS),
+    "leaderboard-run": get(MEMBERS),
+    "leaderboard-query": get(MEMBERS),
+    "noise-checks": get(READERS),
+    "noise-check": get(READERS),
+    "published-tables": get(MEMBERS),
+    "published-table": get(MEMBERS, kwargs={"name": "dream-hole10"}),
+    "holes": get(MEMBERS),
+    "holes-csv": get(MEMBERS, 302),
+    "holes-debate": post(ADMIN, 422),
     "releases": get(ADMIN),
     "release": get(ADMIN),
     "release-cancel": post(ADMIN),
@@ -224,6 +238,15 @@ API: dict[str, Row] = {
     "api-debate": get(READERS),
     "api-experiments": get(READERS),
     "api-experiment": get(READERS),
+    "api-leaderboard": get(MEMBERS, 409),
+    "api-leaderboard-compare": get(MEMBERS, 409),
+    "api-leaderboard-run": get(MEMBERS, 409),
+    "api-noise-checks": get(READERS),
+    "api-noise-check": get(READERS),
+    "api-published-tables": get(MEMBERS),
+    "api-published-table": get(MEMBERS, kwargs={"name": "dream-hole10"}),
+    "api-holes": get(MEMBERS, 409),
+    "api-holes-debate": post(ADMIN, 400),
     "api-releases": get(ADMIN),
     "api-release": get(ADMIN),
     "api-release-cancel": post(ADMIN, 409),
@@ -245,6 +268,9 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("debate-run-new", post(ADMIN, 422)),
     ("prompts", post(ADMIN, 422)),
     ("releases", post(ADMIN, 422)),
+    ("noise-checks", post(READERS, 422)),
+    ("api-noise-checks", post(READERS, 400)),
+    ("api-leaderboard", post(MEMBERS, 202)),
     ("experiments", post(ADMIN, 422)),
     ("api-experiments", post(ADMIN, 400)),
     ("api-experiment", Row(ADMIN, 204, "delete")),
@@ -338,6 +364,9 @@ def world(tmp_path) -> SimpleNamespace:
         prompt=prompt,
         trial=Trial.objects.create(run=run, kind="prompt", prompt=prompt, seed=1),
         import_run=queued,
+        noise=NoiseCheck.objects.create(
+            benchmark=benchmark, metric="nDCG@10", view="base", if_relevant=1, if_not=0
+        ),
         computation=RunComputation.objects.create(benchmark=benchmark, name="c", method="bm25"),
         vote=Vote.objects.create(case=case, voter=spare, label=1),
     )
@@ -367,6 +396,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("dispute", world.case),
         ("debate", world.run),
         ("release", world.release),
+        ("leaderboard", world.ranked.run),
+        ("noise", world.noise),
         ("experiment", world.experiment),
         ("prompt", world.prompt),
         ("trial", world.trial),
