@@ -24,17 +24,21 @@ class ReleaseSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Release
-        fields = [*RUN_FIELDS, "version", "state", "counts", "faults", "files"]
+        fields = [*RUN_FIELDS, "version", "state", "agreement_bar", "counts", "faults", "files"]
 
 
 class NewReleaseSerializer(serializers.Serializer):
-    """The version to build."""
+    """The version to build; a final one is refused while a check fails."""
 
     version = serializers.CharField(max_length=40)
+    final = serializers.BooleanField(required=False, default=False)
+    agreement_bar = serializers.FloatField(
+        required=False, default=None, allow_null=True, min_value=-1, max_value=1
+    )
 
 
 class Releases(Route):
-    """Releases of a benchmark, and building a draft."""
+    """Releases of a benchmark, and building one."""
 
     @extend_schema(responses=ReleaseSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
