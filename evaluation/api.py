@@ -15,6 +15,7 @@ from corpus.models import Role
 from evaluation.models import Release
 from evaluation.services import releases as verbs
 from evaluation.views.downloads import send_archive, send_file
+from evaluation.views.release_diffs import diff_of
 from evaluation.views.releases import get_release
 from kit.api import RUN_FIELDS, Route
 
@@ -83,6 +84,25 @@ class ReleaseFile(Route):
         return send_file(get_release(access, pk), path)
 
 
+class ChangeSerializer(serializers.Serializer):
+    """One kind of change in one split."""
+
+    split = serializers.CharField()
+    what = serializers.CharField()
+    count = serializers.IntegerField()
+    rows = serializers.ListField(child=serializers.CharField())
+
+
+class ReleaseDiff(Route):
+    """What changed since an older release."""
+
+    @extend_schema(responses=ChangeSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int, older: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        diff = diff_of(get_release(access, older), get_release(access, pk))
+        return Response(ChangeSerializer(diff.changes, many=True).data)
+
+
 class ReleaseArchive(Route):
     """A whole release as a zip."""
 
@@ -100,6 +120,7 @@ urlpatterns = [
     path(f"{_ONE}/", OneRelease.as_view(), name="api-release"),
     path(f"{_ONE}/cancel/", _CANCEL, name="api-release-cancel"),
     path(f"{_ONE}/retry/", _RETRY, name="api-release-retry"),
+    path(f"{_ONE}/since/<int:older>/", ReleaseDiff.as_view(), name="api-release-diff"),
     path(f"{_ONE}/archive/", ReleaseArchive.as_view(), name="api-release-archive"),
     path(f"{_ONE}/files/<path:path>", ReleaseFile.as_view(), name="api-release-file"),
 ]

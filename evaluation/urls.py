@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from evaluation.views import downloads, experiments, holes, leaderboard, noise, published, releases
+from evaluation.views import (
+    downloads,
+    experiments,
+    holes,
+    leaderboard,
+    noise,
+    published,
+    release_diffs,
+    releases,
+)
 
 _ONE = "b/<slug:slug>/releases/<int:pk>"
 _EXPERIMENT = "b/<slug:slug>/experiments/<int:pk>"
@@ -34,6 +43,12 @@ urlpatterns = [
     path(f"{_ONE}/", releases.release_detail, name="release"),
     path(f"{_ONE}/cancel/", releases.release_cancel, name="release-cancel"),
     path(f"{_ONE}/retry/", releases.release_retry, name="release-retry"),
+    path(f"{_ONE}/since/<int:older>/", release_diffs.release_diff, name="release-diff"),
+    path(
+        f"{_ONE}/since/<int:older>/changelog/",
+        release_diffs.release_changelog,
+        name="release-changelog",
+    ),
     path(f"{_ONE}/archive/", downloads.release_archive, name="release-archive"),
     path(f"{_ONE}/files/<path:path>", downloads.release_file, name="release-file"),
 ]

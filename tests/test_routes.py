@@ -170,6 +170,8 @@ SCREENS: dict[str, Row] = {
     "release": get(ADMIN),
     "release-cancel": post(ADMIN),
     "release-retry": post(ADMIN),
+    "release-diff": get(ADMIN),
+    "release-changelog": get(ADMIN),
     "release-archive": get(ADMIN),
     "release-file": get(ADMIN),
 }
@@ -251,6 +253,7 @@ API: dict[str, Row] = {
     "api-release": get(ADMIN),
     "api-release-cancel": post(ADMIN, 409),
     "api-release-retry": post(ADMIN, 409),
+    "api-release-diff": get(ADMIN),
     "api-release-archive": get(ADMIN),
     "api-release-file": get(ADMIN),
 }
@@ -419,6 +422,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "debate": world.debate.pk,
         "token": world.token,
         "path": "README.md",
+        "older": world.release.pk,
         **row.kwargs,
     }
     wanted = next(p for p in patterns(get_resolver()) if p.name == name).pattern.converters
