@@ -66,6 +66,12 @@ def under_way(benchmark: Benchmark) -> ScoreSheet | None:
     return ScoreSheet.objects.filter(benchmark=benchmark, status__in=live).first()
 
 
+def failed(benchmark: Benchmark) -> ScoreSheet | None:
+    """The newest sheet, if it failed: asked again of itself, it would only fail again."""
+    newest = ScoreSheet.objects.filter(benchmark=benchmark).order_by("-pk").first()
+    return newest if newest is not None and newest.status == RunStatus.FAILED else None
+
+
 def is_current(sheet: ScoreSheet) -> bool:
     """Whether no label, aspect or run has changed since the sheet was read."""
     runs = RetrievalRun.objects.filter(benchmark=sheet.benchmark_id).order_by("pk")

@@ -119,12 +119,13 @@ def write_release(
     card = _card(builder, version=version, is_draft=is_draft, faults=faults, kappa=kappa, bar=bar)
     (folder / "README.md").write_bytes(render(card).encode())
     (folder / "LICENCE.md").write_bytes(licence.render(view.benchmark.licence).encode())
-    _describe(builder, card)
+    sums = file_sums(folder)
+    _describe(builder, card, sums)
     step(builder.total, builder.total)
-    return Built(builder.splits, faults, write_sums(folder))
+    return Built(builder.splits, faults, write_sums(folder, sums))
 
 
-def _describe(builder: _Builder, card: Card) -> None:
+def _describe(builder: _Builder, card: Card, sums: Mapping[str, str]) -> None:
     shape, benchmark = builder.view.shape, builder.view.benchmark
     croissant.write_croissant(
         builder.folder / croissant.FILE,
@@ -134,7 +135,7 @@ def _describe(builder: _Builder, card: Card) -> None:
         licence=benchmark.licence,
         configurations=builder.configurations,
         tables=croissant.columns(integer_ids=shape.integer_ids, with_answers=shape.with_answers),
-        sums=file_sums(builder.folder),
+        sums=sums,
     )
 
 

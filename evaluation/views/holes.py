@@ -94,6 +94,7 @@ def _context(access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
         "tab": "leaderboard",
         "sheet": sheet,
         "live": sheets.under_way(access.benchmark),
+        "failed": sheets.failed(access.benchmark),
         "is_current": sheet is not None and sheets.is_current(sheet),
         "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug]),
         "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),

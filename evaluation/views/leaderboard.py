@@ -152,7 +152,7 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
         "sheet": sheet,
         "live": live,
         "is_current": sheet is not None and sheets.is_current(sheet),
-        "failed": _failed(access) if live is None else None,
+        "failed": sheets.failed(access.benchmark) if live is None else None,
         "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug]),
         "metric": metric,
         "view": view,
@@ -160,12 +160,6 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
         "views": _views(),
         "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
     }
-
-
-def _failed(access: Access) -> ScoreSheet | None:
-    """The newest sheet, if it failed."""
-    newest = ScoreSheet.objects.filter(benchmark=access.benchmark).order_by("-pk").first()
-    return newest if newest is not None and newest.error else None
 
 
 def _views() -> list[tuple[str, str]]:

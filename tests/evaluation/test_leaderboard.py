@@ -130,6 +130,18 @@ def test_unscorable_says_why(garden) -> None:
     assert (sheet.status, "nothing to score" in sheet.error) == ("failed", True)
 
 
+def test_a_page_does_not_ask_again_by_itself_what_failed(admin, ranked) -> None:
+    score(ranked.benchmark)
+    label(ranked.query, ranked.passages["b3"], 1, Source.HUMAN)
+    assert "load delay" in admin.get("/b/garden/leaderboard/").content.decode()
+    ScoreSheet.objects.create(benchmark=ranked.benchmark, status="failed", error="It broke.")
+    for page in ("leaderboard", "holes"):
+        shown = admin.get(f"/b/garden/{page}/").content.decode()
+        assert "It broke." in shown
+        assert "Score anew" in shown
+        assert "load delay" not in shown
+
+
 def test_compare_is_paired_and_counts_who_wins(ranked) -> None:
     sheet = score(ranked.benchmark)
     found = leaderboard.compare(sheet, run("bm25"), run("dense"), metric="recall@10", view="expert")
