@@ -1,8 +1,11 @@
 """Score sheets and the pages read from them: numbers, staleness, comparison, holes, noise."""
 
+import io
+import json
 import time
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -348,3 +351,24 @@ def test_board_is_quick_once_scored(admin, ranked) -> None:
     begun = time.perf_counter()
     admin.get("/b/garden/leaderboard/")
     assert time.perf_counter() - begun < 0.3
+
+
+def test_command_scores_once_and_prints_the_board(ranked) -> None:
+    def called(*options: str) -> str:
+        out = io.StringIO()
+        call_command("leaderboard", "garden", *options, stdout=out)
+        return out.getvalue()
+
+    shown = called("--metric", "recall@10", "--view", "expert").splitlines()
+    assert shown[0] == "recall@10, expert: biology, earth-science"
+    assert shown[1].startswith("   1 ")
+    assert "bm25: 1.0000" in shown[1]
+    assert shown[2].endswith("-1 places")
+    assert shown[3] == "   -  half: misses a domain"
+    table = json.loads(called("--json"))
+    assert len(table["rows"]) == 3
+    assert ScoreSheet.objects.count() == 1
+    with pytest.raises(CommandError, match="There is no metric"):
+        called("--metric", "best")
+    with pytest.raises(CommandError, match="no benchmark"):
+        call_command("leaderboard", "nowhere")
