@@ -10,6 +10,8 @@ from evaluation.exporters.lines import write_jsonl, write_lines
 from evaluation.exporters.names import fits_trec
 from evaluation.exporters.records import QueryRecord
 
+_BUFFER = 1 << 20
+
 
 def write_gold(folder: Path, queries: Sequence[QueryRecord]) -> None:
     """`queries.jsonl` and `qrels/test.tsv`; ids with white space are left out of the latter."""
@@ -21,9 +23,11 @@ def write_gold(folder: Path, queries: Sequence[QueryRecord]) -> None:
 def copied(folder: Path, rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """The same rows (id, text), each written into `corpus.jsonl` as it goes by."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "corpus.jsonl").open("wb") as file:
+    dumps, option = orjson.dumps, orjson.OPT_APPEND_NEWLINE
+    with (folder / "corpus.jsonl").open("wb", buffering=_BUFFER) as file:
+        write = file.write
         for row in rows:
-            file.write(orjson.dumps({"_id": row[0], "title": "", "text": row[1]}) + b"\n")
+            write(dumps({"_id": row[0], "title": "", "text": row[1]}, option=option))
             yield row
 
 
