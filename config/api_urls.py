@@ -29,4 +29,5 @@ urlpatterns = [
     path("", include("debate.api_runs")),
     path("", include("evaluation.api")),
     path("", include("evaluation.api_experiments")),
+    path("", include("evaluation.api_leaderboard")),
 ]

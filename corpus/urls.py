@@ -4,6 +4,7 @@ from django.urls import path
 
 from corpus.views import (
     benchmarks,
+    computations,
     documents,
     imports,
     judgments,
@@ -30,6 +31,17 @@ urlpatterns = [
     path("b/<slug:slug>/judgments/", judgments.judgments, name="judgments"),
     path("b/<slug:slug>/gold/", judgments.gold_versions, name="gold-versions"),
     path("b/<slug:slug>/retrieval/", runs.retrieval_runs, name="retrieval-runs"),
+    path("b/<slug:slug>/retrieval/compute/", computations.computations, name="run-computations"),
+    path(
+        "b/<slug:slug>/retrieval/compute/<int:pk>/",
+        computations.computation,
+        name="run-computation",
+    ),
+    path(
+        "b/<slug:slug>/retrieval/compute/<int:pk>/<slug:verb>/",
+        computations.computation_verb,
+        name="run-computation-verb",
+    ),
     path("b/<slug:slug>/retrieval/<int:pk>/", runs.retrieval_run, name="retrieval-run"),
     path(
         "b/<slug:slug>/retrieval/<int:pk>/<int:query_pk>/", ranked.ranked_list, name="ranked-list"

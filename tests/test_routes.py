@@ -31,12 +31,12 @@ from annotate.models import (
 from annotate.services.collecting import collect_text, collect_url
 from annotate.services.drafts import keep_draft
 from annotate.services.work import claim_query
-from corpus.models import Benchmark, ImportRun, PoolBuild
+from corpus.models import Benchmark, ImportRun, PoolBuild, RunComputation
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, Trial
 from debate.services.prompts import write_prompt
-from evaluation.models import Experiment, Release
+from evaluation.models import Experiment, NoiseCheck, Release
 from kit.signin import create_link
 from tests.factories import (
     make_benchmark,
@@ -155,6 +155,9 @@ SCREENS: dict[str, Row] = {
     "gold-versions": get(MEMBERS),
     "retrieval-runs": get(MEMBERS),
     "retrieval-run": get(MEMBERS),
+    "run-computations": get(ADMIN),
+    "run-computation": get(ADMIN),
+    "run-computation-verb": post(ADMIN, kwargs={"verb": "cancel"}),
     "ranked-list": get(MEMBERS),
     "pools": get(READERS),
     "pool-new": get(ADMIN),
@@ -203,10 +206,26 @@ SCREENS: dict[str, Row] = {
     "experiment": get(READERS),
     "experiment-csv": get(READERS),
     "experiment-delete": post(ADMIN),
+    "leaderboard": get(MEMBERS),
+    "leaderboard-csv": get(MEMBERS, 302),
+    "leaderboard-refresh": post(MEMBERS),
+    "leaderboard-progress": get(MEMBERS, 302),
+    "leaderboard-compare": get(MEMBERS),
+    "leaderboard-run": get(MEMBERS),
+    "leaderboard-query": get(MEMBERS),
+    "noise-checks": get(READERS),
+    "noise-check": get(READERS),
+    "published-tables": get(MEMBERS),
+    "published-table": get(MEMBERS, kwargs={"name": "dream-hole10"}),
+    "holes": get(MEMBERS),
+    "holes-csv": get(MEMBERS, 302),
+    "holes-debate": post(ADMIN, 422),
     "releases": get(ADMIN),
     "release": get(ADMIN),
     "release-cancel": post(ADMIN),
     "release-retry": post(ADMIN),
+    "release-diff": get(ADMIN),
+    "release-changelog": get(ADMIN),
     "release-archive": get(ADMIN),
     "release-file": get(ADMIN),
 }
@@ -227,6 +246,11 @@ API: dict[str, Row] = {
     "api-retrieval-runs": get(MEMBERS),
     "api-retrieval-run": get(MEMBERS),
     "api-ranked-lists": get(MEMBERS),
+    "api-run-computations": get(ADMIN),
+    "api-run-computation": get(ADMIN),
+    "api-run-computation-cancel": post(ADMIN, 200),
+    "api-run-computation-retry": post(ADMIN, 409),
+    "api-run-computation-budget": Row(ADMIN, 400, "put"),
     "api-pools": get(READERS),
     "api-pool": get(READERS),
     "api-pool-builds": get(ADMIN),
@@ -311,10 +335,20 @@ API: dict[str, Row] = {
     "api-debate": get(READERS),
     "api-experiments": get(READERS),
     "api-experiment": get(READERS),
+    "api-leaderboard": get(MEMBERS, 409),
+    "api-leaderboard-compare": get(MEMBERS, 409),
+    "api-leaderboard-run": get(MEMBERS, 409),
+    "api-noise-checks": get(READERS),
+    "api-noise-check": get(READERS),
+    "api-published-tables": get(MEMBERS),
+    "api-published-table": get(MEMBERS, kwargs={"name": "dream-hole10"}),
+    "api-holes": get(MEMBERS, 409),
+    "api-holes-debate": post(ADMIN, 400),
     "api-releases": get(ADMIN),
     "api-release": get(ADMIN),
     "api-release-cancel": post(ADMIN, 409),
     "api-release-retry": post(ADMIN, 409),
+    "api-release-diff": get(ADMIN),
     "api-release-archive": get(ADMIN),
     "api-release-file": get(ADMIN),
 }
@@ -333,11 +367,16 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("api-voting-plan", post(ADMIN, 400)),
     ("api-batches", post(ANNOTATORS, 409)),
     ("api-batch-item", post(OWN, 400, special={"outsider": 404})),
+    ("run-computations", post(ADMIN, 422)),
+    ("api-run-computations", post(ADMIN, 400)),
     ("vote-case", post(OWN, 422)),
     ("debate-run-new", post(ADMIN, 422)),
     ("debate-run-adoption", post(ADMIN)),
     ("prompts", post(ADMIN, 422)),
     ("releases", post(ADMIN, 422)),
+    ("noise-checks", post(READERS, 422)),
+    ("api-noise-checks", post(READERS, 400)),
+    ("api-leaderboard", post(MEMBERS, 202)),
     ("experiments", post(ADMIN, 422)),
     ("api-experiments", post(ADMIN, 400)),
     ("api-experiment", Row(ADMIN, 204, "delete")),
@@ -457,6 +496,10 @@ def world(tmp_path) -> SimpleNamespace:
         prompt=prompt,
         trial=Trial.objects.create(run=run, kind="prompt", prompt=prompt, seed=1),
         import_run=queued,
+        noise=NoiseCheck.objects.create(
+            benchmark=benchmark, metric="nDCG@10", view="base", if_relevant=1, if_not=0
+        ),
+        computation=RunComputation.objects.create(benchmark=benchmark, name="c", method="bm25"),
         vote=Vote.objects.create(case=case, voter=spare, label=1),
         batch=batch,
     )
@@ -505,10 +548,13 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("dispute", world.case),
         ("debate", world.run),
         ("release", world.release),
+        ("leaderboard", world.ranked.run),
+        ("noise", world.noise),
         ("experiment", world.experiment),
         ("prompt", world.prompt),
         ("trial", world.trial),
         ("document", world.document),
+        ("run-computation", world.computation),
         ("retrieval-run", world.ranked.run),
         ("ranked-list", world.ranked.run),
         ("pool-build", world.pool_build),
@@ -529,6 +575,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "place": 1,
         "token": world.token,
         "path": "README.md",
+        "older": world.release.pk,
         **row.kwargs,
     }
     wanted = next(p for p in patterns(get_resolver()) if p.name == name).pattern.converters

@@ -1,6 +1,7 @@
 """Texts and labels: what came in through importers, and every relevance label given since."""
 
 from corpus.models.benchmark import Benchmark, Domain, Membership, Role
+from corpus.models.computations import RunComputation
 from corpus.models.imports import ImportRun
 from corpus.models.indexes import PassageIndexRun
 from corpus.models.labels import GoldVersion, Judgment, Source, Status
@@ -29,6 +30,7 @@ __all__ = [
     "RankedList",
     "RetrievalRun",
     "Role",
+    "RunComputation",
     "Source",
     "Status",
     "VersionState",

@@ -20,6 +20,8 @@ from tests.bench import (
     loading,
     metrics,
     pooling,
+    release,
+    retrieval,
     votes,
 )
 from tests.bench.client import Visitor
@@ -121,6 +123,8 @@ BENCHES = {
     "debates": debates.main,
     "pooling": pooling.main,
     "votes": votes.main,
+    "retrieval": retrieval.main,
+    "release": release.main,
 }
 
 if __name__ == "__main__":
