@@ -8,12 +8,12 @@ from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from debate.failures import CannotGoOn
 from debate.models import DebateRun
-from debate.services.lost_calls import LOST_AFTER, list_lost_calls
 from kit.runs import BrokerAway, LostLease, RunStatus, Stopping, stopping, tell_workers
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.failures import CannotGoOn
+from llm.lost_calls import LOST_AFTER, list_lost_calls
 from llm.prices import PriceError, UnknownPrice
 
 logger = logging.getLogger(__name__)

@@ -250,7 +250,7 @@ class _Worker:
         return _kept_texts(_without_inventions(text, joined, verdict, cuts), {})
 
     async def _belong_together(self, before: str, after: str, where: str) -> bool:
-        """Whether the splitter would leave the end of one window and the start of the next whole."""
+        """Whether the splitter leaves the end of one window and the start of the next whole."""
         text = f"{before}\n\n{after}"
         if len(windows(text, self.settings.window)) > 1:
             return False

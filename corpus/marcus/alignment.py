@@ -33,8 +33,9 @@ def blocks(first: Sequence[Token], second: Sequence[Token]) -> list[Block]:
     if len(a) * len(b) > MOST_CELLS and a != b:
         return [Block(False, 0, len(a), 0, len(b))]
     found: list[Block] = []
-    for tag, a0, a1, b0, b1 in LCSseq.opcodes(a, b):
-        same = tag == "equal"
+    for each in LCSseq.opcodes(a, b):
+        a0, a1, b0, b1 = each.src_start, each.src_end, each.dest_start, each.dest_end
+        same = each.tag == "equal"
         last = found[-1] if found else None
         if last and last.same == same:
             found[-1] = Block(same, last.a0, a1, last.b0, b1)

@@ -95,7 +95,7 @@ def take_apart(
     if page_text:
         parts, unplaced = _from_text(page_text, ordered, gold)
     else:
-        parts, unplaced = _from_passages(ordered, gold), ()
+        parts, unplaced = _from_passages(ordered, gold), []
     if single_span:
         parts = _in_one(parts)
     return Page(tuple(parts), tuple(unplaced), tuple(repeated))

@@ -23,7 +23,8 @@ FERNS = "Ferns have no seeds. They spread by spores. The wind takes them."
 
 
 def test_rules_of_diver() -> None:
-    text = "Jump to content\n\n\n\nFerns  have no\nseeds. They spread by spo-\nres.\n\n\n- one\n- two\t x\nPrivacy policy"
+    text = "Jump to content\n\n\n\nFerns  have no\nseeds. They spread by spo-\nres.\n\n\n"
+    text += "- one\n- two\t x\nPrivacy policy"
     assert clean(text) == "Ferns have no seeds. They spread by spores.\n\n- one\n- two x"
 
 
