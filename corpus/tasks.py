@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from corpus import cleaning_tasks  # noqa: F401  (registers its task)
 from corpus.models import PageFetch, PassageIndexRun
 from corpus.services import fetching
 from corpus.services.indexing import carry_out

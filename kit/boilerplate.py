@@ -10,7 +10,7 @@ from typing import Final
 # Longer lines are sentences, whatever they begin with.
 _LONGEST: Final = 160
 _MARK: Final = re.compile(r"\[\s*edit(?:\s+source)?\s*\]", re.IGNORECASE)
-_DECORATION: Final = " \t#*>|•·»«›‹–—-:.!…[]()"
+_DECORATION: Final = " \t\r\n#*>|•·»«›‹–—-:.!…[]()"
 _WHOLE: Final = re.compile(
     r"(?:"
     r"(?:jump|skip) to (?:the )?(?:main )?(?:content|navigation|search|article|body)|"

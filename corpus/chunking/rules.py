@@ -31,6 +31,7 @@ _ENDS: Final = (
     "…",
     "|",
     "`",
+    "-",
 )
 _NEW_LINE: Final = re.compile(r"\s*(?:[-*+•|>#=~`]|\d{1,3}[.)]\s|\(\w{1,3}\)|\w[.)]\s|$)")
 _INDENTED: Final = re.compile(r"(?: {4}|\t)")
@@ -43,8 +44,8 @@ def clean(text: str) -> str:
     """The text without furniture, needless blank lines and spaces, its broken lines joined.
 
     A line that ends in the middle of a sentence and goes on in lower case is put together with
-    the next; a word that was cut by a hyphen becomes one. Lists, tables, headings and code keep
-    their lines. Cleaning twice changes nothing more.
+    the next, but not behind a hyphen: whether a word was cut there or is written so, no rule can
+    tell. Lists, tables, headings and code keep their lines. Cleaning twice changes nothing more.
     """
     if not text:
         return ""
@@ -74,9 +75,7 @@ def _paragraphs(lines: list[str]) -> str:
             continue
         line = _SPACES.sub(" ", line).strip()
         if made and _goes_on(made[-1], line):
-            before = made[-1]
-            is_cut = before.endswith("-") and len(before) > 1 and before[-2].isalpha()
-            made[-1] = before[:-1] + line if is_cut else f"{before} {line}"
+            made[-1] = f"{made[-1]} {line}"
         else:
             made.append(line)
     return "\n".join(made)

@@ -1,6 +1,15 @@
 """Texts and labels: what came in through importers, and every relevance label given since."""
 
 from corpus.models.benchmark import Benchmark, Domain, Membership, Role
+from corpus.models.cleaning import (
+    CleanedPage,
+    CleaningPreset,
+    CleaningRun,
+    Crosswalk,
+    PageState,
+    Violation,
+    ViolationPolicy,
+)
 from corpus.models.imports import ImportRun
 from corpus.models.indexes import PassageIndexRun
 from corpus.models.labels import GoldVersion, Judgment, Source, Status
@@ -11,8 +20,12 @@ from corpus.models.texts import CorpusVersion, Document, Passage, Query, Version
 
 __all__ = [
     "Benchmark",
+    "CleanedPage",
+    "CleaningPreset",
+    "CleaningRun",
     "CollectedPage",
     "CorpusVersion",
+    "Crosswalk",
     "Document",
     "Domain",
     "GoldVersion",
@@ -20,6 +33,7 @@ __all__ = [
     "Judgment",
     "Membership",
     "PageFetch",
+    "PageState",
     "Passage",
     "PassageIndexRun",
     "Pool",
@@ -31,4 +45,6 @@ __all__ = [
     "Source",
     "Status",
     "VersionState",
+    "Violation",
+    "ViolationPolicy",
 ]

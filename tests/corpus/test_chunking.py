@@ -23,7 +23,7 @@ FERNS = "Ferns have no seeds. They spread by spores. The wind takes them."
 
 
 def test_rules_of_diver() -> None:
-    text = "Jump to content\n\n\n\nFerns  have no\nseeds. They spread by spo-\nres.\n\n\n"
+    text = "Jump to content\n\n\n\nFerns  have no\nseeds. They spread by\nspores.\n\n\n"
     text += "- one\n- two\t x\nPrivacy policy"
     assert clean(text) == "Ferns have no seeds. They spread by spores.\n\n- one\n- two x"
 
@@ -37,7 +37,7 @@ def test_cleaning_twice_changes_nothing_and_loses_no_word_but_furniture() -> Non
     for text in noisy_texts():
         cleaned = clean(text)
         assert clean(cleaned) == cleaned
-        lost = [p for p in verify(text, cleaned).violations if "-" not in text[p.start : p.end]]
+        lost = verify(text, cleaned).violations
         assert not lost, [(text[p.start : p.end], cleaned[p.out_start : p.out_end]) for p in lost]
 
 
