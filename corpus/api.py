@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus import api_texts
+from corpus import api_cleaning, api_texts
 from corpus.access import enter
 from corpus.models import Benchmark, Membership, RetrievalRun, Role
 from corpus.serializers import (
@@ -215,5 +215,6 @@ urlpatterns = [
     path(
         "b/<slug:slug>/imports/<int:pk>/cancel/", ImportCancel.as_view(), name="api-import-cancel"
     ),
+    *api_cleaning.urlpatterns,
     *api_texts.urlpatterns,
 ]

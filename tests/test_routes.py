@@ -18,7 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
 from annotate.services.collecting import collect_text, collect_url
-from corpus.models import ImportRun
+from corpus.models import CleanedPage, CleaningRun, CorpusVersion, ImportRun, Violation
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, Trial
@@ -119,6 +119,23 @@ SCREENS: dict[str, Row] = {
     "pools": get(READERS),
     "pool-new": get(ADMIN),
     "pool": get(READERS),
+    "versions": get(READERS),
+    "version": get(READERS),
+    "version-passage": get(READERS),
+    "cleaning-new": get(ADMIN),
+    "cleaning-forecast": get(ADMIN),
+    "cleaning": get(READERS),
+    "cleaning-pause": post(ADMIN),
+    "cleaning-resume": post(ADMIN),
+    "cleaning-cancel": post(ADMIN),
+    "cleaning-budget": post(ADMIN),
+    "cleaning-pages": get(READERS),
+    "cleaning-report": get(READERS),
+    "cleaning-table": get(READERS, kwargs={"name": "retention"}),
+    "cleaning-violations": get(READERS),
+    "cleaning-violation-next": get(READERS, 302),
+    "cleaning-violation": get(READERS),
+    "cleaning-violation-decide": post(READERS),
     "vote": get(MEMBERS, special={"annotator": 302}),
     "vote-case": get(OWN),
     "vote-undo": post(ANNOTATORS),
@@ -176,6 +193,17 @@ API: dict[str, Row] = {
     "api-pools": get(READERS),
     "api-pool": get(READERS),
     "api-pool-pairs": get(READERS),
+    "api-versions": get(READERS),
+    "api-version-labels": get(READERS),
+    "api-version-passage": get(READERS),
+    "api-cleanings": get(READERS),
+    "api-cleaning-forecast": get(ADMIN),
+    "api-cleaning": get(READERS),
+    "api-cleaning-budget": Row(ADMIN, 400, "put"),
+    "api-cleaning-report": get(READERS),
+    "api-cleaning-violations": get(READERS),
+    "api-cleaning-violation": post(READERS, 400),
+    "api-cleaning-verb": post(ADMIN, 409, kwargs={"verb": "pause"}),
     "api-imports": get(ADMIN),
     "api-import-folder": get(ADMIN),
     "api-import": get(ADMIN),
@@ -231,6 +259,8 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("person", post(ADMIN, 422)),
     ("imports", post(ADMIN, 422)),
     ("pool-new", post(ADMIN, 422)),
+    ("cleaning-new", post(ADMIN, 422)),
+    ("api-cleanings", post(ADMIN, 400)),
     ("vote-case", post(OWN, 422)),
     ("debate-run-new", post(ADMIN, 422)),
     ("prompts", post(ADMIN, 422)),
@@ -306,11 +336,24 @@ def world(tmp_path) -> SimpleNamespace:
     prompt = write_prompt(benchmark=benchmark, text=text, actor=people["admin"])
     queued = ImportRun.objects.create(benchmark=benchmark, format="bright", path="x", label="x")
     ranked = make_ranking(query, passage.pid)
+    version = CorpusVersion.objects.current(benchmark)
+    cleaning = CleaningRun.objects.create(
+        benchmark=benchmark, source=version, version=version, name="c", preset="marcus",
+        status="done",
+    )  # fmt: skip
+    cleaned = CleanedPage.objects.create(run=cleaning, domain=query.domain, page_id="page/a.txt")
+    place = {"start": 0, "end": 1, "out_start": 0, "out_end": 1}
+    violation = Violation.objects.create(
+        page=cleaned, stage="safe_clean", part=0, window=0, number=0, kind="changed", **place
+    )
     page = collect_text(query=query, text="A page.", actor=people["annotator"])
     fetch = collect_url(query=query, url="https://page.test", actor=people["annotator"])
     return SimpleNamespace(
         document=make_document(benchmark),
         ranked=ranked,
+        version=version,
+        cleaning=cleaning,
+        violation=violation,
         page=page,
         fetch=fetch,
         people=people,
@@ -363,6 +406,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("retrieval-run", world.ranked.run),
         ("ranked-list", world.ranked.run),
         ("pool", world.pool),
+        ("version", world.version),
+        ("cleaning", world.cleaning),
     ]
     short = name.removeprefix("api-")
     pk = next((thing.pk for prefix, thing in keys if short.startswith(prefix)), None)
@@ -371,6 +416,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "pk": pk,
         "passage_pk": world.passage.pk,
         "query_pk": world.query.pk,
+        "violation_pk": world.violation.pk,
         "page_pk": world.page.pk,
         "fetch_pk": world.fetch.pk,
         "debate": world.debate.pk,

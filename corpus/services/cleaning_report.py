@@ -79,9 +79,8 @@ def _make(run: CleaningRun) -> Report:
 def _retention(run: CleaningRun) -> Sheet:
     assert run.version is not None
     old, new = _by_domain(run.source), _by_domain(run.version)
-    rows = []
-    for name in sorted(old.keys() | new.keys()):
-        rows.append(_retention_row(name, old.get(name, 0), new.get(name, 0)))
+    names = sorted(old.keys() | new.keys())
+    rows = [_retention_row(name, old.get(name, 0), new.get(name, 0)) for name in names]
     if len(rows) > 1:
         rows.append(_retention_row("All", sum(old.values()), sum(new.values())))
     header = ("Domain", "Passages before", "Passages after", "Retention in %")

@@ -8,8 +8,9 @@ from corpus.services.cleaning import start_cleaning
 from tests.factories import make_benchmark, make_gold, make_passage, make_query
 
 FERNS = (
-    "Jump to content\n# Ferns\nFerns have no seeds. They spread by 120 spores, "
-    "which the wind takes.\n# Spores\nA spore is a single cell. It is smaller than any seed in the garden."
+    "Jump to content\n# Ferns\n"
+    "Ferns have no seeds. They spread by 120 spores, which the wind takes.\n"
+    "# Spores\nA spore is a single cell. It is smaller than any seed in the garden."
 )
 MOTHS = "Moths fly at night. They roll their backs to the light and fly in loops around a lamp."
 MENU = "Main page\nContents\nRandom article\nPrivacy policy | About us"
