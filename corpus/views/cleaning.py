@@ -161,6 +161,7 @@ def cleaning_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             bars("Cosine of queries and their gold", *found.similarities),
         ],
         "advice": advise(run.source, endpoint, run.budget_usd) if run.has_agents else None,
+        "presets": dict(CleaningPreset.choices),
     }
     return htmx.render(request, "corpus/cleaning/report.html", context)
 
@@ -214,6 +215,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
         "forecast": forecast(source, preset, endpoint),
         "advice": advise(source, endpoint, _usd(params.get("budget_usd", ""))),
         "has_agents": preset.startswith("marcus"),
+        "presets": dict(CleaningPreset.choices),
     }
 
 
