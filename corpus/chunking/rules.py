@@ -9,7 +9,6 @@ from kit.boilerplate import is_boilerplate
 _SPACES: Final = re.compile(
     r"(?<=\S)[ \t\u00a0\u2000-\u200a\u202f\u3000]{2,}|[\t\u00a0\u2000-\u200a\u202f\u3000]+"
 )
-_LINE_END: Final = re.compile(r"[ \t]+$", re.MULTILINE)
 _MANY_BLANKS: Final = re.compile(r"\n{3,}")
 _BREAKS: Final = re.compile(r"\r\n?|\u2028|\u2029|\x0b|\x0c|\x85")
 # A line that ends so is complete; one that begins so is no continuation.

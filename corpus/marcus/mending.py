@@ -90,4 +90,4 @@ def _touches(source: str, place: int) -> bool:
 
 def _tidy(text: str) -> str:
     text = re.sub(r"(?<=\S) {2,}(?=\S)", " ", text)
-    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", text)).strip()
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"(?<![ \t])[ \t]+\n", "\n", text)).strip()

@@ -28,10 +28,13 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _QUOTES: Final = str.maketrans("‘’‚‛′`´“”„‟″«»", "'''''''\"\"\"\"\"\"\"")
 # Markdown as it is written at the start of a line, and inside of one.
 _LINE_MARK: Final = re.compile(
-    r"^[ \t]*(?:>[ \t]*)*(?:#{1,6}(?=[ \t]|$)|[-*+](?=[ \t]|$))?", re.MULTILINE
+    r"^[ \t]*+(?:>[ \t]*+)*+(?:#{1,6}(?=[ \t]|$)|[-*+](?=[ \t]|$))?", re.MULTILINE
 )
+# Possessive: lines of nothing but blanks, which tags leave behind, are as long as pages.
 _RULE: Final = re.compile(
-    r"^[ \t]*(?:(?:\|?[ \t]*:?-{2,}:?[ \t]*)+\|?|[=_*~-]{3,}|`{3,}.*)[ \t]*$", re.MULTILINE
+    r"^[ \t]*+(?:(?:\|[ \t]*+)?+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)*+\|?|[=_*~-]{3,}+|`{3}.*)"
+    r"[ \t]*+$",
+    re.MULTILINE,
 )
 _LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)")
 _EMPHASIS: Final = re.compile(
