@@ -11,7 +11,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import browsing, calls, coverage, debates, extraction, loading, metrics
+from tests.bench import (
+    browsing,
+    calls,
+    cleaning,
+    coverage,
+    debates,
+    extraction,
+    loading,
+    metrics,
+)
 from tests.bench.client import Visitor
 from tests.bench.server import Assay, running_assay, running_bare
 
@@ -109,6 +118,7 @@ BENCHES = {
     "calls": calls.main,
     "metrics": metrics.main,
     "debates": debates.main,
+    "cleaning": cleaning.main,
 }
 
 if __name__ == "__main__":

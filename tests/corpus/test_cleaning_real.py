@@ -46,9 +46,9 @@ def test_raw_pages_of_the_web_with_gold_in_them() -> None:
     for old in gold:
         after = "\n".join(
             text or ""
-            for text in Passage.objects.filter(
-                version=run.version, came_from__old=old
-            ).values_list("text", flat=True)
+            for text in Passage.objects.filter(version=run.version, came_from__old=old).values_list(
+                "text", flat=True
+            )
         )
         assert not verify(old.text, after).violations or old.text.strip() in after
     assert {each.name for each in report(run).sheets} >= {"retention", "lengths", "violations"}

@@ -170,7 +170,8 @@ def test_a_long_hostile_output_is_answered_soon() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", [" ", "\t", "-", "- ", "|", "[", "<", "<a", "*", "_", ">", "#", "\n", "\\", "&#", "Ã", "a?"]
+    "piece",
+    [" ", "\t", "-", "- ", "|", "[", "<", "<a", "*", "_", ">", "#", "\n", "\\", "&#", "Ã", "a?"],
 )
 def test_no_text_takes_more_than_time_in_proportion(piece: str) -> None:
     """Ten times the text takes about ten times as long; what is quadratic would take minutes."""
