@@ -32,8 +32,8 @@ _LINE_MARK: Final = re.compile(
 )
 # Possessive: lines of nothing but blanks, which tags leave behind, are as long as pages.
 _RULE: Final = re.compile(
-    r"^[ \t]*+(?:(?:\|[ \t]*+)?+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)*+\|?|[=_*~-]{3,}+|`{3}.*)"
-    r"[ \t]*+$",
+    r"^[ \t]*+(?:(?:\|[ \t]*+)?+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)*+\|?"
+    r"|[=_*~-]{3,}+|`{3}.*)[ \t]*+$",
     re.MULTILINE,
 )
 _LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)")
