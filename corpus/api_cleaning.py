@@ -127,6 +127,7 @@ class CleaningVerb(Route):
     """Pause, resume or cancel."""
 
     @extend_schema(
+        operation_id="cleaning_verb",
         request=None,
         responses=CleaningSerializer,
         parameters=[OpenApiParameter("verb", enum=list(VERBS), location=OpenApiParameter.PATH)],
