@@ -1,17 +1,17 @@
 """A page on its way through SafeClean, FastClean and the Splitter (protocol.md 4.2 to 4.5)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from corpus.chunking.pieces import cut_fixed
 from corpus.chunking.rules import clean
 from corpus.marcus.asking import Ask, read_reply, request, says_nothing
 from corpus.marcus.carrying import Carried, carry, overlaps
+from corpus.marcus.cutting import JOIN, Cut, cuts_of, kept_texts, missing, rank, without_inventions
 from corpus.marcus.findings import Notes, Place
 from corpus.marcus.gold_check import check_gold
 from corpus.marcus.labels import label, read_chunks
-from corpus.marcus.mending import mend
 from corpus.marcus.parts import Page, Part
 from corpus.marcus.settings import FAST_CLEAN, SAFE_CLEAN, SPLITTER, Settings
 from corpus.marcus.verify import (
@@ -49,14 +49,6 @@ class Result:
         return bool(self.notes.held)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A part in pieces, each with the tables that it puts in words."""
-
-    texts: list[str]
-    tables: dict[int, list[str]]
-
-
 async def work_on(
     page_id: str,
     page: Page,
@@ -88,12 +80,12 @@ def uncleaned(page_id: str, page: Page) -> list[Chunk]:
     for number, part in enumerate(page.parts):
         name = f"g{number + 1 if segments > 1 else ''}" if part.is_gold else "i"
         text = part.text if part.is_gold else clean(part.text)
-        done = _Cut([text] if text.strip() else [], {})
+        done = Cut([text] if text.strip() else [], {})
         made += _chunks(f"{page_id}#{name}", part, done, notes)
     return made
 
 
-def _chunks(prefix: str, part: Part, done: _Cut, notes: Notes) -> list[Chunk]:
+def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
     texts = list(done.texts)
     carried = carry(overlaps(part, texts))
     if part.is_gold:
@@ -124,16 +116,16 @@ class _Worker:
         self.settings, self.key, self.ask, self.decided = settings, key, ask, decided
         self.notes = Notes()
 
-    async def part(self, part: Part, number: int) -> _Cut:
+    async def part(self, part: Part, number: int) -> Cut:
         """One part: cleaned, then cut."""
         text: str | None = part.text
         if self.settings.cleans and part.text.strip():
             text = await (self._safe(part, number) if part.is_gold else self._fast(part, number))
         if text is None or not text.strip():
-            return _Cut([], {})
+            return Cut([], {})
         if self.settings.splits:
             return await self._split(text, part, number)
-        return _Cut(cut_fixed(text, most=self.settings.fixed), {})
+        return Cut(cut_fixed(text, most=self.settings.fixed), {})
 
     async def _safe(self, part: Part, number: int) -> str | None:
         texts = []
@@ -165,14 +157,14 @@ class _Worker:
         )
         texts = []
         for source, (output, verdict) in zip(pieces, replies, strict=True):
-            self.notes.count("fast_clean:dropped tokens", _missing(verdict))
+            self.notes.count("fast_clean:dropped tokens", missing(verdict))
             if says_nothing(output):
                 self.notes.flag("no content")
             elif verdict.novel > MOST_NOVEL:
                 self.notes.flag("invented, cleaned by rules")
                 texts.append(clean(source))
             else:
-                texts += _without_inventions(source, output, verdict)
+                texts += without_inventions(source, output, verdict)
         return "\n\n".join(text for text in texts if text.strip())
 
     async def _try(self, role: str, source: str, where: str) -> tuple[str, Verdict]:
@@ -184,7 +176,7 @@ class _Worker:
             if role == FAST_CLEAN and says_nothing(output):
                 output = ""
             verdict = verify(source, output)
-            if best is None or _rank(verdict, role) > _rank(best[1], role):
+            if best is None or rank(verdict, role) > rank(best[1], role):
                 best = output, verdict
             poor = verdict.is_poor() if role == SAFE_CLEAN else verdict.novel > MOST_NOVEL
             if not poor:
@@ -193,7 +185,7 @@ class _Worker:
         assert best is not None
         return best
 
-    async def _split(self, text: str, part: Part, number: int) -> _Cut:
+    async def _split(self, text: str, part: Part, number: int) -> Cut:
         pieces = windows(text, self.settings.window)
         found = await asyncio.gather(
             *(self._split_window(each, part, number, n) for n, each in enumerate(pieces))
@@ -210,9 +202,9 @@ class _Worker:
             texts += cut.texts[joins:]
             for chunk, rows in cut.tables.items():
                 tables.setdefault(chunk + shift, []).extend(rows)
-        return _Cut(texts, tables)
+        return Cut(texts, tables)
 
-    async def _split_window(self, text: str, part: Part, number: int, window: int) -> _Cut:
+    async def _split_window(self, text: str, part: Part, number: int, window: int) -> Cut:
         best: tuple[list[str], Verdict] | None = None
         for again in range(2):
             sent = request(SPLITTER, text, self.settings, self.key, again=again)
@@ -220,15 +212,15 @@ class _Worker:
             chunks = read_chunks(reply, source=text)
             for flag in chunks.flags:
                 self.notes.count(f"splitter:{flag}")
-            verdict = verify(text, _JOIN.join(chunks.texts), with_tables=True)
-            if best is None or _rank(verdict, SPLITTER) > _rank(best[1], SPLITTER):
+            verdict = verify(text, JOIN.join(chunks.texts), with_tables=True)
+            if best is None or rank(verdict, SPLITTER) > rank(best[1], SPLITTER):
                 best = list(chunks.texts), verdict
             if not verdict.is_poor(least=LEAST_COVERAGE):
                 break
             self.notes.count("splitter:asked again")
         assert best is not None
         texts, verdict = best
-        joined, cuts = _JOIN.join(texts), _cuts(texts)
+        joined, cuts = JOIN.join(texts), cuts_of(texts)
         if any(piece.kind == Kind.TABLE for piece in verdict.pieces):
             self.notes.flag("table in words")
         if part.is_gold:
@@ -243,11 +235,11 @@ class _Worker:
                 cuts=cuts,
                 least=LEAST_COVERAGE,
             )
-            return _kept_texts(checked.texts or [], checked.tables)
+            return kept_texts(checked.texts or [], checked.tables)
         if not texts or verdict.is_poor(least=LEAST_COVERAGE):
             self.notes.flag("not split")
-            return _Cut([text.strip()], {})
-        return _kept_texts(_without_inventions(text, joined, verdict, cuts), {})
+            return Cut([text.strip()], {})
+        return kept_texts(without_inventions(text, joined, verdict, cuts), {})
 
     async def _belong_together(self, before: str, after: str, where: str) -> bool:
         """Whether the splitter leaves the end of one window and the start of the next whole."""
@@ -257,50 +249,3 @@ class _Worker:
         sent = request(SPLITTER, text, self.settings, self.key)
         chunks = read_chunks(read_reply(await self.ask(sent, f"{SPLITTER}:{where}:0")), source=text)
         return len(chunks.texts) == 1
-
-
-_JOIN = "\n\n"
-
-
-def _cuts(texts: Sequence[str]) -> list[int]:
-    """Where the chunks but the first begin in the joined text."""
-    cuts, at = [], 0
-    for text in texts[:-1]:
-        at += len(text) + len(_JOIN)
-        cuts.append(at)
-    return cuts
-
-
-def _kept_texts(texts: Sequence[str], tables: Mapping[int, list[str]]) -> _Cut:
-    """Without chunks that came out empty, the tables with those that are left."""
-    kept: list[str] = []
-    moved: dict[int, list[str]] = {}
-    for number, text in enumerate(texts):
-        if number in tables:
-            moved.setdefault(max(0, len(kept) - (not text.strip())), []).extend(tables[number])
-        if text.strip():
-            kept.append(text.strip())
-    return _Cut(kept, moved)
-
-
-def _without_inventions(
-    source: str, output: str, verdict: Verdict, cuts: Sequence[int] = ()
-) -> list[str]:
-    """The output with what is not in the source put right, and what it leaves out left out."""
-    left_out = {
-        number
-        for number, piece in enumerate(verdict.pieces)
-        if piece.kind in (Kind.DROPPED, Kind.MOVED)
-    }
-    return mend(source, output, verdict, accepted=left_out, cuts=cuts)
-
-
-def _rank(verdict: Verdict, role: str) -> tuple[float, float]:
-    """What a better output has more of: for FastClean leaving out is no fault."""
-    return (
-        (-verdict.novel, verdict.recall) if role == FAST_CLEAN else (verdict.recall, -verdict.novel)
-    )
-
-
-def _missing(verdict: Verdict) -> int:
-    return max(0, verdict.source_tokens - verdict.output_tokens)

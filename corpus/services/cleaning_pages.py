@@ -1,13 +1,13 @@
 """The pages of a cleaning with agents: listed, read, compared with earlier runs, stored."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 
 from corpus.marcus.agents import Chunk, Result, uncleaned
 from corpus.marcus.asking import prompt
@@ -259,13 +259,3 @@ def _digest(
         [[s.pid, s.text, s.start, s.end, bool(gold.get(s.key))] for s in sources],
     ]
     return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def open_violations(run: CleaningRun) -> Q:
-    """What waits for a person."""
-    return Q(page__run=run, is_violation=True, decision="", page__state=PageState.HELD)
-
-
-def waiting_pages(run: CleaningRun) -> Iterator[int]:
-    """Keys of pages that nothing was decided about yet."""
-    return run.pages.filter(state=PageState.WAITING).values_list("pk", flat=True).iterator()
