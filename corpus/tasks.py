@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from corpus import cleaning_tasks  # noqa: F401  (registers its task)
 from corpus.models import PageFetch, PassageIndexRun, PoolBuild, RunComputation
 from corpus.services import computing, fetching, pool_builds
 from corpus.services.indexing import carry_out

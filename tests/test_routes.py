@@ -31,7 +31,16 @@ from annotate.models import (
 from annotate.services.collecting import collect_text, collect_url
 from annotate.services.drafts import keep_draft
 from annotate.services.work import claim_query
-from corpus.models import Benchmark, ImportRun, PoolBuild, RunComputation
+from corpus.models import (
+    Benchmark,
+    CleanedPage,
+    CleaningRun,
+    CorpusVersion,
+    ImportRun,
+    PoolBuild,
+    RunComputation,
+    Violation,
+)
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, Trial
@@ -164,6 +173,23 @@ SCREENS: dict[str, Row] = {
     "pool": get(READERS),
     "pool-build": get(ADMIN),
     "pool-build-cancel": post(ADMIN),
+    "versions": get(READERS),
+    "version": get(READERS),
+    "version-passage": get(READERS),
+    "cleaning-new": get(ADMIN),
+    "cleaning-forecast": get(ADMIN),
+    "cleaning": get(READERS),
+    "cleaning-pause": post(ADMIN),
+    "cleaning-resume": post(ADMIN),
+    "cleaning-cancel": post(ADMIN),
+    "cleaning-budget": post(ADMIN),
+    "cleaning-pages": get(READERS),
+    "cleaning-report": get(READERS),
+    "cleaning-table": get(READERS, kwargs={"name": "retention"}),
+    "cleaning-violations": get(READERS),
+    "cleaning-violation-next": get(READERS, 302),
+    "cleaning-violation": get(READERS),
+    "cleaning-violation-decide": post(READERS),
     "vote": get(MEMBERS, special={"annotator": 302}),
     "vote-case": get(OWN),
     "vote-undo": post(ANNOTATORS),
@@ -257,6 +283,17 @@ API: dict[str, Row] = {
     "api-pool-build": get(ADMIN),
     "api-pool-build-cancel": post(ADMIN, 200),
     "api-pool-pairs": get(READERS),
+    "api-versions": get(READERS),
+    "api-version-labels": get(READERS),
+    "api-version-passage": get(READERS),
+    "api-cleanings": get(READERS),
+    "api-cleaning-forecast": get(ADMIN),
+    "api-cleaning": get(READERS),
+    "api-cleaning-budget": Row(ADMIN, 400, "put"),
+    "api-cleaning-report": get(READERS),
+    "api-cleaning-violations": get(READERS),
+    "api-cleaning-violation": post(READERS, 400),
+    "api-cleaning-verb": post(ADMIN, 409, kwargs={"verb": "pause"}),
     "api-imports": get(ADMIN),
     "api-import-folder": get(ADMIN),
     "api-import": get(ADMIN),
@@ -369,6 +406,8 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("api-batch-item", post(OWN, 400, special={"outsider": 404})),
     ("run-computations", post(ADMIN, 422)),
     ("api-run-computations", post(ADMIN, 400)),
+    ("cleaning-new", post(ADMIN, 422)),
+    ("api-cleanings", post(ADMIN, 400)),
     ("vote-case", post(OWN, 422)),
     ("debate-run-new", post(ADMIN, 422)),
     ("debate-run-adoption", post(ADMIN)),
@@ -465,15 +504,28 @@ def world(tmp_path) -> SimpleNamespace:
     prompt = write_prompt(benchmark=benchmark, text=text, actor=people["admin"])
     queued = ImportRun.objects.create(benchmark=benchmark, format="bright", path="x", label="x")
     ranked = make_ranking(query, passage.pid)
+    version = CorpusVersion.objects.current(benchmark)
+    cleaning = CleaningRun.objects.create(
+        benchmark=benchmark, source=version, version=version, name="c", preset="marcus",
+        status="done",
+    )  # fmt: skip
+    cleaned = CleanedPage.objects.create(run=cleaning, domain=query.domain, page_id="page/a.txt")
+    place = {"start": 0, "end": 1, "out_start": 0, "out_end": 1}
+    violation = Violation.objects.create(
+        page=cleaned, stage="safe_clean", part=0, window=0, number=0, kind="changed", **place
+    )
     page = collect_text(query=query, text="A page.", actor=people["annotator"])
     fetch = collect_url(query=query, url="https://page.test", actor=people["annotator"])
     held = claim_query(query=make_query(benchmark, "held"), actor=people["annotator"])
-    place = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
+    drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
         assignment=held,
-        draft=keep_draft(person=people["annotator"], text="typed", **place),
+        draft=keep_draft(person=people["annotator"], text="typed", **drafted),
         document=make_document(benchmark),
         ranked=ranked,
+        version=version,
+        cleaning=cleaning,
+        violation=violation,
         page=page,
         change=AspectChange.objects.create(
             query=query, kind="add", after=[{"pk": empty.pk, "k": 2, "content": "", "scale": ""}]
@@ -559,6 +611,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("ranked-list", world.ranked.run),
         ("pool-build", world.pool_build),
         ("pool", world.pool),
+        ("version", world.version),
+        ("cleaning", world.cleaning),
     ]
     short = name.removeprefix("api-")
     pk = next((thing.pk for prefix, thing in keys if short.startswith(prefix)), None)
@@ -567,6 +621,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "pk": pk,
         "passage_pk": world.passage.pk,
         "query_pk": world.query.pk,
+        "violation_pk": world.violation.pk,
         "page_pk": world.page.pk,
         "change_pk": world.change.pk,
         "tag_pk": world.tag.pk,

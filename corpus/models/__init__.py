@@ -1,6 +1,15 @@
 """Texts and labels: what came in through importers, and every relevance label given since."""
 
 from corpus.models.benchmark import Benchmark, Domain, Membership, Role
+from corpus.models.cleaning import (
+    CleanedPage,
+    CleaningPreset,
+    CleaningRun,
+    Crosswalk,
+    PageState,
+    Violation,
+    ViolationPolicy,
+)
 from corpus.models.computations import RunComputation
 from corpus.models.imports import ImportRun
 from corpus.models.indexes import PassageIndexRun
@@ -12,8 +21,12 @@ from corpus.models.texts import CorpusVersion, Document, Passage, Query, Version
 
 __all__ = [
     "Benchmark",
+    "CleanedPage",
+    "CleaningPreset",
+    "CleaningRun",
     "CollectedPage",
     "CorpusVersion",
+    "Crosswalk",
     "Document",
     "Domain",
     "GoldVersion",
@@ -21,6 +34,7 @@ __all__ = [
     "Judgment",
     "Membership",
     "PageFetch",
+    "PageState",
     "Passage",
     "PassageIndexRun",
     "Pool",
@@ -34,4 +48,6 @@ __all__ = [
     "Source",
     "Status",
     "VersionState",
+    "Violation",
+    "ViolationPolicy",
 ]

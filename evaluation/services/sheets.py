@@ -51,6 +51,8 @@ _BESIDE = (
     "annotate.vote",
     "annotate.voteslot",
     "annotate.votingplan",
+    "corpus.cleanedpage",
+    "corpus.cleaningrun",
     "corpus.membership",
     "corpus.pagefetch",
     "corpus.pool",

@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.bench import (
     browsing,
     calls,
+    cleaning,
     coverage,
     debates,
     extraction,
@@ -125,6 +126,7 @@ BENCHES = {
     "votes": votes.main,
     "retrieval": retrieval.main,
     "release": release.main,
+    "cleaning": cleaning.main,
 }
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         pytest.skip("PostgreSQL is tried in tests/services/test_outages.py")
     monkeypatch.setattr("llm.ledger._TRY_AGAIN_S", 0.02)
     monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
-    monkeypatch.setattr("debate.pump._GRACE_S", 0.2)
+    monkeypatch.setattr("llm.pump._GRACE_S", 0.2)
     monkeypatch.setitem(connections["default"].settings_dict["OPTIONS"], "timeout", 0.1)
     connection.close()
     yield
