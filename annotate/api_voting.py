@@ -16,9 +16,9 @@ from annotate.serializers_voting import (
     NewPlanSerializer,
     NewVoteSerializer,
     NextCaseSerializer,
-    PlanSerializer,
     TermsSerializer,
     VoteSerializer,
+    VotingPlanSerializer,
 )
 from annotate.services import votes as verbs
 from annotate.services.abandoned import finish_abandoned
@@ -124,17 +124,17 @@ class Terms(Route):
 class Plan(Route):
     """How people vote in the benchmark: every version, the newest first, and writing one."""
 
-    @extend_schema(responses=PlanSerializer(many=True))
+    @extend_schema(responses=VotingPlanSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
-        return self.page(access.benchmark.voting_plans.all(), PlanSerializer)
+        return self.page(access.benchmark.voting_plans.all(), VotingPlanSerializer)
 
-    @extend_schema(request=NewPlanSerializer, responses={201: PlanSerializer})
+    @extend_schema(request=NewPlanSerializer, responses={201: VotingPlanSerializer})
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewPlanSerializer)
         new = save_plan(benchmark=access.benchmark, actor=access.user, **given)
-        return Response(PlanSerializer(new).data, status=201)
+        return Response(VotingPlanSerializer(new).data, status=201)
 
 
 class Arms(Route):

@@ -142,7 +142,7 @@ class ItemSerializer(JudgedPairSerializer):
     reason = serializers.CharField()
 
 
-class PlanSerializer(serializers.ModelSerializer):
+class VotingPlanSerializer(serializers.ModelSerializer):
     """A version of the voting plan."""
 
     class Meta:

@@ -11,9 +11,9 @@ from corpus.models import CorpusVersion, Passage, Role
 from corpus.serializers_cleaning import (
     CarriedSerializer,
     CleaningBudgetSerializer,
+    CleaningForecastSerializer,
     CleaningSerializer,
     DecisionSerializer,
-    ForecastSerializer,
     NewCleaningSerializer,
     NextViolationSerializer,
     PassageDiffSerializer,
@@ -103,7 +103,7 @@ class CleaningForecast(Route):
 
     @extend_schema(
         parameters=[OpenApiParameter(n) for n in ("source", "preset", "endpoint", "budget_usd")],
-        responses=ForecastSerializer,
+        responses=CleaningForecastSerializer,
     )
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
@@ -111,7 +111,7 @@ class CleaningForecast(Route):
         if found["forecast"] is None:
             raise Http404("There is no corpus to clean yet.")
         advice = {"advised": found["advice"].preset, "why": found["advice"].why}
-        return Response(ForecastSerializer(vars(found["forecast"]) | advice).data)
+        return Response(CleaningForecastSerializer(vars(found["forecast"]) | advice).data)
 
 
 class OneCleaning(Route):

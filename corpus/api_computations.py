@@ -50,7 +50,7 @@ class NewComputationSerializer(serializers.Serializer):
     )
 
 
-class BudgetSerializer(serializers.Serializer):
+class ComputationBudgetSerializer(serializers.Serializer):
     """The most to spend; null lifts the limit."""
 
     usd = serializers.DecimalField(max_digits=9, decimal_places=2, min_value=0, allow_null=True)
@@ -98,11 +98,11 @@ class ComputationVerb(Route):
 class ComputationBudget(Route):
     """Another limit for what a computation may spend."""
 
-    @extend_schema(request=BudgetSerializer, responses=RunComputationSerializer)
+    @extend_schema(request=ComputationBudgetSerializer, responses=RunComputationSerializer)
     def put(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         found = get_computation(access, pk)
-        usd = self.read(BudgetSerializer)["usd"]
+        usd = self.read(ComputationBudgetSerializer)["usd"]
         computing.set_budget(computation=found, usd=usd, actor=access.user)
         return Response(RunComputationSerializer(found).data)
 

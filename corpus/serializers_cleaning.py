@@ -103,7 +103,7 @@ class NextViolationSerializer(serializers.Serializer):
     next = serializers.IntegerField(allow_null=True)
 
 
-class ForecastSerializer(serializers.Serializer):
+class CleaningForecastSerializer(serializers.Serializer):
     """What a preset would take, and what is advised."""
 
     preset = serializers.CharField()

@@ -84,7 +84,7 @@ class ReleaseFile(Route):
         return send_file(get_release(access, pk), path)
 
 
-class ChangeSerializer(serializers.Serializer):
+class ReleaseChangeSerializer(serializers.Serializer):
     """One kind of change in one split."""
 
     split = serializers.CharField()
@@ -96,11 +96,11 @@ class ChangeSerializer(serializers.Serializer):
 class ReleaseDiff(Route):
     """What changed since an older release."""
 
-    @extend_schema(responses=ChangeSerializer(many=True))
+    @extend_schema(responses=ReleaseChangeSerializer(many=True))
     def get(self, request: Request, slug: str, pk: int, older: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         diff = diff_of(get_release(access, older), get_release(access, pk))
-        return Response(ChangeSerializer(diff.changes, many=True).data)
+        return Response(ReleaseChangeSerializer(diff.changes, many=True).data)
 
 
 class ReleaseArchive(Route):
