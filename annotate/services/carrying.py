@@ -19,9 +19,12 @@ class CarriedGold:
 def gold_in(version: CorpusVersion) -> CarriedGold:
     """Standing gold passages of every aspect, read through the version's crosswalks.
 
-    What experts collected from the web is in no version that was loaded; it stays as it is.
+    What experts collected from the web is in no version that was loaded; it stays as it is. What
+    asks for a new aspect, because its own was split or merged, supports none until it has one.
     """
-    rows = GoldPassage.objects.standing().filter(query__domain__benchmark=version.benchmark_id)
+    rows = GoldPassage.objects.standing().filter(
+        query__domain__benchmark=version.benchmark_id, aspect__removed_at=None
+    )
     pairs = list(
         rows.order_by("pk").values_list("aspect_id", "passage_id", "passage__version__state")
     )

@@ -13,9 +13,10 @@ from django.db import InternalError, OperationalError, connection, connections
 from corpus.models import Judgment
 from debate.models import Debate, DebateRun
 from debate.services.runs import start_run
-from debate.tasks import _is_outage, drive_claimed, run_debates
+from debate.tasks import drive_claimed, run_debates
 from kit.runs import RunStatus
 from llm import endpoints
+from llm.driving import _is_outage
 from llm.models import Call
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
