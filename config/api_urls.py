@@ -33,4 +33,5 @@ urlpatterns = [
     path("", include("evaluation.api")),
     path("", include("evaluation.api_experiments")),
     path("", include("evaluation.api_agreement")),
+    path("", include("evaluation.api_leaderboard")),
 ]

@@ -27,6 +27,8 @@ PAGES = ASSAY_DATA / "pages"
 RELEASES = ASSAY_DATA / "releases"
 # What workers gave to the transport (llm/handover.py); on a disk of the worker's own machine.
 HANDOVER = ASSAY_DATA / "handover"
+# Indexes of corpora that were ranked here, under the hash of what they hold; may be deleted.
+INDEXES = ASSAY_DATA / "indexes"
 
 # --- Safety ----------------------------------------------------------------------------------
 # Never on where others can reach the server: debug pages show settings and code.

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus import api_pools, api_texts
+from corpus import api_cleaning, api_computations, api_pools, api_texts
 from corpus.access import enter
 from corpus.models import Benchmark, Membership, Role
 from corpus.serializers import (
@@ -165,6 +165,8 @@ urlpatterns = [
     path(
         "b/<slug:slug>/imports/<int:pk>/cancel/", ImportCancel.as_view(), name="api-import-cancel"
     ),
+    *api_cleaning.urlpatterns,
+    *api_computations.urlpatterns,
     *api_pools.urlpatterns,
     *api_texts.urlpatterns,
 ]

@@ -2,8 +2,9 @@
 
 from celery import shared_task
 
-from corpus.models import PageFetch, PassageIndexRun, PoolBuild
-from corpus.services import fetching, pool_builds
+from corpus import cleaning_tasks  # noqa: F401  (registers its task)
+from corpus.models import PageFetch, PassageIndexRun, PoolBuild, RunComputation
+from corpus.services import computing, fetching, pool_builds
 from corpus.services.indexing import carry_out
 
 
@@ -30,3 +31,11 @@ def build_pool(run_id: int) -> None:
     run = PoolBuild.objects.select_related("benchmark", "created_by").filter(pk=run_id).first()
     if run is not None and run.claim():
         pool_builds.carry_out(run)
+
+
+@shared_task(name=RunComputation.task_name)
+def compute_run(run_id: int) -> None:
+    """Compute a retrieval run; delivered twice, the second finds it claimed."""
+    run = RunComputation.objects.select_related("benchmark").filter(pk=run_id).first()
+    if run is not None and run.claim():
+        computing.carry_out(run)

@@ -4,6 +4,8 @@ from django.urls import path
 
 from corpus.views import (
     benchmarks,
+    cleaning,
+    computations,
     documents,
     imports,
     judgments,
@@ -12,6 +14,8 @@ from corpus.views import (
     pools,
     ranked,
     runs,
+    versions,
+    violations,
 )
 
 urlpatterns = [
@@ -30,6 +34,17 @@ urlpatterns = [
     path("b/<slug:slug>/judgments/", judgments.judgments, name="judgments"),
     path("b/<slug:slug>/gold/", judgments.gold_versions, name="gold-versions"),
     path("b/<slug:slug>/retrieval/", runs.retrieval_runs, name="retrieval-runs"),
+    path("b/<slug:slug>/retrieval/compute/", computations.computations, name="run-computations"),
+    path(
+        "b/<slug:slug>/retrieval/compute/<int:pk>/",
+        computations.computation,
+        name="run-computation",
+    ),
+    path(
+        "b/<slug:slug>/retrieval/compute/<int:pk>/<slug:verb>/",
+        computations.computation_verb,
+        name="run-computation-verb",
+    ),
     path("b/<slug:slug>/retrieval/<int:pk>/", runs.retrieval_run, name="retrieval-run"),
     path(
         "b/<slug:slug>/retrieval/<int:pk>/<int:query_pk>/", ranked.ranked_list, name="ranked-list"
@@ -43,4 +58,55 @@ urlpatterns = [
         name="pool-build-cancel",
     ),
     path("b/<slug:slug>/pools/<int:pk>/", pools.pool, name="pool"),
+    path("b/<slug:slug>/versions/", versions.versions, name="versions"),
+    path("b/<slug:slug>/versions/<int:pk>/", versions.version, name="version"),
+    path(
+        "b/<slug:slug>/versions/<int:pk>/passages/<int:passage_pk>/",
+        versions.passage_diff,
+        name="version-passage",
+    ),
+    path("b/<slug:slug>/cleaning/new/", cleaning.cleaning_new, name="cleaning-new"),
+    path("b/<slug:slug>/cleaning/forecast/", cleaning.cleaning_forecast, name="cleaning-forecast"),
+    path("b/<slug:slug>/cleaning/<int:pk>/", cleaning.cleaning, name="cleaning"),
+    *(
+        path(
+            f"b/<slug:slug>/cleaning/<int:pk>/{verb}/",
+            cleaning.cleaning_act,
+            {"verb": verb},
+            name=f"cleaning-{verb}",
+        )
+        for verb in cleaning.VERBS
+    ),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/budget/", cleaning.cleaning_budget, name="cleaning-budget"
+    ),
+    path("b/<slug:slug>/cleaning/<int:pk>/pages/", cleaning.cleaning_pages, name="cleaning-pages"),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/report/", cleaning.cleaning_report, name="cleaning-report"
+    ),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/report/<slug:name>.csv",
+        cleaning.cleaning_table,
+        name="cleaning-table",
+    ),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/violations/",
+        violations.violations,
+        name="cleaning-violations",
+    ),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/violations/next/",
+        violations.next_violation,
+        name="cleaning-violation-next",
+    ),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/violations/<int:violation_pk>/",
+        violations.violation,
+        name="cleaning-violation",
+    ),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/violations/<int:violation_pk>/decide/",
+        violations.violation_decide,
+        name="cleaning-violation-decide",
+    ),
 ]

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import replace
 
 from debate import dream
-from debate.failures import Failure, read_failure, worst
 from debate.kinds import Rule
 from debate.models import Debate
 from debate.services.outcomes import Outcome
 from llm.errors import LLMError
+from llm.failures import Failure, read_failure, worst
 from llm.gateways import Gateways
 from llm.requests import Request
 

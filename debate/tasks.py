@@ -1,24 +1,18 @@
 """The worker's way into debate runs."""
 
 import contextlib
-import logging
 import threading
 
 from celery import shared_task
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError
 
-from debate.failures import CannotGoOn
 from debate.models import DebateRun
-from debate.services.lost_calls import LOST_AFTER, list_lost_calls
-from kit.runs import BrokerAway, LostLease, RunStatus, Stopping, stopping, tell_workers
+from kit.runs import BrokerAway, stopping, tell_workers
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.prices import PriceError, UnknownPrice
+from llm.driving import carry_out
+from llm.lost_calls import LOST_AFTER, list_lost_calls
 
-logger = logging.getLogger(__name__)
-_OUTAGES = (OperationalError, InterfaceError)
-_SETUP_FAULTS = (UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
 # A run that finds no place stays due; its thread is free for imports and releases.
 _places = threading.BoundedSemaphore(settings.ASSAY_RUNS_AT_ONCE)
 
@@ -46,18 +40,8 @@ def drive_claimed(run: DebateRun, *, seconds: float | None = None) -> None:
     """Drive a run this process has claimed; faults end up in the row, in words.
 
     To its end, or for about so many seconds: then it is released, and due again.
-    A database that goes away in the middle is no fault of the run: its lease runs out, and
-    whoever looks next goes on.
     """
-    try:
-        run.hold(pause_reason="")
-        list_lost_calls()
-        _drive(run, seconds)
-        list_lost_calls()
-    except LostLease:
-        logger.info("debate run %s was paused, cancelled or taken over", run.pk)
-    except _OUTAGES as error:
-        _note_outage(run, error)
+    carry_out(run, lambda: _drive(run, seconds), name="debate run")
 
 
 def _claim_and_drive(run_id: int) -> bool:
@@ -73,40 +57,7 @@ def _claim_and_drive(run_id: int) -> bool:
 def _drive(run: DebateRun, seconds: float | None) -> None:
     from debate.pump import drive  # the model client is slow to import
 
-    try:
-        drive(run, endpoints.get(run.endpoint), seconds=seconds)
-    except Stopping:
-        run.release()
-    except CannotGoOn as error:
-        _stop(run, str(error), pauses=error.pauses)
-    except _SETUP_FAULTS as error:
-        _stop(run, str(error))
-    except LostLease:
-        raise
-    except Exception as error:
-        if words := _setup_fault(error):
-            _stop(run, words)
-            return
-        if _is_outage(error):
-            _note_outage(run, error)
-            return
-        logger.exception("debate run %s", run.pk)
-        run.finish(RunStatus.FAILED, error="The run stopped on an error of ours; see the log.")
-
-
-def _stop(run: DebateRun, words: str, *, pauses: bool = False) -> None:
-    """End the drive with words for people; the unfinished pairs keep waiting."""
-    if pauses:
-        run.pause(error=words, pause_reason=words)
-    else:
-        run.finish(RunStatus.FAILED, error=words)
-
-
-def _setup_fault(error: BaseException) -> str:
-    """The words of a setting that turned out wrong in the middle; debates report in a group."""
-    if isinstance(error, BaseExceptionGroup):
-        return next(filter(None, map(_setup_fault, error.exceptions)), "")
-    return str(error) if isinstance(error, _SETUP_FAULTS) else ""
+    drive(run, endpoints.get(run.endpoint), seconds=seconds)
 
 
 def _tell_the_next() -> None:
@@ -115,25 +66,6 @@ def _tell_the_next() -> None:
         following = DebateRun.objects.due().order_by("fence", "pk").first()
         if following is not None:
             tell_workers(DebateRun.task_name, following.pk)
-
-
-def _is_outage(error: BaseException) -> bool:
-    """Whether the database went away; debates at once report their errors in a group.
-
-    One such error in a group is enough, and so is one behind another error of the database: the
-    rest follows from it, and what does not comes again when the run goes on.
-    """
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(_is_outage, error.exceptions))
-    if isinstance(error, _OUTAGES):
-        return True
-    cause = error.__cause__ or error.__context__
-    return isinstance(error, DatabaseError) and cause is not None and _is_outage(cause)
-
-
-def _note_outage(run: DebateRun, error: BaseException) -> None:
-    logger.warning("debate run %s waits for the database until its lease is over", run.pk)
-    logger.debug("debate run %s", run.pk, exc_info=error)
 
 
 def _look_for_lost_calls_later() -> None:

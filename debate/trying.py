@@ -13,15 +13,15 @@ from debate import dream
 from debate.canaries import BAITS
 from debate.kinds import debate_config
 from debate.models import DebateStatus, Trial, TrialItem
-from debate.pump import fence_key
 from debate.services.budget import open_account
-from debate.services.lost_calls import CALL_DEADLINE_S
 from debate.services.prompts import template_of
 from debate.services.trials import Tried, store_tried
 from kit.runs import worker_id
 from llm.endpoints import Endpoint
 from llm.errors import LLMError
+from llm.fencing import fence_key
 from llm.gateways import Gateways
+from llm.lost_calls import CALL_DEADLINE_S
 
 T = TypeVar("T")
 # Small enough that progress is seen, and that a kill repeats little (from the ledger, unpaid).

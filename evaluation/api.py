@@ -15,6 +15,7 @@ from corpus.models import Role
 from evaluation.models import Release
 from evaluation.services import releases as verbs
 from evaluation.views.downloads import send_archive, send_file
+from evaluation.views.release_diffs import diff_of
 from evaluation.views.releases import get_release
 from kit.api import RUN_FIELDS, Route
 
@@ -24,17 +25,21 @@ class ReleaseSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Release
-        fields = [*RUN_FIELDS, "version", "state", "counts", "faults", "files"]
+        fields = [*RUN_FIELDS, "version", "state", "agreement_bar", "counts", "faults", "files"]
 
 
 class NewReleaseSerializer(serializers.Serializer):
-    """The version to build."""
+    """The version to build; a final one is refused while a check fails."""
 
     version = serializers.CharField(max_length=40)
+    final = serializers.BooleanField(required=False, default=False)
+    agreement_bar = serializers.FloatField(
+        required=False, default=None, allow_null=True, min_value=-1, max_value=1
+    )
 
 
 class Releases(Route):
-    """Releases of a benchmark, and building a draft."""
+    """Releases of a benchmark, and building one."""
 
     @extend_schema(responses=ReleaseSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
@@ -79,6 +84,25 @@ class ReleaseFile(Route):
         return send_file(get_release(access, pk), path)
 
 
+class ReleaseChangeSerializer(serializers.Serializer):
+    """One kind of change in one split."""
+
+    split = serializers.CharField()
+    what = serializers.CharField()
+    count = serializers.IntegerField()
+    rows = serializers.ListField(child=serializers.CharField())
+
+
+class ReleaseDiff(Route):
+    """What changed since an older release."""
+
+    @extend_schema(responses=ReleaseChangeSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int, older: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        diff = diff_of(get_release(access, older), get_release(access, pk))
+        return Response(ReleaseChangeSerializer(diff.changes, many=True).data)
+
+
 class ReleaseArchive(Route):
     """A whole release as a zip."""
 
@@ -96,6 +120,7 @@ urlpatterns = [
     path(f"{_ONE}/", OneRelease.as_view(), name="api-release"),
     path(f"{_ONE}/cancel/", _CANCEL, name="api-release-cancel"),
     path(f"{_ONE}/retry/", _RETRY, name="api-release-retry"),
+    path(f"{_ONE}/since/<int:older>/", ReleaseDiff.as_view(), name="api-release-diff"),
     path(f"{_ONE}/archive/", ReleaseArchive.as_view(), name="api-release-archive"),
     path(f"{_ONE}/files/<path:path>", ReleaseFile.as_view(), name="api-release-file"),
 ]

@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-from evaluation.models import Release
+from evaluation.models import NoiseCheck, Release, ScoreSheet
+from evaluation.services import noise, sheets
 from evaluation.services.releases import carry_out
 
 
@@ -12,3 +13,19 @@ def build_release(release_id: int) -> None:
     release = Release.objects.select_related("benchmark").filter(pk=release_id).first()
     if release is not None and release.claim():
         carry_out(release)
+
+
+@shared_task(name=ScoreSheet.task_name)
+def score_benchmark(sheet_id: int) -> None:
+    """Score every run of a benchmark; harmless when delivered twice."""
+    sheet = ScoreSheet.objects.select_related("benchmark").filter(pk=sheet_id).first()
+    if sheet is not None and sheet.claim():
+        sheets.carry_out(sheet)
+
+
+@shared_task(name=NoiseCheck.task_name)
+def check_noise(check_id: int) -> None:
+    """Draw noisy labels and rank anew; harmless when delivered twice."""
+    check = NoiseCheck.objects.select_related("benchmark").filter(pk=check_id).first()
+    if check is not None and check.claim():
+        noise.carry_out(check)

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from llm.completions import decode, encode, read_completion, request_body
+from llm.embeddings import PATH as EMBEDDINGS
+from llm.embeddings import EmbeddingRequest, embedding_body, read_embeddings
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Permanent, Transient
 from llm.requests import RawReply, Request
@@ -22,6 +24,7 @@ MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 _MAX_REFUSAL_BYTES: Final = 64 * 1024
 _CONNECT_S: Final = 20.0
 # Where the openai client leads when no address is given.
+_CHAT: Final = "/chat/completions"
 _OPENAI_URL: Final = "https://api.openai.com/v1"
 
 
@@ -36,7 +39,7 @@ class Client:
     def __init__(self, endpoint: Endpoint, *, deadline_s: float = 120.0) -> None:
         self._endpoint = endpoint
         self._deadline_s = deadline_s
-        self._url = (endpoint.base_url or _OPENAI_URL).rstrip("/") + "/chat/completions"
+        self._url = (endpoint.base_url or _OPENAI_URL).rstrip("/")
 
     async def __aenter__(self) -> Self:
         self._session = _open_session(self._endpoint)
@@ -50,17 +53,25 @@ class Client:
         begun = time.perf_counter()
         try:
             async with asyncio.timeout(self._deadline_s):
-                completion = await self._post(encode(request_body(request, self._endpoint.renames)))
+                if isinstance(request, EmbeddingRequest):
+                    vectors = await self._post(EMBEDDINGS, embedding_body(request))
+                    elapsed_s = time.perf_counter() - begun
+                    return read_embeddings(vectors, request, elapsed_s=elapsed_s)
+                body = request_body(request, self._endpoint.renames)
+                completion = await self._post(_CHAT, body)
             return read_completion(completion, elapsed_s=time.perf_counter() - begun)
         except LLMError:
             raise
         except Exception as error:
             raise _classified(error, self._deadline_s) from error
 
-    async def _post(self, body: bytes) -> Any:
+    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # Redirects stay off: a key and a paid request go to the configured address or nowhere.
         async with self._session.post(
-            self._url, data=body, allow_redirects=False, proxy=self._endpoint.proxy or None
+            self._url + path,
+            data=encode(body),
+            allow_redirects=False,
+            proxy=self._endpoint.proxy or None,
         ) as response:
             if response.status == 200:
                 return decode(await _read(response, MAX_ANSWER_BYTES))

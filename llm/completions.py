@@ -82,7 +82,7 @@ def read_completion(completion: Any, *, elapsed_s: float) -> RawReply:
         ) from None
     return RawReply(
         text=text,
-        usage=_usage(completion.get("usage")),
+        usage=usage_of(completion.get("usage")),
         elapsed_s=elapsed_s,
         finish_reason=finish_reason,
         logprobs=_storable(logprobs) if isinstance(logprobs, list) else None,
@@ -95,7 +95,7 @@ def _text(message: Mapping[str, Any]) -> str:
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", str(text))
 
 
-def _usage(usage: Any) -> Usage | None:
+def usage_of(usage: Any) -> Usage | None:
     """The tokens as counted there; None, which is unknown and not free, where that is no count."""
     try:
         counted = _count(usage["prompt_tokens"])

@@ -60,12 +60,6 @@ def _values(intent: Intent, attempt: int, owner: str) -> list[Any]:
     request, charge = intent.request, intent.charge
     price = charge.price
     prices = [price.input, price.cached, price.output] if price else [None] * 3
-    sent = {
-        "messages": request.messages,
-        "schema_name": request.schema_name,
-        "replicate": request.replicate,
-        **request.parameters,
-    }
     return [
         request.key,
         attempt,
@@ -82,7 +76,7 @@ def _values(intent: Intent, attempt: int, owner: str) -> list[Any]:
         _decimal(charge.bound, 18, 12),
         *(_decimal(each, 12, 6) for each in prices),
         connection.ops.adapt_datefield_value(price.valid_from) if price else None,
-        encode(sent).decode(),
+        encode(request.stored).decode(),
     ]
 
 

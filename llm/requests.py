@@ -45,6 +45,16 @@ class Request:
         }
         return {name: value for name, value in given.items() if value is not None}
 
+    @property
+    def stored(self) -> dict[str, Any]:
+        """What the ledger keeps of it beside its endpoint, role and model."""
+        return {
+            "messages": self.messages,
+            "schema_name": self.schema_name,
+            "replicate": self.replicate,
+            **self.parameters,
+        }
+
     @cached_property
     def key(self) -> str:
         """The idempotence key of protocol.md 1.3: 64 hex digits of SHA-256 over canonical JSON.

@@ -38,12 +38,21 @@ from annotate.models import (
 from annotate.services.collecting import collect_text, collect_url
 from annotate.services.drafts import keep_draft
 from annotate.services.work import claim_query
-from corpus.models import Benchmark, ImportRun, PoolBuild
+from corpus.models import (
+    Benchmark,
+    CleanedPage,
+    CleaningRun,
+    CorpusVersion,
+    ImportRun,
+    PoolBuild,
+    RunComputation,
+    Violation,
+)
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, Trial
 from debate.services.prompts import write_prompt
-from evaluation.models import Experiment, Release
+from evaluation.models import Experiment, NoiseCheck, Release
 from kit.signin import create_link
 from tests.factories import (
     make_benchmark,
@@ -166,12 +175,32 @@ SCREENS: dict[str, Row] = {
     "gold-versions": get(MEMBERS),
     "retrieval-runs": get(MEMBERS),
     "retrieval-run": get(MEMBERS),
+    "run-computations": get(ADMIN),
+    "run-computation": get(ADMIN),
+    "run-computation-verb": post(ADMIN, kwargs={"verb": "cancel"}),
     "ranked-list": get(MEMBERS),
     "pools": get(READERS),
     "pool-new": get(ADMIN),
     "pool": get(READERS),
     "pool-build": get(ADMIN),
     "pool-build-cancel": post(ADMIN),
+    "versions": get(READERS),
+    "version": get(READERS),
+    "version-passage": get(READERS),
+    "cleaning-new": get(ADMIN),
+    "cleaning-forecast": get(ADMIN),
+    "cleaning": get(READERS),
+    "cleaning-pause": post(ADMIN),
+    "cleaning-resume": post(ADMIN),
+    "cleaning-cancel": post(ADMIN),
+    "cleaning-budget": post(ADMIN),
+    "cleaning-pages": get(READERS),
+    "cleaning-report": get(READERS),
+    "cleaning-table": get(READERS, kwargs={"name": "retention"}),
+    "cleaning-violations": get(READERS),
+    "cleaning-violation-next": get(READERS, 302),
+    "cleaning-violation": get(READERS),
+    "cleaning-violation-decide": post(READERS),
     "vote": get(MEMBERS, special={"annotator": 302}),
     "vote-case": get(OWN),
     "vote-undo": post(ANNOTATORS),
@@ -238,10 +267,26 @@ SCREENS: dict[str, Row] = {
     "agreement-of": get(READERS, kwargs={"what": "votes"}),
     "agreement-items": get(READERS, kwargs={"what": "votes"}),
     "agreement-table": get(READERS, kwargs={"what": "votes", "name": "coefficients"}),
+    "leaderboard": get(MEMBERS),
+    "leaderboard-csv": get(MEMBERS, 302),
+    "leaderboard-refresh": post(MEMBERS),
+    "leaderboard-progress": get(MEMBERS, 302),
+    "leaderboard-compare": get(MEMBERS),
+    "leaderboard-run": get(MEMBERS),
+    "leaderboard-query": get(MEMBERS),
+    "noise-checks": get(READERS),
+    "noise-check": get(READERS),
+    "published-tables": get(MEMBERS),
+    "published-table": get(MEMBERS, kwargs={"name": "dream-hole10"}),
+    "holes": get(MEMBERS),
+    "holes-csv": get(MEMBERS, 302),
+    "holes-debate": post(ADMIN, 422),
     "releases": get(ADMIN),
     "release": get(ADMIN),
     "release-cancel": post(ADMIN),
     "release-retry": post(ADMIN),
+    "release-diff": get(ADMIN),
+    "release-changelog": get(ADMIN),
     "release-archive": get(ADMIN),
     "release-file": get(ADMIN),
 }
@@ -262,12 +307,28 @@ API: dict[str, Row] = {
     "api-retrieval-runs": get(MEMBERS),
     "api-retrieval-run": get(MEMBERS),
     "api-ranked-lists": get(MEMBERS),
+    "api-run-computations": get(ADMIN),
+    "api-run-computation": get(ADMIN),
+    "api-run-computation-cancel": post(ADMIN, 200),
+    "api-run-computation-retry": post(ADMIN, 409),
+    "api-run-computation-budget": Row(ADMIN, 400, "put"),
     "api-pools": get(READERS),
     "api-pool": get(READERS),
     "api-pool-builds": get(ADMIN),
     "api-pool-build": get(ADMIN),
     "api-pool-build-cancel": post(ADMIN, 200),
     "api-pool-pairs": get(READERS),
+    "api-versions": get(READERS),
+    "api-version-labels": get(READERS),
+    "api-version-passage": get(READERS),
+    "api-cleanings": get(READERS),
+    "api-cleaning-forecast": get(ADMIN),
+    "api-cleaning": get(READERS),
+    "api-cleaning-budget": Row(ADMIN, 400, "put"),
+    "api-cleaning-report": get(READERS),
+    "api-cleaning-violations": get(READERS),
+    "api-cleaning-violation": post(READERS, 400),
+    "api-cleaning-verb": post(ADMIN, 409, kwargs={"verb": "pause"}),
     "api-imports": get(ADMIN),
     "api-import-folder": get(ADMIN),
     "api-import": get(ADMIN),
@@ -369,10 +430,20 @@ API: dict[str, Row] = {
     "api-rescore-samples": get(ADMIN),
     "api-agreement": get(READERS, kwargs={"what": "votes"}),
     "api-agreement-items": get(READERS, kwargs={"what": "votes"}),
+    "api-leaderboard": get(MEMBERS, 409),
+    "api-leaderboard-compare": get(MEMBERS, 409),
+    "api-leaderboard-run": get(MEMBERS, 409),
+    "api-noise-checks": get(READERS),
+    "api-noise-check": get(READERS),
+    "api-published-tables": get(MEMBERS),
+    "api-published-table": get(MEMBERS, kwargs={"name": "dream-hole10"}),
+    "api-holes": get(MEMBERS, 409),
+    "api-holes-debate": post(ADMIN, 400),
     "api-releases": get(ADMIN),
     "api-release": get(ADMIN),
     "api-release-cancel": post(ADMIN, 409),
     "api-release-retry": post(ADMIN, 409),
+    "api-release-diff": get(ADMIN),
     "api-release-archive": get(ADMIN),
     "api-release-file": get(ADMIN),
 }
@@ -391,11 +462,18 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("api-voting-plan", post(ADMIN, 400)),
     ("api-batches", post(ANNOTATORS, 409)),
     ("api-batch-item", post(OWN, 400, special={"outsider": 404})),
+    ("run-computations", post(ADMIN, 422)),
+    ("api-run-computations", post(ADMIN, 400)),
+    ("cleaning-new", post(ADMIN, 422)),
+    ("api-cleanings", post(ADMIN, 400)),
     ("vote-case", post(OWN, 422)),
     ("debate-run-new", post(ADMIN, 422)),
     ("debate-run-adoption", post(ADMIN)),
     ("prompts", post(ADMIN, 422)),
     ("releases", post(ADMIN, 422)),
+    ("noise-checks", post(READERS, 422)),
+    ("api-noise-checks", post(READERS, 400)),
+    ("api-leaderboard", post(MEMBERS, 202)),
     ("experiments", post(ADMIN, 422)),
     ("exam", post(OWN, 302, special={"outsider": 404})),
     ("qualification-rules", post(ADMIN, 422)),
@@ -494,6 +572,16 @@ def world(tmp_path) -> SimpleNamespace:
     prompt = write_prompt(benchmark=benchmark, text=text, actor=people["admin"])
     queued = ImportRun.objects.create(benchmark=benchmark, format="bright", path="x", label="x")
     ranked = make_ranking(query, passage.pid)
+    version = CorpusVersion.objects.current(benchmark)
+    cleaning = CleaningRun.objects.create(
+        benchmark=benchmark, source=version, version=version, name="c", preset="marcus",
+        status="done",
+    )  # fmt: skip
+    cleaned = CleanedPage.objects.create(run=cleaning, domain=query.domain, page_id="page/a.txt")
+    place = {"start": 0, "end": 1, "out_start": 0, "out_end": 1}
+    violation = Violation.objects.create(
+        page=cleaned, stage="safe_clean", part=0, window=0, number=0, kind="changed", **place
+    )
     page = collect_text(query=query, text="A page.", actor=people["annotator"])
     exam_item = ExamItem.objects.create(domain=query.domain, question="q", passage="p", label=1)
     attempt = ExamAttempt.objects.create(
@@ -508,12 +596,15 @@ def world(tmp_path) -> SimpleNamespace:
     Aspect.objects.create(query=task.query, k=1, position=1, content="Of another query.")
     fetch = collect_url(query=query, url="https://page.test", actor=people["annotator"])
     held = claim_query(query=make_query(benchmark, "held"), actor=people["annotator"])
-    place = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
+    drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
         assignment=held,
-        draft=keep_draft(person=people["annotator"], text="typed", **place),
+        draft=keep_draft(person=people["annotator"], text="typed", **drafted),
         document=make_document(benchmark),
         ranked=ranked,
+        version=version,
+        cleaning=cleaning,
+        violation=violation,
         page=page,
         change=AspectChange.objects.create(
             query=query, kind="add", after=[{"pk": empty.pk, "k": 2, "content": "", "scale": ""}]
@@ -541,6 +632,10 @@ def world(tmp_path) -> SimpleNamespace:
         prompt=prompt,
         trial=Trial.objects.create(run=run, kind="prompt", prompt=prompt, seed=1),
         import_run=queued,
+        noise=NoiseCheck.objects.create(
+            benchmark=benchmark, metric="nDCG@10", view="base", if_relevant=1, if_not=0
+        ),
+        computation=RunComputation.objects.create(benchmark=benchmark, name="c", method="bm25"),
         vote=Vote.objects.create(case=case, voter=spare, label=1),
         batch=batch,
     )
@@ -595,14 +690,19 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("dispute", world.case),
         ("debate", world.run),
         ("release", world.release),
+        ("leaderboard", world.ranked.run),
+        ("noise", world.noise),
         ("experiment", world.experiment),
         ("prompt", world.prompt),
         ("trial", world.trial),
         ("document", world.document),
+        ("run-computation", world.computation),
         ("retrieval-run", world.ranked.run),
         ("ranked-list", world.ranked.run),
         ("pool-build", world.pool_build),
         ("pool", world.pool),
+        ("version", world.version),
+        ("cleaning", world.cleaning),
     ]
     short = name.removeprefix("api-")
     pk = next((thing.pk for prefix, thing in keys if short.startswith(prefix)), None)
@@ -611,6 +711,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "pk": pk,
         "passage_pk": world.passage.pk,
         "query_pk": world.query.pk,
+        "violation_pk": world.violation.pk,
         "page_pk": world.page.pk,
         "change_pk": world.change.pk,
         "tag_pk": world.tag.pk,
@@ -621,6 +722,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "point_pk": world.point.pk,
         "token": world.token,
         "path": "README.md",
+        "older": world.release.pk,
         **row.kwargs,
     }
     wanted = next(p for p in patterns(get_resolver()) if p.name == name).pattern.converters

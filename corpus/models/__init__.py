@@ -1,6 +1,16 @@
 """Texts and labels: what came in through importers, and every relevance label given since."""
 
 from corpus.models.benchmark import Benchmark, Domain, Membership, Role
+from corpus.models.cleaning import (
+    CleanedPage,
+    CleaningPreset,
+    CleaningRun,
+    Crosswalk,
+    PageState,
+    Violation,
+    ViolationPolicy,
+)
+from corpus.models.computations import RunComputation
 from corpus.models.imports import ImportRun
 from corpus.models.indexes import PassageIndexRun
 from corpus.models.labels import GoldVersion, Judgment, Source, Status
@@ -11,8 +21,12 @@ from corpus.models.texts import CorpusVersion, Document, Passage, Query, Version
 
 __all__ = [
     "Benchmark",
+    "CleanedPage",
+    "CleaningPreset",
+    "CleaningRun",
     "CollectedPage",
     "CorpusVersion",
+    "Crosswalk",
     "Document",
     "Domain",
     "GoldVersion",
@@ -20,6 +34,7 @@ __all__ = [
     "Judgment",
     "Membership",
     "PageFetch",
+    "PageState",
     "Passage",
     "PassageIndexRun",
     "Pool",
@@ -29,7 +44,10 @@ __all__ = [
     "RankedList",
     "RetrievalRun",
     "Role",
+    "RunComputation",
     "Source",
     "Status",
     "VersionState",
+    "Violation",
+    "ViolationPolicy",
 ]

@@ -22,6 +22,8 @@ class VersionState(models.TextChoices):
 
 # `recipe["kind"]` of a version that an import made; every other kind of version names its own.
 LOADED = "loaded"
+# That of one a cleaning made: people choose it; it never takes the place of what they work on.
+CLEANED = "cleaned"
 
 
 class CorpusVersionQuerySet(models.QuerySet["CorpusVersion"]):
@@ -32,8 +34,9 @@ class CorpusVersionQuerySet(models.QuerySet["CorpusVersion"]):
         return self.filter(state=VersionState.READY)
 
     def current(self, benchmark: Benchmark) -> "CorpusVersion | None":
-        """The version people work on: the newest that is ready."""
-        return self.ready().filter(benchmark=benchmark).order_by("-pk").first()
+        """The version people work on: the newest that is ready and that no cleaning made."""
+        given = ~Q(recipe__kind=CLEANED) | Q(recipe__kind__isnull=True)
+        return self.ready().filter(given, benchmark=benchmark).order_by("-pk").first()
 
     def growing(self, benchmark: Benchmark) -> "CorpusVersion | None":
         """The version of what experts collect, if anything was collected yet."""

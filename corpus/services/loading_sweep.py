@@ -9,6 +9,7 @@ from django.utils import timezone
 from corpus.models import (
     Benchmark,
     CorpusVersion,
+    Crosswalk,
     Document,
     Domain,
     GoldVersion,
@@ -54,8 +55,9 @@ def sweep_dead_loads(benchmark: Benchmark, *, besides: ImportRun | None = None) 
 
 def drop_version(version: CorpusVersion) -> None:
     """Remove a version that was never published, its rows in short transactions."""
-    _drop_rows(Passage, version=version)
-    _drop_rows(Document, version=version)
+    drop_rows(Crosswalk, version=version)
+    drop_rows(Passage, version=version)
+    drop_rows(Document, version=version)
     CorpusVersion.objects.filter(pk=version.pk, state=VersionState.LOADING).delete()
 
 
@@ -66,7 +68,7 @@ def drop_staged(run: ImportRun) -> None:
         for pk in run.staged.get(kind, []):
             unseen = everything.filter(pk=pk, is_ready=False)
             if unseen.exists():
-                _drop_rows(rows, **{name: pk})
+                drop_rows(rows, **{name: pk})
                 unseen._raw_delete(connection.alias)
     # Unless another claim of the run has begun to stage meanwhile.
     noted = ImportRun.objects.filter(pk=run.pk, staged__fence=run.staged.get("fence"))
@@ -107,7 +109,8 @@ def _is_over(run: ImportRun, fence: object) -> bool:
     return bool(expired.update(status=RunStatus.QUEUED, fence=F("fence") + 1, lease_until=None))
 
 
-def _drop_rows(model: type[models.Model], **owner: Any) -> None:
+def drop_rows(model: type[models.Model], **owner: Any) -> None:
+    """Remove rows that were never published, in short transactions."""
     everything = getattr(model, "everything", model._default_manager)
     rows = everything.filter(**owner)
     while True:

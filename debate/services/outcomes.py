@@ -14,12 +14,12 @@ from debate import dream
 from debate.baselines.relevance import CONFIDENCE_ROLE, VERBALISED
 from debate.dream.lineup import ADJUDICATOR
 from debate.escalation import KINDS, escalate, quote_row
-from debate.failures import NO_TEXT_CLASS, Failure
 from debate.models import LABELLED, Debate, DebateRun, DebateStatus, RunKind, Turn
 from debate.services.flags import note_flags
 from debate.services.own_checks import choose_decoys
 from kit.failpoints import reach
 from kit.updates import update_rows
+from llm.failures import NO_TEXT_CLASS, Failure
 
 # Whose labels a run of each kind makes; an adjudicator's are its own.
 SOURCES = {

@@ -34,6 +34,12 @@ class Card:
     splits: Mapping[str, Statistics]
     total: Statistics
     faults: Sequence[Fault]
+    # Standing votes with a label, their Fleiss' kappa with its interval, and the bar that was set.
+    votes: int = 0
+    kappa: float | None = None
+    kappa_low: float | None = None
+    kappa_high: float | None = None
+    bar: float | None = None
 
 
 def render(card: Card) -> str:
@@ -44,6 +50,7 @@ def render(card: Card) -> str:
         _faults_section(card),
         _statistics_section(card),
         _labels_section(card),
+        *((_agreement_section(card),) if card.votes else ()),
         _files_section(card),
         _loading_section(card),
         _licence_section(card),
@@ -109,6 +116,19 @@ def _labels_section(card: Card) -> Iterator[str]:
         yield "them. Use them to try the tools, never to measure a system."
 
 
+def _agreement_section(card: Card) -> Iterator[str]:
+    yield from ("## How far the voters agree", "")
+    if card.kappa is None:
+        yield f"{card.votes:,} votes were given; Fleiss' kappa is undefined for them."
+    else:
+        interval = ""
+        if card.kappa_low is not None and card.kappa_high is not None:
+            interval = f" (95 % interval {card.kappa_low:.3f} to {card.kappa_high:.3f})"
+        yield f"Fleiss' kappa over {card.votes:,} votes is {card.kappa:.3f}{interval}."
+    if card.bar is not None:
+        yield f"The bar that was set for this release is {card.bar:g}."
+
+
 def _contested(each: Statistics) -> Iterator[str]:
     count = sum(each.contested.values())
     by = ", ".join(f"{source} {number:,}" for source, number in each.contested.items())
@@ -133,6 +153,13 @@ def _files_section(card: Card) -> Iterator[str]:
     yield "- `qrels/{split}.base.txt`, `.refined.txt`, `.expert.txt`: TREC qrels of the original"
     yield "  gold, of the same plus holes, and of that with experts' verdicts put over it; 0 is"
     yield "  judged not relevant"
+    yield "- `qrels/{split}.aspects.txt`: subtopic qrels, the aspect's number in the second column,"
+    yield "  for ndeval and ir_measures (where a split has aspects)"
+    yield "- `beir/{split}/`: the split as BEIR has it: corpus, queries, `qrels/test.tsv` (the"
+    yield "  expert view)"
+    yield "- `evidence/{split}.jsonl`: what each label that stands was made from: answers, votes,"
+    yield "  verdicts; people are pseudonyms that hold in this release alone"
+    yield "- `croissant.json`: Croissant metadata of the tables; `LICENCE.md`: the licence"
     yield "- `provenance/{split}.jsonl`: where each label comes from, superseded ones included"
     yield "- `SHA256SUMS`: checksums, for `sha256sum -c SHA256SUMS`"
     yield from ("", "Query ids are unique inside their split only.")

@@ -1,12 +1,18 @@
 """Faults that the records of one split show by themselves; each check yields its places."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from evaluation.exporters.faults import Fault, Place, fault
 from evaluation.exporters.names import aspect_id, fits_trec
 from evaluation.exporters.records import QueryRecord
 
+_BRACKETS = re.compile(r"\[([^\[\]]{1,500})\]")
+_NUMBERED = re.compile(r"doc_?([0-9]{1,6})")
+# Bright-Pro's ids: {task}-{qid}/extraction_{k}.txt, and BRIGHT's folder/file.txt.
+_LIKE_AN_ID = re.compile(r"\S+/\S+\.txt")
 Check = Callable[[str, Sequence[QueryRecord]], Iterator[Place]]
 
 
@@ -51,6 +57,40 @@ def _support_without_label(split: str, queries: Sequence[QueryRecord]) -> Iterat
     for query in queries:
         for pid in sorted(set(query.supporting) - {each.passage for each in query.labels}):
             yield _place(split, query, passage=pid)
+
+
+def _two_aspects(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
+    for query in queries:
+        times = Counter(pid for aspect in query.aspects for pid in set(aspect.passages))
+        for pid in sorted(pid for pid, count in times.items() if count > 1):
+            yield _place(split, query, passage=pid)
+
+
+def _foreign_citations(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
+    known = {label.passage for query in queries for label in query.labels}
+    known |= {pid for query in queries for pid in query.supporting}
+    for query in queries:
+        if query.reference_answer:
+            for cited in foreign_citations(query.reference_answer, query.gold_ids, known):
+                yield _place(split, query, passage=cited)
+
+
+def foreign_citations(answer: str, gold: Collection[str], known: Collection[str]) -> list[str]:
+    """What an answer cites in brackets that is no gold of its query, each once.
+
+    `[doc_3]` counts the gold from 1; an id, with or without `doc` before it, stands for itself.
+    Brackets around other words are no citation.
+    """
+    found: dict[str, None] = {}
+    for each in _BRACKETS.findall(answer):
+        cited = each.strip().removeprefix("doc ").strip()
+        number = _NUMBERED.fullmatch(cited)
+        if number is not None:
+            if not 1 <= int(number[1]) <= len(gold):
+                found[cited] = None
+        elif cited not in gold and (cited in known or _LIKE_AN_ID.fullmatch(cited)):
+            found[cited] = None
+    return list(found)
 
 
 def _aspects_without_passages(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
@@ -101,6 +141,8 @@ CHECKS: dict[str, Check] = {
     "gold_without_aspect": _gold_without_aspect,
     "support_not_relevant": _support_not_relevant,
     "support_without_label": _support_without_label,
+    "two_aspects": _two_aspects,
+    "foreign_citations": _foreign_citations,
     "aspects_without_passages": _aspects_without_passages,
     "empty_aspects": _empty_aspects,
     "mixed_scales": _mixed_scales,

@@ -7,10 +7,18 @@ from pathlib import Path
 SUMS = "SHA256SUMS"
 
 
-def file_sums(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file under the folder by its path there, sorted."""
+def file_sums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """SHA-256 of every file under the folder by its path there, sorted.
+
+    Files of `known` are not read again.
+    """
+    held = known or {}
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    return {path: file_sum(folder / path) for path in paths if (folder / path).is_file()}
+    return {
+        path: held.get(path) or file_sum(folder / path)
+        for path in paths
+        if (folder / path).is_file()
+    }
 
 
 def file_sum(path: Path) -> str:
@@ -19,9 +27,9 @@ def file_sum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_sums(folder: Path) -> dict[str, str]:
+def write_sums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
     """Write SHA256SUMS over all other files and return every sum, its own included."""
-    sums = file_sums(folder)
+    sums = file_sums(folder, known)
     (folder / SUMS).write_bytes(sums_text(sums).encode())
     return {**sums, SUMS: file_sum(folder / SUMS)}
 

@@ -81,6 +81,20 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{count} passages support an aspect, but the current gold does not list them and nobody "
         "has judged them.",
     ),
+    "two_aspects": (
+        "1 passage supports two aspects of its query; it may support one.",
+        "{count} passages support two aspects of their query; each may support one.",
+    ),
+    "foreign_citations": (
+        "1 reference answer cites a passage that is not gold of its query.",
+        "{count} reference answers cite passages that are not gold of their query.",
+    ),
+    "agreement_below_bar": (
+        "The voters' agreement is below the bar that was set for this release, or cannot be "
+        "measured.",
+        "The voters' agreement is below the bar that was set for this release, or cannot be "
+        "measured.",
+    ),
     "aspects_without_passages": (
         "1 aspect has no supporting passage.",
         "{count} aspects have no supporting passage.",
@@ -103,6 +117,26 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{count} ids hold white space and are left out of the TREC files.",
     ),
 }
+
+# A final release is refused while one of these is there; the others are told on its card.
+BLOCKING = frozenset(
+    {
+        "practice_labels",
+        "open_cases",
+        "expert_cases",
+        "outside_corpus",
+        "gold_without_text",
+        "gold_without_aspect",
+        "support_not_relevant",
+        "support_without_label",
+        "two_aspects",
+        "foreign_citations",
+        "agreement_below_bar",
+        "empty_aspects",
+        "mixed_scales",
+        "white_space_in_ids",
+    }
+)
 
 
 def fault(check: str, places: Iterable[Place]) -> Fault:

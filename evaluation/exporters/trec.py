@@ -35,3 +35,22 @@ def _lines(queries: Sequence[QueryRecord], view: View) -> Iterator[str]:
 def fitting(queries: Sequence[QueryRecord]) -> Iterator[QueryRecord]:
     """Queries whose id can stand in the format; the others are a fault of the release."""
     return (query for query in queries if fits_trec(query.qid))
+
+
+def write_subtopics(path: Path, queries: Sequence[QueryRecord]) -> int:
+    """`qid aspect docid 1`: subtopic qrels as ndeval and ir_measures read them.
+
+    The aspect's number stands where plain qrels have 0. Only passages of the expert view's gold;
+    no file where no aspect is supported.
+    """
+    lines = list(_subtopics(queries))
+    return write_lines(path, lines) if lines else 0
+
+
+def _subtopics(queries: Sequence[QueryRecord]) -> Iterator[str]:
+    for query in fitting(queries):
+        accepted = set(query.accepted)
+        for aspect in query.aspects:
+            for pid in aspect.passages:
+                if pid in accepted and fits_trec(pid):
+                    yield f"{query.qid} {aspect.k} {pid} 1"

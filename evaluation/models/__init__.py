@@ -1,6 +1,7 @@
-"""Releases, which others download and cite, and experiments, which compare runs."""
+"""Releases, which others download and cite, experiments, which compare runs, and kept scores."""
 
 from evaluation.models.experiments import Experiment
 from evaluation.models.releases import Release, ReleaseState
+from evaluation.models.scores import DomainScore, NoiseCheck, ScoreSheet
 
-__all__ = ["Experiment", "Release", "ReleaseState"]
+__all__ = ["DomainScore", "Experiment", "NoiseCheck", "Release", "ReleaseState", "ScoreSheet"]

@@ -21,6 +21,8 @@ class Release(TrackedRun):
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="releases")
     version = models.CharField(max_length=40)
     state = models.CharField(max_length=5, choices=ReleaseState.choices, default=ReleaseState.DRAFT)
+    # The least agreement of voters (Fleiss' kappa) that a final release wants; null: none was set.
+    agreement_bar = models.FloatField(null=True)
     folder = models.CharField(max_length=1000)
     # {"queries": 8, ...} by kind, [{"check", "count", "message", "rows"}], {"file": "sha256"}.
     counts = models.JSONField(default=dict)

@@ -1,13 +1,17 @@
 """Faults of a release that only the database can tell; the records tell the others."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import models
 from django.db.models import Q
 
+from annotate.agreement.opinions import BINARY
+from annotate.agreement.slices import measured
 from annotate.models import CaseStatus, EscalationCase
-from corpus.models import Domain, Judgment
+from annotate.services.agreement import vote_opinions
+from corpus.models import Benchmark, Domain, Judgment
 from evaluation.exporters.faults import MOST_PLACES, Fault, Place
 from evaluation.services.view import View
 
@@ -52,3 +56,31 @@ def _fault(check: str, split: str, rows: Rows, columns: dict[str, str]) -> Fault
 
 def _places(split: str, names: tuple[str, ...], rows: Rows) -> Iterator[Place]:
     return ({"split": split, **dict(zip(names, row, strict=True))} for row in rows)
+
+
+@dataclass(frozen=True)
+class VoteKappa:
+    """Fleiss' kappa over the votes that stand; None where it is undefined."""
+
+    votes: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def vote_kappa(benchmark: Benchmark) -> VoteKappa:
+    """How far the voters of a benchmark agree."""
+    opinions = vote_opinions(benchmark)
+    if not opinions:
+        return VoteKappa(0)
+    found = measured(opinions, BINARY).coefficient("fleiss_kappa")
+    if found.interval is None:
+        return VoteKappa(len(opinions), found.value)
+    return VoteKappa(len(opinions), found.value, found.interval.low, found.interval.high)
+
+
+def agreement_fault(kappa: VoteKappa, bar: float | None) -> list[Fault]:
+    """A fault where votes were given and do not reach the bar; none where no bar was set."""
+    if bar is None or not kappa.votes or (kappa.value is not None and kappa.value >= bar):
+        return []
+    return [Fault("agreement_below_bar", 1, ())]

@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,32 +11,57 @@ from django.db import IntegrityError, transaction
 
 from corpus.access import Access
 from corpus.models import Benchmark
+from evaluation.exporters.faults import BLOCKING, Fault
 from evaluation.exporters.names import NameClash
 from evaluation.models import Release, ReleaseState
 from evaluation.services import folders, versions
 from evaluation.services.frozen import frozen
-from evaluation.services.pulse import Pulse
 from evaluation.services.view import view_of
 from evaluation.services.writing import Built, Step, write_release
 from kit import audit
 from kit.errors import Refused
+from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus, wake
 
 logger = logging.getLogger(__name__)
 BROKEN = "The release could not be built because of a fault in the program. Nothing was kept."
+UNFIT = "A final release is refused while it has these faults."
 UNWRITABLE = "The folder could not be written ({reason}). Mend that and try again."
 
 
-def start_release(*, access: Access, version: str) -> Release:
-    """Ask for a draft of this version and wake a worker; raises Refused (field `version`)."""
+class Unfit(Refused):
+    """A final release with a fault that no final release may have."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        words = " ".join(fault.message for fault in faults)
+        super().__init__(f"{UNFIT} {words}")
+        self.faults = faults
+
+
+def start_release(
+    *, access: Access, version: str, final: bool = False, agreement_bar: float | None = None
+) -> Release:
+    """Ask for this version, a draft or final, and wake a worker; raises Refused (with the field).
+
+    `agreement_bar` is the least agreement of voters (Fleiss' kappa) that is wanted.
+    """
     folder = folders.folder_for(access.benchmark.slug, version)
     with transaction.atomic():
-        release = _create(access.benchmark, version, folder, access.user)
+        release = _create(
+            access.benchmark, version, folder, access.user, final=final, bar=agreement_bar
+        )
         wake(release)
     return release
 
 
-def start_here(*, benchmark: Benchmark, version: str, folder: Path) -> Release:
+def start_here(
+    *,
+    benchmark: Benchmark,
+    version: str,
+    folder: Path,
+    final: bool = False,
+    agreement_bar: float | None = None,
+) -> Release:
     """Make a release that this process builds itself: claimed before anybody can see it.
 
     A version that failed is taken up again; any other that exists raises Refused.
@@ -44,8 +70,10 @@ def start_here(*, benchmark: Benchmark, version: str, folder: Path) -> Release:
         release = benchmark.releases.filter(version=version, status=RunStatus.FAILED).first()
         if release is not None:
             retry_release(release=release, actor=None, folder=folder)
+            state = _state(final)
+            Release.objects.filter(pk=release.pk).update(state=state, agreement_bar=agreement_bar)
         else:
-            release = _create(benchmark, version, folder, None)
+            release = _create(benchmark, version, folder, None, final=final, bar=agreement_bar)
         release.claim()
     return release
 
@@ -81,6 +109,8 @@ def carry_out(release: Release) -> None:
         build(release, folder=Path(release.folder))
     except LostLease:
         logger.info("release %s was stopped or taken over", release.pk)
+    except Unfit as unfit:
+        fail(release, unfit.message, faults=[each.as_json() for each in unfit.faults])
     except Refused as refusal:
         fail(release, refusal.message)
     except NameClash as clash:
@@ -128,25 +158,34 @@ def rebuild(release: Release, *, folder: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def fail(release: Release, message: str) -> None:
-    """End a claimed release as failed; leaves it alone where it is no longer ours."""
+def fail(release: Release, message: str, *, faults: Sequence[dict[str, Any]] | None = None) -> None:
+    """End a claimed release as failed; leaves it alone where it is no longer ours.
+
+    `faults` are those for which a final release was refused.
+    """
     try:
         with transaction.atomic():
-            release.finish(status=RunStatus.FAILED, error=message)
+            release.finish(status=RunStatus.FAILED, error=message, faults=list(faults or ()))
             _note(release, "fail release", None, error=message)
     except LostLease:
         logger.info("release %s was stopped or taken over", release.pk)
 
 
 def _write(release: Release, place: Path, step: Step) -> Built:
+    is_draft = release.state == ReleaseState.DRAFT
     with frozen():
-        return write_release(
+        built = write_release(
             view_of(release.benchmark),
             place,
             version=release.version,
-            is_draft=release.state == ReleaseState.DRAFT,
+            is_draft=is_draft,
             step=step,
+            bar=release.agreement_bar,
         )
+    blocking = [each for each in built.faults if each.check in BLOCKING]
+    if blocking and not is_draft:
+        raise Unfit(blocking)
+    return built
 
 
 def _outcome(built: Built) -> dict[str, Any]:
@@ -161,10 +200,24 @@ def _outcome(built: Built) -> dict[str, Any]:
     }
 
 
-def _create(benchmark: Benchmark, version: str, folder: Path, actor: User | None) -> Release:
+def _state(final: bool) -> ReleaseState:
+    return ReleaseState.FINAL if final else ReleaseState.DRAFT
+
+
+def _create(
+    benchmark: Benchmark,
+    version: str,
+    folder: Path,
+    actor: User | None,
+    *,
+    final: bool,
+    bar: float | None,
+) -> Release:
     if versions.core(version) is None or len(version) > 40:
         message = f"“{version}” is no version. Write three numbers, such as 0.1.0."
         raise Refused(message, field="version")
+    if bar is not None and not -1.0 <= bar <= 1.0:
+        raise Refused("A kappa lies between -1 and 1.", field="agreement_bar")
     # Without regard to case: some file systems would put both into one folder.
     present = benchmark.releases.filter(version__iexact=version).first()
     if present is not None:
@@ -172,7 +225,12 @@ def _create(benchmark: Benchmark, version: str, folder: Path, actor: User | None
     try:
         with transaction.atomic():
             release = Release.objects.create(
-                benchmark=benchmark, version=version, folder=str(folder), created_by=actor
+                benchmark=benchmark,
+                version=version,
+                state=_state(final),
+                agreement_bar=bar,
+                folder=str(folder),
+                created_by=actor,
             )
     except IntegrityError:
         raise _taken(version, RunStatus.QUEUED) from None

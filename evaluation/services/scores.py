@@ -80,11 +80,15 @@ def score_runs(
 
 
 def gold_of(shown: View, domain: Domain, view: GoldView) -> Gold:
-    """Labels, holes, aspects and excluded ids of a domain.
+    """Labels, holes, aspects and excluded ids of a domain."""
+    return gold_in(read_queries(shown, domain), domain, view)
+
+
+def gold_in(records: Sequence[QueryRecord], domain: Domain, view: GoldView) -> Gold:
+    """The same out of records that were read already.
 
     Aspects are taken as far as they have come: what they do not cover yet is left out and counted.
     """
-    records = read_queries(shown, domain)
     excluded = domain.queries.exclude(excluded_ids=[]).values_list("qid", "excluded_ids")
     return Gold.of(
         {each.qid: dict(_labels(each, view)) for each in records},

@@ -88,9 +88,15 @@ def _shape(benchmark: Benchmark) -> Shape:
     )
 
 
-def read_queries(view: View, domain: Domain) -> list[QueryRecord]:
-    """The domain's queries in the order they were loaded, with labels and aspects."""
-    labels, aspects = _labels(view, domain), _aspects(view, domain)
+def read_queries(view: View, domain: Domain, *, only: int | None = None) -> list[QueryRecord]:
+    """The domain's queries in the order they were loaded, with labels and aspects.
+
+    With `only`, the one query of that key.
+    """
+    wanted = Q() if only is None else Q(query=only)
+    labels, aspects = _labels(view, domain, wanted), _aspects(view, domain, wanted)
+    queries = domain.queries.order_by("pk")
+    queries = queries if only is None else queries.filter(pk=only)
     columns = ("pk", "qid", "text", "answers", "reference_answer")
     return [
         QueryRecord(
@@ -102,7 +108,7 @@ def read_queries(view: View, domain: Domain) -> list[QueryRecord]:
             labels=tuple(labels.get(pk, ())),
             aspects=tuple(aspects.get(pk, ())),
         )
-        for pk, qid, text, answers, reference in domain.queries.order_by("pk").values_list(*columns)
+        for pk, qid, text, answers, reference in queries.values_list(*columns)
     ]
 
 
@@ -122,10 +128,10 @@ def read_provenance(view: View, domain: Domain) -> Iterator[dict[str, Any]]:
     return (provenance_row(*row) for row in found.iterator(chunk_size=CHUNK))
 
 
-def _labels(view: View, domain: Domain) -> dict[int, list[Label]]:
+def _labels(view: View, domain: Domain, wanted: Q) -> dict[int, list[Label]]:
     """Labels by query, sorted by passage id."""
     pairs: dict[tuple[int, int], list[_Row]] = defaultdict(list)
-    for row in _label_rows(view, domain):
+    for row in _label_rows(view, domain, wanted):
         pairs[row.query, row.passage].append(row)
     labels: dict[int, list[Label]] = defaultdict(list)
     for (query, _), rows in sorted(pairs.items(), key=lambda pair: pair[1][0].pid):
@@ -133,11 +139,11 @@ def _labels(view: View, domain: Domain) -> dict[int, list[Label]]:
     return labels
 
 
-def _label_rows(view: View, domain: Domain) -> Iterator[_Row]:
+def _label_rows(view: View, domain: Domain, wanted: Q) -> Iterator[_Row]:
     # What is inside the corpus is told here, not in SQL: without fresh statistics PostgreSQL
     # would begin with all passages of the domain and meet every label once for each.
     inside = {(version, domain.pk) for version in view.layers}
-    labels = Judgment.objects.filter(query__domain=domain).order_by()
+    labels = Judgment.objects.filter(wanted, query__domain=domain).order_by()
     loaded = labels.annotate(loaded=Q(passage__text__isnull=False))
     columns = ("query_id", "passage_id", "passage__pid", "label", "source", "practice", "loaded")
     place = ("passage__version_id", "passage__domain_id")
@@ -164,11 +170,11 @@ def _joined(rows: list[_Row]) -> Label:
     )
 
 
-def _aspects(view: View, domain: Domain) -> dict[int, list[AspectRecord]]:
+def _aspects(view: View, domain: Domain, wanted: Q) -> dict[int, list[AspectRecord]]:
     """Present aspects by query, in the order of their numbers."""
     supporting = _supporting(view, domain)
     columns = ("pk", "query_id", "k", "content", "weight", "scale")
-    rows = Aspect.objects.present().filter(query__domain=domain).order_by("query_id", "k")
+    rows = Aspect.objects.present().filter(wanted, query__domain=domain).order_by("query_id", "k")
     aspects: dict[int, list[AspectRecord]] = defaultdict(list)
     for pk, query, k, content, weight, scale in rows.values_list(*columns):
         passages = tuple(sorted(supporting.get(pk, ())))

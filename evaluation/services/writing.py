@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpus.models import Domain
-from evaluation.exporters import bridge, bright_pro, trec
+from evaluation.exporters import bridge, bright_pro, croissant, licence, release_beir, trec
 from evaluation.exporters.card import Card, render
 from evaluation.exporters.checks import find_faults
-from evaluation.exporters.checksums import write_sums
+from evaluation.exporters.checksums import file_sums, write_sums
 from evaluation.exporters.faults import Fault, merged
 from evaluation.exporters.lines import write_jsonl
 from evaluation.exporters.records import QueryRecord
 from evaluation.exporters.statistics import Statistics, count, total
-from evaluation.services.findings import database_faults
+from evaluation.services.evidence import Pseudonym, pseudonyms, read_evidence
+from evaluation.services.findings import VoteKappa, agreement_fault, database_faults, vote_kappa
 from evaluation.services.view import View, read_documents, read_provenance, read_queries
 from kit.errors import Refused
 
@@ -42,6 +43,7 @@ class _Builder:
     view: View
     folder: Path
     step: Step
+    name: Pseudonym
     done: int = 0
     total: int = 0
     splits: dict[str, Statistics] = field(default_factory=dict)
@@ -54,6 +56,8 @@ class _Builder:
         queries = read_queries(self.view, domain)
         self._write_gold(split, queries)
         write_jsonl(self.folder / f"provenance/{split}.jsonl", read_provenance(self.view, domain))
+        evidence = read_evidence(self.view, domain, self.name)
+        write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
         documents = self._write_documents(split, domain)
         self.faults += find_faults(split, queries) + database_faults(self.view, split, domain)
         self.splits[split] = count(queries, documents)
@@ -66,9 +70,12 @@ class _Builder:
         bridge.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
         for name, view in trec.VIEWS.items():
             trec.write_qrels(self.folder / f"qrels/{split}.{name}.txt", queries, view)
+        trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)
+        release_beir.write_gold(self.folder / f"beir/{split}", queries)
 
     def _write_documents(self, split: str, domain: Domain) -> int:
         rows = read_documents(self.view, domain)
+        rows = release_beir.copied(self.folder / f"beir/{split}", rows)
         before = self.done
         written = bright_pro.write_documents(
             self._path("documents", split), rows, step=lambda n: self.step(before + n, self.total)
@@ -85,26 +92,62 @@ class _Builder:
             self.configurations[configuration].append(split)
 
 
-def write_release(view: View, folder: Path, *, version: str, is_draft: bool, step: Step) -> Built:
+def write_release(
+    view: View,
+    folder: Path,
+    *,
+    version: str,
+    is_draft: bool,
+    step: Step,
+    bar: float | None = None,
+) -> Built:
     """Write every file of a release into `folder`, which must not exist.
 
-    The same view gives the same bytes. Raises Refused where there is nothing to release.
+    `bar` is the least agreement of voters that is wanted. The same view gives the same bytes.
+    Raises Refused where there is nothing to release.
     """
-    builder = _Builder(view, folder, step, total=view.passages.with_text().count())
+    name = pseudonyms(view.benchmark.slug, version)
+    builder = _Builder(view, folder, step, name, total=view.passages.with_text().count())
     folder.mkdir(parents=True)
     for split, domain in view.splits.items():
         step(builder.done, builder.total)
         builder.write_split(split, domain)
     if not total(builder.splits.values()).queries:
         raise Refused(NOTHING)
-    faults = merged(builder.faults)
-    card = render(_card(builder, version=version, is_draft=is_draft, faults=faults))
-    (folder / "README.md").write_bytes(card.encode())
+    kappa = vote_kappa(view.benchmark)
+    faults = merged(builder.faults + agreement_fault(kappa, bar))
+    card = _card(builder, version=version, is_draft=is_draft, faults=faults, kappa=kappa, bar=bar)
+    (folder / "README.md").write_bytes(render(card).encode())
+    (folder / "LICENCE.md").write_bytes(licence.render(view.benchmark.licence).encode())
+    sums = file_sums(folder)
+    _describe(builder, card, sums)
     step(builder.total, builder.total)
-    return Built(builder.splits, faults, write_sums(folder))
+    return Built(builder.splits, faults, write_sums(folder, sums))
 
 
-def _card(builder: _Builder, *, version: str, is_draft: bool, faults: list[Fault]) -> Card:
+def _describe(builder: _Builder, card: Card, sums: Mapping[str, str]) -> None:
+    shape, benchmark = builder.view.shape, builder.view.benchmark
+    croissant.write_croissant(
+        builder.folder / croissant.FILE,
+        name=benchmark.name,
+        version=card.version,
+        description=benchmark.description,
+        licence=benchmark.licence,
+        configurations=builder.configurations,
+        tables=croissant.columns(integer_ids=shape.integer_ids, with_answers=shape.with_answers),
+        sums=sums,
+    )
+
+
+def _card(
+    builder: _Builder,
+    *,
+    version: str,
+    is_draft: bool,
+    faults: list[Fault],
+    kappa: VoteKappa,
+    bar: float | None,
+) -> Card:
     benchmark = builder.view.benchmark
     return Card(
         name=benchmark.name,
@@ -116,4 +159,9 @@ def _card(builder: _Builder, *, version: str, is_draft: bool, faults: list[Fault
         splits=builder.splits,
         total=total(builder.splits.values()),
         faults=faults,
+        votes=kappa.votes,
+        kappa=kappa.value,
+        kappa_low=kappa.low,
+        kappa_high=kappa.high,
+        bar=bar,
     )

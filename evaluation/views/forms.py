@@ -4,11 +4,23 @@ from django import forms
 
 
 class ReleaseForm(forms.Form):
-    """Only its version is a person's choice: what goes in is what stands."""
+    """Its version and how strictly it is checked; what goes in is what stands."""
 
     version = forms.CharField(
         max_length=40,
         label="Version",
         help_text="Three numbers. Raise the last for mends, the middle for new labels, the first "
         "when old results can no longer be compared.",
+    )
+    final = forms.BooleanField(
+        required=False,
+        label="Final: refuse it while a check fails",
+        help_text="A draft prints its faults on its card instead.",
+    )
+    agreement_bar = forms.FloatField(
+        required=False,
+        min_value=-1,
+        max_value=1,
+        label="Least agreement of voters (Fleiss’ kappa)",
+        help_text="Below it, or where it cannot be measured, a final release is refused.",
     )

@@ -15,6 +15,7 @@ from evaluation.views.forms import ReleaseForm
 from evaluation.views.shown import shown_faults, shown_files
 from kit import htmx
 from kit.errors import Refused
+from kit.runs import RunStatus
 from kit.tables import Column, Table
 
 RELEASES = Table(
@@ -109,4 +110,11 @@ def _context(access: Access, release: Release) -> dict[str, Any]:
         "splits": sorted(release.counts.get("splits", {}).items()),
         "faults": shown_faults(release),
         "files": shown_files(release),
+        "earlier": earlier_releases(release),
     }
+
+
+def earlier_releases(release: Release) -> list[Release]:
+    """Built releases that this one can be held against, the newest first."""
+    rows = Release.objects.filter(benchmark=release.benchmark_id, status=RunStatus.DONE)
+    return list(rows.filter(pk__lt=release.pk).order_by("-pk")[:10])

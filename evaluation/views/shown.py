@@ -6,6 +6,7 @@ from typing import Any
 
 from django.urls import NoReverseMatch, reverse
 
+from evaluation.exporters.faults import BLOCKING
 from evaluation.exporters.markup import place_name
 from evaluation.models import Release
 
@@ -20,6 +21,9 @@ NEXT: dict[str, tuple[str, str]] = {
     "gold_without_aspect": ("queries", "Assign them to aspects"),
     "support_not_relevant": ("queries", "Look at the queries"),
     "support_without_label": ("queries", "Confirm or discard them"),
+    "two_aspects": ("queries", "Keep one aspect of each"),
+    "foreign_citations": ("queries", "Look at the queries"),
+    "agreement_below_bar": ("disputes", "See the votes"),
     "aspects_without_passages": ("queries", "Find passages"),
     "empty_aspects": ("queries", "Write them"),
     "mixed_scales": ("queries", "Look at the queries"),
@@ -45,6 +49,8 @@ class ShownFault:
     next_words: str
     places: list[ShownPlace]
     more: int
+    # Whether a final release is refused for it.
+    blocks: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,8 @@ def _fault(slug: str, fault: dict[str, Any]) -> ShownFault:
         next_url=_reverse(page, slug=slug),
         next_words=words,
         places=places,
-        more=fault["count"] - len(places),
+        more=fault["count"] - len(places) if places else 0,
+        blocks=fault["check"] in BLOCKING,
     )
 
 

@@ -40,6 +40,31 @@ def percent(value: float | None, digits: int = 0) -> str:
 
 
 @register.filter
+def points(value: float | None, digits: int = 1) -> str:
+    """A measure in 0..1 as tables of results print it: .6612 as "66.1"; undefined is a dash."""
+    if value is None or isinstance(value, str) or math.isnan(value):
+        return MISSING
+    return f"{100 * value:.{digits}f}"
+
+
+@register.filter
+def signed(value: float | None, digits: int = 1) -> str:
+    """A difference with its sign: "+1.3", "−0.4"; undefined is a dash."""
+    if value is None or isinstance(value, str) or math.isnan(value):
+        return MISSING
+    words = f"{abs(value):.{digits}f}"
+    # What rounds to nothing has no direction.
+    sign = "+" if value > 0 else "\u2212"
+    return words if float(words) == 0 else sign + words
+
+
+@register.filter
+def signed_points(value: float | None, digits: int = 1) -> str:
+    """A difference of measures in 0..1 in points, with its sign."""
+    return signed(None if value is None or isinstance(value, str) else 100 * value, digits)
+
+
+@register.filter
 def share(part: float | None, whole: float | None) -> float | None:
     """part / whole, undefined where there is no whole: `{{ done|share:total|percent }}`."""
     return part / whole if whole and part is not None else None

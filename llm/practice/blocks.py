@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-_OPENING = re.compile(r"<(query|answer|chunk|history)-([0-9a-f]{16})>\n")
+_OPENING = re.compile(r"<(query|answer|chunk|history|page)-([0-9a-f]{16})>\n")
 _NUMBER = re.compile(r"^\(\d+\)[ \t]*", re.MULTILINE)
 _OWN = re.compile(
     r"^(Agent \S+) \(You\), (?:opening position|round (?P<round>\d+)):[ \t]*(?P<said>.*)",
@@ -22,6 +22,7 @@ class Material:
     answers: tuple[str, ...]
     chunk: str
     history: str
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ class Position:
 
 
 def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
-    """The blocks of the last user message that has a chunk; a request for repair has none."""
+    """The blocks of the last user message with a chunk or a page; a request for repair has none."""
     for message in reversed(messages):
         content = message.get("content")
         if message.get("role") == "user" and isinstance(content, str):
             blocks = read_blocks(content)
-            if "chunk" in blocks:
+            if "chunk" in blocks or "page" in blocks:
                 return _material(blocks)
     return None
 
@@ -87,6 +88,7 @@ def _material(blocks: Mapping[str, str]) -> Material:
     return Material(
         query=blocks.get("query", ""),
         answers=tuple(answer for answer in answers if answer),
-        chunk=blocks["chunk"],
+        chunk=blocks.get("chunk", ""),
         history=blocks.get("history", ""),
+        page=blocks.get("page", ""),
     )

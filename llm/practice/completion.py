@@ -91,7 +91,7 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         raise Refusal(f"The practice model answers by these JSON schemas only: {known}.")
     material = find_material(messages)
     if material is None:
-        raise Refusal("The last user message has no block <chunk-...> to judge.")
+        raise Refusal("The last user message has no block <chunk-...> to judge and no <page-...>.")
     return role(material)
 
 
@@ -123,7 +123,7 @@ def _usage(asked: str, answered: str) -> dict[str, Any]:
 def _logprobs(text: str, answer: Answer, body: Mapping[str, Any]) -> dict[str, Any]:
     """Certainty for every token but the verdict, the last word that is one."""
     pieces = _TOKEN.findall(text)
-    verdict = max(i for i, piece in enumerate(pieces) if piece.strip() in _OPPOSITE)
+    verdict = max((i for i, piece in enumerate(pieces) if piece.strip() in _OPPOSITE), default=-1)
     top = int(body.get("top_logprobs") or 0)
     content = []
     for index, piece in enumerate(pieces):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from llm.practice.blocks import Material, Position, read_position
+from llm.practice.cleaning import fast_clean, safe_clean, split
 from llm.practice.evidence import quotes
 from llm.practice.reasons import reason
 from llm.practice.words import best_answer, in_order, tokens
@@ -100,6 +101,11 @@ def relevance_confidence(material: Material) -> Answer:
     return Answer(value, said.confidence)
 
 
+def _cleaned(rewrite: Callable[[str], str]) -> Callable[[Material], Answer]:
+    """One of the agents that hand a page back: as text, and never in doubt."""
+    return lambda material: Answer({"text": rewrite(material.page)}, 1.0)
+
+
 def _confidence(overlap: float, *, turning_point: float) -> float:
     return round(0.55 + 0.44 * min(1.0, abs(overlap - turning_point) / 0.6), 4)
 
@@ -112,4 +118,7 @@ ROLES: Final[dict[str, Callable[[Material], Answer]]] = {
     "graded": graded,
     "relevance": relevance,
     "relevance_confidence": relevance_confidence,
+    "safe_clean": _cleaned(safe_clean),
+    "fast_clean": _cleaned(fast_clean),
+    "splitter": _cleaned(split),
 }

@@ -14,12 +14,15 @@ from pathlib import Path
 from tests.bench import (
     browsing,
     calls,
+    cleaning,
     coverage,
     debates,
     extraction,
     loading,
     metrics,
     pooling,
+    release,
+    retrieval,
     votes,
 )
 from tests.bench.client import Visitor
@@ -121,6 +124,9 @@ BENCHES = {
     "debates": debates.main,
     "pooling": pooling.main,
     "votes": votes.main,
+    "retrieval": retrieval.main,
+    "release": release.main,
+    "cleaning": cleaning.main,
 }
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import call_command
 
-from debate.services.lost_calls import list_lost_calls
 from debate.services.runs import start_run
 from llm import endpoints
+from llm.lost_calls import list_lost_calls
 from tests.chaos.invariants import Evidence, Outcomes, check, outcomes
 from tests.chaos.lives import Deaths, Reaper
 from tests.chaos.pairs import make_pairs

@@ -13,9 +13,10 @@ from django.db import InternalError, OperationalError, connection, connections
 from corpus.models import Judgment
 from debate.models import Debate, DebateRun
 from debate.services.runs import start_run
-from debate.tasks import _is_outage, drive_claimed, run_debates
+from debate.tasks import drive_claimed, run_debates
 from kit.runs import RunStatus
 from llm import endpoints
+from llm.driving import _is_outage
 from llm.models import Call
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
@@ -32,7 +33,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         pytest.skip("PostgreSQL is tried in tests/services/test_outages.py")
     monkeypatch.setattr("llm.ledger._TRY_AGAIN_S", 0.02)
     monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
-    monkeypatch.setattr("debate.pump._GRACE_S", 0.2)
+    monkeypatch.setattr("llm.pump._GRACE_S", 0.2)
     monkeypatch.setitem(connections["default"].settings_dict["OPTIONS"], "timeout", 0.1)
     connection.close()
     yield

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from debate.services.lost_calls import CALL_DEADLINE_S, LOST_AFTER, list_lost_calls
 from debate.services.runs import start_run
 from debate.tasks import look_for_lost_calls, run_debates
 from llm import endpoints, ledger
+from llm.lost_calls import CALL_DEADLINE_S, LOST_AFTER, list_lost_calls
 from llm.models import Call
 from llm.records import Intent
 from llm.requests import Request

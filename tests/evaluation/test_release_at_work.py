@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from evaluation.models import Release
-from evaluation.services.pulse import Pulse
 from evaluation.services.releases import start_here
 from evaluation.tasks import build_release
+from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus
 from tests.evaluation.conftest import Garden
 

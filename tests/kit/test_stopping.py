@@ -13,7 +13,7 @@ from corpus.models import ImportRun, Passage
 from corpus.services.benchmarks import create_benchmark
 from corpus.services.imports import queue_import
 from debate.models import DebateRun
-from evaluation.services.pulse import Pulse
+from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus, Stopping, give_back, stopping
 from tests.corpus.import_files import bright_pro, one_by_one
 from tests.factories import make_benchmark, make_pool

@@ -1,4 +1,4 @@
-"""`manage.py build_release SLUG --version X --out DIR`: build a draft in this process."""
+"""`manage.py build_release SLUG --version X --out DIR`: build it in this process."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from kit.runs import RunStatus
 
 
 class Command(BaseCommand):
-    help = "Build a draft release of a benchmark into a folder and list its faults."
+    help = "Build a release of a benchmark into a folder and list its faults."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         # Django's own --version gives way to ours.
@@ -27,12 +27,21 @@ class Command(BaseCommand):
         parser.add_argument(
             "--out", required=True, type=Path, help="a folder that is not there yet"
         )
+        parser.add_argument(
+            "--final", action="store_true", help="refuse it while a check fails (default: a draft)"
+        )
+        parser.add_argument(
+            "--agreement-bar",
+            type=float,
+            metavar="KAPPA",
+            help="the least agreement of voters (Fleiss' kappa) that is wanted",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = options["out"].resolve()
         try:
-            release = self._build(options["slug"], options["version"], folder)
+            release = self._build(options, folder)
         except Refused as refusal:
             raise CommandError(refusal.message) from None
         except OSError as error:
@@ -42,7 +51,8 @@ class Command(BaseCommand):
         else:
             self.stdout.write("\n".join(lines(release, folder)))
 
-    def _build(self, slug: str, version: str, folder: Path) -> Release:
+    def _build(self, options: dict[str, Any], folder: Path) -> Release:
+        slug, version = options["slug"], options["version"]
         benchmark = Benchmark.objects.filter(slug=slug).first()
         if benchmark is None:
             raise Refused(f"There is no benchmark “{slug}”.")
@@ -52,7 +62,15 @@ class Command(BaseCommand):
         if done is not None:
             rebuild(done, folder=folder)
             return done
-        return finished(start_here(benchmark=benchmark, version=version, folder=folder))
+        release = start_here(
+            benchmark=benchmark,
+            version=version,
+            folder=folder,
+            final=options["final"],
+            agreement_bar=options["agreement_bar"],
+        )
+        release.refresh_from_db()
+        return finished(release)
 
 
 def finished(release: Release) -> Release:

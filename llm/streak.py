@@ -1,26 +1,38 @@
-"""Telling an outage of the endpoint from a pair that fails by itself. Pure."""
+"""Telling an outage of the endpoint from an item that fails by itself. Pure."""
 
 from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
 
-from debate.failures import Blame, CannotGoOn
-from debate.services.outcomes import Outcome
+from llm.failures import Blame, CannotGoOn, Failure
 
 
-class Streak:
-    """Holds back debates that failed without an answer, until the endpoint answers another.
+class Heard(Protocol):
+    """A result: why a call brought no answer, and whether one came that was not known before."""
+
+    @property
+    def failure(self) -> Failure | None: ...
+    @property
+    def heard(self) -> bool: ...
+
+
+ResultT = TypeVar("ResultT", bound=Heard)
+
+
+class Streak(Generic[ResultT]):
+    """Holds back results that failed without an answer, until the endpoint answers another.
 
     Then they failed by themselves and are stored so. After `limit` of them in a row it is the
     endpoint, and they stay waiting.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._held: list[Outcome] = []
+    def __init__(self, limit: int, *, words: tuple[str, str] = ("pair", "pairs")) -> None:
+        self._limit, self._words = limit, words
+        self._held: list[ResultT] = []
         self._heard = False
 
-    def sift(self, outcomes: Sequence[Outcome]) -> tuple[list[Outcome], CannotGoOn | None]:
+    def sift(self, outcomes: Sequence[ResultT]) -> tuple[list[ResultT], CannotGoOn | None]:
         """What may be stored, and why the drive must stop, if it must."""
-        ready: list[Outcome] = []
+        ready: list[ResultT] = []
         for outcome in outcomes:
             blame = outcome.failure.blame if outcome.failure else None
             if outcome.failure and blame is Blame.SETUP:
@@ -36,7 +48,7 @@ class Streak:
                 ready.append(outcome)
         return ready, None
 
-    def end(self, *, is_last: bool, is_fresh: bool) -> list[Outcome]:
+    def end(self, *, is_last: bool, is_fresh: bool) -> list[ResultT]:
         """What is stored of the held ones when the drive ends.
 
         `is_last`: no pair is left; else they wait for the next drive. `is_fresh`: no pair of the
@@ -52,15 +64,16 @@ class Streak:
 
     def _outage(self) -> CannotGoOn:
         last, count = self._held[-1].failure, len(self._held)
-        pairs = "1 pair" if count == 1 else f"{count} pairs in a row"
-        return CannotGoOn(outage(last.words if last else "", pairs=pairs), pauses=True)
+        one, many = self._words
+        failed = f"1 {one}" if count == 1 else f"{count} {many} in a row"
+        return CannotGoOn(outage(last.words if last else "", failed=failed), pauses=True)
 
 
-def outage(words: str, *, pairs: str = "") -> str:
+def outage(words: str, *, failed: str = "", many: str = "pairs") -> str:
     """What people are told of an endpoint that answers nobody."""
-    many = f"So it was for {pairs}, which keep waiting." if pairs else "The other pairs wait."
-    return f"{words} {many} Resume the run when the endpoint answers again."
+    rest = f"So it was for {failed}, which keep waiting." if failed else f"The other {many} wait."
+    return f"{words} {rest} Resume the run when the endpoint answers again."
 
 
-def _was_taken(outcome: Outcome) -> bool:
+def _was_taken(outcome: Heard) -> bool:
     return outcome.failure is not None and outcome.failure.was_taken

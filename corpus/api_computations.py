@@ -1,0 +1,121 @@
+"""API of retrieval runs that are computed here: the verbs of the screen."""
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpus.access import enter
+from corpus.models import Role, RunComputation
+from corpus.models.computations import Method
+from corpus.services import computing
+from corpus.views.computations import get_computation
+from kit.api import RUN_FIELDS, Route
+
+
+class RunComputationSerializer(serializers.ModelSerializer):
+    """A computation; `run` is the retrieval run once it is whole."""
+
+    run = serializers.SerializerMethodField()
+
+    class Meta:
+        model = RunComputation
+        fields = [
+            *RUN_FIELDS,
+            "name",
+            "method",
+            "config",
+            "practice",
+            "budget_usd",
+            "run",
+            "report",
+        ]
+
+    def get_run(self, row: RunComputation) -> int | None:
+        """Its id."""
+        return row.run_id if row.run and row.run.is_ready else None
+
+
+class NewComputationSerializer(serializers.Serializer):
+    """What to compute. `config`: depth; k1, b; dimensions; endpoint, model; runs, weights."""
+
+    method = serializers.ChoiceField(choices=Method.choices)
+    config = serializers.DictField(required=False, default=dict)
+    name = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, required=False, default=None, allow_null=True
+    )
+
+
+class ComputationBudgetSerializer(serializers.Serializer):
+    """The most to spend; null lifts the limit."""
+
+    usd = serializers.DecimalField(max_digits=9, decimal_places=2, min_value=0, allow_null=True)
+
+
+class Computations(Route):
+    """Computed runs, and computing one."""
+
+    @extend_schema(responses=RunComputationSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        rows = RunComputation.objects.filter(benchmark=access.benchmark).select_related("run")
+        return self.page(rows, RunComputationSerializer)
+
+    @extend_schema(request=NewComputationSerializer, responses={202: RunComputationSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewComputationSerializer)
+        made = computing.start(benchmark=access.benchmark, actor=access.user, **given)
+        return Response(RunComputationSerializer(made).data, status=202)
+
+
+class OneComputation(Route):
+    """One computation."""
+
+    @extend_schema(responses=RunComputationSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(RunComputationSerializer(get_computation(access, pk)).data)
+
+
+class ComputationVerb(Route):
+    """Stopping a computation, or trying a failed one again."""
+
+    verb: Any = None
+
+    @extend_schema(request=None, responses=RunComputationSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = get_computation(access, pk)
+        self.verb(computation=found, actor=access.user)
+        return Response(RunComputationSerializer(found).data)
+
+
+class ComputationBudget(Route):
+    """Another limit for what a computation may spend."""
+
+    @extend_schema(request=ComputationBudgetSerializer, responses=RunComputationSerializer)
+    def put(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = get_computation(access, pk)
+        usd = self.read(ComputationBudgetSerializer)["usd"]
+        computing.set_budget(computation=found, usd=usd, actor=access.user)
+        return Response(RunComputationSerializer(found).data)
+
+
+_ALL = "b/<slug:slug>/run-computations"
+_CANCEL = ComputationVerb.as_view(verb=staticmethod(computing.cancel))
+_RETRY = ComputationVerb.as_view(verb=staticmethod(computing.retry))
+urlpatterns = [
+    path(f"{_ALL}/", Computations.as_view(), name="api-run-computations"),
+    path(f"{_ALL}/<int:pk>/", OneComputation.as_view(), name="api-run-computation"),
+    path(f"{_ALL}/<int:pk>/cancel/", _CANCEL, name="api-run-computation-cancel"),
+    path(f"{_ALL}/<int:pk>/retry/", _RETRY, name="api-run-computation-retry"),
+    path(
+        f"{_ALL}/<int:pk>/budget/", ComputationBudget.as_view(), name="api-run-computation-budget"
+    ),
+]

@@ -1,0 +1,1 @@
+"""Cleaning by rules and cutting long texts: DIVER's preparation (protocol.md 5.1). Pure."""

@@ -1,0 +1,41 @@
+"""Cutting by size alone, and putting chunks' scores together."""
+
+from collections.abc import Callable, Mapping
+
+FIXED_TOKENS = 512
+
+
+def cut_fixed(text: str, *, most: int = FIXED_TOKENS) -> list[str]:
+    """The text cut at line ends into pieces of at most `most` words (MARCUS-C, protocol.md 4.6).
+
+    A longer line is cut between words. Where the paper truncates, nothing is dropped here.
+    """
+    pieces: list[str] = []
+    current: list[str] = []
+    size = 0
+    for line in text.split("\n"):
+        words = len(line.split())
+        if current and size + words > most:
+            pieces.append("\n".join(current))
+            current, size = [], 0
+        if words > most:
+            parts = line.split()
+            pieces += [" ".join(parts[at : at + most]) for at in range(0, words, most)]
+            continue
+        current.append(line)
+        size += words
+    if current:
+        pieces.append("\n".join(current))
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def best_per_id(
+    scores: Mapping[str, float], *, base: Callable[[str], str] = lambda pid: pid.split("#", 1)[0]
+) -> dict[str, float]:
+    """score(document) = the highest of its chunks' scores (protocol.md 5.1, step 7)."""
+    best: dict[str, float] = {}
+    for pid, score in scores.items():
+        document = base(pid)
+        if document not in best or score > best[document]:
+            best[document] = score
+    return best

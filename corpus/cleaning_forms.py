@@ -1,0 +1,71 @@
+"""The forms of cleaning runs."""
+
+from typing import Any
+
+from django import forms
+
+from corpus.models import Benchmark, CleaningPreset, CorpusVersion, ViolationPolicy
+from corpus.services.cleaning import DEFAULTS
+from llm import endpoints
+
+
+class CleaningForm(forms.Form):
+    """What is cleaned, how, by whom, and what happens to gold that an agent changed."""
+
+    source = forms.ModelChoiceField(CorpusVersion.objects.none(), label="Corpus version to clean")
+    preset = forms.ChoiceField(
+        label="Preset",
+        choices=CleaningPreset.choices,
+        initial=CleaningPreset.MARCUS,
+        help_text="The two of DIVER work by rules and ask no model.",
+    )
+    endpoint = forms.ChoiceField(label="Model endpoint", required=False)
+    policy = forms.ChoiceField(
+        label="Where an agent changed gold text",
+        choices=ViolationPolicy.choices,
+        initial=ViolationPolicy.REPAIR,
+    )
+    site = forms.CharField(
+        label="Kind of site",
+        max_length=80,
+        required=False,
+        initial=DEFAULTS["site"],
+        help_text="Told to the cleaner of gold, such as Wikipedia.",
+    )
+    budget_usd = forms.DecimalField(
+        label="Budget in USD", min_value=0, max_digits=9, decimal_places=2, required=False
+    )
+    name = forms.CharField(
+        label="Name of the new version",
+        max_length=80,
+        required=False,
+        help_text="Left empty, one is made up.",
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        versions = CorpusVersion.objects.ready().filter(benchmark=benchmark)
+        self.fields["source"].queryset = versions  # type: ignore[attr-defined]
+        self.fields["source"].initial = CorpusVersion.objects.current(benchmark)
+        self.fields["endpoint"].choices = [  # type: ignore[attr-defined]
+            (found.name, f"{found.name} ({found.default_model})") for found in endpoints.available()
+        ]
+
+    def clean_endpoint(self) -> endpoints.Endpoint | None:
+        """The endpoint itself."""
+        name = self.cleaned_data["endpoint"]
+        return endpoints.get(name) if name else None
+
+    def as_verb(self) -> dict[str, Any]:
+        """The cleaned data as start_cleaning takes it."""
+        given = dict(self.cleaned_data)
+        site = given.pop("site") or DEFAULTS["site"]
+        return given | {"options": {"site": site}}
+
+
+class BudgetForm(forms.Form):
+    """A new limit; empty lifts it."""
+
+    usd = forms.DecimalField(
+        label="Budget in USD", min_value=0, max_digits=9, decimal_places=2, required=False
+    )

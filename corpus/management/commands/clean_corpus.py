@@ -1,0 +1,147 @@
+"""Clean a corpus from the shell, with the code that the screens and workers use."""
+
+import json
+import sys
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.cleaning_tasks import drive_claimed
+from corpus.models import (
+    Benchmark,
+    CleaningPreset,
+    CleaningRun,
+    CorpusVersion,
+    ViolationPolicy,
+)
+from corpus.services.cleaning import DEFAULTS, start_cleaning
+from corpus.services.cleaning_forecast import advise, forecast
+from kit.errors import Refused
+from kit.runs import RunStatus
+from llm import endpoints
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a new corpus version by cleaning another one. Without a configured endpoint the "
+        "practice model is started for the length of the command."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("benchmark", metavar="SLUG")
+        parser.add_argument("--preset", choices=CleaningPreset.values, default="marcus")
+        parser.add_argument("--policy", choices=ViolationPolicy.values, default="repair")
+        parser.add_argument(
+            "--source", metavar="NAME", help="the version to clean (default: the current)"
+        )
+        parser.add_argument("--name", default="", help="what the new version is called")
+        parser.add_argument("--budget", metavar="USD", help="the most that may be spent")
+        parser.add_argument(
+            "--option",
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help=f"one of {', '.join(DEFAULTS)}; may be given several times",
+        )
+        parser.add_argument(
+            "--resume", metavar="RUN", type=int, help="go on with a run that stopped"
+        )
+        parser.add_argument(
+            "--forecast", action="store_true", help="say what it would take, and stop"
+        )
+        parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
+        if benchmark is None:
+            raise CommandError(f"There is no benchmark {options['benchmark']!r}.")
+        try:
+            with endpoints.practice_if_unconfigured() as endpoint:
+                if options["forecast"]:
+                    self._forecast(benchmark, endpoint, options)
+                    return
+                run = _claimed(benchmark, endpoint, options)
+                drive_claimed(run)
+        except Refused as refusal:
+            raise CommandError(str(refusal)) from None
+        run.refresh_from_db()
+        self._report(run, as_json=options["json"])
+
+    def _forecast(self, benchmark: Benchmark, endpoint: Any, options: dict[str, Any]) -> None:
+        source = _source(benchmark, options["source"])
+        found = forecast(source, options["preset"], endpoint)
+        for name, value in vars(found).items():
+            self.stdout.write(
+                f"  {name.replace('_', ' '):14} {'unknown' if value is None else value}"
+            )
+        advice = advise(source, endpoint, _usd(options["budget"]))
+        self.stdout.write(f"Advised: {advice.preset}. {advice.why}")
+
+    def _report(self, run: CleaningRun, *, as_json: bool) -> None:
+        if as_json:
+            summary = {"run": run.pk, "version": run.version_id, "name": run.name}
+            summary |= {"status": run.status, "preset": run.preset, "practice": run.practice}
+            self.stdout.write(json.dumps(summary | {"figures": run.figures}))
+        else:
+            self.stdout.write(f"Run {run.pk}, “{run.name}”: {run.status}")
+            for name, value in run.figures.items():
+                self.stdout.write(f"  {name:14} {value}")
+        if run.status != RunStatus.DONE:
+            self.stderr.write(run.error or run.pause_reason or f"The run is {run.status}.")
+            sys.exit(1)
+
+
+def _claimed(benchmark: Benchmark, endpoint: Any, options: dict[str, Any]) -> CleaningRun:
+    if options["resume"] is not None:
+        runs = CleaningRun.objects.select_related("benchmark", "source", "version", "created_by")
+        run = runs.filter(pk=options["resume"], benchmark=benchmark).first()
+        if run is None or run.version is None:
+            raise CommandError(f"{benchmark.slug} has no cleaning run {options['resume']}.")
+        run.move(RunStatus.QUEUED, sources=[RunStatus.PAUSED, RunStatus.FAILED])
+        if not run.claim():
+            raise CommandError(f"Run {run.pk} is {run.status}; nothing to go on with.")
+        return run
+    return start_cleaning(
+        benchmark=benchmark,
+        source=_source(benchmark, options["source"]),
+        preset=options["preset"],
+        policy=options["policy"],
+        name=options["name"],
+        endpoint=endpoint,
+        budget_usd=_usd(options["budget"]),
+        options=dict(map(_option, options["option"])),
+        actor=None,
+        claimed=True,
+    )
+
+
+def _source(benchmark: Benchmark, name: str | None) -> CorpusVersion:
+    ready = CorpusVersion.objects.ready().filter(benchmark=benchmark)
+    found = ready.filter(name=name).first() if name else CorpusVersion.objects.current(benchmark)
+    if found is None:
+        named = f" named {name!r}" if name else ""
+        raise CommandError(f"{benchmark.slug} has no corpus version{named} that is ready.")
+    return found
+
+
+def _usd(given: str | None) -> Decimal | None:
+    try:
+        return None if given is None else Decimal(given)
+    except InvalidOperation:
+        raise CommandError(f"--budget: {given!r} is no amount in dollars.") from None
+
+
+def _option(given: str) -> tuple[str, Any]:
+    name, equals, value = given.partition("=")
+    if not equals or name not in DEFAULTS:
+        raise CommandError(
+            f"--option: {given!r} is not NAME=VALUE with one of {', '.join(DEFAULTS)}."
+        )
+    kind = type(DEFAULTS[name])
+    if kind is bool:
+        return name, value.lower() in ("1", "true", "yes")
+    try:
+        return name, kind(value)
+    except ValueError:
+        raise CommandError(f"--option: {name} is a number, not {value!r}.") from None

@@ -1,0 +1,105 @@
+"""Compute a retrieval run from the shell, in this process."""
+
+import contextlib
+import json
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.models import Benchmark, RetrievalRun, RunComputation
+from corpus.models.computations import Method
+from corpus.services import computing
+from kit.errors import Refused
+from kit.runs import LostLease, RunStatus
+from llm import endpoints
+
+# Settings of the methods as options; those that are not given keep what the method says.
+_NUMBERS = ("k1", "b")
+_WHOLE = ("depth", "dimensions")
+_WORDS = ("endpoint", "model", "query_prefix", "document_prefix")
+
+
+class Command(BaseCommand):
+    help = (
+        "Rank a benchmark's passages for every query and keep the lists as a retrieval run. "
+        "Without a configured endpoint, embeddings are those of the practice model."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--benchmark", metavar="SLUG", required=True)
+        parser.add_argument("--method", choices=Method.values, default=Method.BM25)
+        parser.add_argument("--name", default="", help="the run's name")
+        for name in _NUMBERS:
+            parser.add_argument(f"--{name}", type=float)
+        for name in _WHOLE:
+            parser.add_argument(f"--{name}", type=int)
+        for name in _WORDS:
+            parser.add_argument(f"--{name.replace('_', '-')}")
+        parser.add_argument("--runs", nargs=2, metavar="NAME", help="hybrid: the two runs")
+        parser.add_argument("--weights", nargs=2, type=float, metavar="W")
+        parser.add_argument("--budget", metavar="USD", help="embeddings: the most to spend")
+        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
+        if benchmark is None:
+            raise CommandError(f"There is no benchmark {options['benchmark']!r}.")
+        needs_model = options["method"] == Method.EMBEDDINGS
+        with endpoints.practice_if_unconfigured() if needs_model else contextlib.nullcontext():
+            try:
+                computation = computing.start(
+                    benchmark=benchmark,
+                    method=options["method"],
+                    config=_config(benchmark, options),
+                    name=options["name"],
+                    budget_usd=_budget(options["budget"]),
+                    actor=None,
+                    claimed=True,
+                )
+            except Refused as refusal:
+                raise CommandError(refusal.message) from None
+            try:
+                computing.carry_out(computation)
+            except KeyboardInterrupt:
+                with contextlib.suppress(LostLease):
+                    computation.finish(RunStatus.CANCELLED)
+                raise
+        computation.refresh_from_db()
+        self._report(computation, as_json=options["json"])
+
+    def _report(self, computation: RunComputation, *, as_json: bool) -> None:
+        if computation.status != RunStatus.DONE:
+            raise CommandError(computation.error or f"It ended {computation.status}.")
+        run = computation.run
+        assert run is not None
+        found = {"run": run.pk, "name": run.name, "queries": run.query_count, "depth": run.depth}
+        if as_json:
+            self.stdout.write(json.dumps({**found, "digest": run.digest, **computation.report}))
+            return
+        self.stdout.write(f"{run.name}: {run.query_count} queries, up to {run.depth} passages.")
+        for name, domain in computation.report["domains"].items():
+            words = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in domain.items())
+            self.stdout.write(f"  {name}: {words}")
+
+
+def _config(benchmark: Benchmark, options: dict[str, Any]) -> dict[str, Any]:
+    names = (*_NUMBERS, *_WHOLE, *_WORDS, "weights")
+    config = {name: options[name] for name in names if options[name] is not None}
+    if options["runs"]:
+        found = dict(RetrievalRun.objects.filter(benchmark=benchmark).values_list("name", "pk"))
+        missing = [name for name in options["runs"] if name not in found]
+        if missing:
+            raise CommandError(
+                f"{benchmark.slug} has no retrieval run {missing[0]!r}; "
+                f"it has {', '.join(found) or 'none'}."
+            )
+        config["runs"] = [found[name] for name in options["runs"]]
+    return config
+
+
+def _budget(text: str | None) -> Decimal | None:
+    try:
+        return None if text is None else Decimal(text)
+    except InvalidOperation:
+        raise CommandError("--budget is an amount in USD, such as 2.50.") from None

@@ -1,0 +1,127 @@
+"""Where a text stands inside another one, and what differs between two."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rapidfuzz.distance import LCSseq
+
+from corpus.marcus.tokens import Token
+
+# Tokens of one text times those of the other: beyond it no alignment is tried (300 MB).
+MOST_CELLS: Final = 2_000_000_000
+_GRAM: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Tokens [a0, a1) of the first text against [b0, b1) of the second; `same` if they match."""
+
+    same: bool
+    a0: int
+    a1: int
+    b0: int
+    b1: int
+
+
+def blocks(first: Sequence[Token], second: Sequence[Token]) -> list[Block]:
+    """The two token sequences as blocks that match and blocks that differ, in order.
+
+    By a longest common subsequence. Two texts too long to align differ as a whole.
+    """
+    a, b = [token.form for token in first], [token.form for token in second]
+    if len(a) * len(b) > MOST_CELLS and a != b:
+        return [Block(False, 0, len(a), 0, len(b))]
+    found: list[Block] = []
+    for each in LCSseq.opcodes(a, b):
+        a0, a1, b0, b1 = each.src_start, each.src_end, each.dest_start, each.dest_end
+        same = each.tag == "equal"
+        last = found[-1] if found else None
+        if last and last.same == same:
+            found[-1] = Block(same, last.a0, a1, last.b0, b1)
+        else:
+            found.append(Block(same, a0, a1, b0, b1))
+    return found
+
+
+def find_exactly(page: str, text: str, *, after: int = 0) -> tuple[int, int] | None:
+    """[start, end) of the text in the page, the first at or behind `after`, else the first."""
+    text = text.strip()
+    if not text:
+        return None
+    at = page.find(text, after)
+    if at < 0:
+        at = page.find(text)
+    return None if at < 0 else (at, at + len(text))
+
+
+def find_aligned(
+    page: Sequence[Token], text: Sequence[Token], *, least: float = 0.6
+) -> tuple[int, int] | None:
+    """[start, end) in the page's code points of the stretch that the text is likest to.
+
+    The stretch with the most of the text's runs of four tokens, in no more than half as much again
+    of the page; None where it holds less than `least` of the text's tokens in order.
+    """
+    if not text or not page:
+        return None
+    size = min(_GRAM, len(text))
+    wanted: dict[tuple[str, ...], list[int]] = {}
+    for at in range(len(text) - size + 1):
+        wanted.setdefault(_gram(text, at, size), []).append(at)
+    hits = [
+        (at, wanted[gram][0])
+        for at in range(len(page) - size + 1)
+        if (gram := _gram(page, at, size)) in wanted
+    ]
+    if not hits:
+        return None
+    window = _densest(hits, len(text) + len(text) // 2 + 2 * size)
+    before = window[0][1]
+    start = max(0, window[0][0] - before - size)
+    end = min(len(page), window[-1][0] + size + (len(text) - window[-1][1]) + size)
+    same = _matching(text, page[start:end])
+    matched = _size(same)
+    if not same or matched < least * len(text):
+        return None
+    # A full stop far behind may match as well as the one at the end: the shorter stretch is meant.
+    if len(same) > 1:
+        near = same[-2].b1 + same[-1].a1 - same[-2].a1
+        nearer = _matching(text, page[start : start + near])
+        same = nearer if _size(nearer) == matched else same
+    if len(same) > 1:
+        far = max(0, same[1].b0 - (same[1].a0 - same[0].a0))
+        later = _matching(text, page[start + far : start + same[-1].b1])
+        if _size(later) == matched:
+            start, same = start + far, later
+    first, last = same[0].b0 + start, same[-1].b1 + start - 1
+    return page[first].start, page[last].end
+
+
+def _matching(first: Sequence[Token], second: Sequence[Token]) -> list[Block]:
+    return [block for block in blocks(first, second) if block.same]
+
+
+def _size(same: Sequence[Block]) -> int:
+    return sum(block.a1 - block.a0 for block in same)
+
+
+def _gram(tokens: Sequence[Token], at: int, size: int) -> tuple[str, ...]:
+    return tuple(token.form for token in tokens[at : at + size])
+
+
+def _densest(hits: Sequence[tuple[int, int]], width: int) -> Sequence[tuple[int, int]]:
+    """The hits inside a window of that many tokens that cover the most places of the text."""
+    best, low = (0, 0, 0), 0
+    counts: dict[int, int] = {}
+    for high, (at, place) in enumerate(hits):
+        counts[place] = counts.get(place, 0) + 1
+        while hits[low][0] < at - width:
+            old = hits[low][1]
+            counts[old] -= 1
+            if not counts[old]:
+                del counts[old]
+            low += 1
+        if len(counts) > best[0]:
+            best = (len(counts), low, high)
+    return hits[best[1] : best[2] + 1]

@@ -1,0 +1,73 @@
+"""How a cleaning is set up: presets, policies, and what the agents are told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from llm.prompts import PromptTemplate
+
+
+class Preset(StrEnum):
+    """What is done with the texts (protocol.md 4.6 and 5.1)."""
+
+    MARCUS = "marcus"
+    MARCUS_C = "marcus_c"
+    MARCUS_S = "marcus_s"
+    DIVER_RULES = "diver_rules"
+    DCHUNK = "dchunk"
+
+
+class Policy(StrEnum):
+    """What is done where an agent changed gold text."""
+
+    REPAIR = "repair"
+    ORIGINAL = "original"
+    PERSON = "person"
+
+
+SAFE_CLEAN: Final = "safe_clean"
+FAST_CLEAN: Final = "fast_clean"
+SPLITTER: Final = "splitter"
+# The agents of each preset; the two by rules have none.
+AGENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    Preset.MARCUS: (SAFE_CLEAN, FAST_CLEAN, SPLITTER),
+    Preset.MARCUS_C: (SAFE_CLEAN, FAST_CLEAN),
+    Preset.MARCUS_S: (SPLITTER,),
+    Preset.DIVER_RULES: (),
+    Preset.DCHUNK: (),
+}
+SCHEMA: Final = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+WINDOW_TOKENS: Final = 6000
+FIXED_TOKENS: Final = 512
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run's agents. `window` bounds what is sent at once, in tokens of about four letters."""
+
+    preset: str
+    policy: str = Policy.REPAIR
+    endpoint: str = ""
+    model: str = ""
+    temperature: float = 0.0
+    site: str = "the web"
+    window: int = WINDOW_TOKENS
+    fixed: int = FIXED_TOKENS
+    single_span: bool = False
+    prompts: Mapping[str, PromptTemplate] = field(default_factory=dict)
+
+    @property
+    def cleans(self) -> bool:
+        """Whether texts are cleaned by agents."""
+        return SAFE_CLEAN in AGENTS[self.preset]
+
+    @property
+    def splits(self) -> bool:
+        """Whether the splitter cuts them."""
+        return SPLITTER in AGENTS[self.preset]

@@ -1,0 +1,55 @@
+"""Computing a retrieval run here, as long work."""
+
+from decimal import Decimal
+
+from django.db import models
+
+from corpus.models.benchmark import Benchmark
+from corpus.models.runs import RetrievalRun
+from kit.runs import TrackedRun
+from llm.models import Account
+
+
+class Method(models.TextChoices):
+    """How passages are ranked."""
+
+    BM25 = "bm25", "BM25"
+    TFIDF = "tfidf", "TF-IDF"
+    LSA = "lsa", "LSA"
+    EMBEDDINGS = "embeddings", "Embeddings of a model"
+    HYBRID = "hybrid", "Hybrid of two runs"
+
+
+class RunComputation(TrackedRun):
+    """Ranks the corpus for every query by one method; `config` is frozen when it is asked for.
+
+    `run` holds its lists while they are written, unseen until the last; `report` says what was
+    met on the way: corpora with their hashes, queries without text.
+    """
+
+    task_name = "corpus.compute_run"
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.PROTECT, related_name="run_computations"
+    )
+    name = models.CharField(max_length=200)
+    method = models.CharField(max_length=12, choices=Method.choices)
+    config = models.JSONField(default=dict)
+    run = models.OneToOneField(
+        RetrievalRun, null=True, on_delete=models.SET_NULL, related_name="computation"
+    )
+    report = models.JSONField(default=dict)
+    practice = models.BooleanField(default=False)
+    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
+    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """What its calls have cost so far."""
+        return self.account.spent_usd if self.account else Decimal(0)

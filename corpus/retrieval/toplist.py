@@ -1,0 +1,45 @@
+"""The best of many scores, equal ones in the order of their ids (protocol.md 1.5, strict)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Scored = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+
+
+def order_of(pids: Sequence[str]) -> npt.NDArray[np.int64]:
+    """For each document the place of its id among all ids in ascending order."""
+    order = np.empty(len(pids), np.int64)
+    order[sorted(range(len(pids)), key=pids.__getitem__)] = np.arange(len(pids))
+    return order
+
+
+def best(
+    scores: npt.NDArray[np.float32],
+    k: int,
+    order: npt.NDArray[np.int64],
+    *,
+    above: float | None = None,
+    without: Sequence[int] = (),
+) -> Scored:
+    """Documents with the k highest scores, and these, the highest first.
+
+    `above` leaves out what does not exceed it, `without` documents that are not wanted.
+    """
+    wanted = np.ones(len(scores), np.bool_) if above is None else scores > above
+    wanted[list(without)] = False
+    found = np.flatnonzero(wanted)
+    if len(found) > k:
+        values = scores[found]
+        bar = np.partition(values, len(values) - k)[len(values) - k]
+        sure, tied = found[values > bar], found[values == bar]
+        tied = tied[np.argsort(order[tied])][: k - len(sure)]
+        found = np.concatenate([sure, tied])
+    found = found[np.lexsort((order[found], -scores[found]))]
+    return found, scores[found]
+
+
+def plain(scores: npt.NDArray[np.float32]) -> list[float]:
+    """The same numbers with the fewest digits that tell single precision apart."""
+    return [float(text) for text in scores.astype(np.float32).astype("U32").tolist()]

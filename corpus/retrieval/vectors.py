@@ -1,0 +1,137 @@
+"""Vectors of documents and queries: exact search by cosine, and those of LSA."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from corpus.retrieval.analysis import Terms
+from corpus.retrieval.counts import Counts
+from corpus.retrieval.toplist import Scored, best
+
+# Numbers that are held at once while documents are compared with queries.
+_AT_ONCE: Final = 16_000_000
+# LSA: dimensions, and the terms that are looked at: those that most documents hold.
+DIMENSIONS: Final = 128
+MOST_TERMS: Final = 100_000
+_FILE: Final = "vectors.npy"
+Vectors = npt.NDArray[np.float32]
+
+
+class VectorWriter:
+    """Takes the vectors of `size` documents group by group into one file, each of length 1."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self._folder, self._size, self._at = folder, size, 0
+        self._kept: Any = None
+
+    def add(self, vectors: Vectors) -> None:
+        """The next documents' vectors; raises ValueError where their width changes."""
+        if self._kept is None:
+            shape = (self._size, vectors.shape[1])
+            path = self._folder / _FILE
+            self._kept = np.lib.format.open_memmap(path, "w+", np.float32, shape)
+        if vectors.shape[1] != self._kept.shape[1]:
+            raise ValueError(f"{vectors.shape[1]} dimensions after {self._kept.shape[1]}.")
+        self._kept[self._at : self._at + len(vectors)] = unit(vectors)
+        self._at += len(vectors)
+
+    def close(self) -> None:
+        """Everything was given: put it on the disk."""
+        if self._kept is None:
+            np.save(self._folder / _FILE, np.zeros((self._size, 1), np.float32))
+        else:
+            self._kept.flush()
+
+
+def load_vectors(folder: Path) -> Vectors:
+    """The documents' vectors, read where they are needed."""
+    found: Vectors = np.load(folder / _FILE, mmap_mode="r")
+    return found
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Each row divided by its length; a row of zeros stays."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def search(
+    documents: Vectors,
+    queries: Vectors,
+    k: int,
+    order: npt.NDArray[np.int64],
+    *,
+    without: Sequence[Sequence[int]] = (),
+) -> list[Scored]:
+    """For each query the k documents of the highest cosine, by comparing with every one."""
+    queries = unit(queries)
+    width = max(1, _AT_ONCE // max(1, len(documents)))
+    found: list[Scored] = []
+    for start in range(0, len(queries), width):
+        scores = _products(queries[start : start + width], documents)
+        for place, row in enumerate(scores, start=start):
+            left_out = without[place] if without else ()
+            found.append(best(row, k, order, without=left_out))
+    return found
+
+
+def _products(queries: Vectors, documents: Vectors) -> Vectors:
+    """queries x documents, the documents read in parts."""
+    scores = np.empty((len(queries), len(documents)), np.float32)
+    step = max(1, _AT_ONCE // max(1, documents.shape[1]))
+    for start in range(0, len(documents), step):
+        part = np.asarray(documents[start : start + step])
+        scores[:, start : start + len(part)] = queries @ part.T
+    return scores
+
+
+def build_lsa(counts: Counts, folder: Path, *, dimensions: int = DIMENSIONS) -> None:
+    """Write the vectors of latent semantic analysis (Deerwester et al. 1990) over TF-IDF.
+
+    A truncated singular value decomposition from a fixed seed; the terms are cut to the most
+    common, so that memory stays bounded.
+    """
+    holding = np.bincount(counts.matrix.indices, minlength=counts.matrix.shape[1])
+    kept = np.argsort(-holding, kind="stable")[:MOST_TERMS]
+    kept.sort()
+    transformer = TfidfTransformer(sublinear_tf=True)
+    matrix = transformer.fit_transform(counts.matrix[:, kept])
+    writer = VectorWriter(folder, matrix.shape[0])
+    most = min(dimensions, min(matrix.shape) - 1)
+    if most >= 1:
+        svd = TruncatedSVD(most, random_state=0)
+        # Equal documents have no variance to explain; the ratio is not used.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            writer.add(svd.fit_transform(matrix).astype(np.float32))
+        components = svd.components_.astype(np.float32)
+    else:  # one document or one term: nothing to decompose
+        writer.add(matrix.toarray().astype(np.float32))
+        components = np.eye(matrix.shape[1], dtype=np.float32)
+    writer.close()
+    np.save(folder / "components.npy", components)
+    np.save(folder / "idf.npy", transformer.idf_.astype(np.float32))
+    (folder / "terms.txt").write_text(
+        "\n".join(counts.terms[i] for i in kept.tolist()), encoding="utf-8"
+    )
+
+
+def lsa_queries(folder: Path, texts: Iterable[str]) -> Vectors:
+    """The vectors of queries in the space of a folder that `build_lsa` wrote."""
+    lines = (folder / "terms.txt").read_text(encoding="utf-8")
+    terms = Terms(lines.split("\n") if lines else (), frozen=True)
+    idf = np.load(folder / "idf.npy")
+    components = np.load(folder / "components.npy", mmap_mode="r")
+    rows = [_projected(terms.of(text), idf, components) for text in texts]
+    return np.array(rows, np.float32).reshape(len(rows), components.shape[0])
+
+
+def _projected(numbers: npt.NDArray[np.int32], idf: Vectors, components: Vectors) -> Vectors:
+    terms, times = np.unique(numbers, return_counts=True)
+    weights = ((1.0 + np.log(times)) * idf[terms]).astype(np.float32)
+    length = float(np.linalg.norm(weights)) or 1.0
+    return np.asarray(components[:, terms] @ (weights / length), np.float32)

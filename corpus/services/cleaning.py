@@ -1,0 +1,216 @@
+"""Starting, pausing and stopping cleaning runs."""
+
+from collections.abc import Collection
+from decimal import Decimal
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from corpus.marcus.asking import prompt
+from corpus.marcus.settings import AGENTS, FIXED_TOKENS, WINDOW_TOKENS
+from corpus.models import (
+    Benchmark,
+    CleaningPreset,
+    CleaningRun,
+    CorpusVersion,
+    Document,
+    Passage,
+    VersionState,
+    ViolationPolicy,
+)
+from corpus.models.texts import CLEANED
+from corpus.services.cleaning_budget import check_budget, open_account, set_limit
+from corpus.services.loading_context import unused_name
+from corpus.services.loading_sweep import drop_version
+from kit import audit
+from kit.errors import Refused
+from kit.runs import RunStatus, wake
+from llm.endpoints import Endpoint
+
+# What each setting is where a person says nothing, and within which bounds.
+DEFAULTS: Final[dict[str, Any]] = {
+    "site": "the web",
+    "temperature": 0.0,
+    "window": WINDOW_TOKENS,
+    "fixed": FIXED_TOKENS,
+    "single_span": False,
+    "threshold": 0.5,
+    "most": 4096,
+    "overlap": 0.2,
+    "long_from": 4096,
+}
+_BOUNDS: Final[dict[str, tuple[float, float]]] = {
+    "temperature": (0, 2),
+    "window": (200, 100_000),
+    "fixed": (16, 100_000),
+    "threshold": (-1, 1),
+    "most": (16, 100_000),
+    "overlap": (0, 0.9),
+    "long_from": (1, 10_000_000),
+}
+
+
+def start_cleaning(
+    *,
+    benchmark: Benchmark,
+    source: CorpusVersion,
+    preset: str,
+    actor: User | None,
+    policy: str = ViolationPolicy.REPAIR,
+    endpoint: Endpoint | None = None,
+    name: str = "",
+    budget_usd: Decimal | None = None,
+    options: dict[str, Any] | None = None,
+    claimed: bool = False,
+) -> CleaningRun:
+    """Make a run that cleans `source` into a new version, and wake a worker.
+
+    `options` are those of DEFAULTS. Presets with agents need an endpoint. `claimed` keeps the run
+    for the calling process. Raises Refused for a version that is not ready or holds no text, a
+    name that is taken, options out of bounds, and a budget for a model without a price.
+    """
+    config = DEFAULTS | (options or {})
+    _check(benchmark, source, preset, policy, endpoint, name.strip(), config)
+    agents = AGENTS[preset]
+    if not agents:
+        endpoint, budget_usd = None, None
+    config["prompts"] = {role: prompt(role).sha256 for role in agents}
+    taken = benchmark.versions.values_list("name", flat=True)
+    label = name.strip() or unused_name(f"{source.name[:50]}, {preset}", taken)
+    with transaction.atomic():
+        run = CleaningRun.objects.create(
+            benchmark=benchmark,
+            source=source,
+            name=label[:80],
+            preset=preset,
+            policy=policy,
+            config=config,
+            endpoint=endpoint.name if endpoint else "",
+            model=endpoint.default_model if endpoint else "",
+            practice=bool(endpoint and endpoint.is_practice),
+            budget_usd=budget_usd,
+            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+            created_by=actor,
+        )
+        run.version = _begin_version(run)
+        run.save(update_fields=["version"])
+        if agents:
+            check_budget(run, budget_usd)
+            open_account(run)
+        data = {"preset": preset, "source": source.pk}
+        audit.record(
+            actor=actor, verb="start cleaning", target=run, scope=benchmark.slug, data=data
+        )
+        if claimed:
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def pause_cleaning(*, run: CleaningRun, actor: User) -> None:
+    """Stop after the pages in flight; what is stored stays stored."""
+    _move(run, RunStatus.PAUSED, actor, "pause cleaning")
+
+
+def resume_cleaning(*, run: CleaningRun, actor: User) -> None:
+    """Go on where a paused or failed run stopped; paid answers are not paid again."""
+    with transaction.atomic():
+        if run.version is None:
+            raise Refused("What this run made is gone. Start a new one.")
+        _move(run, RunStatus.QUEUED, actor, "resume cleaning")
+        CleaningRun.objects.filter(pk=run.pk).update(pause_reason="")
+    wake(run)
+
+
+def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
+    """Stop for good; nobody ever sees the version that it was making."""
+    _move(run, RunStatus.CANCELLED, actor, "cancel cleaning")
+    drop_cancelled(run)
+
+
+def set_budget(*, run: CleaningRun, usd: Decimal | None, actor: User | None) -> None:
+    """Limit what the run may spend from its next call on; None lifts the limit."""
+    check_budget(run, usd)
+    with transaction.atomic():
+        set_limit(run, usd)
+        data = {"usd": None if usd is None else str(usd)}
+        audit.record(
+            actor=actor,
+            verb="set budget of cleaning",
+            target=run,
+            scope=run.benchmark.slug,
+            data=data,
+        )
+
+
+def drop_cancelled(run: CleaningRun) -> None:
+    """Remove what a cancelled run wrote; a worker that still writes has lost its lease."""
+    version = run.version
+    if version is not None and version.state == VersionState.LOADING:
+        drop_version(version)
+
+
+def _begin_version(run: CleaningRun) -> CorpusVersion:
+    version = CorpusVersion.objects.create(
+        benchmark=run.benchmark,
+        parent=run.source,
+        name=run.name,
+        recipe={
+            "kind": CLEANED,
+            "cleaning": run.pk,
+            "preset": run.preset,
+            "policy": run.policy,
+            "model": run.model,
+            "practice": run.practice,
+            **run.config,
+        },
+    )
+    version.layers = [version.pk]
+    version.save(update_fields=["layers"])
+    return version
+
+
+def _check(
+    benchmark: Benchmark,
+    source: CorpusVersion,
+    preset: str,
+    policy: str,
+    endpoint: Endpoint | None,
+    name: str,
+    config: dict[str, Any],
+) -> None:
+    if source.benchmark_id != benchmark.pk or source.state != VersionState.READY:
+        raise Refused("Choose a corpus version of this benchmark that is ready.", field="source")
+    if preset not in CleaningPreset.values:
+        known = ", ".join(CleaningPreset.values)
+        raise Refused(f"{preset!r} is no preset. Take one of {known}.", field="preset")
+    if policy not in ViolationPolicy.values:
+        raise Refused(f"{policy!r} is no policy.", field="policy")
+    if AGENTS[preset] and endpoint is None:
+        raise Refused("This preset asks a model: choose an endpoint.", field="endpoint")
+    if benchmark.versions.filter(name=name).exists():
+        raise Refused(f"There is a corpus version named {name!r} already.", field="name")
+    unknown = config.keys() - DEFAULTS.keys()
+    if unknown:
+        raise Refused(f"There is no option {sorted(unknown)[0]!r}.", field="options")
+    for option, (low, high) in _BOUNDS.items():
+        value = config[option]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise Refused(f"{option} is a number.", field=option)
+        if not low <= value <= high:
+            raise Refused(f"{option} is a number from {low} to {high}.", field=option)
+    texts = Passage.objects.in_version(source).with_text()
+    if not texts.exists() and not Document.objects.filter(version__in=source.layers).exists():
+        raise Refused("This version holds no text that could be cleaned.", field="source")
+
+
+def _move(
+    run: CleaningRun, to: str, actor: User, verb: str, *, sources: Collection[str] = ()
+) -> None:
+    with transaction.atomic():
+        if not run.move(to, sources=sources):
+            raise Refused(f"This run is {run.get_status_display().lower()} already.")
+        audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug)

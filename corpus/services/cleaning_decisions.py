@@ -1,0 +1,83 @@
+"""What a person makes of the violations that a cleaning put before them."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from corpus.models import CleanedPage, CleaningRun, PageState, Violation
+from kit import audit
+from kit.errors import Refused
+from kit.runs import RunStatus, wake
+
+
+def queue(run: CleaningRun) -> QuerySet[Violation]:
+    """Violations that wait for a person, page by page."""
+    rows = Violation.objects.filter(
+        page__run=run, is_violation=True, decision="", page__state=PageState.HELD
+    )
+    return rows.select_related("page__domain").order_by(
+        "page_id", "stage", "part", "window", "number"
+    )
+
+
+def decide(*, violation: Violation, decision: str, actor: User) -> Violation | None:
+    """Take the agent's text, repair it from the source, or keep the original text.
+
+    `original` settles all violations of the same text, and so does any decision about a moved
+    stretch for all that moved in it: half a move would lose or double text. After the last of a
+    page the page goes back to the worker; after the last of a paused run the run goes on. Returns
+    the next violation of the run. Raises Refused where it is decided already or the run is over.
+    """
+    if decision not in (
+        Violation.Decision.ACCEPTED,
+        Violation.Decision.REPAIRED,
+        Violation.Decision.ORIGINAL,
+    ):
+        raise Refused("Decide for accepted, repaired or original.", field="decision")
+    with transaction.atomic():
+        page = CleanedPage.objects.select_for_update().get(pk=violation.page_id)
+        run = CleaningRun.objects.select_related("benchmark").get(pk=page.run_id)
+        if run.is_over:
+            raise Refused("This run is over; start another one to decide differently.")
+        rows = _together(page, violation, decision)
+        given = {"decision": decision, "decided_by": actor, "decided_at": timezone.now()}
+        count = rows.update(**given)
+        if page.state != PageState.HELD or not count:
+            raise Refused("This was decided already.")
+        data = {"decision": decision, "violations": count, "place": str(violation.pk)}
+        audit.record(
+            actor=actor,
+            verb="decide cleaning violation",
+            target=page,
+            scope=run.benchmark.slug,
+            data=data,
+        )
+        if not _open(page).exists():
+            page.state = PageState.WAITING
+            page.save(update_fields=["state"])
+        _go_on(run)
+    return queue(run).first()
+
+
+def _open(page: CleanedPage) -> QuerySet[Violation]:
+    return page.violations.filter(is_violation=True, decision="")
+
+
+def _together(page: CleanedPage, violation: Violation, decision: str) -> QuerySet[Violation]:
+    """The violations that a decision about this one settles."""
+    text = _open(page).filter(stage=violation.stage, part=violation.part, window=violation.window)
+    if not text.filter(pk=violation.pk).exists():
+        raise Refused("This was decided already.")
+    if decision == Violation.Decision.ORIGINAL:
+        return text
+    if violation.kind == "moved":
+        return text.filter(kind="moved")
+    return text.filter(pk=violation.pk)
+
+
+def _go_on(run: CleaningRun) -> None:
+    """Wake a run that waited for nothing else."""
+    is_waited_for = run.status == RunStatus.PAUSED and not queue(run).exists()
+    if is_waited_for and run.move(RunStatus.QUEUED, pause_reason=""):
+        wake(run)

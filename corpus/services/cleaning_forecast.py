@@ -1,0 +1,86 @@
+"""What a cleaning is likely to take, before it is started."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Final
+
+from django.db.models import Count, Sum
+from django.db.models.functions import Length
+
+from corpus.marcus.asking import prompt
+from corpus.marcus.figures import Advice, recommend
+from corpus.marcus.parts import page_of
+from corpus.marcus.settings import AGENTS, SPLITTER
+from corpus.models import CorpusVersion, Passage
+from corpus.services.crosswalk import gold_of
+from llm.endpoints import Endpoint
+from llm.estimates import CHARACTERS_PER_TOKEN, likely_tokens
+from llm.prices import Price, table
+from llm.requests import Usage
+
+# What a first answer leaves poor is asked again; a guess for the upper end.
+_AGAIN: Final = 1.2
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Calls, tokens and dollars of a preset; dollars are None where the model has no price."""
+
+    preset: str
+    pages: int
+    gold_pages: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: Decimal | None
+
+
+def forecast(version: CorpusVersion, preset: str, endpoint: Endpoint | None) -> Forecast:
+    """From the sizes of the texts: every agent reads and writes about as much as there is.
+
+    Answers that are in the ledger already, and pages that an earlier run cleaned the same way,
+    cost nothing and are not taken off.
+    """
+    passages = Passage.objects.in_version(version).with_text()
+    sums = passages.aggregate(letters=Sum(Length("text")), n=Count("pk"))
+    gold = set(gold_of(version))
+    pages: set[tuple[int, str]] = set()
+    gold_pages: set[tuple[int, str]] = set()
+    for pk, domain, pid in passages.values_list("pk", "domain_id", "pid").iterator():
+        page = (domain, page_of(pid)[0])
+        pages.add(page)
+        if pk in gold:
+            gold_pages.add(page)
+    tokens = -(-(sums["letters"] or 0) // CHARACTERS_PER_TOKEN)
+    # A page with gold has about two parts, the others one.
+    parts = len(pages) + len(gold_pages)
+    rounds = (SPLITTER in AGENTS[preset]) + (len(AGENTS[preset]) > 1)
+    lead = max(
+        (likely_tokens(prompt(r).system + prompt(r).user) for r in AGENTS[preset]), default=0
+    )
+    given = round(_AGAIN * rounds * (tokens + parts * lead))
+    taken = round(_AGAIN * rounds * tokens)
+    price = _price(endpoint)
+    usd = price.cost(Usage(input=given, output=taken)) if price and rounds else None
+    return Forecast(
+        preset=preset,
+        pages=len(pages),
+        gold_pages=len(gold_pages),
+        calls=round(_AGAIN * rounds * parts),
+        input_tokens=given,
+        output_tokens=taken,
+        usd=Decimal(0) if not rounds else usd,
+    )
+
+
+def advise(version: CorpusVersion, endpoint: Endpoint | None, budget: Decimal | None) -> Advice:
+    """Splitter alone or all three agents, for a budget."""
+    small, full = (forecast(version, each, endpoint) for each in ("marcus_s", "marcus"))
+    return recommend(budget=budget, usd_s=small.usd, usd_full=full.usd)
+
+
+def _price(endpoint: Endpoint | None) -> Price | None:
+    if endpoint is None:
+        return None
+    return table().find(endpoint, endpoint.default_model, on=datetime.now(UTC).date())

@@ -1,0 +1,173 @@
+"""Verbs on computations: a retrieval run made here, seen by nobody until it is whole."""
+
+import logging
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import InterfaceError, OperationalError, transaction
+
+from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
+from corpus.models.computations import Method
+from corpus.services import computing_config
+from corpus.services.computing_draft import Draft, forget, note
+from corpus.services.loading_context import unused_name
+from kit.errors import Refused
+from kit.pulse import Pulse
+from kit.runs import LostLease, RunStatus, Stopping, wake
+from llm import endpoints
+from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.errors import LLMError, OverBudget
+from llm.models import Account, to_units
+from llm.prices import PriceError, UnknownPrice
+
+logger = logging.getLogger(__name__)
+BROKEN = "The computation stopped because of a fault in the program; see the log."
+NO_ROOM = "The budget of ${usd} has no room for the next call. Raise it, then try again."
+_SETUP = (UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
+
+
+def start(
+    *,
+    benchmark: Benchmark,
+    method: str,
+    config: dict[str, Any] | None = None,
+    name: str = "",
+    budget_usd: Decimal | None = None,
+    actor: User | None,
+    claimed: bool = False,
+) -> RunComputation:
+    """Ask for a retrieval run by this method; `claimed` keeps it for the calling process.
+
+    Raises Refused, naming the field, for a setting that cannot be, a name that is taken, and a
+    benchmark without anything to rank.
+    """
+    frozen = computing_config.freeze(benchmark, method, config or {})
+    computing_config.check_budget(frozen, budget_usd)
+    names = dict(RetrievalRun.objects.filter(benchmark=benchmark).values_list("pk", "name"))
+    taken = {*names.values(), *_under_way(benchmark)}
+    if name.strip() in taken:
+        raise Refused(f"There is a retrieval run named {name.strip()!r} already.", field="name")
+    name = name.strip() or unused_name(computing_config.title(frozen, names)[:190], taken)
+    _check_corpus(benchmark, method)
+    is_practice = method == Method.EMBEDDINGS and endpoints.get(frozen["endpoint"]).is_practice
+    with transaction.atomic():
+        computation = RunComputation.objects.create(
+            benchmark=benchmark,
+            name=name[:200],
+            method=method,
+            config=frozen,
+            practice=is_practice or _is_of_practice(frozen),
+            budget_usd=budget_usd,
+            created_by=actor,
+        )
+        _open_account(computation)
+        note(computation, "start retrieval run", actor)
+        if claimed:
+            computation.claim()
+        else:
+            wake(computation)
+    return computation
+
+
+def cancel(*, computation: RunComputation, actor: User | None) -> None:
+    """Stop it; nothing but the index is kept. Raises Refused where it is over."""
+    with transaction.atomic():
+        if not computation.move(RunStatus.CANCELLED):
+            raise Refused("This computation is over already.")
+        note(computation, "cancel retrieval run", actor)
+
+
+def retry(*, computation: RunComputation, actor: User | None) -> None:
+    """Try a failed one again; what was paid for is not paid again. Raises Refused."""
+    with transaction.atomic():
+        if not computation.move(RunStatus.QUEUED, sources=[RunStatus.FAILED], error=""):
+            raise Refused("Only a computation that failed can be tried again.")
+        note(computation, "retry retrieval run", actor)
+        wake(computation)
+
+
+def set_budget(*, computation: RunComputation, usd: Decimal | None, actor: User | None) -> None:
+    """Another limit for what it may spend; None lifts it. Raises Refused."""
+    computing_config.check_budget(computation.config, usd)
+    with transaction.atomic():
+        limit = None if usd is None else to_units(usd)
+        Account.objects.filter(pk=computation.account_id or 0).update(limit_units=limit)
+        RunComputation.objects.filter(pk=computation.pk).update(budget_usd=usd)
+        computation.budget_usd = usd
+        note(computation, "set budget of retrieval run", actor)
+
+
+def carry_out(computation: RunComputation) -> None:
+    """Compute a claimed run and turn whatever goes wrong into its state, in plain words."""
+    try:
+        _compute(computation)
+    except Stopping:
+        logger.info("computation %s is given back", computation.pk)
+    except LostLease:
+        logger.info("computation %s was stopped or taken over", computation.pk)
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("computation %s waits for the database: %s", computation.pk, error)
+    except Refused as refusal:
+        _fail(computation, refusal.message)
+    except OverBudget:
+        _fail(computation, NO_ROOM.format(usd=computation.budget_usd))
+    except LLMError as error:
+        _fail(computation, f"{error.endpoint or 'The endpoint'}: {error.message}")
+    except _SETUP as error:
+        _fail(computation, str(error))
+    except Exception:
+        logger.exception("computation %s", computation.pk)
+        _fail(computation, BROKEN)
+
+
+def _compute(computation: RunComputation) -> None:
+    try:
+        with Pulse(computation) as pulse:
+            draft = Draft(computation, pulse)
+            draft.fill()
+        draft.show()
+    finally:
+        # Its own lists alone: by now another worker may have begun anew.
+        forget(computation.run_id)
+
+
+def _fail(computation: RunComputation, message: str) -> None:
+    try:
+        with transaction.atomic():
+            computation.finish(status=RunStatus.FAILED, error=message)
+            note(computation, "fail retrieval run", None, error=message)
+    except LostLease:
+        logger.info("computation %s was stopped or taken over", computation.pk)
+
+
+def _under_way(benchmark: Benchmark) -> Sequence[str]:
+    live = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
+    rows = RunComputation.objects.filter(benchmark=benchmark, status__in=live)
+    return list(rows.values_list("name", flat=True))
+
+
+def _check_corpus(benchmark: Benchmark, method: str) -> None:
+    if method == Method.HYBRID:
+        return
+    if CorpusVersion.objects.current(benchmark) is None:
+        raise Refused("There are no passages to rank yet. Import some first.")
+
+
+def _is_of_practice(config: dict[str, Any]) -> bool:
+    if config["method"] != Method.HYBRID:
+        return False
+    runs = RetrievalRun.objects.filter(pk__in=config["runs"])
+    return any(run.provenance.get("practice") for run in runs)
+
+
+def _open_account(computation: RunComputation) -> None:
+    if computation.method != Method.EMBEDDINGS:
+        return
+    usd = computation.budget_usd
+    computation.account = Account.objects.create(
+        name=f"retrieval run {computation.pk}",
+        limit_units=None if usd is None else to_units(usd),
+    )
+    computation.save(update_fields=["account"])

@@ -1,0 +1,269 @@
+"""API of scores: leaderboard, values by query, comparison, holes, noise, published tables."""
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpus.access import Access, enter
+from corpus.models import RetrievalRun, Role
+from corpus.services.pools import MAX_DEPTH
+from corpus.views.runs import get_run
+from evaluation.models import NoiseCheck, ScoreSheet
+from evaluation.services import hole_pages, leaderboard, noise, published, sheets
+from evaluation.services.hole_debates import debate_holes
+from evaluation.services.scores import GoldView
+from evaluation.views.noise import READERS, get_check
+from kit.api import RUN_FIELDS, Route, SheetSerializer
+from kit.errors import Refused
+from kit.sheets import as_data
+from llm import endpoints
+from llm.endpoints import EndpointError, UnknownEndpoint
+
+CHOICE = [
+    OpenApiParameter("metric", str, enum=leaderboard.NAMES, default=leaderboard.DEFAULT),
+    OpenApiParameter("view", str, enum=[str(each) for each in GoldView], default="refined"),
+]
+
+
+class ScoreSheetSerializer(serializers.ModelSerializer):
+    """The scores of a benchmark as of one moment."""
+
+    class Meta:
+        model = ScoreSheet
+        fields = [*RUN_FIELDS, "run_ids"]
+
+
+class ComparedSerializer(serializers.Serializer):
+    """Two systems; differences are the first minus the second."""
+
+    metric = serializers.CharField()
+    view = serializers.CharField()
+    queries = serializers.IntegerField()
+    left_out = serializers.IntegerField()
+    first_mean = serializers.FloatField(allow_null=True)
+    second_mean = serializers.FloatField(allow_null=True)
+    difference = serializers.FloatField(allow_null=True, source="difference.value")
+    low = serializers.FloatField(allow_null=True, source="difference.low")
+    high = serializers.FloatField(allow_null=True, source="difference.high")
+    wins = serializers.IntegerField()
+    ties = serializers.IntegerField()
+    losses = serializers.IntegerField()
+    tests = serializers.SerializerMethodField()
+
+    def get_tests(self, found: leaderboard.Compared) -> dict[str, float | None]:
+        """The p value of each test, null where it is undefined."""
+        return {test.name: test.p for test in found.tests}
+
+
+class NoiseCheckSerializer(serializers.ModelSerializer):
+    """Ranks under noisy labels."""
+
+    class Meta:
+        model = NoiseCheck
+        fields = [*RUN_FIELDS, "metric", "view", "if_relevant", "if_not", "seed", "draws", "result"]
+        read_only_fields = [*RUN_FIELDS, "seed", "result"]
+
+
+class HoleDebateSerializer(serializers.Serializer):
+    """Runs to pool, and who debates the pool; without an endpoint the first that is set up."""
+
+    runs = serializers.ListField(child=serializers.IntegerField(), allow_empty=False)
+    depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
+    endpoint = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+class StartedSerializer(serializers.Serializer):
+    """The debate run that was started, and the pool it is over."""
+
+    debate_run = serializers.IntegerField()
+    pool = serializers.IntegerField()
+
+
+class Leaderboard(Route):
+    """Systems by rank; a POST has the scores computed anew."""
+
+    @extend_schema(responses=SheetSerializer(many=True), parameters=CHOICE)
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug)
+        board = leaderboard.board_of(_sheet(access), **_chosen(request))
+        return Response(as_data([leaderboard.as_sheet(board)]))
+
+    @extend_schema(request=None, responses={202: ScoreSheetSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug)
+        sheet = sheets.request_sheet(benchmark=access.benchmark, actor=access.user)
+        return Response(ScoreSheetSerializer(sheet).data, status=202)
+
+
+class LeaderboardRun(Route):
+    """One system's value for every query: {domain: {query: value or null}}."""
+
+    @extend_schema(
+        responses={200: {"type": "object", "additionalProperties": {"type": "object"}}},
+        parameters=CHOICE,
+    )
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug)
+        run, chosen = get_run(access, pk), _chosen(request)
+        metric = leaderboard.metric_name(chosen["metric"])
+        found: dict[str, dict[str, float | None]] = {}
+        values = leaderboard.query_values(_sheet(access), run, metric, chosen["view"])
+        for (domain, qid), value in values.items():
+            found.setdefault(domain, {})[qid] = value
+        return Response(found)
+
+
+class LeaderboardCompare(Route):
+    """Two systems compared by paired tests."""
+
+    @extend_schema(
+        responses=ComparedSerializer,
+        parameters=[OpenApiParameter("a", int), OpenApiParameter("b", int), *CHOICE],
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug)
+        first, second = (
+            leaderboard.find_run(access.benchmark, request.query_params.get(name, ""), name)
+            for name in ("a", "b")
+        )
+        found = leaderboard.compare(_sheet(access), first, second, **_chosen(request))
+        return Response(ComparedSerializer(found).data)
+
+
+class Holes(Route):
+    """Hole@10 by system, and how the find grows over ten seeded orders."""
+
+    @extend_schema(responses=SheetSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        sheet = _sheet(enter(self.person(), slug))
+        board = leaderboard.as_sheet(hole_pages.holes_board(sheet))
+        return Response(as_data([board, hole_pages.all_growth(sheet)]))
+
+
+class HolesDebate(Route):
+    """Pool runs and debate the pool."""
+
+    @extend_schema(request=HoleDebateSerializer, responses={202: StartedSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(HoleDebateSerializer)
+        found = RetrievalRun.objects.filter(benchmark=access.benchmark).in_bulk(given["runs"])
+        missing = [pk for pk in given["runs"] if pk not in found]
+        if missing:
+            raise Refused(f"There is no retrieval run {missing[0]} here.", field="runs")
+        run = debate_holes(
+            benchmark=access.benchmark,
+            runs=[found[pk] for pk in dict.fromkeys(given["runs"])],
+            depth=given["depth"],
+            endpoint=_endpoint(given["endpoint"]),
+            actor=access.user,
+        )
+        return Response({"debate_run": run.pk, "pool": run.pool_id}, status=202)
+
+
+class NoiseChecks(Route):
+    """Ranks under noisy labels, and asking for them."""
+
+    @extend_schema(responses=NoiseCheckSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, *READERS)
+        rows = NoiseCheck.objects.filter(benchmark=access.benchmark)
+        return self.page(rows, NoiseCheckSerializer)
+
+    @extend_schema(request=NoiseCheckSerializer, responses={202: NoiseCheckSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, *READERS)
+        given = self.read(NoiseCheckSerializer)
+        made = noise.request_check(benchmark=access.benchmark, actor=access.user, **given)
+        return Response(NoiseCheckSerializer(made).data, status=202)
+
+
+class OneNoiseCheck(Route):
+    """One check."""
+
+    @extend_schema(responses=NoiseCheckSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, *READERS)
+        return Response(NoiseCheckSerializer(get_check(access, pk)).data)
+
+
+class Published(Route):
+    """The published tables: id, title, paper, and the measure of ours they are held against."""
+
+    @extend_schema(
+        operation_id="b_leaderboard_published_list",
+        responses={200: {"type": "array", "items": {"type": "object"}}},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        enter(self.person(), slug)
+        names = ("id", "title", "paper", "where", "unit", "metric", "view", "columns")
+        return Response(
+            [{name: getattr(t, name) for name in names} for t in published.tables().values()]
+        )
+
+
+class OnePublished(Route):
+    """One published table with our figures beside it."""
+
+    @extend_schema(responses={200: {"type": "array", "items": {"type": "object"}}})
+    def get(self, request: Request, slug: str, name: str) -> Response:
+        access = enter(self.person(), slug)
+        table = published.table_called(name)
+        rows = published.compared(table, sheets.latest(access.benchmark))
+        return Response([_beside(table.columns, row) for row in rows])
+
+
+def _beside(columns: tuple[str, ...], row: published.BesideRow) -> dict[str, Any]:
+    cells = {
+        column: {
+            "printed": cell.printed,
+            "ours": cell.ours,
+            "difference": cell.difference,
+            "agrees": cell.agrees,
+        }
+        for column, cell in zip(columns, row.cells, strict=True)
+    }
+    return {"system": row.name, "run": row.run, "cells": cells}
+
+
+def _sheet(access: Access) -> ScoreSheet:
+    sheet = sheets.latest(access.benchmark)
+    if sheet is None:
+        raise Refused("Nothing was scored yet. POST to the leaderboard first.")
+    return sheet
+
+
+def _chosen(request: Request) -> dict[str, str]:
+    given = request.query_params
+    return {
+        "metric": given.get("metric", leaderboard.DEFAULT),
+        "view": given.get("view", str(GoldView.REFINED)),
+    }
+
+
+def _endpoint(name: str) -> endpoints.Endpoint:
+    try:
+        available = endpoints.available()
+        if name or not available:
+            return endpoints.get(name)
+    except (UnknownEndpoint, EndpointError) as error:
+        raise Refused(str(error), field="endpoint") from None
+    return available[0]
+
+
+_BOARD = "b/<slug:slug>/leaderboard"
+urlpatterns = [
+    path(f"{_BOARD}/", Leaderboard.as_view(), name="api-leaderboard"),
+    path(f"{_BOARD}/compare/", LeaderboardCompare.as_view(), name="api-leaderboard-compare"),
+    path(f"{_BOARD}/runs/<int:pk>/", LeaderboardRun.as_view(), name="api-leaderboard-run"),
+    path(f"{_BOARD}/noise/", NoiseChecks.as_view(), name="api-noise-checks"),
+    path(f"{_BOARD}/noise/<int:pk>/", OneNoiseCheck.as_view(), name="api-noise-check"),
+    path(f"{_BOARD}/published/", Published.as_view(), name="api-published-tables"),
+    path(f"{_BOARD}/published/<slug:name>/", OnePublished.as_view(), name="api-published-table"),
+    path("b/<slug:slug>/holes/", Holes.as_view(), name="api-holes"),
+    path("b/<slug:slug>/holes/debate/", HolesDebate.as_view(), name="api-holes-debate"),
+]

@@ -1,0 +1,143 @@
+"""Croissant metadata of a release (mlcommons.org/croissant, 1.0), so that tools find its tables.
+
+Only what is in the folder: no date, no address, no person.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluation.exporters.markup import one_line
+
+FILE = "croissant.json"
+CONFORMS = "http://mlcommons.org/croissant/1.0"
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+# Columns of each configuration: (name, type, whether it repeats, what it holds).
+Column = tuple[str, str, bool, str]
+
+
+def columns(*, integer_ids: bool, with_answers: bool) -> dict[str, list[Column]]:
+    """The columns as bright_pro.py writes them."""
+    examples: list[Column] = [
+        ("id", "sc:Integer" if integer_ids else "sc:Text", False, "query id, unique in its split"),
+        ("query", "sc:Text", False, "the query"),
+        ("gold_ids", "sc:Text", True, "ids of the gold passages"),
+        ("reference_answer", "sc:Text", False, "a reference answer, where there is one"),
+    ]
+    if with_answers:
+        examples.append(("answers", "sc:Text", True, "short answers"))
+    return {
+        "examples": examples,
+        "aspects": [
+            ("id", "sc:Text", False, "split, query id and number of the aspect"),
+            ("content", "sc:Text", False, "what the aspect says"),
+            ("weight", "sc:Integer", False, "raw weight"),
+            ("supporting_docs", "sc:Text", True, "ids of the passages that support it"),
+            ("scale", "sc:Text", False, "scale of the weight"),
+        ],
+        "documents": [
+            ("id", "sc:Text", False, "passage id"),
+            ("content", "sc:Text", False, "its text"),
+        ],
+    }
+
+
+def write_croissant(
+    path: Path,
+    *,
+    name: str,
+    version: str,
+    description: str,
+    licence: str,
+    configurations: Mapping[str, Sequence[str]],
+    tables: Mapping[str, list[Column]],
+    sums: Mapping[str, str],
+) -> None:
+    """Write the metadata; `configurations` maps each to its splits, `sums` each file to SHA-256."""
+    files, records = [], []
+    for configuration, splits in configurations.items():
+        for split in splits:
+            file = f"{configuration}/{split}.parquet"
+            files.append(_file(file, sums[file]))
+            records.append(_records(configuration, split, file, tables[configuration]))
+    data: dict[str, Any] = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS,
+        "name": one_line(name),
+        "description": description.strip() or one_line(name),
+        "version": version,
+        "distribution": files,
+        "recordSet": records,
+    }
+    if one_line(licence):
+        data["license"] = one_line(licence)
+    path.write_bytes(json.dumps(data, ensure_ascii=False, indent=1).encode() + b"\n")
+
+
+def _file(path: str, sha256: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": path,
+        "name": path,
+        "contentUrl": path,
+        "encodingFormat": "application/x-parquet",
+        "sha256": sha256,
+    }
+
+
+def _records(configuration: str, split: str, file: str, table: list[Column]) -> dict[str, Any]:
+    at = f"{configuration}-{split}"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": at,
+        "name": at,
+        "description": f"{configuration} of the split {split}",
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{at}/{name}",
+                "name": f"{at}/{name}",
+                "description": about,
+                "dataType": kind,
+                **({"repeated": True} if repeats else {}),
+                "source": {"fileObject": {"@id": file}, "extract": {"column": name}},
+            }
+            for name, kind, repeats, about in table
+        ],
+    }

@@ -1,0 +1,66 @@
+"""`manage.py leaderboard SLUG`: score every run of a benchmark and print one board."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.models import Benchmark
+from evaluation.models import ScoreSheet
+from evaluation.services import leaderboard, sheets
+from evaluation.services.scores import GoldView
+from kit.errors import Refused
+from kit.runs import RunStatus
+from kit.sheets import as_data
+
+
+class Command(BaseCommand):
+    help = (
+        "Score every retrieval run of a benchmark under its three golds, keep the scores for the "
+        "screens, and print one board. What was scored already and has not changed is read."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the benchmark")
+        parser.add_argument("--metric", default=leaderboard.DEFAULT)
+        parser.add_argument("--view", choices=[str(v) for v in GoldView], default="refined")
+        parser.add_argument("--json", action="store_true", help="print the board as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark = Benchmark.objects.filter(slug=options["slug"]).first()
+        if benchmark is None:
+            raise CommandError(f"There is no benchmark {options['slug']!r}.")
+        try:
+            board = leaderboard.board_of(
+                _sheet(benchmark), metric=options["metric"], view=options["view"]
+            )
+        except Refused as refusal:
+            raise CommandError(refusal.message) from None
+        if options["json"]:
+            self.stdout.write(json.dumps(as_data([leaderboard.as_sheet(board)])[0]))
+            return
+        self.stdout.write(f"{board.metric}, {board.view}: {', '.join(board.domains)}")
+        for line in board.lines:
+            self.stdout.write(_words(line))
+
+
+def _sheet(benchmark: Benchmark) -> ScoreSheet:
+    """The newest sheet if it is current, else a new one, computed here. Raises Refused."""
+    newest = sheets.latest(benchmark)
+    if newest is not None and sheets.is_current(newest):
+        return newest
+    sheet = sheets.request_sheet(benchmark=benchmark, actor=None, claimed=True)
+    sheets.carry_out(sheet)
+    sheet.refresh_from_db()
+    if sheet.status != RunStatus.DONE:
+        raise Refused(sheet.error or f"The computation ended {sheet.status}.")
+    return sheet
+
+
+def _words(line: leaderboard.Line) -> str:
+    if line.rank is None or line.mean is None:
+        return f"   -  {line.run.name}: misses a domain"
+    ranks = f" ({line.rank_low} to {line.rank_high})"
+    interval = f" ({line.low:.4f} to {line.high:.4f})"
+    moved = f", {line.shift:+d} places" if line.shift else ""
+    return f"{line.rank:4}{ranks} {line.run.name}: {line.mean:.4f}{interval}{moved}"

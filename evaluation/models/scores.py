@@ -1,0 +1,82 @@
+"""Scores of a benchmark's retrieval runs, kept so that pages need not compute them."""
+
+from typing import Any
+
+from django.db import models
+
+from corpus.models import Benchmark, Domain, RetrievalRun
+from kit.runs import TrackedRun
+
+
+class ScoreSheet(TrackedRun):
+    """All runs of a benchmark scored as of one moment: derived, and made anew when labels change.
+
+    `event_id` is the last event that could change a score when the benchmark was read, `run_ids`
+    the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}}; `holes` by
+    domain (evaluation/services/hole_report.py).
+    """
+
+    task_name = "evaluation.score_benchmark"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="score_sheets")
+    event_id = models.BigIntegerField(default=0)
+    run_ids = models.JSONField(default=list)
+    boards = models.JSONField(default=dict)
+    holes = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"scores {self.pk} of {self.benchmark_id}"
+
+
+class DomainScore(models.Model):
+    """One run in one domain under one gold: per metric a value for each query, or why not.
+
+    `values` is {metric: [value or null]} in the order of `qids`; rows of a sheet that a newer one
+    replaced are deleted with it.
+    """
+
+    sheet = models.ForeignKey(ScoreSheet, on_delete=models.CASCADE, related_name="scores")
+    run = models.ForeignKey(RetrievalRun, on_delete=models.CASCADE, related_name="scores")
+    domain = models.ForeignKey(Domain, on_delete=models.CASCADE, related_name="+")
+    view = models.CharField(max_length=8)
+    qids = models.JSONField(default=list)
+    values: Any = models.JSONField(default=dict)
+    counts = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["sheet", "run", "domain", "view"], name="domain_score_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} in {self.domain_id}, {self.view}"
+
+
+class NoiseCheck(TrackedRun):
+    """How ranks move when each label is wrong with a given chance (features.md X08).
+
+    `if_relevant`: the chance that a label above 0 is right; `if_not`: that one of 0 is wrong.
+    `result`: [{run, rank, low, high, first}] for each run of the sheet.
+    """
+
+    task_name = "evaluation.check_noise"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="noise_checks")
+    metric = models.CharField(max_length=60)
+    view = models.CharField(max_length=8)
+    if_relevant = models.FloatField()
+    if_not = models.FloatField()
+    seed = models.PositiveIntegerField(default=1)
+    draws = models.PositiveSmallIntegerField(default=200)
+    result = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"noise check {self.pk}"

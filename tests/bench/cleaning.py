@@ -1,0 +1,53 @@
+"""Cleaning by rules at size, beside the bare function and driver: wall time, memory, by rows.
+
+Each measurement is a process and a database of its own; bare and ours in turn, and the median of
+the ratios counts. ASSAY_BENCH_ROWS changes the size.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS, TURNS = int(os.environ.get("ASSAY_BENCH_ROWS", "20000")), 3
+
+
+def main() -> None:
+    """Print one line a size; the second size shows that memory does not grow with it."""
+    print(f"{'rows':>8} {'bare s':>8} {'ours s':>8} {'ratio':>6} {'MB more':>8}")
+    for rows in (ROWS // 4, ROWS):
+        pairs = [(once("bare", rows), once("ours", rows)) for _ in range(TURNS)]
+        ratio = statistics.median(ours["wall"] / bare["wall"] for bare, ours in pairs)
+        bare, ours = (statistics.median(p[i]["wall"] for p in pairs) for i in (0, 1))
+        more = statistics.median(p[1]["peak"] - p[1]["before"] for p in pairs)
+        print(f"{rows:8} {bare:8.1f} {ours:8.1f} {ratio:6.2f} {more:8.0f}")
+
+
+def once(kind: str, rows: int) -> dict[str, Any]:
+    """One measured run on a fresh database."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY")}
+        environment |= {"ASSAY_DATA": folder}
+        for name in ("SECRET_KEY", "DATABASE_URL", "DJANGO_SETTINGS_MODULE"):
+            environment.pop(name, None)
+
+        def run(*command: str) -> str:
+            done = subprocess.run(
+                [sys.executable, *command],
+                cwd=ROOT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        run("-m", "config.safety", folder)
+        run("manage.py", "migrate", "--verbosity", "0")
+        return json.loads(run("-m", "tests.bench.cleaning_once", kind, str(rows)))

@@ -1,0 +1,119 @@
+"""One measured cleaning by rules in a process of its own: seconds, processor seconds, peak memory.
+
+python -m tests.bench.cleaning_once {bare|ours} ROWS, with ASSAY_DATA and DATABASE_URL set to an
+empty, migrated database.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+from django.db import connection, transaction  # noqa: E402
+
+from corpus.chunking.rules import clean  # noqa: E402
+from corpus.models import (  # noqa: E402
+    CorpusVersion,
+    Crosswalk,
+    Domain,
+    Passage,
+    VersionState,
+)
+from corpus.services.benchmarks import create_benchmark  # noqa: E402
+from corpus.services.cleaning import start_cleaning  # noqa: E402
+from corpus.services.cleaning_rules import clean_by_rules  # noqa: E402
+from kit.bulk import copy_rows  # noqa: E402
+from tests.bench.loading_once import peak  # noqa: E402
+
+_PAGE = 1000
+_COLUMNS = ("version_id", "domain_id", "pid", "text")
+
+
+def main(kind: str, rows: int) -> None:
+    """Print one line of JSON."""
+    version = fill(rows)
+    act = ours(version) if kind == "ours" else bare(version)
+    before = peak()
+    wall, cpu = time.perf_counter(), time.process_time()
+    act()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    made = Passage.objects.exclude(version=version).count()
+    print(json.dumps({"wall": wall, "cpu": cpu, "peak": peak(), "before": before, "rows": made}))
+
+
+def fill(rows: int) -> CorpusVersion:
+    """So many passages of about 1,200 characters, as crawlers leave them."""
+    benchmark = create_benchmark(name="Bench", slug="bench", actor=None)
+    domain = Domain.objects.create(benchmark=benchmark, name="bench", is_ready=True)
+    version = CorpusVersion.objects.create(
+        benchmark=benchmark, name="as loaded", state=VersionState.READY
+    )
+    version.layers = [version.pk]
+    version.save()
+    for start in range(0, rows, _PAGE):
+        page = [
+            (version.pk, domain.pk, f"f/p{n}_0.txt", text(n))
+            for n in range(start, min(rows, start + _PAGE))
+        ]
+        with transaction.atomic():
+            copy_rows(Passage, _COLUMNS, page)
+    return version
+
+
+def text(n: int) -> str:
+    """A page with furniture, broken lines and needless blanks."""
+    said = f"The fern  numbered {n} has no seeds and\nspreads by spores that the wind takes away. "
+    return f"Jump to content\n\n\n\n# Page {n}\n" + said * 14 + "\nPrivacy policy | About us"
+
+
+def ours(version: CorpusVersion) -> Callable[[], None]:
+    """What a worker does with a run, from its claim to a version that everybody sees."""
+    run = start_cleaning(
+        benchmark=version.benchmark, source=version, preset="diver_rules", actor=None, claimed=True
+    )
+    return lambda: clean_by_rules(run)
+
+
+def bare(version: CorpusVersion) -> Callable[[], None]:
+    """The cleaning function, and the driver's own reading and writing of the same rows."""
+    target = CorpusVersion.objects.create(benchmark=version.benchmark, name="bare", parent=version)
+
+    def act() -> None:
+        after = 0
+        while page := list(
+            Passage.objects.filter(version=version, pk__gt=after)
+            .order_by("pk")
+            .values_list("pk", "domain_id", "pid", "text")[:_PAGE]
+        ):
+            with transaction.atomic():
+                made = [
+                    (target.pk, domain, pid, clean(said or "")) for _, domain, pid, said in page
+                ]
+                copy_rows(Passage, _COLUMNS, made)
+            after = page[-1][0]
+        link(version, target)
+
+    return act
+
+
+def link(version: CorpusVersion, target: CorpusVersion) -> None:
+    """Old and new passages, in one statement."""
+    passage, walk = Passage._meta.db_table, Crosswalk._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'INSERT INTO {walk} (version_id, old_id, new_id, tokens, "of", carries) '
+            f"SELECT n.version_id, o.id, n.id, 0, 0, 1 = 1 FROM {passage} o JOIN {passage} n "
+            "ON n.version_id = %s AND n.domain_id = o.domain_id AND n.pid = o.pid "
+            "WHERE o.version_id = %s",
+            [target.pk, version.pk],
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

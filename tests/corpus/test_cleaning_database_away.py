@@ -1,0 +1,70 @@
+"""A database that is locked in the middle of a cleaning: it waits and goes on, nothing is lost."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from corpus.cleaning_tasks import clean_corpus, drive_claimed
+from corpus.models import CleaningRun, CorpusVersion
+from corpus.services.cleaning import start_cleaning
+from kit.runs import RunStatus
+from llm.models import Call
+from tests.corpus.cleaning import make_corpus
+from tests.corpus.scripted import cleaner
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A lock is given up after a tenth of a second instead of twenty."""
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL is tried in tests/services/test_outages.py")
+    monkeypatch.setattr("llm.ledger._TRY_AGAIN_S", 0.02)
+    monkeypatch.setattr("llm.pump._GRACE_S", 0.2)
+    monkeypatch.setitem(connections["default"].settings_dict["OPTIONS"], "timeout", 0.1)
+    connection.close()
+    yield
+    connection.close()
+
+
+def test_a_locked_database_delays_a_cleaning_and_no_more(settings: Any) -> None:
+    held: list[sqlite3.Connection] = []
+    guard = threading.Lock()
+
+    def lock_at_first(role: str, text: str) -> str:
+        with guard:
+            if not held:
+                name = connection.settings_dict["NAME"]
+                held.append(sqlite3.connect(name, timeout=20, check_same_thread=False))
+                held[0].execute("BEGIN IMMEDIATE")
+        return text
+
+    with cleaner(settings, lock_at_first) as server:
+        benchmark = make_corpus()
+        run = start_cleaning(
+            benchmark=benchmark,
+            source=CorpusVersion.objects.current(benchmark),
+            preset="marcus",
+            endpoint=server.endpoint,
+            actor=None,
+            claimed=True,
+        )
+        drive_claimed(run)
+        held[0].close()
+        run.refresh_from_db()
+        # Nobody could write down that it stopped: it is taken up when its lease is over.
+        assert run.status == RunStatus.RUNNING
+        CleaningRun.objects.update(lease_until="2001-01-01T00:00:00Z")
+        clean_corpus(run.pk)
+        run.refresh_from_db()
+    assert (run.status, run.error) == (RunStatus.DONE, "")
+    statuses = list(Call.objects.values_list("status", flat=True))
+    # What was answered and could not be written down is listed, and nothing is left open.
+    assert set(statuses) <= {"answered", "possibly_paid", "failed"}
+    paid = statuses.count("answered") + statuses.count("possibly_paid")
+    assert sum(server.asked.values()) == paid

@@ -1,0 +1,129 @@
+"""Workers that die at random: the same version in the end, and hardly a call paid twice."""
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from corpus.cleaning_tasks import drive_claimed
+from corpus.models import CleaningRun, CorpusVersion, Passage
+from corpus.services.cleaning import start_cleaning
+from corpus.services.crosswalk import labels_of
+from llm.models import Call
+from llm.pump import Pump
+from tests.corpus.cleaning import clean, make_corpus
+from tests.corpus.scripted import cleaner
+from tests.factories import make_gold, make_passage, make_query
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGES = 24
+
+
+class Killed(BaseException):
+    """What a dead process would have come to."""
+
+
+def big_corpus() -> Any:
+    benchmark = make_corpus()
+    query = make_query(benchmark, "many")
+    for n in range(PAGES):
+        text = f"Log in\n# Page {n}\nIt tells of {n} ferns.\n# Rest\nMoths fly {n} times."
+        passage = make_passage(benchmark, f"many/p{n}_0.txt", text=text)
+        if n % 3 == 0:
+            make_gold(query, passage)
+    return benchmark
+
+
+def plain(role: str, text: str) -> str:
+    return text
+
+
+def live_until_killed(run: CleaningRun, monkeypatch: Any, steps: int) -> None:
+    """Drive a claimed run until that many of its commits, calls and heartbeats have gone by."""
+    left = [steps]
+
+    def count(self: CleaningRun, **fields: Any) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Killed
+        original(self, **fields)
+
+    async def at_once(self: Any, *args: Any) -> None:
+        """A dead process stores nothing more."""
+        for task in args[1:]:
+            task.cancel()
+
+    original = CleaningRun.hold
+    with monkeypatch.context() as patched:
+        patched.setattr(CleaningRun, "hold", count)
+        patched.setattr(Pump, "_wind_down", at_once)
+        with pytest.raises(BaseException):  # noqa: B017, PT011  (alone, or in a group of tasks)
+            drive_claimed(run)
+            raise Killed
+    CleaningRun.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(1))
+
+
+def reclaimed(run: CleaningRun) -> CleaningRun:
+    again = CleaningRun.objects.select_related("benchmark", "source", "version").get(pk=run.pk)
+    assert again.claim()
+    return again
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_killed_cleaning_ends_in_the_same_version(settings, monkeypatch, seed: int) -> None:
+    rng = random.Random(seed)
+    benchmark = big_corpus()
+    with cleaner(settings, plain) as server:
+        peaceful = clean(benchmark, server.endpoint, name="in peace")
+        wanted, paid = peaceful.figures["digest"], sum(server.asked.values())
+        Call.objects.all().delete()
+        peaceful.pages.all().delete()
+        server.asked.clear()
+        source = CorpusVersion.objects.current(benchmark)
+        run = start_cleaning(
+            benchmark=benchmark,
+            source=source,
+            preset="marcus",
+            endpoint=server.endpoint,
+            actor=None,
+            claimed=True,
+        )
+        kills = 0
+        for _ in range(6):
+            live_until_killed(run, monkeypatch, rng.randrange(1, 9))
+            run.refresh_from_db()
+            if run.is_over:
+                break
+            kills += 1
+            run = reclaimed(run)
+        if not run.is_over:
+            drive_claimed(run)
+            run.refresh_from_db()
+        assert (run.status, run.error) == ("done", "")
+        assert run.figures["digest"] == wanted
+        assert kills
+        # What a kill can repeat are the calls whose answers were not written down yet.
+        assert sum(server.asked.values()) <= paid + kills * run.calls_in_flight
+        assert Call.objects.answered().count() == paid
+    texts = Passage.objects.filter(version=run.version).count()
+    assert texts == Passage.objects.filter(version=peaceful.version).count()
+    assert not labels_of(run.version).lost
+
+
+@pytest.mark.parametrize("preset", ["diver_rules", "dchunk"])
+def test_a_killed_cleaning_by_rules_too(monkeypatch, preset: str) -> None:
+    monkeypatch.setattr("corpus.services.cleaning_rules.CHUNK", 3)
+    benchmark = big_corpus()
+    wanted = clean(benchmark, preset=preset, name="in peace").figures
+    source = CorpusVersion.objects.current(benchmark)
+    run = start_cleaning(
+        benchmark=benchmark, source=source, preset=preset, actor=None, claimed=True
+    )
+    for steps in (2, 5, 3):
+        live_until_killed(run, monkeypatch, steps)
+        run = reclaimed(run)
+    drive_claimed(run)
+    run.refresh_from_db()
+    assert (run.status, run.figures) == ("done", wanted)

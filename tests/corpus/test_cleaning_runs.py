@@ -1,0 +1,163 @@
+"""Cleaning runs from their start to a version: with the practice model and by rules."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from corpus.models import CorpusVersion, Crosswalk, Passage, VersionState, Violation
+from corpus.services import cleaning as verbs
+from corpus.services.crosswalk import labels_of, targets
+from kit.errors import Refused
+from kit.models import Event
+from llm import endpoints
+from llm.models import Call
+from tests.corpus.cleaning import FERNS, MENU, MOTHS, clean, make_corpus, texts
+from tests.factories import make_gold, make_member, make_query, make_version
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CLEAN = FERNS.removeprefix("Jump to content\n")
+
+
+@pytest.fixture
+def practice():
+    with endpoints.practice_if_unconfigured() as endpoint:
+        yield endpoint
+
+
+def labels(version: CorpusVersion) -> set[tuple[str, str, int]]:
+    names = dict(Passage.objects.filter(version=version).values_list("pk", "pid"))
+    queries = {q.pk: q.qid for d in version.benchmark.domains.all() for q in d.queries.all()}
+    return {(queries[e.query], names[e.passage], e.label) for e in labels_of(version).labels}
+
+
+def test_marcus_makes_a_version_in_which_no_gold_is_lost(practice) -> None:
+    benchmark = make_corpus()
+    run = clean(benchmark, practice)
+    assert (run.status, run.error) == ("done", "")
+    assert run.version.state == VersionState.READY
+    assert run.version.parent == run.source
+    made = texts(run)
+    head, tail = CLEAN.split("# Spores")
+    assert made["garden/ferns.txt#g1A"] == head.strip()
+    assert made["garden/ferns.txt#g1B"] == "# Spores" + tail
+    assert made["garden/ferns.txt#iA"] == MOTHS
+    assert made["gone/page_0.txt"] is None
+    assert not any(name.startswith("menu") for name in made)
+    # Neither half has 30 tokens: the larger one takes the label over.
+    assert labels(run.version) == {
+        ("1", "garden/ferns.txt#g1B", 1),
+        ("1", "garden/ferns.txt#g2B", 1),
+        ("2", "garden/ferns.txt#g2B", 1),
+        ("2", "gone/page_0.txt", 1),
+        ("2", "garden/ferns.txt#iA", 0),
+        ("2", "alone/moths.txt#iA", 0),
+    }
+    assert not labels_of(run.version).lost
+    assert run.practice
+
+
+def test_the_version_people_work_on_stays_what_it_was(practice) -> None:
+    benchmark = make_corpus()
+    run = clean(benchmark, practice)
+    assert CorpusVersion.objects.current(benchmark) == run.source
+    old = Passage.objects.get(pid="garden/ferns_0.txt")
+    new = Passage.objects.filter(version=run.version, pid__startswith="garden/ferns.txt#g1")
+    assert targets(run.version, [old.pk])[old.pk] == [new.get(pid__endswith="g1B").pk]
+
+
+def test_a_cleaned_version_can_be_cut_again_and_labels_go_through_both(practice) -> None:
+    benchmark = make_corpus()
+    first = clean(benchmark, practice, preset="marcus_c")
+    second = clean(benchmark, practice, preset="marcus_s", source=first.version)
+    wanted = {(qid, label) for qid, _, label in labels(first.version)}
+    assert {(qid, label) for qid, _, label in labels(second.version)} == wanted
+    old = Passage.objects.get(pid="garden/ferns_2.txt")
+    assert targets(second.version, [old.pk])[old.pk]
+
+
+def test_a_page_that_did_not_change_is_not_paid_for_again(practice) -> None:
+    benchmark = make_corpus()
+    first = clean(benchmark, practice)
+    paid = Call.objects.count()
+    second = clean(benchmark, practice, name="again")
+    assert Call.objects.count() == paid
+    assert second.pages.filter(reused=True).count() == second.pages.count()
+    assert second.figures["digest"] == first.figures["digest"]
+    Passage.objects.filter(pid="alone/moths_0.txt").update(text="Moths are awake at night, all.")
+    third = clean(benchmark, practice, name="after a change")
+    assert third.pages.filter(reused=False).count() == 1
+    assert Call.objects.count() > paid
+
+
+@pytest.mark.parametrize("preset", ["diver_rules", "dchunk"])
+def test_by_rules_ids_are_kept_and_gold_is_never_dropped(preset: str) -> None:
+    benchmark = make_corpus()
+    menu = Passage.objects.get(pid="menu/page_0.txt")
+    options = {"long_from": 8, "most": 24, "overlap": 0.2} if preset == "dchunk" else {}
+    run = clean(benchmark, preset=preset, options=options)
+    made = texts(run)
+    assert run.status == "done"
+    assert menu.pid not in made
+    assert all(
+        pid.split("#")[0]
+        in set(Passage.objects.filter(version=run.source).values_list("pid", flat=True))
+        for pid in made
+    )
+    if preset == "diver_rules":
+        assert made["garden/ferns_0.txt"] == CLEAN
+        assert labels(run.version) == labels(run.source)
+    else:
+        assert any(pid.endswith("#c2") for pid in made)
+        carried = {(qid, pid.split("#")[0], n) for qid, pid, n in labels(run.version)}
+        assert carried == labels(run.source)
+    assert Crosswalk.objects.filter(version=run.version).count() == len(made)
+
+
+def test_gold_that_is_furniture_alone_stays_whole_by_rules() -> None:
+    benchmark = make_corpus()
+    query = make_query(benchmark, "3")
+    make_gold(query, Passage.objects.get(pid="menu/page_0.txt"))
+    assert texts(clean(benchmark, preset="diver_rules"))["menu/page_0.txt"] == MENU
+
+
+def test_what_cannot_start_is_refused_in_words(practice) -> None:
+    benchmark = make_corpus()
+    source = CorpusVersion.objects.current(benchmark)
+    common = {"benchmark": benchmark, "source": source, "actor": None}
+    with pytest.raises(Refused, match="choose an endpoint"):
+        verbs.start_cleaning(preset="marcus", **common)
+    with pytest.raises(Refused, match="is no preset"):
+        verbs.start_cleaning(preset="polish", **common)
+    with pytest.raises(Refused, match="threshold is a number from"):
+        verbs.start_cleaning(preset="dchunk", options={"threshold": 7}, **common)
+    with pytest.raises(Refused, match="No endpoint named"):
+        unknown = replace(practice, is_practice=False, default_model="other", name="other")
+        verbs.start_cleaning(preset="marcus", endpoint=unknown, budget_usd=Decimal(1), **common)
+    empty = make_version(benchmark, "empty")
+    with pytest.raises(Refused, match="no text"):
+        verbs.start_cleaning(preset="dchunk", **common | {"source": empty})
+
+
+def test_a_cancelled_run_leaves_nothing(practice) -> None:
+    benchmark = make_corpus()
+    admin = make_member(benchmark, "admin", "admin")
+    source = CorpusVersion.objects.current(benchmark)
+    run = verbs.start_cleaning(
+        benchmark=benchmark, source=source, preset="marcus", endpoint=practice, actor=admin
+    )
+    verbs.pause_cleaning(run=run, actor=admin)
+    verbs.resume_cleaning(run=run, actor=admin)
+    verbs.cancel_cleaning(run=run, actor=admin)
+    assert list(benchmark.versions.values_list("name", flat=True)) == ["as loaded"]
+    with pytest.raises(Refused):
+        verbs.resume_cleaning(run=run, actor=admin)
+    verbs_of = Event.objects.filter(target_id=str(run.pk)).values_list("verb", flat=True)
+    assert set(verbs_of) >= {"start cleaning", "pause cleaning", "cancel cleaning"}
+
+
+def test_repairs_and_violations_are_listed(practice) -> None:
+    benchmark = make_corpus()
+    run = clean(benchmark, practice)
+    assert not Violation.objects.filter(page__run=run, is_violation=True).exists()
+    assert run.figures["counts"]["safe_clean:boilerplate"] == 2

@@ -1,0 +1,139 @@
+"""Ranking here: the numbers of the formulas, ties, and the library that reads our index."""
+
+import math
+from collections import Counter
+
+import bm25s
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from corpus.retrieval.analysis import Terms, split
+from corpus.retrieval.counts import NoWords, count
+from corpus.retrieval.fusion import fuse, scaled
+from corpus.retrieval.postings import Postings, build_bm25, build_tfidf
+from corpus.retrieval.toplist import best, order_of, plain
+from corpus.retrieval.vectors import build_lsa, load_vectors, lsa_queries, search
+
+TEXTS = [
+    "The gardener's mulch keeps the soil moist.",
+    "Mulch, mulch and more mulch!",
+    "Shade trees cool a garden in summer.",
+    "Nothing to do with it.",
+]
+
+
+def bm25_by_hand(query: str, texts: list[str], k1: float, b: float) -> list[float]:
+    terms = Terms()
+    documents = [terms.of(text).tolist() for text in texts]
+    mean = sum(map(len, documents)) / len(documents)
+    found = []
+    for document in documents:
+        score = 0.0
+        for term in terms.of(query).tolist():
+            n = sum(term in each for each in documents)
+            tf = Counter(document)[term]
+            idf = math.log(1 + (len(documents) - n + 0.5) / (n + 0.5))
+            score += idf * tf / (tf + k1 * (1 - b + b * len(document) / mean))
+        found.append(score)
+    return found
+
+
+def test_words_as_lucene_reads_them() -> None:
+    terms = Terms()
+    numbers = terms.of("The gardeners' and the gardener\u2019s GARDENS")
+    assert [list(terms.number_of)[i] for i in numbers] == ["garden", "garden", "garden"]
+    assert split("it's Ärger in 2026") == ["it", "ärger", "in", "2026"]
+
+
+def test_bm25_is_the_formula_with_the_toy_values(tmp_path) -> None:
+    build_bm25(count(TEXTS), tmp_path)
+    index = Postings.load(tmp_path)
+    for query in ("mulch", "mulch mulch shade", "garden soil"):
+        assert index.scores(query).tolist() == pytest.approx(
+            bm25_by_hand(query, TEXTS, 0.9, 0.4), abs=1e-6
+        )
+    # idf ln(1 + 2.5 / 2.5), tf 3, a length of 4, which is the mean: ln 2 x 3 / 3.9.
+    assert index.scores("mulch")[1] == pytest.approx(0.533190, abs=1e-6)
+
+
+def test_the_library_reads_and_agrees_with_the_index(tmp_path) -> None:
+    counts = count(TEXTS)
+    ours = tmp_path / "ours"
+    build_bm25(counts, ours)
+    theirs = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+    terms = Terms()
+    tokens = [terms.of(text).tolist() for text in TEXTS]
+    theirs.index((tokens, terms.number_of), show_progress=False)
+    loaded = bm25s.BM25.load(str(ours))
+    for query in ("mulch soil", "shade in the garden garden"):
+        numbers = Terms(terms.number_of, frozen=True).of(query)
+        want = theirs.get_scores_from_ids(numbers)
+        assert loaded.get_scores_from_ids(numbers) == pytest.approx(want, abs=1e-6)
+        assert Postings.load(ours).scores(query) == pytest.approx(want, abs=1e-6)
+
+
+def test_tfidf_is_scikit_learns(tmp_path) -> None:
+    build_tfidf(count(TEXTS), tmp_path)
+    names = Terms()
+    vectorizer = TfidfVectorizer(analyzer=lambda t: names.of(t).tolist(), sublinear_tf=True)
+    matrix = vectorizer.fit_transform(TEXTS)
+    query = "mulch mulch garden soil"
+    want = (vectorizer.transform([query]) @ matrix.T).toarray()[0]
+    assert Postings.load(tmp_path).scores(query) == pytest.approx(want, abs=1e-6)
+
+
+def test_what_holds_no_term_is_not_ranked(tmp_path) -> None:
+    build_bm25(count(TEXTS), tmp_path)
+    found, scores = Postings.load(tmp_path).search("mulch", 10, order_of("abcd"))
+    assert found.tolist() == [1, 0]
+    assert scores[0] > scores[1] > 0
+    assert len(Postings.load(tmp_path).search("of the and", 10, order_of("abcd"))[0]) == 0
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", "the of"]])
+def test_a_corpus_without_words_says_so(texts) -> None:
+    with pytest.raises(NoWords):
+        count(texts)
+
+
+@pytest.mark.parametrize("texts", [["word"], ["one two"] * 3, ["", "one"]])
+def test_odd_corpora(tmp_path, texts) -> None:
+    pids = [str(i) for i in range(len(texts))]
+    for build, folder in ((build_bm25, "b"), (build_tfidf, "t")):
+        (tmp_path / folder).mkdir()
+        build(count(texts), tmp_path / folder)
+        Postings.load(tmp_path / folder).search("word one", 5, order_of(pids))
+    (tmp_path / "l").mkdir()
+    build_lsa(count(texts), tmp_path / "l")
+    queries = lsa_queries(tmp_path / "l", ["word one", ""])
+    found = search(load_vectors(tmp_path / "l"), queries, 5, order_of(pids))
+    assert [len(each[0]) for each in found] == [len(texts)] * 2
+
+
+def test_lsa_brings_words_of_one_context_together(tmp_path) -> None:
+    texts = ["car engine", "automobile engine", "car automobile wheel", "banana apple", "apple pie"]
+    build_lsa(count(texts), tmp_path, dimensions=2)
+    [(found, _)] = search(
+        load_vectors(tmp_path), lsa_queries(tmp_path, ["automobile"]), 5, order_of("abcde")
+    )
+    assert set(found[:3].tolist()) == {0, 1, 2}
+
+
+def test_ties_are_broken_by_id_at_the_cut_too() -> None:
+    scores = np.array([1, 2, 1, 1, 3], np.float32)
+    found, values = best(scores, 3, order_of(["d", "x", "b", "c", "a"]))
+    assert (found.tolist(), values.tolist()) == ([4, 1, 2], [3, 2, 1])
+    assert best(scores, 9, order_of("dxbca"), without=[4])[0].tolist() == [1, 2, 3, 0]
+
+
+def test_scores_are_written_with_few_digits() -> None:
+    assert plain(np.array([0.1, 12.34, 1e-7], np.float32)) == [0.1, 12.34, 1e-07]
+
+
+def test_hybrid_of_the_protocol() -> None:
+    dense, bm25 = {"a": 0.9, "b": 0.7, "c": 0.5}, {"a": 2.0, "b": 10.0, "d": 6.0}
+    fused = dict(fuse([dense, bm25], [0.5, 0.5], 10))
+    assert fused == pytest.approx({"b": 0.75, "a": 0.5, "d": 0.25, "c": 0.0})
+    assert list(fused) == ["b", "a", "d", "c"]
+    assert scaled({"a": 3.0, "b": 3.0}) == {"a": 0.0, "b": 0.0}

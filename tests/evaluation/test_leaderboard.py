@@ -1,0 +1,374 @@
+"""Score sheets and the pages read from them: numbers, staleness, comparison, holes, noise."""
+
+import io
+import json
+import time
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from corpus.models import RetrievalRun, Source
+from debate.models import DebateRun
+from evaluation.models import DomainScore, NoiseCheck, ScoreSheet
+from evaluation.services import leaderboard, noise, published, sheets
+from evaluation.services.drill import drill
+from evaluation.services.scores import GoldView, score_runs
+from kit.errors import Refused
+from tests.evaluation.conftest import label
+from tests.factories import make_benchmark, make_member, make_ranking
+
+
+@pytest.fixture
+def ranked(garden):
+    """Three systems; bm25 and dense in both domains, half in one. Hole b2 of biology-7."""
+    make_ranking(garden.query, "b3", "b2", "b1", "b0", name="bm25", scores=[4, 3, 2, 1])
+    make_ranking(garden.plain, "e0", "e1", name="bm25", scores=[2.0, 1.0])
+    make_ranking(garden.query, "b0", "b1", name="dense")
+    make_ranking(garden.plain, "e1", "e0", name="dense")
+    make_ranking(garden.query, "b2", name="half")
+    return garden
+
+
+def score(benchmark) -> ScoreSheet:
+    sheet = sheets.request_sheet(benchmark=benchmark, actor=None, claimed=True)
+    sheets.carry_out(sheet)
+    sheet.refresh_from_db()
+    assert sheet.status == "done", sheet.error
+    return sheet
+
+
+def run(name: str) -> RetrievalRun:
+    return RetrievalRun.objects.get(name=name)
+
+
+@pytest.mark.parametrize("view", list(GoldView))
+def test_sheet_holds_what_scoring_gives(ranked, view) -> None:
+    sheet = score(ranked.benchmark)
+    runs = list(RetrievalRun.objects.order_by("pk"))
+    for metric in ("nDCG@10", "recall@10", "hole@10", "alpha_nDCG@25"):
+        wanted = {
+            each.run.pk: {name: scores[metric].mean for name, scores in each.domains.items()}
+            for each in score_runs(benchmark=ranked.benchmark, runs=runs, metrics=metric, view=view)
+        }
+        board = leaderboard.board_of(sheet, metric=metric, view=view)
+        assert board.domains == ["biology", "earth-science"]
+        for line in board.lines:
+            known = wanted[line.run.pk]
+            assert line.domains == [known.get("biology"), known.get("earth_science")]
+
+
+def test_ranks_means_and_shifts(ranked) -> None:
+    board = leaderboard.board_of(score(ranked.benchmark), metric="recall@10", view="expert")
+    found = {each.run.name: each for each in board.lines}
+    # Expert gold of biology-7: b0, b2. bm25 has both, dense b0 only; e0 is found by both.
+    assert (found["bm25"].mean, found["dense"].mean) == (1.0, 0.75)
+    assert [(each.run.name, each.rank) for each in board.lines] == [
+        ("bm25", 1),
+        ("dense", 2),
+        ("half", None),
+    ]
+    # Under the base gold (b0, b1) both found everything: dense lost a place.
+    assert (found["dense"].base_rank, found["dense"].shift) == (1, -1)
+    assert found["dense"].change == pytest.approx(-0.25)
+    assert (found["half"].mean, found["half"].shift) == (None, None)
+
+
+def test_measures_of_aspects_are_over_domains_with_aspects(ranked) -> None:
+    board = leaderboard.board_of(score(ranked.benchmark), metric="aspect_recall@25", view="expert")
+    means = {each.run.name: each.mean for each in board.lines}
+    assert means == {"bm25": 1.0, "dense": 0.75, "half": 0.25}
+
+
+def test_the_same_content_gives_the_same_sheet_and_older_ones_go(ranked) -> None:
+    first = score(ranked.benchmark)
+    second = score(ranked.benchmark)
+    assert (first.boards, first.holes) == (second.boards, second.holes)
+    assert list(ScoreSheet.objects.all()) == [second]
+    assert DomainScore.objects.count() == 5 * 3
+
+
+def test_a_label_makes_the_sheet_old_and_a_vote_does_not(ranked) -> None:
+    sheet = score(ranked.benchmark)
+    assert sheets.is_current(sheet)
+    label(ranked.query, ranked.passages["b3"], 1, Source.HUMAN)
+    assert not sheets.is_current(sheet)
+    again = score(ranked.benchmark)
+    assert sheets.is_current(again)
+    assert again.holes["biology"]["holes"] == sheet.holes["biology"]["holes"] + 1
+    make_ranking(ranked.query, "b0", name="new")
+    assert not sheets.is_current(again)
+
+
+def test_holes_are_counted_by_system_and_order(ranked) -> None:
+    holes = score(ranked.benchmark).holes["biology"]
+    assert (holes["holes"], holes["reached"]) == (1, 1)
+    assert {each["name"]: (each["found"], each["alone"]) for each in holes["systems"]} == {
+        "bm25": (1, 0),
+        "dense": (0, 0),
+        "half": (1, 0),
+    }
+    assert len(holes["reach"]) == 10
+    assert all(order[-1] == 1 for order in holes["reach"])
+    assert set(holes["marginal"]) == {"hit@10", "nDCG@10", "recall@10"}
+    assert holes["undiscovered"] == 0.0
+
+
+def test_one_computation_at_a_time_and_none_without_runs(ranked) -> None:
+    first = sheets.request_sheet(benchmark=ranked.benchmark, actor=None)
+    assert sheets.request_sheet(benchmark=ranked.benchmark, actor=None) == first
+    with pytest.raises(Refused, match="no retrieval run"):
+        sheets.request_sheet(benchmark=make_benchmark("empty"), actor=None)
+
+
+def test_unscorable_says_why(garden) -> None:
+    make_ranking(garden.query, "b0", name="one")
+    from corpus.models import Judgment
+
+    Judgment.objects.all().delete()
+    sheet = sheets.request_sheet(benchmark=garden.benchmark, actor=None, claimed=True)
+    sheets.carry_out(sheet)
+    sheet.refresh_from_db()
+    assert (sheet.status, "nothing to score" in sheet.error) == ("failed", True)
+
+
+def test_a_page_does_not_ask_again_by_itself_what_failed(admin, ranked) -> None:
+    score(ranked.benchmark)
+    label(ranked.query, ranked.passages["b3"], 1, Source.HUMAN)
+    assert "load delay" in admin.get("/b/garden/leaderboard/").content.decode()
+    ScoreSheet.objects.create(benchmark=ranked.benchmark, status="failed", error="It broke.")
+    for page in ("leaderboard", "holes"):
+        shown = admin.get(f"/b/garden/{page}/").content.decode()
+        assert "It broke." in shown
+        assert "Score anew" in shown
+        assert "load delay" not in shown
+
+
+def test_compare_is_paired_and_counts_who_wins(ranked) -> None:
+    sheet = score(ranked.benchmark)
+    found = leaderboard.compare(sheet, run("bm25"), run("dense"), metric="recall@10", view="expert")
+    assert (found.queries, found.wins, found.ties, found.losses) == (2, 1, 1, 0)
+    assert (found.first_mean, found.second_mean) == (1.0, 0.75)
+    assert found.difference.value == 0.25
+    assert [test.name for test in found.tests] == ["paired t", "randomisation"]
+    # Of the four signs of (.5, 0) all are as far.
+    assert found.tests[1].p == 1.0
+    assert found.rows[0][:2] == ("biology", "7")
+    alone = leaderboard.compare(sheet, run("bm25"), run("half"), metric="MRR", view="base")
+    assert (alone.queries, alone.left_out) == (1, 1)
+    with pytest.raises(Refused):
+        leaderboard.compare(sheet, run("bm25"), run("half"), metric="nDCG@11", view="base")
+
+
+def test_drill_shows_labels_aspects_and_what_is_missing(ranked) -> None:
+    found = drill(run("bm25"), ranked.query, GoldView.EXPERT, depth=2)
+    assert [(row.rank, row.pid, row.label, row.aspects) for row in found.places] == [
+        (1, "b3", None, ()),
+        (2, "b2", 1, (2,)),
+    ]
+    assert found.places[1].is_hole
+    assert [(row.pid, row.aspects) for row in found.missing] == [("b0", (1,))]
+    assert [(k, reached) for k, _, _, reached in found.aspects] == [(1, False), (2, True)]
+    base = drill(run("bm25"), ranked.query, GoldView.BASE, depth=4)
+    assert [row.label for row in base.places] == [None, None, 1, 1]
+    assert not any(row.is_hole for row in base.places)
+
+
+def check(benchmark, **changes) -> NoiseCheck:
+    given = {"metric": "recall@10", "view": "expert", "if_relevant": 1.0, "if_not": 0.0}
+    made = noise.request_check(
+        benchmark=benchmark, actor=None, claimed=True, draws=50, **(given | changes)
+    )
+    noise.carry_out(made)
+    made.refresh_from_db()
+    return made
+
+
+def test_sure_labels_leave_ranks_alone_and_doubtful_ones_do_not(ranked) -> None:
+    sure = check(ranked.benchmark)
+    assert [(r["name"], r["rank"], r["low"], r["high"]) for r in sure.result] == [
+        ("bm25", 1, 1, 1),
+        ("dense", 2, 2, 2),
+    ]
+    doubtful = check(ranked.benchmark, if_relevant=0.5, if_not=0.5)
+    assert any(row["low"] < row["high"] for row in doubtful.result)
+    assert doubtful.result == check(ranked.benchmark, if_relevant=0.5, if_not=0.5).result
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [({"metric": "best"}, "metric"), ({"view": "x"}, "view"), ({"if_not": 1.1}, "if_not")],
+)
+def test_noise_that_cannot_be_is_refused(ranked, changes, field) -> None:
+    with pytest.raises(Refused) as refused:
+        check(ranked.benchmark, **changes)
+    assert refused.value.field == field
+
+
+def test_published_tables_are_whole_and_stand_beside_ours(db) -> None:
+    found = published.tables()
+    assert len(found) == 33
+    assert len(found["dream-hole10"].rows) == 26
+    for table in found.values():
+        assert all(len(row.values) == len(table.columns) for row in table.rows), table.id
+        if table.metric:
+            assert table.metric in leaderboard.NAMES, table.id
+
+
+@pytest.mark.parametrize("name", ["dream-hole10", "diver-full-pipelines", "marcus-bright"])
+def test_printed_means_are_those_of_the_printed_values(name) -> None:
+    table = published.tables()[name]
+    place = table.columns.index("mean")
+    for row in table.rows:
+        others = [v for i, v in enumerate(row.values) if i != place]
+        # Each value is rounded by .05, and so is the mean.
+        assert abs(sum(others) / len(others) - row.values[place]) <= 0.11, row.name
+
+
+def test_ours_stands_beside_the_printed_system_of_its_name(db) -> None:
+    from tests.factories import make_gold, make_passage, make_query
+
+    benchmark = make_benchmark("bright", domains=("biology", "earth-science"))
+    for name in ("biology", "earth-science"):
+        query = make_query(benchmark, "1", name)
+        make_gold(query, make_passage(benchmark, f"{name}-p", name))
+        make_ranking(query, f"{name}-p", name="bm25")
+    sheet = score(benchmark)
+    rows = published.compared(published.tables()["marcus-bright"], sheet)
+    bm25 = next(row for row in rows if row.name == "BM25")
+    assert bm25.run == "bm25"
+    first, second, third = bm25.cells[:3]
+    assert (first.printed, first.ours, first.agrees) == (18.9, 100.0, False)
+    assert first.difference == pytest.approx(81.1)
+    assert second.ours == 100.0
+    assert (third.ours, third.difference, third.agrees) == (None, None, None)
+    # The printed mean is over seven sets, ours over two: not the same thing.
+    assert bm25.cells[-1].ours is None
+    named = published.compared(published.tables()["marcus-bright"], sheet, [("BGE", "bm25")])
+    assert next(row for row in named if row.name == "BGE").run == "bm25"
+
+
+@pytest.fixture
+def admin(ranked) -> Client:
+    client = Client()
+    client.force_login(make_member(ranked.benchmark, "garden-admin", "admin"))
+    return client
+
+
+PAGES = (
+    ("leaderboard", {}),
+    ("holes", {}),
+    ("leaderboard-compare", {}),
+    ("published-tables", {}),
+    ("noise-checks", {}),
+)
+
+
+@pytest.mark.parametrize(("name", "kwargs"), PAGES)
+def test_pages_answer_before_and_after_scoring(admin, ranked, name, kwargs) -> None:
+    url = reverse(name, kwargs={"slug": "garden", **kwargs})
+    assert admin.get(url).status_code == 200
+    score(ranked.benchmark)
+    assert admin.get(url).status_code == 200
+
+
+def test_leaderboard_page_shows_ranks_moves_and_csv(admin, ranked) -> None:
+    score(ranked.benchmark)
+    page = admin.get("/b/garden/leaderboard/?metric=recall@10&view=expert").content.decode()
+    assert "▼ 1 down" in page
+    assert "nothing has changed since" in page
+    csv = b"".join(admin.get("/b/garden/leaderboard/runs.csv?metric=recall@10").streaming_content)
+    assert csv.decode().splitlines()[0].startswith("rank,rank low,rank high,run,recall@10")
+    label(ranked.query, ranked.passages["b3"], 1, Source.HUMAN)
+    assert "have changed since" in admin.get("/b/garden/leaderboard/").content.decode()
+
+
+def test_drill_down_by_page(admin, ranked) -> None:
+    score(ranked.benchmark)
+    bm25, dense = run("bm25"), run("dense")
+    base = f"/b/garden/leaderboard/runs/{bm25.pk}/"
+    page = admin.get(base + "?metric=recall@10&view=base").content.decode()
+    assert f"{base}{ranked.query.pk}/?metric=recall%4010&amp;view=base" in page
+    page = admin.get(f"{base}{ranked.query.pk}/").content.decode()
+    assert 'class="badge n2" title="supports aspect 2">2</span>' in page
+    url = f"/b/garden/leaderboard/compare/?a={bm25.pk}&b={dense.pk}&metric=recall@10&view=expert"
+    page = admin.get(url).content.decode()
+    assert "1 higher, 1 equal, 0 lower" in page
+    wrong = admin.get(f"/b/garden/leaderboard/compare/?a={bm25.pk}&b=99x")
+    assert "Choose two of the runs" in wrong.content.decode()
+
+
+def test_refresh_asks_a_worker_and_progress_shows_it(admin, ranked) -> None:
+    answer = admin.post("/b/garden/leaderboard/refresh/")
+    assert answer.status_code == 302
+    assert ScoreSheet.objects.get().status == "queued"
+    assert "Waiting to begin" in admin.get("/b/garden/leaderboard/progress/").content.decode()
+    sheet = ScoreSheet.objects.get()
+    assert sheet.claim()
+    sheets.carry_out(sheet)
+    assert admin.get("/b/garden/leaderboard/progress/").status_code == 302
+
+
+def test_holes_to_pool_to_debates_in_one_go(admin, ranked, settings) -> None:
+    settings.ASSAY_PRACTICE_URL = "http://127.0.0.1:9/v1"
+    runs = [run("bm25").pk, run("half").pk]
+    wrong = admin.post("/b/garden/holes/debate/", {"runs": [], "depth": 10, "endpoint": "practice"})
+    assert wrong.status_code == 422
+    given = {"runs": runs, "depth": 10, "endpoint": "practice"}
+    answer = admin.post("/b/garden/holes/debate/", given)
+    made = DebateRun.objects.get()
+    assert answer.headers["Location"] == reverse("debate-run", args=["garden", made.pk])
+    pairs = {(e.query.qid, e.passage.pid) for e in made.pool.entries.all()}
+    # biology-7 has answers; b0 and b1 are gold. b2's debate label is no gold of people.
+    assert pairs == {("7", "b2"), ("7", "b3")}
+    by_api = admin.post(
+        "/api/b/garden/holes/debate/", {"runs": runs}, content_type="application/json"
+    )
+    assert by_api.status_code == 202
+    assert DebateRun.objects.count() == 2
+
+
+def test_api_gives_the_same(admin, ranked) -> None:
+    sheet = score(ranked.benchmark)
+    board = leaderboard.board_of(sheet, metric="MRR", view="base")
+    [table] = admin.get("/api/b/garden/leaderboard/?metric=MRR&view=base").json()
+    assert [row[1]["value"] for row in table["rows"]] == [each.run.name for each in board.lines]
+    values = admin.get(f"/api/b/garden/leaderboard/runs/{run('half').pk}/?metric=MRR").json()
+    assert values == {"biology": {"7": 1.0}}
+    a, b = run("bm25").pk, run("dense").pk
+    found = admin.get(f"/api/b/garden/leaderboard/compare/?a={a}&b={b}&metric=MRR").json()
+    assert (found["queries"], set(found["tests"])) == (2, {"paired t", "randomisation"})
+    assert len(admin.get("/api/b/garden/holes/").json()) == 2
+    wrong = admin.get("/api/b/garden/leaderboard/?metric=best")
+    assert (wrong.status_code, wrong.json()["field"]) == (409, "metric")
+    assert len(admin.get("/api/b/garden/leaderboard/published/").json()) == 33
+
+
+def test_board_is_quick_once_scored(admin, ranked) -> None:
+    score(ranked.benchmark)
+    admin.get("/b/garden/leaderboard/")
+    begun = time.perf_counter()
+    admin.get("/b/garden/leaderboard/")
+    assert time.perf_counter() - begun < 0.3
+
+
+def test_command_scores_once_and_prints_the_board(ranked) -> None:
+    def called(*options: str) -> str:
+        out = io.StringIO()
+        call_command("leaderboard", "garden", *options, stdout=out)
+        return out.getvalue()
+
+    shown = called("--metric", "recall@10", "--view", "expert").splitlines()
+    assert shown[0] == "recall@10, expert: biology, earth-science"
+    assert shown[1].startswith("   1 ")
+    assert "bm25: 1.0000" in shown[1]
+    assert shown[2].endswith("-1 places")
+    assert shown[3] == "   -  half: misses a domain"
+    table = json.loads(called("--json"))
+    assert len(table["rows"]) == 3
+    assert ScoreSheet.objects.count() == 1
+    with pytest.raises(CommandError, match="There is no metric"):
+        called("--metric", "best")
+    with pytest.raises(CommandError, match="no benchmark"):
+        call_command("leaderboard", "nowhere")

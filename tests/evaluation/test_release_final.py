@@ -1,0 +1,370 @@
+"""Final releases: what refuses them, what verify_release finds, and what changed since."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from annotate.models import EscalationCase, Vote
+from corpus.models import Judgment, Source
+from debate.models import Debate, DebateRun, Turn
+from evaluation.exporters.checks import foreign_citations
+from evaluation.exporters.checksums import write_sums
+from evaluation.models import Release
+from evaluation.services.evidence import pseudonyms
+from evaluation.services.releases import carry_out, start_here
+from evaluation.verification.diff import compare
+from evaluation.verification.folder import verify
+from tests.evaluation.conftest import Garden, label, make_case, make_support
+from tests.factories import make_member, make_pool
+
+
+def build(garden: Garden, folder: Path, version: str = "1.0.0", **options) -> Release:
+    release = start_here(benchmark=garden.benchmark, version=version, folder=folder, **options)
+    release.refresh_from_db()
+    carry_out(release)
+    release.refresh_from_db()
+    return release
+
+
+def debated(garden: Garden, pid: str, value: int, *answers: str) -> Judgment:
+    """A label of a debate with its turns, as outcomes are stored."""
+    passage = garden.passages[pid]
+    pool = make_pool(garden.benchmark, (garden.query, passage), name=f"pool {pid}")
+    run = DebateRun.objects.create(
+        benchmark=garden.benchmark, pool=pool, name="r", endpoint="e", model="m"
+    )
+    debate = Debate.objects.create(
+        run=run, query=garden.query, passage=passage, status="agreed", label=value, round=1
+    )
+    from llm.models import Call
+
+    for place, answer in enumerate(answers):
+        call = Call.objects.create(
+            key=f"{pid}{place}",
+            attempt=1,
+            role="debate_turn",
+            model="m",
+            endpoint="e",
+            status="answered",
+            request={},
+            text=answer,
+            created_at="2026-01-01T00:00Z",
+        )
+        Turn.objects.create(
+            debate=debate,
+            round=1,
+            agent="AB"[place],
+            response="yes" if value else "no",
+            label=value,
+            call=call,
+            prompt_sha256="0",
+        )
+    return label(
+        garden.query, passage, value, Source.DEBATE, round=1, provenance={"debate": debate.pk}
+    )
+
+
+def voted(garden: Garden, pid: str, *labels: int | None) -> Judgment:
+    case = make_case(garden.query, garden.passages[pid], status="closed")
+    votes = [
+        Vote.objects.create(
+            case=case,
+            voter=make_member(garden.benchmark, f"voter-{pid}-{place}", "annotator"),
+            label=value,
+        )
+        for place, value in enumerate(labels)
+    ]
+    given = {"rule": "majority-3", "case": case.pk, "votes": [vote.pk for vote in votes]}
+    majority = int(sum(filter(None, labels)) * 2 > len(labels))
+    return label(garden.query, garden.passages[pid], majority, Source.HUMAN, provenance=given)
+
+
+@pytest.fixture
+def sound(garden) -> Garden:
+    """A garden in which nothing refuses a final release: b3 voted down, b2's debate stored."""
+    Judgment.objects.filter(source="debate").delete()
+    debated(garden, "b2", 1, '{"response": "yes"}', 'Sure: {"response": "Yes."}')
+    voted(garden, "b3", 0, 0, 1)
+    # The expert's verdict on b1 as the verb stores it.
+    Judgment.objects.filter(source="expert").update(provenance={"rule": "discarded"})
+    return garden
+
+
+def test_sound_content_becomes_final_and_verifies(sound, tmp_path) -> None:
+    release = build(sound, tmp_path / "r", final=True)
+    assert (release.status, release.error, release.state) == ("done", "", "final")
+    assert "This is a draft" not in (tmp_path / "r/README.md").read_text()
+    report = verify(tmp_path / "r")
+    assert report.differences == []
+    assert (report.derived, report.unverified) == (3, 0)
+    out = io.StringIO()
+    call_command("verify_release", str(tmp_path / "r"), stdout=out)
+    assert "Nothing differs." in out.getvalue()
+
+
+def test_built_twice_every_byte_is_the_same(sound, tmp_path) -> None:
+    first = build(sound, tmp_path / "a", final=True)
+    call_command(
+        "build_release",
+        "garden",
+        version="1.0.0",
+        out=tmp_path / "b",
+        final=True,
+        stdout=io.StringIO(),
+    )
+    for name in first.files:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+
+
+def unfit_case(garden: Garden) -> str:
+    make_case(garden.query, garden.passages["b0"])
+    return "open_cases"
+
+
+def unfit_practice(garden: Garden) -> str:
+    Judgment.objects.filter(source="debate").update(practice=True)
+    return "practice_labels"
+
+
+def unfit_text(garden: Garden) -> str:
+    passage = garden.passages["b0"]
+    passage.text = None
+    passage.save()
+    return "gold_without_text"
+
+
+def unfit_citation(garden: Garden) -> str:
+    garden.query.reference_answer = "Mulch helps [b0] [b3]."
+    garden.query.save()
+    return "foreign_citations"
+
+
+@pytest.mark.parametrize("spoil", [unfit_case, unfit_practice, unfit_text, unfit_citation])
+def test_faults_refuse_a_final_release_and_name_their_rows(sound, tmp_path, spoil) -> None:
+    check = spoil(sound)
+    release = build(sound, tmp_path / "r", final=True)
+    assert release.status == "failed"
+    assert release.error.startswith("A final release is refused")
+    assert check in [fault["check"] for fault in release.faults]
+    assert all(fault["rows"] for fault in release.faults)
+    assert not (tmp_path / "r").exists()
+    draft = build(sound, tmp_path / "d", "1.0.1")
+    assert draft.status == "done"
+    assert check in [fault["check"] for fault in draft.faults]
+
+
+def test_two_aspects_of_one_passage_refuse_it(sound, tmp_path, monkeypatch) -> None:
+    from annotate.models import Aspect
+    from evaluation.exporters.checks import find_faults
+    from evaluation.exporters.records import AspectRecord, Label, QueryRecord
+
+    assert Aspect.objects.count() == 2
+    record = QueryRecord(
+        1,
+        "7",
+        "q",
+        labels=(Label("b0", 1, 1),),
+        aspects=(AspectRecord(1, "x", 1, "s", ("b0",)), AspectRecord(2, "y", 1, "s", ("b0",))),
+    )
+    [fault] = [each for each in find_faults("s", [record]) if each.check == "two_aspects"]
+    assert (fault.count, fault.rows[0]["passage"]) == (1, "b0")
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("as [doc_1] and [doc_2] say", []),
+        ("as [doc_3] says", ["doc_3"]),
+        ("as [doc_0] says", ["doc_0"]),
+        ("[g1] [doc g2] [x9]", ["x9"]),
+        ("[citation needed] [sic]", []),
+        ("[other/page.txt]", ["other/page.txt"]),
+        ("[x9] again [x9]", ["x9"]),
+    ],
+)
+def test_citations(answer, found) -> None:
+    assert foreign_citations(answer, ["g1", "g2"], {"g1", "g2", "x9"}) == found
+
+
+def test_the_bar_of_agreement(sound, tmp_path) -> None:
+    voted(sound, "b0", 1, 1, 1)
+    # (0, 0, 1) and (1, 1, 1): (2/3 - 5/9) / (1 - 5/9).
+    assert build(sound, tmp_path / "a", final=True, agreement_bar=0.2).status == "done"
+    refused = build(sound, tmp_path / "b", "1.0.1", final=True, agreement_bar=0.9)
+    assert refused.status == "failed"
+    assert "below the bar" in refused.error
+    assert "Fleiss' kappa over 6 votes is 0.250" in (tmp_path / "a/README.md").read_text()
+
+
+def test_people_are_pseudonyms_that_hold_in_one_release(sound, tmp_path, settings) -> None:
+    build(sound, tmp_path / "r", final=True)
+    rows = [json.loads(x) for x in (tmp_path / "r/evidence/biology.jsonl").read_text().splitlines()]
+    votes = next(row["votes"] for row in rows if row["source"] == "human")
+    assert len({vote["person"] for vote in votes}) == 3
+    for path in (tmp_path / "r").rglob("*"):
+        if path.is_file():
+            assert b"voter-" not in path.read_bytes(), path
+    assert pseudonyms("garden", "1.0.0")(5) == pseudonyms("garden", "1.0.0")(5)
+    others = {pseudonyms("garden", "1.0.1")(5), pseudonyms("g", "1.0.0")(5)}
+    assert pseudonyms("garden", "1.0.0")(5) not in others
+
+
+def rewrite(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text, path
+    path.write_text(text.replace(old, new, 1))
+    write_sums(next(p for p in path.parents if (p / "SHA256SUMS").exists()))
+
+
+def tampered(name: str, old: str, new: str, file: str, why: str):
+    return pytest.param(name, old, new, file, why, id=f"{name}: {why}")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "file", "why"),
+    [
+        tampered(
+            "evidence/biology.jsonl",
+            '"label":0,"guideline',
+            '"label":1,"guideline',
+            "evidence/biology.jsonl",
+            "it says 0, its evidence 1",
+        ),
+        tampered(
+            "evidence/biology.jsonl",
+            '\\"response\\": \\"yes\\"',
+            '\\"response\\": \\"no\\"',
+            "evidence/biology.jsonl",
+            "A's answer in round 1 reads 0, not 1",
+        ),
+        tampered(
+            "qrels/biology.expert.txt", "7 0 b3 0", "7 0 b3 1", "qrels/biology.expert.txt", "0"
+        ),
+        tampered(
+            "qrels/biology.refined.txt",
+            "7 0 b2 1\n",
+            "",
+            "qrels/biology.refined.txt",
+            "it says nothing",
+        ),
+        tampered(
+            "provenance/biology.jsonl",
+            '"passage_id":"b2","label":1',
+            '"passage_id":"b2","label":0',
+            "provenance/biology.jsonl",
+            "not that of the evidence",
+        ),
+    ],
+)
+def test_every_row_that_differs_is_named(sound, tmp_path, name, old, new, file, why) -> None:
+    build(sound, tmp_path / "r", final=True)
+    rewrite(tmp_path / "r" / name, old, new)
+    found = verify(tmp_path / "r").differences
+    assert any(each.file == file and why in each.why and each.query == "7" for each in found), found
+    with pytest.raises(CommandError, match="differ"):
+        call_command("verify_release", str(tmp_path / "r"), stdout=io.StringIO())
+
+
+def test_a_changed_byte_and_a_lost_file_are_named(sound, tmp_path) -> None:
+    build(sound, tmp_path / "r", final=True)
+    (tmp_path / "r/bridge/biology.jsonl").write_text("x")
+    (tmp_path / "r/croissant.json").unlink()
+    found = {each.file: each.why for each in verify(tmp_path / "r").differences}
+    assert found == {
+        "bridge/biology.jsonl": "its checksum is another",
+        "croissant.json": "the file is not there",
+    }
+    shutil.rmtree(tmp_path / "r/provenance")
+    with pytest.raises(CommandError, match="cannot be read"):
+        call_command("verify_release", str(tmp_path / "r"), stdout=io.StringIO())
+
+
+def test_subtopics_beir_and_croissant_say_the_same(sound, tmp_path) -> None:
+    build(sound, tmp_path / "r", final=True)
+    folder = tmp_path / "r"
+    assert (folder / "qrels/biology.aspects.txt").read_text() == "7 1 b0 1\n7 2 b2 1\n"
+    corpus = [
+        json.loads(x) for x in (folder / "beir/biology/corpus.jsonl").read_text().splitlines()
+    ]
+    documents = pd.read_parquet(folder / "documents/biology.parquet")
+    assert [(row["_id"], row["text"]) for row in corpus] == list(
+        documents.itertuples(index=False, name=None)
+    )
+    qrels = pd.read_csv(folder / "beir/biology/qrels/test.tsv", sep="\t", dtype=str)
+    plain = [x.split() for x in (folder / "qrels/biology.expert.txt").read_text().splitlines()]
+    assert qrels.to_numpy().tolist() == [[q, p, v] for q, _, p, v in plain]
+    croissant = json.loads((folder / "croissant.json").read_text())
+    sums = dict(
+        reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines()
+    )
+    for file in croissant["distribution"]:
+        assert sums[file["@id"]] == file["sha256"]
+    for records in croissant["recordSet"]:
+        file = records["field"][0]["source"]["fileObject"]["@id"]
+        columns = [each["source"]["extract"]["column"] for each in records["field"]]
+        assert columns == list(pd.read_parquet(folder / file).columns)
+
+
+def test_pyndeval_reads_the_subtopic_qrels(sound, tmp_path) -> None:
+    import pyndeval
+
+    build(sound, tmp_path / "r", final=True)
+    lines = (tmp_path / "r/qrels/biology.aspects.txt").read_text().splitlines()
+    qrels = [pyndeval.SubtopicQrel(q, k, p, int(v)) for q, k, p, v in map(str.split, lines)]
+    run = [pyndeval.ScoredDoc("7", "b0", 2.0), pyndeval.ScoredDoc("7", "b2", 1.0)]
+    assert pyndeval.ndeval(qrels, run, measures=["strec@10"])["7"]["strec@10"] == 1.0
+
+
+def test_changes_since_an_older_release(sound, tmp_path) -> None:
+    build(sound, tmp_path / "a", "0.1.0")
+    assert compare(tmp_path / "a", tmp_path / "a").changes == []
+    label(sound.plain, sound.passages["e1"], 1, Source.HUMAN)
+    aspect = sound.query.aspects.get(k=1)
+    aspect.weight = 1
+    aspect.save()
+    make_support(aspect, sound.passages["b3"])
+    build(sound, tmp_path / "b", "0.2.0")
+    found = {(c.split, c.what): c.rows for c in compare(tmp_path / "a", tmp_path / "b").changes}
+    assert found == {
+        ("biology", "aspects changed"): ("biology-7-a1 (weight)",),
+        ("biology", "passages of aspects added"): ("biology-7-a1 b3",),
+        ("earth_science", "labels of the refined view changed"): ("12 e1: 0 to 1",),
+        ("earth_science", "labels of the expert view changed"): ("12 e1: 0 to 1",),
+    }
+
+
+def test_screens_and_api_of_final_releases(sound, tmp_path) -> None:
+    client = Client()
+    client.force_login(make_member(sound.benchmark, "garden-admin", "admin"))
+    given = {"version": "1.0.0", "final": "on", "agreement_bar": "0.2"}
+    assert client.post("/b/garden/releases/", given).status_code == 302
+    release = Release.objects.get()
+    assert (release.state, release.agreement_bar) == ("final", 0.2)
+    EscalationCase.objects.update(status="open")
+    assert release.claim()
+    carry_out(release)
+    page = client.get(f"/b/garden/releases/{release.pk}/").content.decode()
+    assert "Why it was refused" in page
+    assert "still waits for votes" in page
+    first = build(sound, tmp_path / "a", "1.1.0")
+    label(sound.plain, sound.passages["e1"], 1, Source.HUMAN)
+    second = build(sound, tmp_path / "b", "1.2.0")
+    base = f"/b/garden/releases/{second.pk}/since/{first.pk}/"
+    assert "labels of the refined view changed" in client.get(base).content.decode()
+    assert "# Changes from 1.1.0 to 1.2.0" in client.get(f"{base}changelog/").content.decode()
+    changes = client.get(f"/api{base}").json()
+    assert changes[0]["rows"] == ["12 e1: 0 to 1"]
+    wrong = client.get(f"/b/garden/releases/{second.pk}/since/{release.pk}/")
+    assert wrong.status_code == 302
+    by_api = client.post(
+        "/api/b/garden/releases/",
+        {"version": "2.0.0", "final": True, "agreement_bar": 2},
+        content_type="application/json",
+    )
+    assert by_api.status_code == 400
