@@ -38,7 +38,7 @@ def main() -> int:
 def _set_up(options: argparse.Namespace, folder: Path, database: Database) -> None:
     """Make this process, and every process it starts, an Assay on that database."""
     name, default = _BROKERS.get(options.broker, ("", ""))
-    (folder / "static").mkdir()
+    (folder / "static").mkdir(parents=True, exist_ok=True)
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "tests.chaos.settings",
         "ASSAY_DATA": str(folder),

@@ -16,7 +16,7 @@ from tests.chaos.sql import Database
 
 # Where a run writes; all else must be as it was.
 _ROOMS_WRITTEN = {"debate", "llm", "kit"}
-_WRITTEN = {"corpus.Judgment", "annotate.EscalationCase"}
+_WRITTEN = {"corpus.Judgment", "annotate.EscalationCase", "annotate.VoteSlot"}
 
 
 @dataclass

@@ -82,7 +82,9 @@ def voted(garden: Garden, pid: str, *labels: int | None) -> Judgment:
     ]
     given = {"rule": "majority-3", "case": case.pk, "votes": [vote.pk for vote in votes]}
     majority = int(sum(filter(None, labels)) * 2 > len(labels))
-    return label(garden.query, garden.passages[pid], majority, Source.HUMAN, provenance=given)
+    made = label(garden.query, garden.passages[pid], majority, Source.HUMAN, provenance=given)
+    EscalationCase.objects.filter(pk=case.pk).update(judgment=made)
+    return made
 
 
 @pytest.fixture
