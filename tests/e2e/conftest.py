@@ -1,8 +1,10 @@
 """A real Assay (web, worker, practice model) and a headless Chromium beside it."""
 
+import importlib.util
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -90,3 +92,22 @@ def sign_in(visit: Callable[[], Page]) -> Callable[[str], Page]:
         return page
 
     return signed_in
+
+
+@pytest.fixture(scope="session")
+def axe() -> Callable[[Page], list[str]]:
+    """What axe-core, which a test package brings, finds wrong with a page as it stands."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        pytest.fail("axe is missing: install requirements-dev.txt")
+    script = (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+
+    def faults(page: Page) -> list[str]:
+        page.evaluate(script)
+        told = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{each['id']} {[node['html'][:120] for node in each['nodes'][:3]]}"
+            for each in told["violations"]
+        ]
+
+    return faults

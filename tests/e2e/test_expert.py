@@ -2,10 +2,8 @@
 passage assigned anew; and axe on every state of these screens."""
 
 import gzip
-import importlib.util
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -196,18 +194,13 @@ def test_a_whole_query_without_a_mouse(walked: list[str], expert_assay: Assay) -
 # -- axe ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """axe-core's script, as a test package brings it."""
-    found = importlib.util.find_spec("axe_playwright_python")
-    if found is None or found.origin is None:
-        pytest.fail("axe is missing: install requirements-dev.txt")
-    return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
 @pytest.fixture
 def look_at(
-    browser: Browser, expert_assay: Assay, state: dict, walked: list[str], axe: str
+    browser: Browser,
+    expert_assay: Assay,
+    state: dict,
+    walked: list[str],
+    axe: Callable[[Page], list[str]],
 ) -> Iterator[Callable[..., list[str]]]:
     """Opens an address at some look, does something there, and tells what axe finds."""
     contexts = []
@@ -224,12 +217,7 @@ def look_at(
             for key in keys:
                 page.keyboard.press(key)
             page.wait_for_function(SETTLED)
-            page.evaluate(axe)
-            found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-            faults = [
-                f"{path} {keys}: {each['id']} {[node['html'][:120] for node in each['nodes'][:3]]}"
-                for each in found["violations"]
-            ]
+            faults = [f"{path} {keys}: {fault}" for fault in axe(page)]
             excess = page.evaluate(TOO_WIDE)
             return [*faults, *([f"{path} {keys}: {excess} px too wide"] if excess > 0 else [])]
 

@@ -15,15 +15,18 @@ HOME = "/b/garden-weather/"
 OPEN_TO_ALL = ["/", "/account/", HOME, *(f"{HOME}{name}/" for name in ("queries", "passages"))]
 OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("documents", "judgments", "gold", "retrieval")]
 OPEN_TO_ALL += [f"{HOME}passages/?q=leaf", f"{HOME}judgments/?counts=no", f"{HOME}reviews/"]
+OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("guidelines", "leaderboard", "holes", "audit")]
 ONE_OF_EACH = [f"{HOME}queries/1/", f"{HOME}queries/2/", f"{HOME}passages/2/"]
 REVIEW = [f"{HOME}{name}/" for name in ("disputes", "disputes/1", "debates", "debates/1")]
 REVIEW += [f"{HOME}agreement/", f"{HOME}agreement/votes/items/"]
+REVIEW += [f"{HOME}{name}/" for name in ("versions", "experiments", "pools")]
 REVIEW += [f"{HOME}debates/1/pairs/", f"{HOME}debates/1/pairs/1/"]
 SCREENS = {
     "annotator-1": [
         *OPEN_TO_ALL,
         *ONE_OF_EACH,
         *(f"{HOME}{name}" for name in ("vote/", "queries/?q=nowhere", "qualification/")),
+        *(f"{HOME}{name}/" for name in ("queue", "queries/2/submit", "queries/2/collect")),
     ],
     "reviewer": [*OPEN_TO_ALL, *ONE_OF_EACH, *REVIEW, f"{HOME}rescoring/"],
     "admin": [
@@ -33,6 +36,8 @@ SCREENS = {
         *(f"{HOME}{name}/" for name in ("vote", "debates/new", "import", "import/1", "people")),
         *(f"{HOME}{name}/" for name in ("people/1", "releases", "rescoring/samples")),
         *(f"{HOME}qualification/{name}/" for name in ("rules", "bank")),
+        *(f"{HOME}{name}/" for name in ("assignments", "progress", "voting", "cleaning/new")),
+        *(f"{HOME}{name}/" for name in ("retrieval/compute", "pools/new", "prompts")),
     ],
 }
 LOOKS = {
@@ -97,7 +102,7 @@ def finished_run(browser: Browser, assay: Assay, session_of: Callable[[str], dic
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("person", SCREENS)
-def test_screens_answer_fit_and_stay_quiet(enter, person: str, look: str) -> None:
+def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str, look: str) -> None:
     visitor = enter(person, look)
     faults = []
     for path in SCREENS[person]:
@@ -107,6 +112,7 @@ def test_screens_answer_fit_and_stay_quiet(enter, person: str, look: str) -> Non
             faults.append(f"{path}: {excess} px too wide")
         if visitor.page.get_by_role("heading", level=1).count() == 0:
             faults.append(f"{path}: no heading")
+        faults += [f"{path}: {fault}" for fault in axe(visitor.page)]
     assert faults == []
     assert visitor.complaints == []
 
