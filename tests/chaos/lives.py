@@ -36,8 +36,10 @@ _CALLS_PER_PAIR: Final = 2
 # Some times as long as a call takes, so that no stage of it is met more often than another.
 _JITTER_S: Final = 0.4
 _PAUSE_S: Final = 0.01
-# Pairs that a random death leaves for each one after it, so that a quick worker is not done first.
+# Pairs that a random death leaves for each one after it, so that a quick worker is not done first:
+# as many as a short drill can spare.
 _LEFT_FOR_EACH: Final = 10
+_LEFT_AT_MOST: Final = 50
 _EXPIRE: Final = (
     "UPDATE debate_debaterun SET lease_until = '2001-01-01 00:00:00+00:00' "
     "WHERE status = 'running' AND owner LIKE ?"
@@ -131,7 +133,12 @@ class Reaper:
             elif life.point == STALLED:
                 self._stall(life)
             elif not life.point and self._has_come(life, waiting):
-                self._end(life, leaving=_LEFT_FOR_EACH * waiting)
+                self._end(life, leaving=self._spared(waiting))
+
+    def _spared(self, waiting: int) -> int:
+        """How many pairs a random death leaves for `waiting` more."""
+        each = self._waiting() // (2 * (waiting + 1))
+        return waiting * min(max(each, _LEFT_FOR_EACH), _LEFT_AT_MOST)
 
     def _has_come(self, life: Life, waiting: int) -> bool:
         """Whether the worker at work has done its random share of what is left."""
