@@ -9,7 +9,7 @@ from django.db import models, transaction
 from kit.models import Event
 
 
-class NoTransaction(RuntimeError):  # noqa: N818
+class NoTransaction(RuntimeError):
     """An event was written outside the transaction of its change."""
 
 

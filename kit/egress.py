@@ -63,11 +63,11 @@ _CHUNK: Final = 64 * 1024
 _LONGEST_URL: Final = 2_000
 
 
-class EgressRefused(Exception):  # noqa: N818  (read as a sentence)
+class EgressRefused(Exception):
     """The address may not be fetched; the message says why, for people. Nothing was sent to it."""
 
 
-class EgressFailed(Exception):  # noqa: N818
+class EgressFailed(Exception):
     """The address may be fetched, but no page came of it; the message says why, for people."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class Refused(Exception):  # noqa: N818  (read as a sentence: the verb is refused)
+class Refused(Exception):
     """The verb cannot be done now; the message says why and what to do, in words for people."""
 
     def __init__(self, message: str, *, field: str = "") -> None:
@@ -13,7 +13,7 @@ class Refused(Exception):  # noqa: N818  (read as a sentence: the verb is refuse
         self.field = field
 
 
-class Conflict(Exception):  # noqa: N818
+class Conflict(Exception):
     """Somebody else changed the row since it was read; carries the row as it is now.
 
     `fields` names those that both changed, where the verb looks at fields.

@@ -2,6 +2,7 @@
 
 import ctypes
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -25,6 +26,8 @@ class Child:
     command: Sequence[str]
     environment: Mapping[str, str]
     is_quiet: bool = False
+    # How far it stands back behind others where processors are short (nice(2)).
+    niceness: int = 0
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     failures: int = 0
@@ -38,8 +41,14 @@ class Child:
             env=dict(self.environment),
             stdout=subprocess.DEVNULL if self.is_quiet else None,
             start_new_session=True,
-            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+            preexec_fn=self._before_it_begins,
         )
+
+    def _before_it_begins(self) -> None:
+        if sys.platform == "linux":
+            _die_with_parent()
+        if self.niceness:
+            os.nice(self.niceness)
 
     def tend(self) -> None:
         """Start it again if it ended, with growing pauses while it keeps ending at once."""

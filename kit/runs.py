@@ -61,7 +61,7 @@ REDO_MOVES: dict[str, tuple[str, ...]] = {RunStatus.DONE: (RunStatus.QUEUED,)}
 OVER = (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
 
 
-class LostLease(Exception):  # noqa: N818
+class LostLease(Exception):
     """Another worker took the run over, or a person stopped it: leave it alone."""
 
 
@@ -82,6 +82,10 @@ class RunQuerySet(models.QuerySet[Any]):
         """Runs that a worker should take: queued, or running with an expired lease."""
         expired = Q(status=RunStatus.RUNNING, lease_until__lt=timezone.now())
         return self.filter(Q(status=RunStatus.QUEUED) | expired)
+
+    def calling(self) -> Self:
+        """Runs that workers should be told of: those due; kinds that workers share add to it."""
+        return self.due()
 
 
 class TrackedRun(models.Model):

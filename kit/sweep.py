@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from kombu.asynchronous import get_event_loop
 
+from kit.chores import Chores
 from kit.messages import Key, Messages
 from kit.runs import BrokerAway, TrackedRun, give_back, stopping, tell_workers
 
@@ -33,6 +34,7 @@ class Sweeper(threading.Thread):
         super().__init__(name="sweep", daemon=True)
         self._stopped = threading.Event()
         self.messages = Messages(own_queue=not settings.BROKER_URL)
+        self.chores = Chores()
 
     def run(self) -> None:
         """Sweep until stopped; a database or broker that is away for a while is waited for."""
@@ -42,6 +44,7 @@ class Sweeper(threading.Thread):
                 close_old_connections()
                 self.sweep()
                 is_away = False
+                self.chores.do_due(time.monotonic())
             except Exception as error:  # whatever it is, who mends lost messages must not end
                 if not is_away:  # once an outage, not four times a second
                     known = isinstance(error, DatabaseError | InterfaceError | BrokerAway)
@@ -78,7 +81,7 @@ def due_runs() -> Iterator[tuple[type[TrackedRun], int]]:
     So a long run that a worker gave back stands behind those that had no turn yet.
     """
     for model in run_models():
-        first = model.objects.due().order_by("fence", "pk").values_list("pk", flat=True)
+        first = model.objects.calling().order_by("fence", "pk").values_list("pk", flat=True)
         for pk in first[:_MOST_PER_KIND]:
             yield model, pk
 

@@ -69,7 +69,7 @@ class Batcher(Generic[Item, Result]):
             for (_, future), result in zip(group, results, strict=True):
                 if not future.done():
                     future.set_result(result)
-        except Exception as error:
+        except Exception as error:  # every waiting caller is told, and raises it
             _fail([future for _, future in group], error)
         finally:
             self._group = None

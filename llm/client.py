@@ -1,6 +1,7 @@
 """One HTTP attempt per call. Retries, ledger and limits belong to the gateway."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from llm.retry import retry_after
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
+logger = logging.getLogger(__name__)
 _TRANSIENT_STATUS: Final = frozenset({408, 409, 425, 429})
 _MAX_MESSAGE: Final = 500
 # An answer with log-probabilities for some thousand tokens is about a megabyte.
@@ -62,7 +64,7 @@ class Client:
             return read_completion(completion, elapsed_s=time.perf_counter() - begun)
         except LLMError:
             raise
-        except Exception as error:
+        except Exception as error:  # what an endpoint may do to us has no bounds
             raise _classified(error, self._deadline_s) from error
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -141,8 +143,10 @@ def _classified(error: Exception, deadline_s: float) -> LLMError:
         case aiohttp.ClientError() | OSError():
             message = "The connection broke before the answer was complete."
             return Transient(message, maybe_paid=True, error_class=ErrorClass.CONNECTION)
-    # A 200 whose body is no JSON. Our own mistakes look the same from here; the message tells
-    # them apart, and the retries are few.
+    # A 200 whose body is no JSON. Our own mistakes look the same from here; the log tells them
+    # apart, and the retries are few.
+    if not isinstance(error, ValueError):
+        logger.error("an answer could not be read", exc_info=error)
     message = f"Unusable answer: {_brief(str(error)) or type(error).__name__}"
     return Transient(message, maybe_paid=True, error_class=ErrorClass.BAD_ANSWER)
 

@@ -56,7 +56,7 @@ def _drive(run: Driven, drive: Callable[[], None], name: str) -> None:
         _stop(run, str(error))
     except LostLease:
         raise
-    except Exception as error:
+    except Exception as error:  # the job's outermost frame: logged, and told in the row
         if words := _setup_fault(error):
             _stop(run, words)
             return

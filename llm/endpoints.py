@@ -24,7 +24,7 @@ _FIELDS: Final[dict[str, type]] = {
 _LONGEST_NAME: Final = 60
 
 
-class UnknownEndpoint(LookupError):  # noqa: N818
+class UnknownEndpoint(LookupError):
     """No endpoint of this name is set up here."""
 
 

@@ -55,7 +55,7 @@ class LLMError(Exception):
         return self._error_class or class_of_status(self.status, permanent=self.permanent)
 
 
-class Transient(LLMError):  # noqa: N818  (read as an adjective: a transient failure)
+class Transient(LLMError):
     """Worth another try, not before `retry_after` seconds where the endpoint named a time."""
 
     def __init__(
@@ -75,13 +75,13 @@ class Outage(Transient):
     """The endpoint answered nobody for a while: not this request's fault, ask again later."""
 
 
-class Permanent(LLMError):  # noqa: N818
+class Permanent(LLMError):
     """The endpoint will refuse this request every time."""
 
     permanent: ClassVar[bool] = True
 
 
-class OverBudget(LLMError):  # noqa: N818
+class OverBudget(LLMError):
     """Nothing was sent: the call's upper bound does not fit into what is left of the budget."""
 
     def __init__(self, message: str) -> None:

@@ -49,7 +49,7 @@ class Failure:
     error_class: str = ""
 
 
-class CannotGoOn(Exception):  # noqa: N818
+class CannotGoOn(Exception):
     """The run has to stop with these words; its unfinished pairs keep waiting.
 
     `pauses`: nothing has to be mended here, it can be resumed later as it is.

@@ -39,7 +39,7 @@ class Parsed:
     rung: int
 
 
-class _Unreadable(ValueError):  # noqa: N818
+class _Unreadable(ValueError):
     """Why the text is not read; caught in `read_object`."""
 
 

@@ -31,7 +31,7 @@ class PriceError(ValueError):
     """A price table that cannot be used; the message says which row and why."""
 
 
-class UnknownPrice(LookupError):  # noqa: N818
+class UnknownPrice(LookupError):
     """No price is known for this model at this endpoint."""
 
 

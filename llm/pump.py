@@ -26,7 +26,7 @@ from kit.runs import Stopping, stopping, worker_id
 from llm.endpoints import Endpoint
 from llm.failures import HALTS, Blame, Failure
 from llm.gateways import Gateways
-from llm.lost_calls import CALL_DEADLINE_S
+from llm.lost_calls import CALL_DEADLINE_S, Lookout
 from llm.models import Account
 from llm.streak import Heard, Streak, outage
 
@@ -232,11 +232,13 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
     async def _beat(self) -> None:
         pause = min(0.5, settings.ASSAY_LEASE_SECONDS / _HEARTBEATS_PER_LEASE)
+        lookout = Lookout()
         while True:
             await asyncio.sleep(pause)
             if stopping.is_set():
                 raise Stopping
             await self._db(self._run.beat)
+            await self._db(lookout.look)
 
     async def _db(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._database, function)

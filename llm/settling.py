@@ -20,7 +20,7 @@ from llm.records import SETTLED_FIELDS, Intent, Outcome, answer_fields, fresh_re
 from llm.requests import Reply
 
 
-class Unusual(Exception):  # noqa: N818
+class Unusual(Exception):
     """Not every call was still awaited as its worker left it."""
 
 

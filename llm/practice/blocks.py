@@ -1,10 +1,10 @@
 """What a prompt gives the practice model to read: tagged blocks, numbered answers, a history."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-_OPENING = re.compile(r"<(query|answer|chunk|history|page)-([0-9a-f]{16})>\n")
+_OPENING = re.compile(r"<(query|answer|chunk|history|page|aspect|passage)-([0-9a-f]{16})>\n")
 _NUMBER = re.compile(r"^\(\d+\)[ \t]*", re.MULTILINE)
 _OWN = re.compile(
     r"^(Agent \S+) \(You\), (?:opening position|round (?P<round>\d+)):[ \t]*(?P<said>.*)",
@@ -23,6 +23,8 @@ class Material:
     chunk: str
     history: str
     page: str = ""
+    # Aspects and passages with the line that stands before each, which names it.
+    named: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +42,42 @@ class Position:
 
 
 def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
-    """The blocks of the last user message with a chunk or a page; a request for repair has none."""
+    """The blocks of the last user message that gives something to work on; a repair gives none."""
     for message in reversed(messages):
         content = message.get("content")
         if message.get("role") == "user" and isinstance(content, str):
             blocks = read_blocks(content)
-            if "chunk" in blocks or "page" in blocks:
-                return _material(blocks)
+            if blocks.keys() & {"chunk", "page", "passage"}:
+                return _material(blocks, tuple(read_named(content)))
     return None
 
 
 def read_blocks(text: str) -> dict[str, str]:
     """The fenced blocks by tag, the first of each; what looks like a block inside one is text."""
     blocks: dict[str, str] = {}
+    for tag, _, inside in _blocks(text):
+        blocks.setdefault(tag, inside)
+    return blocks
+
+
+def read_named(text: str) -> Iterator[tuple[str, str, str]]:
+    """Every (tag, line before it, text) of the blocks that come in numbers."""
+    for tag, start, inside in _blocks(text):
+        if tag in ("aspect", "passage"):
+            before = text[:start].rstrip("\n").rpartition("\n")[2]
+            yield tag, before, inside
+
+
+def _blocks(text: str) -> Iterator[tuple[str, int, str]]:
+    """(tag, where it opens, text) of every block, in order."""
     position = 0
     while opening := _OPENING.search(text, position):
         end = text.find(f"\n</{opening[1]}-{opening[2]}>", opening.end() - 1)
         if end < 0:
             position = opening.end()
             continue
-        blocks.setdefault(opening[1], text[opening.end() : end])
+        yield opening[1], opening.start(), text[opening.end() : end]
         position = end + 1
-    return blocks
 
 
 def read_position(history: str) -> Position:
@@ -83,7 +99,7 @@ def _said_yes(said: str) -> bool:
     return not _SAID_NO.match(said)
 
 
-def _material(blocks: Mapping[str, str]) -> Material:
+def _material(blocks: Mapping[str, str], named: tuple[tuple[str, str, str], ...]) -> Material:
     answers = (part.strip() for part in _NUMBER.split(blocks.get("answer", "")))
     return Material(
         query=blocks.get("query", ""),
@@ -91,4 +107,5 @@ def _material(blocks: Mapping[str, str]) -> Material:
         chunk=blocks.get("chunk", ""),
         history=blocks.get("history", ""),
         page=blocks.get("page", ""),
+        named=named,
     )

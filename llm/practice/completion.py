@@ -18,7 +18,7 @@ _CHARS_PER_TOKEN = 4
 _MAX_DIMENSIONS = 4096
 
 
-class Refusal(Exception):  # noqa: N818  (read as a sentence: the server answers with a refusal)
+class Refusal(Exception):
     """A request that the practice model does not take; the message says what it would take."""
 
     def __init__(self, message: str, *, status: int = 400) -> None:
@@ -91,7 +91,9 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         raise Refusal(f"The practice model answers by these JSON schemas only: {known}.")
     material = find_material(messages)
     if material is None:
-        raise Refusal("The last user message has no block <chunk-...> to judge and no <page-...>.")
+        raise Refusal(
+            "No user message has a block <chunk-...> to judge, <page-...> or <passage-...>."
+        )
     return role(material)
 
 

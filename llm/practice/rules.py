@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from llm.practice.blocks import Material, Position, read_position
+from llm.practice.citing import cited_answer
 from llm.practice.cleaning import fast_clean, safe_clean, split
 from llm.practice.evidence import quotes
 from llm.practice.reasons import reason
@@ -35,6 +36,17 @@ def adjudication(material: Material) -> Answer:
     _, overlap = best_answer(material.answers, material.chunk)
     others = read_position(material.history).others
     return _argued(material, overlap >= 0.6, Position(round=1, stance=None, others=others))
+
+
+def _hint(supports: bool) -> Callable[[Material], Answer]:
+    """Whoever writes the reason for one side, whatever the passage holds."""
+
+    def write(material: Material) -> Answer:
+        said = _argued(material, supports, Position(round=1, stance=None, others=()))
+        kept = {name: said.value[name] for name in ("reference", "reason")}
+        return Answer(kept, said.confidence)
+
+    return write
 
 
 def _argued(material: Material, verdict: bool, position: Position) -> Answer:
@@ -106,6 +118,11 @@ def _cleaned(rewrite: Callable[[str], str]) -> Callable[[Material], Answer]:
     return lambda material: Answer({"text": rewrite(material.page)}, 1.0)
 
 
+def reference_answer(material: Material) -> Answer:
+    """An answer made of its passages' own sentences."""
+    return Answer({"answer": cited_answer(material)}, 1.0)
+
+
 def _confidence(overlap: float, *, turning_point: float) -> float:
     return round(0.55 + 0.44 * min(1.0, abs(overlap - turning_point) / 0.6), 4)
 
@@ -118,7 +135,10 @@ ROLES: Final[dict[str, Callable[[Material], Answer]]] = {
     "graded": graded,
     "relevance": relevance,
     "relevance_confidence": relevance_confidence,
+    "hint_for": _hint(True),
+    "hint_against": _hint(False),
     "safe_clean": _cleaned(safe_clean),
     "fast_clean": _cleaned(fast_clean),
     "splitter": _cleaned(split),
+    "reference_answer": reference_answer,
 }

@@ -60,7 +60,7 @@ def _run_in_thread(
 
     try:
         asyncio.run(main())
-    except Exception as error:
+    except Exception as error:  # the thread that waits for the start raises it
         if started.done():
             raise
         started.set_exception(error)

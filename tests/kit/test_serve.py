@@ -27,7 +27,12 @@ def taken() -> Iterator[int]:
 
 
 def children(**options: int) -> dict[str, Child]:
-    found = serve._children("127.0.0.1", options.get("port", 8123), options.get("processes", 2))
+    found = serve._children(
+        "127.0.0.1",
+        options.get("port", 8123),
+        options.get("processes", 2),
+        options.get("workers", 1),
+    )
     return {child.name: child for child in found}
 
 
@@ -116,3 +121,10 @@ def test_keys_stand_on_no_command_line(settings) -> None:
     settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = "https://models.example", "sk-hidden"
     lines = [" ".join(child.command) for child in children().values()]
     assert not any("sk-hidden" in line or settings.SECRET_KEY in line for line in lines)
+
+
+def test_workers_share_long_runs_and_stand_back_behind_the_web_server() -> None:
+    found = children(workers=2)
+    assert {"web", "worker", "worker 2"} <= found.keys()
+    assert value(found["worker"], "--hostname") != value(found["worker 2"], "--hostname")
+    assert found["worker"].niceness == found["worker 2"].niceness > found["web"].niceness == 0

@@ -105,7 +105,7 @@ def test_other_schemas_are_refused_with_a_clear_message(client: openai.OpenAI) -
 
 
 def test_prompt_without_chunk_is_refused(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="no block"):
+    with pytest.raises(openai.BadRequestError, match="No user message has a block <chunk"):
         ask(client, "debate_turn", prompt="Hello")
 
 

@@ -44,16 +44,28 @@ class Stub:
         """Let held answers go."""
         self._control("release")
 
+    def allow(self, answers: int | None) -> None:
+        """Let so many more answers go and keep back what comes after; None lets all go."""
+        self._control("allow", json.dumps(answers).encode())
+
     @property
     def held(self) -> int:
         """Requests that were charged and whose answers are kept back."""
-        with urllib.request.urlopen(self._address("state"), timeout=60) as answer:
-            return int(json.load(answer)["held"])
+        return int(self._state()["held"])
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether somebody waits for an answer because no more are allowed."""
+        return bool(self._state()["dry"])
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Ask the bill."""
         with closing(sqlite3.connect(self.bill, timeout=60)) as link:
             return link.execute(sql, values).fetchall()
+
+    def _state(self) -> dict[str, Any]:
+        with urllib.request.urlopen(self._address("state"), timeout=60) as answer:
+            return json.load(answer)
 
     def _control(self, verb: str, data: bytes = b"") -> None:
         urllib.request.urlopen(self._address(verb), data=data, timeout=60).close()

@@ -39,6 +39,8 @@ class Server:
         self._bill, self._plan, self._answerer, self._timing = bill, plan, answerer, timing
         self._flow = asyncio.Event()  # cleared while answers are held back
         self._flow.set()
+        self._open = True  # what the flow follows from, see _regulate
+        self._allowed: int | None = None
         self._held = 0
         self._connections: set[asyncio.BaseTransport] = set()
         self._away: asyncio.Task[None] | None = None
@@ -54,6 +56,7 @@ class Server:
         app.router.add_post("/control/play", self._play)
         app.router.add_post("/control/hold", self._hold)
         app.router.add_post("/control/release", self._release)
+        app.router.add_post("/control/allow", self._allow)
         self._runner = web.AppRunner(
             app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True
         )
@@ -126,9 +129,20 @@ class Server:
             await asyncio.sleep(self._timing.latency)
         self._held += 1
         try:
-            await self._flow.wait()
+            while not self._flow.is_set():  # who woke up first may have taken the last one
+                await self._flow.wait()
         finally:
             self._held -= 1
+        if self._allowed is not None:
+            self._regulate(self._open, self._allowed - 1)
+
+    def _regulate(self, open_: bool, allowed: int | None) -> None:
+        """Let answers go while it is open and, where they are counted, some are left."""
+        self._open, self._allowed = open_, allowed
+        if open_ and (allowed is None or allowed > 0):
+            self._flow.set()
+        else:
+            self._flow.clear()
 
     def _turn_away(
         self, request: web.Request, body: Mapping[str, Any], fault: str
@@ -180,7 +194,9 @@ class Server:
         return web.json_response(models({}))
 
     async def _state(self, request: web.Request) -> web.Response:
-        return web.json_response({"held": self._held if not self._flow.is_set() else 0})
+        held = self._held if not self._flow.is_set() else 0
+        spent = self._allowed is not None and self._allowed <= 0
+        return web.json_response({"held": held, "dry": bool(held and spent)})
 
     async def _play(self, request: web.Request) -> web.Response:
         """Go on by another script."""
@@ -189,11 +205,16 @@ class Server:
 
     async def _hold(self, request: web.Request) -> web.Response:
         """Keep every answer back from now on; requests are accepted and charged as before."""
-        self._flow.clear()
+        self._regulate(False, self._allowed)
         return web.json_response({})
 
     async def _release(self, request: web.Request) -> web.Response:
-        self._flow.set()
+        self._regulate(True, self._allowed)
+        return web.json_response({})
+
+    async def _allow(self, request: web.Request) -> web.Response:
+        """Let so many answers go from now on, and keep back what comes after; null for all."""
+        self._regulate(self._open, await request.json())
         return web.json_response({})
 
 

@@ -16,6 +16,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kit.processes import Child, Supervisor
 
+_MOST_WORKERS = 2
+_NICENESS = 5
+
 
 class Command(BaseCommand):
     help = "Run web server, worker and (with no model endpoint configured) the practice model."
@@ -24,6 +27,12 @@ class Command(BaseCommand):
         parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1")
         parser.add_argument("--port", type=int, default=os.environ.get("PORT") or "8000")
         parser.add_argument("--web-processes", type=int, default=2)
+        parser.add_argument(
+            "--workers",
+            type=int,
+            default=min(_MOST_WORKERS, os.cpu_count() or 1),
+            help="worker processes: they share long runs (default: one per core, two at most)",
+        )
         parser.add_argument(
             "--first",
             action="append",
@@ -42,7 +51,7 @@ class Command(BaseCommand):
             call_command(name, *arguments)
         self.stdout.flush()  # the links must be seen now, into a file or a pipe too
         Thread(target=self._announce, args=[url], daemon=True).start()
-        Supervisor(_children(host, port, options["web_processes"])).run()
+        Supervisor(_children(host, port, options["web_processes"], options["workers"])).run()
         self.stdout.write("Assay has stopped; everything is kept.")
 
     def _announce(self, url: str) -> None:
@@ -58,7 +67,7 @@ class Command(BaseCommand):
                 return
 
 
-def _children(host: str, port: int, web_processes: int) -> list[Child]:
+def _children(host: str, port: int, web_processes: int, workers: int) -> list[Child]:
     environment = dict(os.environ)
     manage = [sys.executable, sys.argv[0]]
     children = []
@@ -67,26 +76,25 @@ def _children(host: str, port: int, web_processes: int) -> list[Child]:
         environment["ASSAY_PRACTICE_URL"] = f"http://127.0.0.1:{practice}/v1"
         command = [*manage, "practice_model", "--port", str(practice)]
         children.append(Child("practice model", command, environment, is_quiet=True))
-    web = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}"]
-    web += ["--worker-class", "gthread", "--threads", "8", "--workers", str(web_processes)]
-    web += [
-        "--keep-alive",
-        "15",
-        "--graceful-timeout",
-        "5",
-        "--log-level",
-        "warning",
-        "--no-control-socket",
-    ]
     worker = [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"]
     worker += ["--pool", "threads"]
     worker += ["--concurrency", "4", "--loglevel", "warning"]
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    return [
-        *children,
-        Child("web", web, environment),
-        Child("worker", worker, environment),
-    ]
+    children.append(Child("web", web_command(host, port, web_processes), environment))
+    for number in range(1, max(1, workers) + 1):
+        name = "worker" if number == 1 else f"worker {number}"
+        command = [*worker, "--hostname", f"worker{number}-{port}@%h"]
+        # People who wait for a page go first.
+        children.append(Child(name, command, environment, niceness=_NICENESS))
+    return children
+
+
+def web_command(host: str, port: int, processes: int = 2) -> list[str]:
+    """What starts the web server; measurements and tests start the same."""
+    web = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}"]
+    web += ["--worker-class", "gthread", "--threads", "8", "--workers", str(processes)]
+    web += ["--keep-alive", "15", "--graceful-timeout", "5"]
+    return [*web, "--log-level", "warning", "--no-control-socket"]
 
 
 def _check_free(host: str, port: int) -> None:

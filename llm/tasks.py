@@ -1,0 +1,23 @@
+"""A late look for calls that a dead worker never heard of, in the worker."""
+
+import contextlib
+
+from celery import shared_task
+
+from kit.runs import BrokerAway
+from llm.lost_calls import LOST_AFTER, list_lost_calls
+
+
+@shared_task(name="llm.list_lost_calls")
+def look_for_lost_calls() -> None:
+    """List what a dead worker never heard of; harmless at any time."""
+    list_lost_calls()
+
+
+def look_for_lost_calls_later() -> None:
+    """For a run that had another worker: what that one died with is not old enough yet to be sure.
+
+    Should the message be lost, whoever drives or claims a run next looks as well.
+    """
+    with contextlib.suppress(BrokerAway):
+        look_for_lost_calls.apply_async(countdown=LOST_AFTER.total_seconds() + 1)
