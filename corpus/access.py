@@ -13,6 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from corpus.models import Benchmark, Membership, Passage, Query, Role
+from kit.prepared import Prepared
 
 
 @dataclass
@@ -44,15 +45,24 @@ class Access:
         return self.membership.domain_ids()
 
 
+# Asked with every page.
+_MEMBERSHIP = Prepared(
+    lambda slug, user: (
+        Membership.objects.filter(benchmark__slug=slug, user=user)
+        .select_related("benchmark", "user")
+        .order_by()
+    )
+)
+
+
 def enter(user: User | AnonymousUser, slug: str, *roles: str) -> Access:
     """Fetch the benchmark for this person; with roles, require one of them.
 
     Raises Http404 for strangers and PermissionDenied for members without any of the roles.
     """
-    memberships = Membership.objects.select_related("benchmark", "user")
     if not isinstance(user, User):
         raise Http404("No such benchmark.")
-    found = memberships.filter(benchmark__slug=slug, user=user).first()
+    found = _MEMBERSHIP.first(slug=slug, user=user.pk)
     if found is None:
         raise Http404("No such benchmark.")
     if roles and not set(roles) & set(found.roles):

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus import api_cleaning, api_computations, api_pools, api_texts
+from corpus import api_cleaning, api_computations, api_pools, api_texts, api_versions
 from corpus.access import enter
 from corpus.models import Benchmark, Membership, Role
 from corpus.serializers import (
@@ -21,6 +21,7 @@ from corpus.serializers import (
 )
 from corpus.services import benchmarks, import_folder, people
 from corpus.services import imports as import_verbs
+from corpus.services.versions import chosen
 from corpus.views.imports import get_import
 from corpus.views.people import get_member
 from kit.api import Route
@@ -110,6 +111,8 @@ class Imports(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewImportSerializer)
         wanted = {"benchmark": access.benchmark, "actor": access.user, **given}
+        if "version" in wanted:
+            wanted["version"] = chosen(access.benchmark, wanted["version"])
         if "stored" in wanted:
             run = import_verbs.start_stored_import(**wanted)
         else:
@@ -169,4 +172,5 @@ urlpatterns = [
     *api_computations.urlpatterns,
     *api_pools.urlpatterns,
     *api_texts.urlpatterns,
+    *api_versions.urlpatterns,
 ]

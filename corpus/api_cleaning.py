@@ -1,4 +1,4 @@
-"""API of corpus versions and cleanings: the verbs of their screens."""
+"""API of cleanings: the verbs of their screens."""
 
 from django.http import Http404
 from django.urls import path
@@ -7,64 +7,32 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
-from corpus.models import CorpusVersion, Passage, Role
+from corpus.models import CorpusVersion, Role
 from corpus.serializers_cleaning import (
-    CarriedSerializer,
     CleaningBudgetSerializer,
     CleaningForecastSerializer,
     CleaningSerializer,
     DecisionSerializer,
     NewCleaningSerializer,
     NextViolationSerializer,
-    PassageDiffSerializer,
-    VersionSerializer,
     ViolationSerializer,
-    diff_data,
 )
 from corpus.services import cleaning as verbs
 from corpus.services.cleaning_decisions import decide
-from corpus.services.cleaning_report import report
-from corpus.services.crosswalk import labels_of
+from corpus.services.cleaning_report import SIDES, report
+from corpus.services.cleaning_rows import rows_of
 from corpus.views.cleaning import READERS, VERBS, forecast_of, get_done, get_run
-from corpus.views.versions import came_from, compare, get_version
+from corpus.views.cleaning_report import read_widths
 from corpus.views.violations import get_violation, listed
 from kit.api import Route, SheetSerializer
 from kit.errors import Refused
 from kit.sheets import as_data
 from llm import endpoints
 
-
-class Versions(Route):
-    """Corpus versions that are ready."""
-
-    @extend_schema(responses=VersionSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        rows = CorpusVersion.objects.ready().filter(benchmark=access.benchmark)
-        return self.page(rows, VersionSerializer)
-
-
-class VersionLabels(Route):
-    """Labels as they hold for a version's passages, read through its crosswalks."""
-
-    @extend_schema(responses=CarriedSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        return Response(CarriedSerializer(labels_of(get_version(access, pk))).data)
-
-
-class VersionPassage(Route):
-    """A passage of a version beside what it came from, word by word."""
-
-    @extend_schema(responses=PassageDiffSerializer)
-    def get(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        version = get_version(access, pk)
-        passage = Passage.objects.in_version(version).filter(pk=passage_pk).first()
-        if passage is None:
-            raise Http404("No such passage in this version.")
-        links = list(came_from(passage))
-        return Response(diff_data(passage, links, compare(passage, links)))
+_WIDTHS = [
+    OpenApiParameter("tokens", int, description="Tokens in a bin of the lengths."),
+    OpenApiParameter("cosine", float, description="Cosine in a bin of the similarities."),
+]
 
 
 class Cleanings(Route):
@@ -156,10 +124,33 @@ class CleaningBudget(Route):
 class CleaningReport(Route):
     """The tables of a run that is done."""
 
-    @extend_schema(responses=SheetSerializer(many=True))
+    @extend_schema(parameters=_WIDTHS, responses=SheetSerializer(many=True))
     def get(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, *READERS)
-        return Response(as_data(report(get_done(access, pk)).sheets))
+        widths = read_widths(request.query_params)
+        return Response(as_data(report(get_done(access, pk), widths).sheets))
+
+
+class CleaningRows(Route):
+    """The rows behind one number of the report: of a bin, an agent, or what was dropped."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("of", enum=["lengths", "similarity", "agents", "dropped"]),
+            OpenApiParameter("side", enum=list(SIDES)),
+            OpenApiParameter("bin", int),
+            OpenApiParameter("role"),
+            *_WIDTHS,
+        ],
+        responses=SheetSerializer(many=True),
+    )
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, *READERS)
+        run, widths = get_done(access, pk), read_widths(request.query_params)
+        sheet = rows_of(run, request.query_params, widths)
+        if sheet is None:
+            raise Http404("No such number.")
+        return Response(as_data([sheet]))
 
 
 class Violations(Route):
@@ -185,17 +176,6 @@ class OneViolation(Route):
 
 _RUN = "b/<slug:slug>/cleanings/<int:pk>"
 urlpatterns = [
-    path("b/<slug:slug>/versions/", Versions.as_view(), name="api-versions"),
-    path(
-        "b/<slug:slug>/versions/<int:pk>/labels/",
-        VersionLabels.as_view(),
-        name="api-version-labels",
-    ),
-    path(
-        "b/<slug:slug>/versions/<int:pk>/passages/<int:passage_pk>/",
-        VersionPassage.as_view(),
-        name="api-version-passage",
-    ),
     path("b/<slug:slug>/cleanings/", Cleanings.as_view(), name="api-cleanings"),
     path(
         "b/<slug:slug>/cleaning-forecast/",
@@ -205,6 +185,7 @@ urlpatterns = [
     path(f"{_RUN}/", OneCleaning.as_view(), name="api-cleaning"),
     path(f"{_RUN}/budget/", CleaningBudget.as_view(), name="api-cleaning-budget"),
     path(f"{_RUN}/report/", CleaningReport.as_view(), name="api-cleaning-report"),
+    path(f"{_RUN}/report/rows/", CleaningRows.as_view(), name="api-cleaning-rows"),
     path(f"{_RUN}/violations/", Violations.as_view(), name="api-cleaning-violations"),
     path(
         f"{_RUN}/violations/<int:violation_pk>/",

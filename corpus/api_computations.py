@@ -12,6 +12,7 @@ from corpus.access import enter
 from corpus.models import Role, RunComputation
 from corpus.models.computations import Method
 from corpus.services import computing
+from corpus.services.versions import chosen
 from corpus.views.computations import get_computation
 from kit.api import RUN_FIELDS, Route
 
@@ -26,6 +27,7 @@ class RunComputationSerializer(serializers.ModelSerializer):
         fields = [
             *RUN_FIELDS,
             "name",
+            "corpus_version",
             "method",
             "config",
             "practice",
@@ -48,6 +50,9 @@ class NewComputationSerializer(serializers.Serializer):
     budget_usd = serializers.DecimalField(
         max_digits=9, decimal_places=2, min_value=0, required=False, default=None, allow_null=True
     )
+    version = serializers.IntegerField(
+        required=False, help_text="The corpus version to rank; by default the current one."
+    )
 
 
 class ComputationBudgetSerializer(serializers.Serializer):
@@ -69,6 +74,8 @@ class Computations(Route):
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewComputationSerializer)
+        if "version" in given:
+            given["version"] = chosen(access.benchmark, given["version"])
         made = computing.start(benchmark=access.benchmark, actor=access.user, **given)
         return Response(RunComputationSerializer(made).data, status=202)
 

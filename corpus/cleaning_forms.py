@@ -17,9 +17,15 @@ class CleaningForm(forms.Form):
         label="Preset",
         choices=CleaningPreset.choices,
         initial=CleaningPreset.MARCUS,
-        help_text="The two of DIVER work by rules and ask no model.",
+        help_text="Rules ask no model; semantic chunks ask for vectors of sentences.",
     )
     endpoint = forms.ChoiceField(label="Model endpoint", required=False)
+    model = forms.CharField(
+        label="Model",
+        max_length=120,
+        required=False,
+        help_text="Left empty, the endpoint's own. For semantic chunks name an embedding model.",
+    )
     policy = forms.ChoiceField(
         label="Where an agent changed gold text",
         choices=ViolationPolicy.choices,
@@ -68,4 +74,15 @@ class BudgetForm(forms.Form):
 
     usd = forms.DecimalField(
         label="Budget in USD", min_value=0, max_digits=9, decimal_places=2, required=False
+    )
+
+
+class WidthForm(forms.Form):
+    """How wide the bins of a report's histograms are."""
+
+    tokens = forms.IntegerField(
+        label="Tokens in a bin", min_value=10, max_value=4000, required=False
+    )
+    cosine = forms.FloatField(
+        label="Cosine in a bin", min_value=0.02, max_value=0.5, required=False
     )

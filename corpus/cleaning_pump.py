@@ -4,17 +4,17 @@ import asyncio
 from collections.abc import Sequence
 
 from corpus.marcus.agents import work_on
-from corpus.models import CleaningRun, PageState
+from corpus.models import CleaningGroup, PageState
 from corpus.services.cleaning_budget import budget_words, open_account
 from corpus.services.cleaning_pages import (
     Job,
     PageOutcome,
-    plan,
     read_jobs,
     settings_of,
     store_outcomes,
+    waiting_in,
 )
-from corpus.services.cleaning_publish import publish, write_pages
+from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import gold_of
 from llm.endpoints import Endpoint
 from llm.errors import LLMError
@@ -25,38 +25,47 @@ from llm.models import Account
 from llm.pump import Pump
 from llm.requests import Request
 
-HELD = (
-    "{count} pages wait for a person: decide about their violations, and the run goes on by itself."
-)
 
-
-def drive(run: CleaningRun, endpoint: Endpoint, *, seconds: float | None = None) -> None:
-    """List the pages, clean those that wait, and publish the version.
+def drive(share: Share, endpoint: Endpoint, *, seconds: float | None = None) -> None:
+    """Clean the pages of free groups, until none is left or the time is up.
 
     Raises LostLease, Stopping and CannotGoOn as the pump of debates does.
     """
-    plan(run)
-    asyncio.run(CleaningPump(run, endpoint, seconds=seconds).run_to_end())
+    asyncio.run(CleaningPump(share, endpoint, seconds=seconds).run_to_end())
 
 
 class CleaningPump(Pump[Job, PageOutcome]):
-    """One worker's drive of one cleaning run."""
+    """One worker's drive of its share of a cleaning run."""
 
     words = ("page", "pages")
 
-    def __init__(self, run: CleaningRun, endpoint: Endpoint, *, seconds: float | None) -> None:
-        super().__init__(run, endpoint, seconds=seconds)
-        self.run, self.endpoint = run, endpoint
-        self.settings, self.key = settings_of(run), fence_key()
-        self.gold = gold_of(run.source)
+    def __init__(self, share: Share, endpoint: Endpoint, *, seconds: float | None) -> None:
+        super().__init__(share, endpoint, seconds=seconds)
+        self.share, self.run, self.endpoint = share, share.run, endpoint
+        self.settings, self.key = settings_of(self.run), fence_key()
+        self.gold = gold_of(self.run.source)
+        self.group: CleaningGroup | None = None
+        self.after = 0
 
     def open_account(self) -> Account:
         """The run's."""
         return open_account(self.run)
 
     def read_page(self, after: int) -> Sequence[Job]:
-        """Waiting pages with their texts."""
-        return read_jobs(self.run, self.settings, self.gold, after=after)
+        """Waiting pages with their texts: of the group at hand, then of one more."""
+        while True:
+            if self.group is not None:
+                jobs = read_jobs(
+                    self.run, self.settings, self.gold, group=self.group, after=self.after
+                )
+                if jobs:
+                    self.after = jobs[-1].pk
+                    return jobs
+            self._end_groups()
+            self.group = self.share.claim()
+            if self.group is None:
+                return []
+            self.after = self.group.after
 
     async def work(self, item: Job, gateways: Gateways) -> PageOutcome:
         """Ask the agents about one page."""
@@ -90,19 +99,21 @@ class CleaningPump(Pump[Job, PageOutcome]):
         return PageOutcome(item, result, heard=heard)
 
     def store(self, results: Sequence[PageOutcome]) -> None:
-        """Chunks and violations of a group."""
-        store_outcomes(run=self.run, outcomes=results)
+        """Chunks and violations of a group; groups without a waiting page are done."""
+        store_outcomes(share=self.share, outcomes=results)
+        self._end_groups()
 
     def close(self) -> None:
-        """Publish the version, or wait for people."""
-        held = self.run.pages.filter(state=PageState.HELD).count()
-        if held:
-            words = HELD.format(count=held)
-            self.run.pause(pause_reason=words)
-            return
-        publish(self.run, write_pages(self.run))
+        """Nothing waits that this worker holds; what follows is the leader's."""
+        self._end_groups()
+
+    def _end_groups(self) -> None:
+        for group in list(self.share.held.values()):
+            if not waiting_in(self.run, group).exists():
+                group.finish()
+                self.share.end(group)
 
     def budget_words(self) -> str:
         """Why the run paused."""
         waiting = self.run.pages.filter(state=PageState.WAITING).count()
-        return budget_words(self.run, waiting=waiting)
+        return budget_words(self.run, waiting=waiting, words="pages")

@@ -4,11 +4,13 @@ from typing import Any
 
 from django import forms
 
-from corpus.models import Benchmark, RetrievalRun
+from corpus.models import Benchmark, CorpusVersion
 from corpus.models.computations import Method
 from corpus.retrieval.postings import K1, B
 from corpus.retrieval.vectors import DIMENSIONS
 from corpus.services.computing_config import MAX_DEPTH
+from corpus.services.versions import chosen
+from corpus.version_forms import FIELD, RunField, runs_of, version_field
 from llm import endpoints
 
 ABOUT = {
@@ -33,13 +35,20 @@ class ComputeForm(forms.Form):
     def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.method = method
+        self.benchmark = benchmark
         self.fields.update(_fields(method, benchmark))
+        if method != Method.HYBRID:
+            self.fields.update(version_field(benchmark))
 
     @property
     def options(self) -> dict[str, Any]:
         """What is about the run, whatever the method."""
-        names = ("name", "budget_usd")
+        names = ("name", "budget_usd", FIELD)
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
+
+    def clean_version(self) -> CorpusVersion | None:
+        """The version itself."""
+        return chosen(self.benchmark, self.cleaned_data[FIELD])
 
     @property
     def config(self) -> dict[str, Any]:
@@ -68,12 +77,12 @@ def _fields(method: str, benchmark: Benchmark) -> dict[str, forms.Field]:
 
 
 def _hybrid(benchmark: Benchmark) -> dict[str, forms.Field]:
-    runs = RetrievalRun.objects.filter(benchmark=benchmark)
+    runs = runs_of(benchmark)
     weight: dict[str, Any] = {"min_value": 0, "max_value": 1, "initial": 0.5}
     return {
-        "first": forms.ModelChoiceField(runs, label="First run"),
+        "first": RunField(runs, label="First run"),
         "weight_first": forms.FloatField(label="Its weight", **weight),
-        "second": forms.ModelChoiceField(runs, label="Second run"),
+        "second": RunField(runs, label="Second run"),
         "weight_second": forms.FloatField(label="Its weight", **weight),
     }
 

@@ -68,6 +68,18 @@ def version_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
     return found if len(found) > 1 else []
 
 
+def made_for_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """The versions that runs and pools can be of; empty where there is but one."""
+    found = [(str(each.pk), each.name) for each in CorpusVersion.objects.choices(benchmark)]
+    return found if len(found) > 1 else []
+
+
+def made_for(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+    """Runs or pools of the version with this key."""
+    version = CorpusVersion.objects.filter(pk=int(value) if is_key(value) else 0).first()
+    return rows.filter(corpus_version=version.key) if version else rows.none()
+
+
 def gold_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
     """Every imported gold."""
     golds = GoldVersion.objects.filter(domain__benchmark=benchmark).select_related("domain")

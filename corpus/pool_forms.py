@@ -6,12 +6,13 @@ from django import forms
 
 from corpus.models import Benchmark, RetrievalRun
 from corpus.services.pools import MAX_DEPTH
+from corpus.version_forms import RunsField, runs_of
 
 
 class PoolForm(forms.Form):
     """Which retrieval runs, how deep, under which name."""
 
-    runs = forms.ModelMultipleChoiceField(
+    runs = RunsField(
         RetrievalRun.objects.none(),
         label="Retrieval runs",
         widget=forms.CheckboxSelectMultiple,
@@ -30,9 +31,8 @@ class PoolForm(forms.Form):
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        runs = RetrievalRun.objects.filter(benchmark=benchmark)
-        self.fields["runs"].queryset = runs  # type: ignore[attr-defined]
+        self.fields["runs"].queryset = runs_of(benchmark)  # type: ignore[attr-defined]
 
     def clean_runs(self) -> list[RetrievalRun]:
-        """In their order of names."""
+        """Version by version, in their order of names."""
         return list(self.cleaned_data["runs"])

@@ -71,7 +71,7 @@ class PoolSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Pool
-        fields = ["id", "name", "provenance", "created_at"]
+        fields = ["id", "name", "corpus_version", "provenance", "created_at"]
 
 
 class PoolBuildSerializer(serializers.ModelSerializer):
@@ -113,7 +113,7 @@ class ImportRunSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = ImportRun
-        fields = [*RUN_FIELDS, "format", "label", "summary", "problems"]
+        fields = [*RUN_FIELDS, "format", "label", "corpus_version", "summary", "problems"]
 
 
 class NewImportSerializer(serializers.Serializer):
@@ -127,6 +127,10 @@ class NewImportSerializer(serializers.Serializer):
     qrels = serializers.FileField(required=False)
     domain = serializers.CharField(
         required=False, help_text="Runs only: their domain, where no file is named after it."
+    )
+
+    version = serializers.IntegerField(
+        required=False, help_text="Runs only: the corpus version whose ids they name."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from corpus.models import CleaningPreset, CleaningRun, CorpusVersion, Violation, ViolationPolicy
+from corpus.services.version_search import FoundText
 from kit.api import RUN_FIELDS
 
 
@@ -14,6 +15,31 @@ class VersionSerializer(serializers.ModelSerializer):
     class Meta:
         model = CorpusVersion
         fields = ["id", "name", "parent", "recipe", "created_at"]
+
+
+class TakeUpSerializer(serializers.Serializer):
+    """`seen` is the id of the version that is current now, as you know it."""
+
+    seen = serializers.IntegerField(allow_null=True)
+
+
+class VersionHitSerializer(serializers.Serializer):
+    """A passage that a search found; `came_from` are the ids of passages its text was in before."""
+
+    passage = serializers.IntegerField(source="hit.passage.pk")
+    pid = serializers.CharField(source="hit.passage.pid")
+    domain = serializers.CharField(source="hit.passage.domain.name")
+    score = serializers.FloatField(source="hit.score")
+    excerpt = serializers.SerializerMethodField()
+    came_from = serializers.SerializerMethodField()
+
+    def get_excerpt(self, found: FoundText) -> str:
+        """The part of its text where the words stand."""
+        return "".join(piece for piece, _ in found.pieces)
+
+    def get_came_from(self, found: FoundText) -> list[str]:
+        """Ids in the version before."""
+        return [pid for _, pid in found.came_from]
 
 
 class CleaningSerializer(serializers.ModelSerializer):
@@ -49,6 +75,13 @@ class NewCleaningSerializer(serializers.Serializer):
         choices=ViolationPolicy.choices, default=ViolationPolicy.REPAIR
     )
     endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    model = serializers.CharField(
+        max_length=120,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Asked at the endpoint instead of its own; for dchunk an embedding model.",
+    )
     name = serializers.CharField(max_length=80, required=False, allow_blank=True, default="")
     budget_usd = serializers.DecimalField(
         max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0

@@ -117,7 +117,10 @@ class RetrievalRunSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = RetrievalRun
-        fields = ["id", "name", "query_count", "depth", "unknown_count", "provenance", "created_at"]
+        fields = [
+            *("id", "name", "corpus_version", "query_count", "depth", "unknown_count"),
+            *("provenance", "created_at"),
+        ]
 
 
 class RankedListSerializer(serializers.ModelSerializer):

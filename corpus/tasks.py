@@ -6,6 +6,7 @@ from corpus import cleaning_tasks  # noqa: F401  (registers its task)
 from corpus.models import PageFetch, PassageIndexRun, PoolBuild, RunComputation
 from corpus.services import computing, fetching, pool_builds
 from corpus.services.indexing import carry_out
+from llm.tasks import look_for_lost_calls_later
 
 
 @shared_task(name=PassageIndexRun.task_name)
@@ -38,4 +39,6 @@ def compute_run(run_id: int) -> None:
     """Compute a retrieval run; delivered twice, the second finds it claimed."""
     run = RunComputation.objects.select_related("benchmark").filter(pk=run_id).first()
     if run is not None and run.claim():
+        if run.fence > 1 and run.account_id is not None:
+            look_for_lost_calls_later()
         computing.carry_out(run)

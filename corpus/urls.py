@@ -5,7 +5,9 @@ from django.urls import path
 from corpus.views import (
     benchmarks,
     cleaning,
+    cleaning_report,
     computations,
+    current,
     documents,
     imports,
     judgments,
@@ -59,7 +61,12 @@ urlpatterns = [
     ),
     path("b/<slug:slug>/pools/<int:pk>/", pools.pool, name="pool"),
     path("b/<slug:slug>/versions/", versions.versions, name="versions"),
+    path("b/<slug:slug>/versions/undo/", current.version_undo, name="version-undo"),
     path("b/<slug:slug>/versions/<int:pk>/", versions.version, name="version"),
+    path(
+        "b/<slug:slug>/versions/<int:pk>/take-up/", current.version_take_up, name="version-take-up"
+    ),
+    path("b/<slug:slug>/versions/<int:pk>/search/", current.version_search, name="version-search"),
     path(
         "b/<slug:slug>/versions/<int:pk>/passages/<int:passage_pk>/",
         versions.passage_diff,
@@ -82,11 +89,18 @@ urlpatterns = [
     ),
     path("b/<slug:slug>/cleaning/<int:pk>/pages/", cleaning.cleaning_pages, name="cleaning-pages"),
     path(
-        "b/<slug:slug>/cleaning/<int:pk>/report/", cleaning.cleaning_report, name="cleaning-report"
+        "b/<slug:slug>/cleaning/<int:pk>/report/",
+        cleaning_report.cleaning_report,
+        name="cleaning-report",
+    ),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/report/rows/",
+        cleaning_report.cleaning_rows,
+        name="cleaning-rows",
     ),
     path(
         "b/<slug:slug>/cleaning/<int:pk>/report/<slug:name>.csv",
-        cleaning.cleaning_table,
+        cleaning_report.cleaning_table,
         name="cleaning-table",
     ),
     path(

@@ -2,17 +2,27 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from corpus.chunking.sentences import sentences
 
 Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """Texts to vectors, in their order."""
+Count: TypeAlias = Callable[[str], int]
+"""The tokens of a text."""
+Span: TypeAlias = tuple[int, int]
 
 THRESHOLD: Final = 0.5
 MOST_TOKENS: Final = 4096
 OVERLAP: Final = 0.2
+
+
+def count_words(text: str) -> int:
+    """Words between white space, where no tokenizer is at hand."""
+    return len(text.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +39,7 @@ def dchunk(
     text: str,
     embed: Embed,
     *,
-    count: Callable[[str], int] = lambda text: len(text.split()),
+    count: Count = count_words,
     threshold: float = THRESHOLD,
     most: int = MOST_TOKENS,
     overlap: float = OVERLAP,
@@ -42,28 +52,52 @@ def dchunk(
     characters of the one before, moved on to the start of a sentence where there is one; what
     passes the cap with it has less.
     """
-    units = [unit for span in sentences(text) for unit in _within(text, *span, count, most)]
+    units = units_of(text, count=count, most=most)
+    vectors = embed([text[start:end] for start, end in units]) if units else []
+    return chunks_of(
+        text, units, vectors, count=count, threshold=threshold, most=most, overlap=overlap
+    )
+
+
+def units_of(text: str, *, count: Count = count_words, most: int = MOST_TOKENS) -> list[Span]:
+    """The sentences that are compared, each of at most `most` tokens."""
+    return [unit for span in sentences(text) for unit in _within(text, *span, count, most)]
+
+
+def chunks_of(
+    text: str,
+    units: Sequence[Span],
+    vectors: Sequence[Sequence[float]] | npt.NDArray[np.float32],
+    *,
+    count: Count = count_words,
+    threshold: float = THRESHOLD,
+    most: int = MOST_TOKENS,
+    overlap: float = OVERLAP,
+) -> list[Chunk]:
+    """The chunks of a text whose units have these vectors."""
     if not units:
         return []
-    vectors = embed([text[start:end] for start, end in units])
+    found = np.asarray(vectors, dtype=np.float64)
     spans = [units[0]]
-    total, size = list(vectors[0]), count(text[slice(*units[0])])
-    for (start, end), vector in zip(units[1:], vectors[1:], strict=True):
+    total, size = found[0].copy(), count(text[slice(*units[0])])
+    for (start, end), vector in zip(units[1:], found[1:], strict=True):
         more = count(text[start:end])
         if size + more > most or cosine(total, vector) < threshold:
             spans.append((start, end))
-            total, size = list(vector), more
+            total, size = vector.copy(), more
         else:
             spans[-1] = (spans[-1][0], end)
-            total, size = [a + b for a, b in zip(total, vector, strict=True)], size + more
+            total, size = total + vector, size + more
     return _overlapping(text, spans, count, most, overlap)
 
 
-def cosine(first: Sequence[float], second: Sequence[float]) -> float:
+def cosine(
+    first: Sequence[float] | npt.NDArray[np.float64],
+    second: Sequence[float] | npt.NDArray[np.float64],
+) -> float:
     """The cosine of two vectors; 0 where one has no length."""
-    product = sum(a * b for a, b in zip(first, second, strict=True))
-    length = sqrt(sum(a * a for a in first)) * sqrt(sum(b * b for b in second))
-    return product / length if length else 0.0
+    length = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(np.dot(first, second)) / length if length else 0.0
 
 
 def _within(

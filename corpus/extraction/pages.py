@@ -17,7 +17,7 @@ _GAP: Final = "\n\n"
 _MOST_PAGES: Final = 2_000
 
 
-class Unreadable(Exception):  # noqa: N818
+class Unreadable(Exception):
     """The bytes are not a page of their kind; the message says why, for people."""
 
 

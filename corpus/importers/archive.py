@@ -32,7 +32,7 @@ _ARCHIVES = {".zip", ".tar", ".tgz", ".7z", ".rar", ".bz2", ".xz", ".zst"}
 _BLOCK = 1 << 20
 
 
-class BadArchive(Exception):  # noqa: N818
+class BadArchive(Exception):
     """The archive cannot be taken; the message says why."""
 
 

@@ -30,7 +30,7 @@ _BOM = b"\xef\xbb\xbf"
 Item: TypeAlias = tuple[int, int, dict[str, Any]]
 
 
-class Unreadable(Exception):  # noqa: N818
+class Unreadable(Exception):
     """The rest of this file makes no sense."""
 
     def __init__(self, message: str, line: int = 0) -> None:

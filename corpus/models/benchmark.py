@@ -6,6 +6,8 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 
+from kit.prepared import Prepared
+
 
 class Role(models.TextChoices):
     """What a person does in one benchmark; a person may have several roles."""
@@ -30,6 +32,11 @@ class Benchmark(models.Model):
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True, default="")
     licence = models.CharField(max_length=120, blank=True, default="")
+    # The derived corpus version that pools, runs and releases are of unless they name another;
+    # null: the texts as they were loaded (corpus/services/versions.py).
+    taken_up = models.ForeignKey(
+        "corpus.CorpusVersion", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = BenchmarkQuerySet.as_manager()
@@ -91,10 +98,14 @@ class Membership(models.Model):
 
     def domain_ids(self) -> set[int]:
         """Ids of the domains the person works in, every domain of the benchmark if unrestricted."""
-        # In one query: it is asked with every vote.
-        chosen = Membership.objects.filter(pk=self.pk, domains=models.OuterRef("pk"))
-        rows = Domain.objects.filter(benchmark=self.benchmark_id).order_by()
-        rows = rows.annotate(is_chosen=models.Exists(chosen))
-        found = list(rows.values_list("pk", "is_chosen", "is_ready"))
-        mine = {pk for pk, is_chosen, _ in found if is_chosen}
-        return mine or {pk for pk, _, is_ready in found if is_ready}
+        found = _DOMAINS.rows(membership=self.pk, benchmark=self.benchmark_id)
+        mine = {each.pk for each in found if each.is_chosen}  # type: ignore[attr-defined]
+        return mine or {each.pk for each in found if each.is_ready}
+
+
+def _domains(membership: int, benchmark: int) -> models.QuerySet[Domain]:
+    chosen = Membership.objects.filter(pk=membership, domains=models.OuterRef("pk"))
+    return Domain.objects.filter(benchmark=benchmark).annotate(is_chosen=models.Exists(chosen))
+
+
+_DOMAINS = Prepared(_domains)  # in one query: it is asked with every vote

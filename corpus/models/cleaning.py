@@ -1,14 +1,17 @@
 """Cleaning a corpus: the run, the pages it works on, what it changed, and where texts went."""
 
 from decimal import Decimal
+from typing import Self
 
+from django.apps import apps
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
 from corpus.models.benchmark import Benchmark, Domain
 from corpus.models.texts import CorpusVersion, Document, Passage
-from kit.runs import TrackedRun
+from kit.runs import RunQuerySet, RunStatus, TrackedRun
 from llm.models import Account
 
 
@@ -30,12 +33,29 @@ class ViolationPolicy(models.TextChoices):
     PERSON = "person", "a person decides"
 
 
+class CleaningRunQuerySet(RunQuerySet):
+    """Vocabulary for reading cleaning runs."""
+
+    def calling(self) -> Self:
+        """Due runs, running ones of which another worker can take a group, and leftovers.
+
+        A cancelled run's version is dropped by a worker, under a lease so that one does it.
+        """
+        now = timezone.now()
+        free = apps.get_model("corpus", "CleaningGroup").objects.due().filter(run=OuterRef("pk"))
+        left = Q(status=RunStatus.CANCELLED, version__state="loading")
+        unswept = left & (Q(lease_until=None) | Q(lease_until__lt=now))
+        shared = Q(Exists(free), status=RunStatus.RUNNING, is_planned=True)
+        return self.due() | self.filter(shared | unswept)
+
+
 class CleaningRun(TrackedRun):
     """Makes a new corpus version out of another one.
 
     `config` holds what is frozen when the run is made: the agents' settings and the hashes of
-    their prompts. `version` is loading until the run is done. `last_id` is how far a run by rules
-    came along the passages; `is_planned` says that a run with agents has listed its pages.
+    their prompts. `version` is loading until the run is done. The worker that claimed the run
+    leads: it plans groups (`is_planned`), which any worker may take, and publishes the version.
+    `last_id` is the last page whose chunks it has written then.
     """
 
     task_name = "corpus.clean"
@@ -62,8 +82,10 @@ class CleaningRun(TrackedRun):
     pause_reason = models.TextField(blank=True, default="")
     is_planned = models.BooleanField(default=False)
     last_id = models.BigIntegerField(default=0)
-    # Counts and shares, written when the run is done.
+    # Counts and shares, whole when the run is done.
     figures = models.JSONField(default=dict)
+
+    objects = CleaningRunQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         ordering = ["-pk"]
@@ -73,8 +95,13 @@ class CleaningRun(TrackedRun):
 
     @property
     def has_agents(self) -> bool:
-        """Whether models are asked."""
+        """Whether language models are asked."""
         return self.preset.startswith("marcus")
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether an endpoint is asked at all, for texts or for vectors."""
+        return self.has_agents or self.preset == CleaningPreset.DCHUNK
 
     @property
     def spent_usd(self) -> Decimal:

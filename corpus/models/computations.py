@@ -6,6 +6,7 @@ from django.db import models
 
 from corpus.models.benchmark import Benchmark
 from corpus.models.runs import RetrievalRun
+from corpus.models.texts import CorpusVersion
 from kit.runs import TrackedRun
 from llm.models import Account
 
@@ -35,6 +36,10 @@ class RunComputation(TrackedRun):
     name = models.CharField(max_length=200)
     method = models.CharField(max_length=12, choices=Method.choices)
     config = models.JSONField(default=dict)
+    # The derived corpus version whose ids it ranks; null: the loaded texts.
+    corpus_version = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     run = models.OneToOneField(
         RetrievalRun, null=True, on_delete=models.SET_NULL, related_name="computation"
     )

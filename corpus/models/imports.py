@@ -26,6 +26,10 @@ class ImportRun(TrackedRun):
     # The domain of a retrieval run's files, where their names do not tell it.
     domain = models.CharField(max_length=80, blank=True, default="")
     version = models.ForeignKey(CorpusVersion, null=True, on_delete=models.SET_NULL)
+    # The derived corpus version whose ids a retrieval run's files name; null: the loaded texts.
+    corpus_version = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     summary = models.JSONField(default=dict)
     problems = models.JSONField(default=list)
     # What is written and not yet visible, by kind, and under which fence; emptied by publishing.

@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from corpus.models.benchmark import Benchmark
 from corpus.models.ready import ReadyManager
-from corpus.models.texts import Passage, Query
+from corpus.models.texts import CorpusVersion, Passage, Query
 from kit.runs import TrackedRun
 
 
@@ -14,6 +14,10 @@ class Pool(models.Model):
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="pools")
     name = models.CharField(max_length=120)
+    # The derived corpus version that its passages are of; null: the loaded texts.
+    corpus_version = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     provenance = models.JSONField(default=dict)
     # False while an import writes its pairs.
     is_ready = models.BooleanField(default=True)

@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from corpus.models.benchmark import Benchmark
 from corpus.models.ready import OfReadyRunManager, ReadyManager
-from corpus.models.texts import Query
+from corpus.models.texts import CorpusVersion, Query
 
 
 class RetrievalRun(models.Model):
@@ -14,7 +14,12 @@ class RetrievalRun(models.Model):
     benchmark = models.ForeignKey(
         Benchmark, on_delete=models.PROTECT, related_name="retrieval_runs"
     )
+    # The system's name: runs of one name rank several corpus versions by the same system.
     name = models.CharField(max_length=200)
+    # The derived corpus version whose ids it ranks; null: the loaded texts.
+    corpus_version = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     digest = models.CharField(max_length=64)
     query_count = models.PositiveIntegerField(default=0)
     # The longest list; lists may be shorter.
@@ -33,8 +38,15 @@ class RetrievalRun(models.Model):
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(
-                fields=["benchmark", "name"], condition=Q(is_ready=True), name="retrieval_run_once"
-            )
+                fields=["benchmark", "name"],
+                condition=Q(is_ready=True, corpus_version__isnull=True),
+                name="retrieval_run_once",
+            ),
+            models.UniqueConstraint(
+                fields=["corpus_version", "name"],
+                condition=Q(is_ready=True, corpus_version__isnull=False),
+                name="retrieval_run_once_derived",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ class VersionState(models.TextChoices):
 
 # `recipe["kind"]` of a version that an import made; every other kind of version names its own.
 LOADED = "loaded"
-# That of one a cleaning made: people choose it; it never takes the place of what they work on.
+# That of one a cleaning made: an admin may take it up as the benchmark's current one.
 CLEANED = "cleaned"
 
 
@@ -34,9 +34,22 @@ class CorpusVersionQuerySet(models.QuerySet["CorpusVersion"]):
         return self.filter(state=VersionState.READY)
 
     def current(self, benchmark: Benchmark) -> "CorpusVersion | None":
-        """The version people work on: the newest that is ready and that no cleaning made."""
-        given = ~Q(recipe__kind=CLEANED) | Q(recipe__kind__isnull=True)
-        return self.ready().filter(given, benchmark=benchmark).order_by("-pk").first()
+        """What pools, runs, debates and releases are of unless they name another version.
+
+        The derived version that was taken up, else the texts as they were loaded.
+        """
+        if benchmark.taken_up_id is None:
+            return self.loaded(benchmark)
+        return self.ready().filter(benchmark=benchmark, pk=benchmark.taken_up_id).first()
+
+    def choices(self, benchmark: Benchmark) -> list["CorpusVersion"]:
+        """What can be pooled, ranked, scored and released: the loaded texts and what was derived.
+
+        The loaded ones first; a load that another one extended since is no choice.
+        """
+        rows = list(self.ready().filter(benchmark=benchmark).order_by("pk"))
+        loaded = [each for each in rows if each.recipe.get("kind") in (None, LOADED)]
+        return [*loaded[-1:], *(each for each in rows if each.is_derived)]
 
     def growing(self, benchmark: Benchmark) -> "CorpusVersion | None":
         """The version of what experts collect, if anything was collected yet."""
@@ -84,6 +97,19 @@ class CorpusVersion(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether its labels are read through a crosswalk."""
+        return self.recipe.get("kind") == CLEANED
+
+    @property
+    def key(self) -> int | None:
+        """How pools, runs, sheets and releases name it: null stands for the loaded texts.
+
+        So whatever is of the loaded texts stays so when a later load extends them.
+        """
+        return self.pk if self.is_derived else None
 
 
 class QueryQuerySet(models.QuerySet["Query"]):

@@ -26,7 +26,7 @@ class Counts:
     terms: list[str]
 
 
-class NoWords(ValueError):  # noqa: N818
+class NoWords(ValueError):
     """The texts hold no word that could be found."""
 
 

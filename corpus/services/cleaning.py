@@ -1,12 +1,14 @@
 """Starting, pausing and stopping cleaning runs."""
 
-from collections.abc import Collection
+import contextlib
 from decimal import Decimal
 from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from corpus.marcus.asking import prompt
 from corpus.marcus.settings import AGENTS, FIXED_TOKENS, WINDOW_TOKENS
@@ -26,7 +28,7 @@ from corpus.services.loading_context import unused_name
 from corpus.services.loading_sweep import drop_version
 from kit import audit
 from kit.errors import Refused
-from kit.runs import RunStatus, wake
+from kit.runs import RunStatus, Stopping, lease, stopping, wake, worker_id
 from llm.endpoints import Endpoint
 
 # What each setting is where a person says nothing, and within which bounds.
@@ -60,6 +62,7 @@ def start_cleaning(
     actor: User | None,
     policy: str = ViolationPolicy.REPAIR,
     endpoint: Endpoint | None = None,
+    model: str = "",
     name: str = "",
     budget_usd: Decimal | None = None,
     options: dict[str, Any] | None = None,
@@ -67,17 +70,18 @@ def start_cleaning(
 ) -> CleaningRun:
     """Make a run that cleans `source` into a new version, and wake a worker.
 
-    `options` are those of DEFAULTS. Presets with agents need an endpoint. `claimed` keeps the run
+    `options` are those of DEFAULTS. All presets but the rules alone need an endpoint; `model` is
+    asked there, or the endpoint's own (of dchunk it has to give vectors). `claimed` keeps the run
     for the calling process. Raises Refused for a version that is not ready or holds no text, a
     name that is taken, options out of bounds, and a budget for a model without a price.
     """
     config = DEFAULTS | (options or {})
     _check(benchmark, source, preset, policy, endpoint, name.strip(), config)
     agents = AGENTS[preset]
-    if not agents:
+    if not asks(preset):
         endpoint, budget_usd = None, None
     config["prompts"] = {role: prompt(role).sha256 for role in agents}
-    taken = benchmark.versions.values_list("name", flat=True)
+    taken = taken_names(benchmark).values_list("name", flat=True)
     label = name.strip() or unused_name(f"{source.name[:50]}, {preset}", taken)
     with transaction.atomic():
         run = CleaningRun.objects.create(
@@ -88,7 +92,7 @@ def start_cleaning(
             policy=policy,
             config=config,
             endpoint=endpoint.name if endpoint else "",
-            model=endpoint.default_model if endpoint else "",
+            model=(model.strip() or endpoint.default_model)[:120] if endpoint else "",
             practice=bool(endpoint and endpoint.is_practice),
             budget_usd=budget_usd,
             calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
@@ -96,7 +100,7 @@ def start_cleaning(
         )
         run.version = _begin_version(run)
         run.save(update_fields=["version"])
-        if agents:
+        if run.has_calls:
             check_budget(run, budget_usd)
             open_account(run)
         data = {"preset": preset, "source": source.pk}
@@ -126,9 +130,13 @@ def resume_cleaning(*, run: CleaningRun, actor: User) -> None:
 
 
 def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
-    """Stop for good; nobody ever sees the version that it was making."""
-    _move(run, RunStatus.CANCELLED, actor, "cancel cleaning")
-    drop_cancelled(run)
+    """Stop for good; nobody ever sees the version that it was making.
+
+    A worker drops its rows: half a million take longer than a person waits.
+    """
+    with transaction.atomic():
+        _move(run, RunStatus.CANCELLED, actor, "cancel cleaning", lease_until=None)
+        wake(run)
 
 
 def set_budget(*, run: CleaningRun, usd: Decimal | None, actor: User | None) -> None:
@@ -147,10 +155,37 @@ def set_budget(*, run: CleaningRun, usd: Decimal | None, actor: User | None) -> 
 
 
 def drop_cancelled(run: CleaningRun) -> None:
-    """Remove what a cancelled run wrote; a worker that still writes has lost its lease."""
+    """Remove what a cancelled run wrote, in small groups; one worker at a time does.
+
+    A worker that still wrote has lost the run. Killed, another goes on when the lease is over.
+    """
     version = run.version
-    if version is not None and version.state == VersionState.LOADING:
-        drop_version(version)
+    if version is None or version.state != VersionState.LOADING:
+        return
+    now = timezone.now()
+    free = Q(lease_until=None) | Q(lease_until__lt=now)
+    rows = CleaningRun.objects.filter(pk=run.pk, status=RunStatus.CANCELLED)
+    if not rows.filter(free).update(lease_until=now + lease(), owner=worker_id()):
+        return
+
+    def go_on() -> None:
+        if stopping.is_set():
+            rows.update(lease_until=None)
+            raise Stopping(f"cleaning run {run.pk}")
+        rows.update(lease_until=timezone.now() + lease())
+
+    with contextlib.suppress(Stopping):
+        drop_version(version, before_each=go_on)
+
+
+def asks(preset: str) -> bool:
+    """Whether the preset asks an endpoint, for texts or for vectors."""
+    return bool(AGENTS[preset]) or preset == CleaningPreset.DCHUNK
+
+
+def taken_names(benchmark: Benchmark) -> QuerySet[CorpusVersion]:
+    """The versions whose names nobody may take: all but what cancelled runs have left."""
+    return benchmark.versions.exclude(made_by__status=RunStatus.CANCELLED)
 
 
 def _begin_version(run: CleaningRun) -> CorpusVersion:
@@ -189,9 +224,9 @@ def _check(
         raise Refused(f"{preset!r} is no preset. Take one of {known}.", field="preset")
     if policy not in ViolationPolicy.values:
         raise Refused(f"{policy!r} is no policy.", field="policy")
-    if AGENTS[preset] and endpoint is None:
+    if asks(preset) and endpoint is None:
         raise Refused("This preset asks a model: choose an endpoint.", field="endpoint")
-    if benchmark.versions.filter(name=name).exists():
+    if taken_names(benchmark).filter(name=name).exists():
         raise Refused(f"There is a corpus version named {name!r} already.", field="name")
     unknown = config.keys() - DEFAULTS.keys()
     if unknown:
@@ -207,10 +242,8 @@ def _check(
         raise Refused("This version holds no text that could be cleaned.", field="source")
 
 
-def _move(
-    run: CleaningRun, to: str, actor: User, verb: str, *, sources: Collection[str] = ()
-) -> None:
+def _move(run: CleaningRun, to: str, actor: User, verb: str, **fields: Any) -> None:
     with transaction.atomic():
-        if not run.move(to, sources=sources):
+        if not run.move(to, **fields):
             raise Refused(f"This run is {run.get_status_display().lower()} already.")
         audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug)

@@ -50,12 +50,12 @@ def set_limit(run: CleaningRun, usd: Decimal | None) -> None:
     run.budget_usd = usd
 
 
-def budget_words(run: CleaningRun, *, waiting: int) -> str:
-    """Why a run paused for its budget, and what to do."""
+def budget_words(run: CleaningRun, *, waiting: int, words: str) -> str:
+    """Why a run paused for its budget, and what to do; `words` say what waits."""
     account = open_account(run)
     limit = account.limit_usd or Decimal(0)
     return (
         f"The budget of ${limit:,.2f} has no room for the next call: ${account.spent_usd:,.4f} "
-        f"spent, ${account.reserved_usd:,.4f} held. {waiting} pages keep waiting. Raise the "
+        f"spent, ${account.reserved_usd:,.4f} held. {waiting:,} {words} keep waiting. Raise the "
         "budget, then resume the run."
     )

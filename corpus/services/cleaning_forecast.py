@@ -5,20 +5,24 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Length
 
+from corpus.chunking.semantic import MOST_TOKENS
 from corpus.marcus.asking import prompt
 from corpus.marcus.figures import Advice, recommend
 from corpus.marcus.parts import page_of
 from corpus.marcus.settings import AGENTS, SPLITTER
-from corpus.models import CorpusVersion, Passage
+from corpus.models import CleaningPreset, CorpusVersion, Passage
 from corpus.services.crosswalk import gold_of
 from llm.endpoints import Endpoint
 from llm.estimates import CHARACTERS_PER_TOKEN, likely_tokens
 from llm.prices import Price, table
 from llm.requests import Usage
 
+# Long texts by the length that the database counts; sentences of about 25 tokens, 64 a call.
+_LETTERS_PER_WORD: Final = 6
+_TOKENS_PER_CALL: Final = 1600
 # What a first answer leaves poor is asked again; a guess for the upper end.
 _AGAIN: Final = 1.2
 
@@ -52,6 +56,8 @@ def forecast(version: CorpusVersion, preset: str, endpoint: Endpoint | None) -> 
         pages.add(page)
         if pk in gold:
             gold_pages.add(page)
+    if preset == CleaningPreset.DCHUNK:
+        return _of_chunks(passages, len(pages), len(gold_pages), endpoint)
     tokens = -(-(sums["letters"] or 0) // CHARACTERS_PER_TOKEN)
     # A page with gold has about two parts, the others one.
     parts = len(pages) + len(gold_pages)
@@ -71,6 +77,26 @@ def forecast(version: CorpusVersion, preset: str, endpoint: Endpoint | None) -> 
         input_tokens=given,
         output_tokens=taken,
         usd=Decimal(0) if not rounds else usd,
+    )
+
+
+def _of_chunks(
+    passages: QuerySet[Passage], pages: int, gold_pages: int, endpoint: Endpoint | None
+) -> Forecast:
+    """Vectors of the sentences of long texts: read once, nothing is written."""
+    letters = Length("text")
+    long = passages.annotate(letters=letters).filter(letters__gt=MOST_TOKENS * _LETTERS_PER_WORD)
+    sums = long.aggregate(sum=Sum("letters"), n=Count("pk"))
+    given = -(-(sums["sum"] or 0) // CHARACTERS_PER_TOKEN)
+    price = _price(endpoint)
+    return Forecast(
+        preset=CleaningPreset.DCHUNK,
+        pages=pages,
+        gold_pages=gold_pages,
+        calls=sums["n"] + given // _TOKENS_PER_CALL,
+        input_tokens=given,
+        output_tokens=0,
+        usd=price.cost(Usage(input=given, output=0)) if price else None,
     )
 
 

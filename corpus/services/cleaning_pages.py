@@ -1,32 +1,43 @@
-"""The pages of a cleaning with agents: listed, read, compared with earlier runs, stored."""
+"""The pages of a cleaning with agents: read, compared with earlier runs, stored."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import QuerySet
 
 from corpus.marcus.agents import Chunk, Result, uncleaned
 from corpus.marcus.asking import prompt
 from corpus.marcus.findings import Finding, Place
-from corpus.marcus.parts import Page, Source, page_of, take_apart
+from corpus.marcus.parts import Page, Source, take_apart
 from corpus.marcus.settings import AGENTS, Settings
-from corpus.models import CleanedPage, CleaningRun, Document, PageState, Passage, Violation
+from corpus.models import (
+    CleanedPage,
+    CleaningGroup,
+    CleaningRun,
+    PageState,
+    Passage,
+    Violation,
+)
+from corpus.services.cleaning_share import Share
 from kit.failpoints import reach
 from llm.failures import CannotGoOn, Failure
 
 PAGE: Final = 50
-_ROWS: Final = 1000
 
 
 @dataclass(frozen=True)
 class Job:
-    """A page with what its agents read; `known` is what an earlier run made of the same page."""
+    """A page with what its agents read; `known` is what an earlier run made of the same page.
+
+    `group` is the one that this worker took it with.
+    """
 
     row: CleanedPage
+    group: CleaningGroup
     page: Page
     digest: str
     decided: dict[Place, str]
@@ -46,32 +57,6 @@ class PageOutcome:
     result: Result | None
     failure: Failure | None = None
     heard: bool = False
-
-
-def plan(run: CleaningRun) -> None:
-    """List the pages of the source version, anew if a plan was not finished. Raises LostLease."""
-    if run.is_planned:
-        return
-    run.pages.all().delete()
-    groups: dict[tuple[int, str], tuple[int | None, list[int]]] = {}
-    passages = Passage.objects.filter(version_id__in=run.source.layers, text__isnull=False)
-    columns = ("pk", "domain_id", "pid", "document_id", "document__doc_id")
-    rows = passages.order_by("pk").values_list(*columns)
-    for pk, domain, pid, document, doc_id in rows.iterator(chunk_size=5000):
-        key = (domain, doc_id or page_of(pid)[0])
-        groups.setdefault(key, (document, []))[1].append(pk)
-    pages = Document.objects.filter(version_id__in=run.source.layers).order_by("pk")
-    for pk, domain, doc_id in pages.values_list("pk", "domain_id", "doc_id").iterator():
-        groups.setdefault((domain, doc_id), (pk, []))
-    listed = [
-        CleanedPage(run=run, domain_id=domain, page_id=name, document_id=document, passages=members)
-        for (domain, name), (document, members) in groups.items()
-    ]
-    for start in range(0, len(listed), _ROWS):
-        with transaction.atomic():
-            run.beat()
-            CleanedPage.objects.bulk_create(listed[start : start + _ROWS])
-    run.beat(is_planned=True, total=len(listed), done=0)
 
 
 def settings_of(run: CleaningRun) -> Settings:
@@ -95,10 +80,15 @@ def settings_of(run: CleaningRun) -> Settings:
 
 
 def read_jobs(
-    run: CleaningRun, settings: Settings, gold: dict[int, list[int]], *, after: int
+    run: CleaningRun,
+    settings: Settings,
+    gold: dict[int, list[int]],
+    *,
+    group: CleaningGroup,
+    after: int,
 ) -> list[Job]:
-    """The next waiting pages with their texts."""
-    waiting = run.pages.filter(state=PageState.WAITING, pk__gt=after).order_by("pk")
+    """The next waiting pages of the group with their texts."""
+    waiting = waiting_in(run, group).filter(pk__gt=after).order_by("pk")
     rows = list(waiting.select_related("document")[:PAGE])
     wanted = [pk for row in rows for pk in row.passages]
     texts = Passage.objects.in_bulk(wanted)
@@ -111,14 +101,19 @@ def read_jobs(
         page_text = row.document.text if row.document else ""
         page = take_apart(sources, own, page_text=page_text, single_span=settings.single_span)
         digest = _digest(run, page_text, sources, own)
-        jobs.append(Job(row, page, digest, decided.get(row.pk, {})))
+        jobs.append(Job(row, group, page, digest, decided.get(row.pk, {})))
     return _with_known(run, jobs)
 
 
-def store_outcomes(*, run: CleaningRun, outcomes: Sequence[PageOutcome]) -> None:
+def waiting_in(run: CleaningRun, group: CleaningGroup) -> QuerySet[CleanedPage]:
+    """The group's pages that are not through."""
+    return run.pages.filter(state=PageState.WAITING, pk__gt=group.after, pk__lte=group.up_to)
+
+
+def store_outcomes(*, share: Share, outcomes: Sequence[PageOutcome]) -> None:
     """Write a group of outcomes in one transaction. Raises LostLease, and writes nothing then."""
     with transaction.atomic():
-        run.hold()
+        share.hold_groups({each.job.group for each in outcomes})
         waiting = CleanedPage.objects.filter(
             pk__in=[each.job.pk for each in outcomes], state=PageState.WAITING
         )
@@ -128,7 +123,7 @@ def store_outcomes(*, run: CleaningRun, outcomes: Sequence[PageOutcome]) -> None
             if outcome.job.pk in still:
                 still.discard(outcome.job.pk)
                 ended += _store(outcome)
-        run.hold(done=F("done") + ended)
+        share.count(ended)
         reach("before-outcomes-commit")
     reach("after-outcomes-commit")
 
@@ -231,7 +226,7 @@ def _with_known(run: CleaningRun, jobs: list[Job]) -> list[Job]:
     found: dict[str, CleanedPage] = {}
     for page in earlier.order_by("pk").prefetch_related("violations"):
         found.setdefault(page.digest, page)
-    return [Job(job.row, job.page, job.digest, job.decided, found.get(job.digest)) for job in jobs]
+    return [replace(job, known=found.get(job.digest)) for job in jobs]
 
 
 def _decisions(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:

@@ -1,69 +1,75 @@
-"""The end of a cleaning: its passages written, counted, and shown in one UPDATE."""
+"""The end of a cleaning: agents' chunks written, and the version shown in one UPDATE."""
 
-import json
-from collections.abc import Iterable
-from hashlib import sha256
 from typing import Any, Final
 
 from django.db import transaction
 
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Crosswalk, PageState, Passage
 from corpus.models.texts import VersionState
+from corpus.services.cleaning_digest import MADE, Tally, summed
+from corpus.services.cleaning_rules import domain_names
 from corpus.services.indexing import request_index
-from corpus.services.loading_sweep import drop_rows
 from kit import audit
 from kit.bulk import analyze
 
 _PAGES: Final = 100
-_COUNTED: Final = 5000
+_ROWS: Final = 1000
+# How far the ids without text were carried, while they are.
+_CARRIED: Final = "carried up to"
+
+
+def publish_groups(run: CleaningRun) -> None:
+    """Publish what the groups of a run by rules have written. Raises LostLease."""
+    parts = run.groups.order_by("pk").values_list("figures", flat=True)
+    publish(run, summed(parts.iterator()))
 
 
 def publish(run: CleaningRun, figures: dict[str, Any]) -> None:
-    """Make the version ready and end the run, in one transaction. Raises LostLease."""
+    """Make the version ready and end the run, in one transaction. Raises LostLease.
+
+    `figures` are those of a Tally.
+    """
     assert run.version is not None
-    totals = _count(run)
+    made = figures.pop(MADE, {})
+    figures["passages"] = sum(made.values())
     with transaction.atomic():
         CorpusVersion.objects.filter(pk=run.version.pk, state=VersionState.LOADING).update(
-            state=VersionState.READY, passage_counts=totals.pop("by domain")
+            state=VersionState.READY, passage_counts=made
         )
-        run.finish(figures=figures | totals, error="", pause_reason="")
+        run.finish(figures=figures, error="", pause_reason="")
         audit.record(
             actor=run.created_by,
             verb="made corpus version by cleaning",
             target=run.version,
             scope=run.benchmark.slug,
-            data={"run": run.pk, "passages": totals["passages"], "digest": totals["digest"]},
+            data={"run": run.pk, "passages": figures["passages"], "digest": figures["digest"]},
         )
         request_index(run.version)
     analyze(Passage, Crosswalk)
 
 
 def write_pages(run: CleaningRun) -> dict[str, Any]:
-    """Write the chunks of every cleaned page into the version; what is there already goes first.
+    """Write the chunks of every cleaned page into the version, behind those that are there.
 
-    Returns counts. Raises LostLease.
+    Returns the figures of a Tally with `flags` and `counts`. Raises LostLease.
     """
-    assert run.version is not None
-    drop_rows(Crosswalk, version=run.version)
-    drop_rows(Passage, version=run.version)
-    figures: dict[str, Any] = {"flags": {}, "counts": {}}
-    after = 0
+    figures: dict[str, Any] = {"flags": {}, "counts": {}} | run.figures
+    tally = Tally(figures, domain_names(run))
     pages = run.pages.filter(state__in=(PageState.DONE, PageState.FAILED)).order_by("pk")
-    while rows := list(pages.filter(pk__gt=after)[:_PAGES]):
-        with transaction.atomic():
-            run.beat()
-            _write(run, rows)
+    while rows := list(pages.filter(pk__gt=run.last_id)[:_PAGES]):
         for page in rows:
             for flag in page.flags:
                 figures["flags"][flag] = figures["flags"].get(flag, 0) + 1
             for name, count in page.counts.items():
                 figures["counts"][name] = figures["counts"].get(name, 0) + count
-        after = rows[-1].pk
-    _carry_without_text(run)
-    return figures
+        with transaction.atomic():
+            _write(run, rows, tally)
+            run.beat(last_id=rows[-1].pk, figures=tally.figures)
+    _carry_without_text(run, tally)
+    return {name: value for name, value in tally.figures.items() if name != _CARRIED}
 
 
-def _write(run: CleaningRun, pages: list[CleanedPage]) -> None:
+def _write(run: CleaningRun, pages: list[CleanedPage], tally: Tally) -> None:
     assert run.version_id is not None
     old = Passage.objects.filter(pk__in=[pk for page in pages for pk in page.passages])
     columns = ("pk", "domain_id", "pid", "title", "source_url")
@@ -94,6 +100,7 @@ def _write(run: CleaningRun, pages: list[CleanedPage]) -> None:
                 if row
             ]
     Passage.objects.bulk_create(made)
+    tally.add((each.domain_id, each.pid, each.text) for each in made)
     Crosswalk.objects.bulk_create(
         Crosswalk(
             version_id=run.version_id,
@@ -107,14 +114,14 @@ def _write(run: CleaningRun, pages: list[CleanedPage]) -> None:
     )
 
 
-def _carry_without_text(run: CleaningRun) -> None:
+def _carry_without_text(run: CleaningRun, tally: Tally) -> None:
     """Ids whose text was never loaded stay, with their labels."""
     assert run.version_id is not None
     empty = Passage.objects.filter(version_id__in=run.source.layers, text=None)
-    after = 0
-    while rows := list(empty.filter(pk__gt=after).order_by("pk")[:_COUNTED]):
+    after = run.figures.get(_CARRIED, 0)
+    while rows := list(empty.filter(pk__gt=after).order_by("pk")[:_ROWS]):
+        after = rows[-1].pk
         with transaction.atomic():
-            run.beat()
             made = Passage.objects.bulk_create(
                 Passage(
                     version_id=run.version_id,
@@ -131,34 +138,5 @@ def _carry_without_text(run: CleaningRun) -> None:
                 Crosswalk(version_id=run.version_id, old=old, new=new)
                 for old, new in zip(rows, made, strict=True)
             )
-        after = rows[-1].pk
-
-
-def _count(run: CleaningRun) -> dict[str, Any]:
-    """Passages by domain, and the version's digest."""
-    by_domain: dict[str, int] = {}
-    names = dict(run.benchmark.domains.values_list("pk", "name"))
-
-    def rows() -> Iterable[tuple[str, str, str | None]]:
-        own = Passage.objects.filter(version_id=run.version_id).order_by("pk")
-        after = 0
-        while part := list(
-            own.filter(pk__gt=after).values_list("pk", "domain_id", "pid", "text")[:_COUNTED]
-        ):
-            run.beat()
-            for _, domain, pid, text in part:
-                by_domain[str(domain)] = by_domain.get(str(domain), 0) + 1
-                yield names[domain], pid, text
-            after = part[-1][0]
-
-    digest = digest_of(rows())
-    return {"digest": digest, "passages": sum(by_domain.values()), "by domain": by_domain}
-
-
-def digest_of(rows: Iterable[tuple[str, str, str | None]]) -> str:
-    """A version's digest from (domain, id, text): the same whatever order they come in."""
-    total = 0
-    for row in rows:
-        packed = json.dumps(row, ensure_ascii=True).encode()
-        total = (total + int.from_bytes(sha256(packed).digest())) % (1 << 256)
-    return f"{total:064x}"
+            tally.add((each.domain_id, each.pid, None) for each in made)
+            run.beat(figures=tally.figures | {_CARRIED: after})

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
-from django.core.cache import cache
-from django.db.models import Count, Sum
+from django.db.models import Count
 from django.urls import reverse
 
 from corpus.marcus.figures import (
@@ -13,24 +13,47 @@ from corpus.marcus.figures import (
     SIMILARITY_EDGES,
     Bin,
     distance,
+    edges_of,
     histogram,
     retention,
     share_below,
 )
-from corpus.marcus.likeness import near_duplicates
-from corpus.marcus.tokens import count_tokens
-from corpus.models import CleaningRun, CorpusVersion, Passage, Query, Violation
-from corpus.services.crosswalk import Carried, labels_of
+from corpus.models import CleaningRun, CorpusVersion, Passage, Query
+from corpus.services.cleaning_measures import SAMPLE, Measures, measure
+from corpus.services.cleaning_notes import agent_sheets, rows_url
 from kit.sheets import Cell, Sheet, text
-from llm.practice.embedding import embed
 
-# Passages whose lengths are counted, gold pairs that are compared, texts held side by side.
-SAMPLE: Final = 20_000
-_PAIRS: Final = 1000
-_TEXTS: Final = 2000
+SIDES: Final = ("before", "after")
 _SHORT: Final = 100
 _LISTED: Final = 200
-_DAY: Final = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Chosen widths of the histograms' bins, in tokens and in cosine; None are ours."""
+
+    tokens: int | None = None
+    cosine: float | None = None
+
+    @property
+    def length_edges(self) -> Sequence[float]:
+        """Edges of the lengths; the last bin is open."""
+        return edges_of(self.tokens, top=_TOP_TOKENS) if self.tokens else LENGTH_EDGES
+
+    @property
+    def similarity_edges(self) -> Sequence[float]:
+        """Edges of the cosines."""
+        return edges_of(self.cosine, top=1) if self.cosine else SIMILARITY_EDGES
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """As a link carries them."""
+        given = {"tokens": self.tokens, "cosine": self.cosine}
+        return {name: value for name, value in given.items() if value}
+
+
+# Beyond it only the last, open bin is drawn.
+_TOP_TOKENS: Final = 4000
 
 
 @dataclass(frozen=True)
@@ -46,32 +69,20 @@ class Report:
         return next((each for each in self.sheets if each.name == name), None)
 
 
-def report(run: CleaningRun) -> Report:
-    """The report of a run that is done; kept for a day, since versions do not change."""
-    made = run.created_at.timestamp()
-    key = f"cleaning-report:{run.pk}:{made}"
-    known: Report | None = cache.get(key)
-    if known is None:
-        known = _make(run)
-        cache.set(key, known, timeout=_DAY)
-    return known
-
-
-def _make(run: CleaningRun) -> Report:
-    assert run.version is not None
-    before, after = _texts(run.source), _texts(run.version)
-    lengths = tuple(_lengths(each) for each in (before, after))
-    carried = labels_of(run.version)
-    likenesses = (_likenesses(labels_of(run.source)), _likenesses(carried))
-    bins = tuple(histogram(each, LENGTH_EDGES, is_open=True) for each in lengths)
-    alike = tuple(histogram(each, SIMILARITY_EDGES, is_open=False) for each in likenesses)
+def report(run: CleaningRun, widths: Widths = Widths()) -> Report:
+    """The report of a run that is done, its histograms in bins of the given widths."""
+    found = measure(run)
+    lengths = [[n for _, n in side.lengths] for side in (found.before, found.after)]
+    cosines = [[n for *_, n in side.likenesses] for side in (found.before, found.after)]
+    bins = [histogram(each, widths.length_edges, is_open=True) for each in lengths]
+    alike = [histogram(each, widths.similarity_edges, is_open=False) for each in cosines]
     sheets = [
         _retention(run),
-        _length_sheet(bins, lengths),
-        _likeness_sheet(alike),
-        *_agent_sheets(run),
-        _duplicates(after),
-        _lost(run, carried),
+        _length_sheet(run, bins, lengths, widths),
+        _likeness_sheet(run, alike, widths),
+        *agent_sheets(run),
+        _duplicates(run, found),
+        _lost(run, found),
     ]
     return Report(sheets, (bins[0], bins[1]), (alike[0], alike[1]))
 
@@ -80,16 +91,24 @@ def _retention(run: CleaningRun) -> Sheet:
     assert run.version is not None
     old, new = _by_domain(run.source), _by_domain(run.version)
     names = sorted(old.keys() | new.keys())
-    rows = [_retention_row(name, old.get(name, 0), new.get(name, 0)) for name in names]
+    urls = [
+        reverse("version", args=[run.benchmark.slug, each.pk]) for each in (run.source, run.version)
+    ]
+    rows = [_retention_row(name, old.get(name, 0), new.get(name, 0), urls) for name in names]
     if len(rows) > 1:
-        rows.append(_retention_row("All", sum(old.values()), sum(new.values())))
+        total = sum(old.values()), sum(new.values())
+        rows.append(_retention_row("All", *total, urls, is_all=True))
     header = ("Domain", "Passages before", "Passages after", "Retention in %")
     return Sheet("retention", "Passages by domain", header, tuple(rows))
 
 
-def _retention_row(name: str, old: int, new: int) -> tuple[Cell, ...]:
+def _retention_row(
+    name: str, old: int, new: int, urls: Sequence[str], *, is_all: bool = False
+) -> tuple[Cell, ...]:
     kept = retention(new, old)
-    return text(name), Cell(old), Cell(new), Cell(None if kept is None else round(kept, 2))
+    query = "" if is_all else f"?{urlencode({'domain': name})}"
+    counts = [Cell(n, url=url + query) for n, url in zip((old, new), urls, strict=True)]
+    return text(name), *counts, Cell(None if kept is None else round(kept, 2))
 
 
 def _by_domain(version: CorpusVersion) -> dict[str, int]:
@@ -97,23 +116,9 @@ def _by_domain(version: CorpusVersion) -> dict[str, int]:
     return dict(rows.annotate(n=Count("pk")))
 
 
-def _texts(version: CorpusVersion) -> list[tuple[str, str]]:
-    """(id, text) of passages spread over the version."""
-    rows = Passage.objects.in_version(version).with_text().order_by("pk")
-    keys = list(rows.values_list("pk", flat=True))
-    chosen = keys[:: max(1, -(-len(keys) // SAMPLE))]
-    found: list[tuple[str, str]] = []
-    for start in range(0, len(chosen), 500):
-        part = Passage.objects.filter(pk__in=chosen[start : start + 500]).order_by("pk")
-        found += [(pid, said or "") for pid, said in part.values_list("pid", "text")]
-    return found
-
-
-def _lengths(texts: Sequence[tuple[str, str]]) -> list[int]:
-    return [count_tokens(said) for _, said in texts]
-
-
-def _length_sheet(bins: Sequence[list[Bin]], lengths: Sequence[list[int]]) -> Sheet:
+def _length_sheet(
+    run: CleaningRun, bins: Sequence[list[Bin]], lengths: Sequence[list[int]], widths: Widths
+) -> Sheet:
     apart = distance(*bins)
     short = [share_below(each, _SHORT) for each in lengths]
     notes = ["Tokens are runs of signs between white space."]
@@ -125,37 +130,27 @@ def _length_sheet(bins: Sequence[list[Bin]], lengths: Sequence[list[int]]) -> Sh
     if max(map(len, lengths)) >= SAMPLE // 2:
         notes.append(f"Counted on at most {SAMPLE:,} passages, spread over each version.")
     header = ("Tokens", "Passages before", "Passages after")
-    return Sheet("lengths", "Lengths of passages", header, _bin_rows(bins), tuple(notes))
+    rows = _bin_rows(run, "lengths", bins, widths)
+    return Sheet("lengths", "Lengths of passages", header, rows, tuple(notes))
 
 
-def _likenesses(carried: Carried) -> list[float]:
-    """Cosines of queries and their gold passages, as hashed words."""
-    pairs = [(each.query, each.passage) for each in carried.labels if each.label > 0]
-    pairs = pairs[:: max(1, -(-len(pairs) // _PAIRS))]
-    queries = dict(Query.objects.filter(pk__in={q for q, _ in pairs}).values_list("pk", "text"))
-    passages = dict(
-        Passage.objects.filter(pk__in={p for _, p in pairs}, text__isnull=False).values_list(
-            "pk", "text"
-        )
-    )
-    vectors = {pk: embed(said) for pk, said in queries.items()}
-    return [
-        sum(a * b for a, b in zip(vectors[query], embed(passages[passage] or ""), strict=True))
-        for query, passage in pairs
-        if query in vectors and passage in passages
-    ]
-
-
-def _likeness_sheet(bins: Sequence[list[Bin]]) -> Sheet:
+def _likeness_sheet(run: CleaningRun, bins: Sequence[list[Bin]], widths: Widths) -> Sheet:
     header = ("Cosine", "Gold pairs before", "Gold pairs after")
     note = "Cosine of a query and a gold passage as hashed words: no language model behind it."
-    return Sheet("similarity", "Queries and their gold", header, _bin_rows(bins), (note,))
+    rows = _bin_rows(run, "similarity", bins, widths)
+    return Sheet("similarity", "Queries and their gold", header, rows, (note,))
 
 
-def _bin_rows(bins: Sequence[list[Bin]]) -> tuple[tuple[Cell, ...], ...]:
+def _bin_rows(
+    run: CleaningRun, name: str, bins: Sequence[list[Bin]], widths: Widths
+) -> tuple[tuple[Cell, ...], ...]:
+    def cell(count: int, side: str, place: int) -> Cell:
+        params = {"of": name, "side": side, "bin": place, **widths.params}
+        return Cell(count, url=rows_url(run, **params) if count else "")
+
     return tuple(
-        (text(bin_name(a)), Cell(a.count), Cell(b.count))
-        for a, b in zip(bins[0], bins[1], strict=True)
+        (text(bin_name(a)), cell(a.count, "before", place), cell(b.count, "after", place))
+        for place, (a, b) in enumerate(zip(bins[0], bins[1], strict=True))
     )
 
 
@@ -164,73 +159,23 @@ def bin_name(each: Bin) -> str:
     return f"from {each.low:g}" if each.high is None else f"{each.low:g} to {each.high:g}"
 
 
-def _agent_sheets(run: CleaningRun) -> list[Sheet]:
-    if not run.has_agents:
-        return []
-    return [_spending(run), _violations(run), _notes(run)]
-
-
-def _spending(run: CleaningRun) -> Sheet:
-    rows: list[tuple[Cell, ...]] = []
-    if run.account:
-        sums = (
-            run.account.calls.answered()
-            .values_list("role")
-            .annotate(Count("pk"), Sum("input_tokens"), Sum("output_tokens"), Sum("usd"))
+def _duplicates(run: CleaningRun, found: Measures) -> Sheet:
+    assert run.version is not None
+    shown = found.doubles[:_LISTED]
+    pids = dict(
+        Passage.objects.filter(pk__in={pk for pair in shown for pk in pair[:2]}).values_list(
+            "pk", "pid"
         )
-        for role, calls, given, taken, usd in sums.order_by("role"):
-            cost = Cell(None if usd is None else float(usd), "usd")
-            rows.append((text(role), Cell(calls), Cell(given or 0), Cell(taken or 0), cost))
-    header = ("Agent", "Calls", "Input tokens", "Output tokens", "USD")
-    note = "Answers that were paid for before are not counted again."
-    return Sheet(
-        "agents", "Tokens and cost by agent", header, tuple(rows), (note,), "No call was paid."
     )
+    args = [run.benchmark.slug, run.version.pk]
 
+    def named(pk: int) -> Cell:
+        return text(pids[pk], reverse("version-passage", args=[*args, pk]))
 
-def _violations(run: CleaningRun) -> Sheet:
-    url = reverse("cleaning-violations", args=[run.benchmark.slug, run.pk])
-    found = Violation.objects.filter(page__run=run).order_by()
-    rows = found.values_list("stage", "kind", "decision").annotate(n=Count("pk"))
-    words = dict(Violation.Decision.choices)
-    cells = tuple(
-        (
-            text(kind),
-            text(stage),
-            text(words.get(decision, "open")),
-            Cell(n, url=f"{url}?kind={kind}"),
-        )
-        for stage, kind, decision, n in sorted(rows)
-    )
-    header = ("Kind", "Found behind", "What became of it", "Places")
-    return Sheet(
-        "violations",
-        "Where agents departed from gold text",
-        header,
-        cells,
-        ("Repaired characters and tables put in words are allowed, and listed.",),
-        "No agent departed from gold text.",
-    )
-
-
-def _notes(run: CleaningRun) -> Sheet:
-    flags: dict[str, int] = run.figures.get("flags", {})
-    counts: dict[str, int] = run.figures.get("counts", {})
-    rows = [(text(f"pages: {name}"), Cell(n)) for name, n in sorted(flags.items())]
-    rows += [(text(name.replace(":", ": ")), Cell(n)) for name, n in sorted(counts.items())]
-    return Sheet("notes", "What came up", ("What", "How often"), tuple(rows))
-
-
-def _duplicates(texts: Sequence[tuple[str, str]]) -> Sheet:
-    chosen = texts[:: max(1, -(-len(texts) // _TEXTS))]
-    found = near_duplicates([said for _, said in chosen])
-    rows = tuple(
-        (text(chosen[a][0]), text(chosen[b][0]), Cell(round(share, 2)))
-        for a, b, share in found[:_LISTED]
-    )
-    notes = [f"{len(found):,} pairs share four fifths or more of their runs of five words."]
-    if len(chosen) < len(texts):
-        notes.append(f"Looked for among {len(chosen):,} passages, spread over the version.")
+    rows = tuple((named(a), named(b), Cell(round(share, 2))) for a, b, share in shown)
+    notes = [f"{len(found.doubles):,} pairs share four fifths or more of their runs of five words."]
+    if found.compared < run.figures.get("passages", 0):
+        notes.append(f"Looked for among {found.compared:,} passages, spread over the version.")
     return Sheet(
         "near-duplicates",
         "Near-duplicates in the new version",
@@ -241,7 +186,8 @@ def _duplicates(texts: Sequence[tuple[str, str]]) -> Sheet:
     )
 
 
-def _lost(run: CleaningRun, carried: Carried) -> Sheet:
+def _lost(run: CleaningRun, found: Measures) -> Sheet:
+    carried = found.carried
     keys = {each.query for each in carried.lost}, {each.passage for each in carried.lost}
     queries: dict[int, Any] = Query.objects.select_related("domain").in_bulk(keys[0])
     pids = dict(Passage.objects.filter(pk__in=keys[1]).values_list("pk", "pid"))

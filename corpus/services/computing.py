@@ -19,6 +19,7 @@ from kit.runs import LostLease, RunStatus, Stopping, wake
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.errors import LLMError, OverBudget
+from llm.lost_calls import list_lost_calls
 from llm.models import Account, to_units
 from llm.prices import PriceError, UnknownPrice
 
@@ -35,22 +36,25 @@ def start(
     config: dict[str, Any] | None = None,
     name: str = "",
     budget_usd: Decimal | None = None,
+    version: CorpusVersion | None = None,
     actor: User | None,
     claimed: bool = False,
 ) -> RunComputation:
     """Ask for a retrieval run by this method; `claimed` keeps it for the calling process.
 
+    It ranks the corpus version, by default the current one; a hybrid that of its two runs.
     Raises Refused, naming the field, for a setting that cannot be, a name that is taken, and a
     benchmark without anything to rank.
     """
     frozen = computing_config.freeze(benchmark, method, config or {})
     computing_config.check_budget(frozen, budget_usd)
-    names = dict(RetrievalRun.objects.filter(benchmark=benchmark).values_list("pk", "name"))
-    taken = {*names.values(), *_under_way(benchmark)}
+    key = _key(benchmark, frozen, version)
+    rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
+    names = dict(rows.values_list("pk", "name"))
+    taken = {*names.values(), *_under_way(benchmark, key)}
     if name.strip() in taken:
         raise Refused(f"There is a retrieval run named {name.strip()!r} already.", field="name")
     name = name.strip() or unused_name(computing_config.title(frozen, names)[:190], taken)
-    _check_corpus(benchmark, method)
     is_practice = method == Method.EMBEDDINGS and endpoints.get(frozen["endpoint"]).is_practice
     with transaction.atomic():
         computation = RunComputation.objects.create(
@@ -58,6 +62,7 @@ def start(
             name=name[:200],
             method=method,
             config=frozen,
+            corpus_version_id=key,
             practice=is_practice or _is_of_practice(frozen),
             budget_usd=budget_usd,
             created_by=actor,
@@ -117,12 +122,14 @@ def carry_out(computation: RunComputation) -> None:
         _fail(computation, f"{error.endpoint or 'The endpoint'}: {error.message}")
     except _SETUP as error:
         _fail(computation, str(error))
-    except Exception:
+    except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("computation %s", computation.pk)
         _fail(computation, BROKEN)
 
 
 def _compute(computation: RunComputation) -> None:
+    if computation.account_id is not None:
+        list_lost_calls()
     try:
         with Pulse(computation) as pulse:
             draft = Draft(computation, pulse)
@@ -131,6 +138,8 @@ def _compute(computation: RunComputation) -> None:
     finally:
         # Its own lists alone: by now another worker may have begun anew.
         forget(computation.run_id)
+    if computation.account_id is not None:
+        list_lost_calls()
 
 
 def _fail(computation: RunComputation, message: str) -> None:
@@ -142,17 +151,26 @@ def _fail(computation: RunComputation, message: str) -> None:
         logger.info("computation %s was stopped or taken over", computation.pk)
 
 
-def _under_way(benchmark: Benchmark) -> Sequence[str]:
+def _under_way(benchmark: Benchmark, key: int | None) -> Sequence[str]:
     live = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
-    rows = RunComputation.objects.filter(benchmark=benchmark, status__in=live)
+    rows = RunComputation.objects.filter(benchmark=benchmark, corpus_version=key, status__in=live)
     return list(rows.values_list("name", flat=True))
 
 
-def _check_corpus(benchmark: Benchmark, method: str) -> None:
-    if method == Method.HYBRID:
-        return
-    if CorpusVersion.objects.current(benchmark) is None:
+def _key(benchmark: Benchmark, config: dict[str, Any], version: CorpusVersion | None) -> int | None:
+    """The key of the corpus version that is ranked; raises Refused where there is none."""
+    if config["method"] == Method.HYBRID:
+        rows = RetrievalRun.objects.filter(pk__in=config["runs"])
+        keys = set(rows.values_list("corpus_version", flat=True))
+        if len(keys) > 1:
+            raise Refused("These runs rank different corpus versions.", field="runs")
+        if version is not None and version.key not in keys:
+            raise Refused("The runs of this hybrid rank another corpus version.", field="version")
+        return keys.pop()
+    version = version or CorpusVersion.objects.current(benchmark)
+    if version is None:
         raise Refused("There are no passages to rank yet. Import some first.")
+    return version.key
 
 
 def _is_of_practice(config: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
-from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage
+from corpus.models import CorpusVersion, Domain, Judgment, Passage
 from corpus.models.texts import PassageQuerySet
 from corpus.retrieval.toplist import order_of
 from kit.errors import Refused
@@ -61,14 +61,13 @@ class Corpus:
 CHANGED = "The corpus changed while it was being ranked. Start again."
 
 
-def read_corpus(benchmark: Benchmark, domain: Domain, *, step: Step) -> Corpus:
-    """Read a domain's passages once: those of the current version, and gold that was collected.
+def read_corpus(version: CorpusVersion, domain: Domain, *, step: Step) -> Corpus:
+    """Read a domain's passages once: those of the version, and gold that was collected.
 
     The same passages that a release holds as documents; blank ones are left out.
     """
-    version = CorpusVersion.objects.current(benchmark)
-    collected = CorpusVersion.objects.growing(benchmark)
-    inside = Q(version_id__in=version.layers if version else [])
+    collected = CorpusVersion.objects.growing(version.benchmark)
+    inside = Q(version_id__in=version.layers)
     if collected is not None:
         gold = Judgment.objects.standing().filter(passage=OuterRef("pk"), label__gt=0)
         inside |= Q(Exists(gold), version=collected)

@@ -4,16 +4,19 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from corpus.models import Domain, RankedList, RetrievalRun, RunComputation
+from corpus.models import CorpusVersion, Domain, RankedList, RetrievalRun, RunComputation
 from corpus.models.computations import Method
 from corpus.services.computing_corpus import read_corpus
 from corpus.services.computing_methods import Asked, Job, Ranked, fused, rank
 from corpus.services.computing_vectors import Asking
+from corpus.services.crosswalk import excluded_in
+from corpus.services.versions import stored
 from kit import audit
 from kit.bulk import copy_rows
 from kit.errors import Refused
@@ -47,7 +50,7 @@ class Draft:
             self._tell()
             if computation.method == Method.HYBRID:
                 config = computation.config
-                lists = fused(domain, config["runs"], config["weights"], config["depth"])
+                lists = fused(domain, self.version, config)
                 self.report["domains"][domain.name] = {"scheme": "min-max"}
             else:
                 lists = self._ranked(domain, asking)
@@ -62,7 +65,9 @@ class Draft:
         computation, run = self.computation, self.computation.run
         assert run is not None
         with transaction.atomic():
-            named = RetrievalRun.objects.filter(benchmark=run.benchmark, name=run.name)
+            named = RetrievalRun.objects.filter(
+                benchmark=run.benchmark, corpus_version=run.corpus_version_id, name=run.name
+            )
             if named.exists():
                 raise Refused(f"A run named {run.name} came in meanwhile. Choose another name.")
             RetrievalRun.everything.filter(pk=run.pk).update(
@@ -75,18 +80,33 @@ class Draft:
             computation.finish(report=self.report, done=self.total, total=self.total)
             note(computation, "compute retrieval run", None, run=run.pk)
 
+    @cached_property
+    def version(self) -> CorpusVersion:
+        """What is ranked. Raises Refused where it is gone."""
+        found = stored(self.computation.benchmark, self.computation.corpus_version_id)
+        if found is None:
+            raise Refused("The corpus version that was to be ranked is gone.")
+        return found
+
     def _begin(self) -> None:
         computation = self.computation
         forget(computation.run_id)
         with transaction.atomic():
             run = RetrievalRun.everything.create(
-                benchmark=computation.benchmark, name=computation.name, is_ready=False
+                benchmark=computation.benchmark,
+                name=computation.name,
+                corpus_version_id=computation.corpus_version_id,
+                is_ready=False,
             )
             computation.hold(run=run)
 
     def _ranked(self, domain: Domain, asking: Asking | None) -> Iterator[Ranked]:
-        queries = list(domain.queries.order_by("pk").only("text", "excluded_ids"))
-        asked = [Asked(q.pk, q.text, q.excluded_ids) for q in queries if q.text.strip()]
+        columns = ("text", "excluded_ids", "domain")
+        queries = list(domain.queries.order_by("pk").only(*columns))
+        excluded = excluded_in(self.version, queries)
+        asked = [
+            Asked(q.pk, q.text, sorted(excluded.get(q.pk, ()))) for q in queries if q.text.strip()
+        ]
         counts: dict[str, Any] = {
             "queries": len(queries),
             "queries_without_text": len(queries) - len(asked),
@@ -99,7 +119,7 @@ class Draft:
         def step(done: int) -> None:
             self.pulse.step(before + done, self.total)
 
-        corpus = read_corpus(self.computation.benchmark, domain, step=lambda _: self._tell())
+        corpus = read_corpus(self.version, domain, step=lambda _: self._tell())
         counts |= {"passages": len(corpus.pids), "corpus": corpus.digest}
         if not corpus.pids:
             raise Refused(f"The domain {domain.name} has queries but no passage with a text.")

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from corpus.models import Domain, RankedList
+from corpus.models import CorpusVersion, Domain, Query, RankedList
 from corpus.models.computations import Method
 from corpus.pooling import Ranking, top
 from corpus.retrieval import analysis, fusion, postings, vectors
@@ -14,6 +14,7 @@ from corpus.retrieval.counts import Counts, NoWords, count
 from corpus.retrieval.toplist import Scored, plain
 from corpus.services.computing_corpus import Corpus, kept_index
 from corpus.services.computing_vectors import Asking
+from corpus.services.crosswalk import excluded_in
 from kit.errors import Refused
 
 Step = Callable[[int], None]
@@ -65,17 +66,16 @@ def rank(job: Job) -> tuple[Iterator[Ranked], bool]:
         raise Refused("No passage of this domain holds a word that could be found.") from None
 
 
-def fused(
-    domain: Domain, runs: Sequence[int], weights: Sequence[float], depth: int
-) -> Iterator[Ranked]:
+def fused(domain: Domain, version: CorpusVersion, config: dict[str, Any]) -> Iterator[Ranked]:
     """The hybrid of runs that are here (protocol.md 5.3), for queries that any of them ranks."""
+    runs = config["runs"]
     rows = RankedList.objects.filter(run__in=runs, query__domain=domain)
-    queries = rows.order_by("query").values_list("query", "query__excluded_ids").distinct()
-    excluded = {pk: set(ids) for pk, ids in queries}
-    for pk, left_out in excluded.items():
+    queries = list(Query.objects.filter(pk__in=rows.values("query")).order_by("pk"))
+    excluded = excluded_in(version, queries)
+    for pk in [query.pk for query in queries]:
         lists = {each.run_id: each for each in rows.filter(query=pk)}
-        rankings = [_scores(lists.get(run), left_out) for run in runs]
-        best = fusion.fuse(rankings, weights, depth)
+        rankings = [_scores(lists.get(run), excluded.get(pk, set())) for run in runs]
+        best = fusion.fuse(rankings, config["weights"], config["depth"])
         yield pk, [pid for pid, _ in best], [score for _, score in best]
 
 

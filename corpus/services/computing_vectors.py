@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -14,6 +14,7 @@ from kit.runs import worker_id
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.gateways import Gateways
+from llm.lost_calls import Lookout
 
 # Texts of one request, and requests that are under way before their vectors are written.
 BATCH: Final = 64
@@ -24,7 +25,10 @@ LONGEST: Final = 24_000
 
 @dataclass
 class Asking:
-    """Whom is asked, who pays; `cut` counts texts that were too long."""
+    """Whom is asked, who pays; `cut` counts texts that were too long.
+
+    Between two groups it looks for calls that a dead worker left behind.
+    """
 
     endpoint: Endpoint
     model: str
@@ -33,6 +37,7 @@ class Asking:
     must_be_priced: bool = False
     dimensions: int | None = None
     cut: int = 0
+    lookout: Lookout = field(default_factory=Lookout)
 
     def vectors(
         self, texts: Iterable[str], *, prefix: str = ""
@@ -45,6 +50,7 @@ class Asking:
                 for start in range(0, len(group), BATCH)
             ]
             yield from asyncio.run(self._ask(batches))
+            self.lookout.look()
 
     def _fitting(self, text: str) -> str:
         self.cut += len(text) > LONGEST

@@ -5,16 +5,12 @@ is read through its chain of parents, and what cannot be carried comes with the 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db.models import Q
-
-from corpus.marcus.carrying import label_of
-from corpus.models import CorpusVersion, Crosswalk, Judgment, Passage, Source
-from corpus.models.texts import CLEANED
-
-_CHUNK = 500
+from corpus.models import CorpusVersion, Passage, Query
+from corpus.services.crosswalk_rows import rows_of
+from corpus.services.holding import holding
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +44,20 @@ class Carried:
 def labels_of(version: CorpusVersion) -> Carried:
     """Every label that counts, as it holds for the passages of the version.
 
-    The current gold and standing labels; of two for one pair the one given later stands. For a
-    version of loads they are those of its passages.
+    Of the current gold and what was given since the latter counts (holding.py).
     """
-    own = _own_labels(version)
-    if version.recipe.get("kind") != CLEANED or version.parent is None:
-        return Carried([CarriedLabel(q, p, n, (p,)) for (q, p), n in sorted(own.items())], [])
-    before = labels_of(version.parent)
-    after = _through(version, before)
-    for (query, passage), label in own.items():  # given since, for the new passages themselves
-        after.labels = [e for e in after.labels if (e.query, e.passage) != (query, passage)]
-        after.labels.append(CarriedLabel(query, passage, label, (passage,)))
-    return after
+    found = holding(version)
+    return Carried(
+        labels=[
+            CarriedLabel(query, passage, held.label, held.given_for)
+            for (query, passage), held in sorted(found.pairs.items())
+        ],
+        lost=[
+            Uncarried(each.held.query, passage, each.held.label, each.why)
+            for each in found.lost
+            for passage in each.held.given_for
+        ],
+    )
 
 
 def gold_of(version: CorpusVersion) -> dict[int, list[int]]:
@@ -78,12 +76,12 @@ def targets(version: CorpusVersion, passages: Collection[int]) -> dict[int, list
     """
     chain: list[CorpusVersion] = []
     at: CorpusVersion | None = version
-    while at is not None and at.recipe.get("kind") == CLEANED:
+    while at is not None and at.is_derived:
         chain.append(at)
         at = at.parent
     reached = {key: [key] for key in passages}
     for step in reversed(chain):
-        rows = _rows(step, {key for keys in reached.values() for key in keys})
+        rows = rows_of(step, {key for keys in reached.values() for key in keys})
         onward: dict[int, list[int]] = defaultdict(list)
         for old, new, carries in rows:
             if carries:
@@ -100,77 +98,35 @@ def targets(version: CorpusVersion, passages: Collection[int]) -> dict[int, list
     return {key: list(dict.fromkeys(found)) for key, found in reached.items()}
 
 
-def _own_labels(version: CorpusVersion) -> dict[tuple[int, int], int]:
-    counts = Q(source=Source.ORIGINAL, gold_version__is_current=True)
-    rows = Judgment.objects.filter(
-        passage__version_id__in=version.layers, query__domain__benchmark=version.benchmark_id
+def excluded_in(version: CorpusVersion, queries: Collection[Query]) -> dict[int, set[str]]:
+    """The ids that each query's ranking leaves out, as they are in the version (protocol.md 4.5).
+
+    In a derived version those of the passages that take over an excluded one; what an id names
+    that no passage has stays as it is.
+    """
+    asked = {query.pk: set(query.excluded_ids) for query in queries if query.excluded_ids}
+    if not asked or not version.is_derived:
+        return asked
+    root = version
+    while root.is_derived and root.parent is not None:
+        root = root.parent
+    domains = {query.pk: query.domain_id for query in queries}
+    rows = Passage.objects.in_version(root).filter(
+        domain_id__in=set(domains.values()), pid__in=set().union(*asked.values())
     )
-    found: dict[tuple[int, int], int] = {}
-    for part in (rows.filter(counts), rows.standing().exclude(source=Source.ORIGINAL)):
-        columns = part.order_by("pk").values_list("query_id", "passage_id", "label")
-        for query, passage, label in columns.iterator(chunk_size=2000):
-            found[query, passage] = label
-    return found
-
-
-def _through(version: CorpusVersion, before: Carried) -> Carried:
-    by_query: dict[int, dict[int, CarriedLabel]] = defaultdict(dict)
-    for each in before.labels:
-        by_query[each.query][each.passage] = each
-    judged = {each.passage for each in before.labels}
-    forward: dict[int, list[tuple[int, bool]]] = defaultdict(list)
-    for old, new, carries in _rows(version, judged):
-        forward[old].append((new, carries))
-    touched = {new for rows in forward.values() for new, _ in rows}
-    holds = _holds(version, touched)
-    found = Carried([], list(before.lost))
-    for query, labels in sorted(by_query.items()):
-        values = {key: each.label for key, each in labels.items()}
-        taken: set[int] = set()
-        for new in sorted({new for key in labels for new, _ in forward.get(key, ())}):
-            label = label_of(values, holds[new])
-            if label is None:
-                continue
-            behind = _behind(label, values, holds[new])
-            given = {g for key in behind for g in labels[key].given_for}
-            found.labels.append(CarriedLabel(query, new, label, tuple(sorted(given))))
-            taken |= behind
-        for key, each in sorted(labels.items()):
-            if key not in taken:
-                why = _why(each.label, forward.get(key, ()))
-                found.lost += [Uncarried(query, g, each.label, why) for g in each.given_for]
-    return found
-
-
-def _behind(label: int, labels: Mapping[int, int], holds: Collection[tuple[int, bool]]) -> set[int]:
-    """The judged passages that speak for the chunk's label."""
-    if label > 0:
-        return {key for key, carries in holds if carries and labels.get(key, 0) > 0}
-    return {key for key, _ in holds if key in labels}
-
-
-def _why(label: int, forward: Collection[tuple[int, bool]]) -> str:
-    if not forward:
-        return "nothing of its text is in this version"
-    if label > 0:
-        return "too little of its text is in any passage of this version"
-    return "its text stands in a passage together with text that nobody judged"
-
-
-def _rows(version: CorpusVersion, old: Collection[int]) -> Iterator[tuple[int, int, bool]]:
-    keys = sorted(old)
-    for start in range(0, len(keys), _CHUNK):
-        part = keys[start : start + _CHUNK]
-        rows = Crosswalk.objects.filter(version=version, old_id__in=part).order_by("pk")
-        yield from rows.values_list("old_id", "new_id", "carries")
-
-
-def _holds(version: CorpusVersion, new: Collection[int]) -> dict[int, list[tuple[int, bool]]]:
-    found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
-    keys = sorted(new)
-    for start in range(0, len(keys), _CHUNK):
-        part = keys[start : start + _CHUNK]
-        rows = Crosswalk.objects.filter(version=version, new_id__in=part).order_by("pk")
-        for key, old, carries in rows.values_list("new_id", "old_id", "carries"):
-            found[key].append((old, carries))
+    known = {
+        (domain, pid): pk
+        for pk, domain, pid in rows.order_by().values_list("pk", "domain_id", "pid")
+    }
+    reached = targets(version, set(known.values()))
+    after = {pk for pks in reached.values() for pk in pks}
+    names = dict(Passage.objects.filter(pk__in=after).order_by().values_list("pk", "pid"))
+    found: dict[int, set[str]] = {}
+    for query, pids in asked.items():
+        keys = {pid: known.get((domains[query], pid)) for pid in pids}
+        found[query] = {
+            name
+            for pid, key in keys.items()
+            for name in ([pid] if key is None else [names[each] for each in reached[key]])
+        }
     return found

@@ -66,7 +66,7 @@ def carry_out(run: PageFetch) -> None:
         logger.info("the fetch %s was stopped or taken over", run.pk)
     except (OperationalError, InterfaceError) as error:
         logger.warning("the fetch %s waits for the database: %s", run.pk, error)
-    except Exception:
+    except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("the fetch %s failed", run.pk)
         run.finish(RunStatus.FAILED, error="The page could not be read; the log says why.")
 

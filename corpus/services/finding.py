@@ -39,6 +39,12 @@ def passages_called(
     return _first(rows.filter(begins_with("pid", prefix)))
 
 
+def passages_named(prefix: str, *, benchmark: Benchmark) -> list[int]:
+    """The same in every corpus version that labels can be of."""
+    versions = CorpusVersion.objects.choices(benchmark)
+    return [pk for each in versions for pk in passages_called(prefix, version=each)]
+
+
 def documents_called(
     prefix: str, *, version: CorpusVersion | None, domain: Domain | None = None
 ) -> list[int]:

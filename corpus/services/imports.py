@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from corpus.importers.fields import DOMAIN_LIMIT
 from corpus.importers.formats import RUN_FORMATS, all_formats
-from corpus.models import Benchmark, ImportRun, Membership, Role
+from corpus.models import Benchmark, CorpusVersion, ImportRun, Membership, Role
 from corpus.services import import_folder
 from corpus.services.benchmarks import create_benchmark
 from corpus.services.loading_sweep import sweep_dead_loads
@@ -31,9 +31,10 @@ def start_import(
     qrels: UploadedFile | None = None,
     label: str = "",
     domain: str = "",
+    version: CorpusVersion | None = None,
 ) -> ImportRun:
     """Queue the import of an uploaded file; raises Refused if it is too large or unknown."""
-    check_import(format=format, domain=domain)
+    check_import(format=format, domain=domain, version=version)
     with _kept() as folder:
         path = keep_upload(folder, upload, field="upload")
         return queue_import(
@@ -44,6 +45,7 @@ def start_import(
             qrels=_keep_gold(folder, qrels),
             label=label or upload.name or path.name,
             domain=domain,
+            version=version,
         )
 
 
@@ -55,12 +57,13 @@ def start_stored_import(
     stored: str,
     qrels: UploadedFile | None = None,
     domain: str = "",
+    version: CorpusVersion | None = None,
 ) -> ImportRun:
     """Queue the import of what lies in the import folder under this name.
 
     Raises Refused if nothing does, or if it leads out of the folder.
     """
-    check_import(format=format, domain=domain)
+    check_import(format=format, domain=domain, version=version)
     path = import_folder.find(stored)
     with _kept() as folder:
         return queue_import(
@@ -71,6 +74,7 @@ def start_stored_import(
             qrels=_keep_gold(folder, qrels),
             label=stored,
             domain=domain,
+            version=version,
         )
 
 
@@ -83,22 +87,28 @@ def queue_import(
     qrels: Path | None = None,
     label: str = "",
     domain: str = "",
+    version: CorpusVersion | None = None,
     claim: bool = False,
 ) -> ImportRun:
     """Record an import of files on this machine for a worker, or claimed for this process.
 
-    `domain` is what a retrieval run is of, where its files' names do not tell.
+    `domain` is what a retrieval run is of, where its files' names do not tell; `version` the
+    corpus version whose ids it names, by default the current one.
     """
-    check_import(format=format, domain=domain)
+    check_import(format=format, domain=domain, version=version)
+    if format in RUN_FORMATS:
+        version = version or CorpusVersion.objects.current(benchmark)
     with transaction.atomic():
         run = ImportRun.objects.create(
             benchmark=benchmark,
             created_by=actor,
+            corpus_version_id=version.key if version else None,
             format=format,
             path=str(path.absolute()),
             qrels_path=str(qrels.absolute()) if qrels else "",
             label=(label or path.name)[:255],
             domain=domain,
+            version=version,
         )
         _note(run, actor, "start import")
         if claim:
@@ -184,14 +194,17 @@ def _keep_gold(folder: Path, qrels: UploadedFile | None) -> Path | None:
     return keep_upload(aside, qrels, field="qrels")
 
 
-def check_import(*, format: str, domain: str = "") -> None:
-    """Raises Refused for a format that is none, or a domain where none is asked."""
+def check_import(*, format: str, domain: str = "", version: CorpusVersion | None = None) -> None:
+    """Raises Refused for a format that is none, or a domain or version where none is asked."""
     if format not in all_formats():
         known = ", ".join(sorted(all_formats()))
         raise Refused(f"There is no format {format[:40]!r}. Known: {known}.", field="format")
     if domain and format not in RUN_FORMATS:
         message = "Only runs are told their domain; other files name it themselves."
         raise Refused(message, field="domain")
+    if version is not None and format not in RUN_FORMATS:
+        message = "Only runs are of a corpus version that was made here; texts make their own."
+        raise Refused(message, field="version")
     if len(domain) > DOMAIN_LIMIT:
         raise Refused(f"A domain's name has at most {DOMAIN_LIMIT} characters.", field="domain")
 

@@ -76,7 +76,7 @@ def carry_out(run: PassageIndexRun) -> None:
         logger.info("%s was stopped or taken over", run)
     except (OperationalError, InterfaceError) as error:
         logger.warning("%s waits for the database until its lease is over: %s", run, error)
-    except Exception:
+    except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("%s failed", run)
         run.finish(RunStatus.FAILED, error="The text index stopped on an error of ours; see log.")
 

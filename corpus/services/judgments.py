@@ -16,6 +16,9 @@ from corpus.models.labels import PRECEDENCE
 from corpus.services.label_rules import status_beside, weigh
 from kit import audit
 
+# The verb of the event that says who gave a label.
+LABELLED = "label"
+
 
 def hold_queries(pks: Iterable[int]) -> None:
     """Let the writers of these queries take turns until the transaction ends.
@@ -61,7 +64,7 @@ def record_judgment(
     )
     with transaction.atomic():
         _store(judgment, held=held)
-        _note(actor, "label", judgment)
+        _note(actor, LABELLED, judgment)
     return judgment
 
 
@@ -87,7 +90,7 @@ def record_judgments(*, labels: Sequence[Judgment], scope: str) -> None:
         for label in beside:
             _store(label, held=True)
         changes = [(label, _what(label)) for label in labels]
-        audit.record_each(actor=None, verb="label", changes=changes, scope=scope)
+        audit.record_each(actor=None, verb=LABELLED, changes=changes, scope=scope)
 
 
 def withdraw_judgment(*, judgment: Judgment, actor: User, held: bool = False) -> None:

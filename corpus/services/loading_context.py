@@ -21,7 +21,7 @@ _SLASH = "It holds a slash."
 T = TypeVar("T")
 
 
-class Overtaken(Exception):  # noqa: N818
+class Overtaken(Exception):
     """Another load was published meanwhile: this load extends the wrong one."""
 
 
@@ -49,6 +49,12 @@ class LoadContext:
         """Versions whose texts this load must agree with, its own included."""
         own = [self.version.pk] if self.version else []
         return [*(self.parent.layers if self.parent else []), *own]
+
+    @property
+    def ranked_layers(self) -> list[int]:
+        """Versions whose ids the load's rankings name."""
+        ranked = self.run.corpus_version
+        return ranked.layers if ranked is not None else self.layers
 
     def hold(self) -> None:
         """Renew the lease and store progress; raises LostLease if the run is no longer ours.

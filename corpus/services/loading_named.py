@@ -54,13 +54,13 @@ def known_queries(context: LoadContext, keys: Iterable[Key]) -> dict[Key, int]:
 
 
 def known_ids(context: LoadContext, keys: Iterable[Key]) -> set[Key]:
-    """Those of these passages that are here."""
+    """Those of these passages that the corpus version which is ranked holds."""
     return {
         (domain, pid)
         for domain, pids in by_domain(keys).items()
         for batch in chunks(pids if domain in context.domains else [])
         for pid in Passage.objects.filter(
-            version_id__in=context.layers, domain_id=context.domains[domain], pid__in=batch
+            version_id__in=context.ranked_layers, domain_id=context.domains[domain], pid__in=batch
         )
         .order_by()
         .values_list("pid", flat=True)

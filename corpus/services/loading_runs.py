@@ -1,6 +1,6 @@
 """Retrieval runs: rankings written list by list into a run that nobody sees until it is whole.
 
-A run has one name in its benchmark: the tag in its file, else the name of what was given. The
+A run has one name in its corpus version: the tag in its file, else the name of what was given. The
 same rankings again change nothing; others under a taken name are a problem.
 """
 
@@ -93,7 +93,9 @@ class RunLoader:
         return self._drafts[name]
 
     def _named(self, name: str) -> RetrievalRun | None:
-        return RetrievalRun.objects.filter(benchmark=self.context.benchmark, name=name).first()
+        key = self.context.run.corpus_version_id
+        rows = RetrievalRun.objects.filter(benchmark=self.context.benchmark, corpus_version=key)
+        return rows.filter(name=name).first()
 
     def _flush(self) -> None:
         rows, self._waiting, self._characters = self._waiting, [], 0
@@ -140,7 +142,10 @@ class RunLoader:
             if draft.stored is None:
                 with self._pace.writing(self.context, 0):
                     draft.stored = RetrievalRun.everything.create(
-                        benchmark=self.context.benchmark, name=draft.name, is_ready=False
+                        benchmark=self.context.benchmark,
+                        name=draft.name,
+                        corpus_version_id=self.context.run.corpus_version_id,
+                        is_ready=False,
                     )
                     self.context.stage("runs", draft.stored.pk)
 

@@ -1,5 +1,6 @@
 """Removing what a load that failed or died has left; none of it was ever visible."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db import connection, models, transaction
@@ -53,11 +54,15 @@ def sweep_dead_loads(benchmark: Benchmark, *, besides: ImportRun | None = None) 
     return len(dead)
 
 
-def drop_version(version: CorpusVersion) -> None:
-    """Remove a version that was never published, its rows in short transactions."""
-    drop_rows(Crosswalk, version=version)
-    drop_rows(Passage, version=version)
-    drop_rows(Document, version=version)
+def drop_version(
+    version: CorpusVersion, *, before_each: Callable[[], object] = lambda: None
+) -> None:
+    """Remove a version that was never published, its rows in short transactions.
+
+    `before_each` is called before each of them; what it raises ends the work.
+    """
+    for rows in (Crosswalk, Passage, Document):
+        drop_rows(rows, before_each=before_each, version=version)
     CorpusVersion.objects.filter(pk=version.pk, state=VersionState.LOADING).delete()
 
 
@@ -109,11 +114,14 @@ def _is_over(run: ImportRun, fence: object) -> bool:
     return bool(expired.update(status=RunStatus.QUEUED, fence=F("fence") + 1, lease_until=None))
 
 
-def drop_rows(model: type[models.Model], **owner: Any) -> None:
+def drop_rows(
+    model: type[models.Model], *, before_each: Callable[[], object] = lambda: None, **owner: Any
+) -> None:
     """Remove rows that were never published, in short transactions."""
     everything = getattr(model, "everything", model._default_manager)
     rows = everything.filter(**owner)
     while True:
+        before_each()
         with transaction.atomic():
             keys = list(rows.order_by("pk").values_list("pk", flat=True)[:CHUNK])
             if not keys:

@@ -10,7 +10,7 @@ MOST_PROBLEMS = 100
 EXAMPLES = 5
 
 
-class Broken(Exception):  # noqa: N818
+class Broken(Exception):
     """The files have problems; nothing of them may be kept."""
 
 

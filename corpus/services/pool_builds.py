@@ -31,8 +31,9 @@ def start_build(
     Gold is what the current import calls relevant and what people do. Each pair keeps its places
     in `systems`; a passage with the very text of another one of its query is linked to it, and
     both stay. Queries without answers cannot be judged and are set aside; ids that the corpus
-    does not hold are counted. The counts stand in the pool's provenance. `claim` keeps the build
-    for the calling process. Raises Refused for no runs, a wrong depth and a name that is taken.
+    does not hold are counted. The pool is of the corpus version that the runs rank. The counts
+    stand in its provenance. `claim` keeps the build for the calling process. Raises Refused for no
+    runs, a wrong depth and a name that is taken.
     """
     check_choice(benchmark, runs, depth, name.strip())
     with transaction.atomic():
@@ -90,7 +91,7 @@ def carry_out(build: PoolBuild) -> None:
         _fail(build, refusal.message)
     except (OperationalError, InterfaceError) as error:
         logger.warning("pool build %s waits for the database: %s", build.pk, error)
-    except Exception:
+    except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("pool build %s, after %s queries", build.pk, build.done)
         _fail(
             build,
@@ -128,7 +129,10 @@ def _build(build: PoolBuild) -> None:
     runs = _runs(build)
     with transaction.atomic():
         pool = Pool.everything.create(
-            benchmark=build.benchmark, name=build.name or f"build {build.pk}", is_ready=False
+            benchmark=build.benchmark,
+            name=build.name or f"build {build.pk}",
+            corpus_version_id=runs[0].corpus_version_id,
+            is_ready=False,
         )
         build.beat(pool=pool, done=0)
 

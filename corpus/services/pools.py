@@ -12,7 +12,6 @@ from django.db.models import Q
 from corpus.models import (
     Benchmark,
     CorpusVersion,
-    Judgment,
     Passage,
     Pool,
     PoolEntry,
@@ -20,9 +19,11 @@ from corpus.models import (
     RankedList,
     RetrievalRun,
 )
-from corpus.models.labels import PEOPLE
 from corpus.pooling import Place, PoolCounts, Ranking, SystemCounts, top, twins, union
+from corpus.services.crosswalk import excluded_in
 from corpus.services.loading_context import unused_name
+from corpus.services.pool_gold import gold_of
+from corpus.services.versions import stored
 from kit import audit
 from kit.bulk import copy_rows
 from kit.errors import Refused
@@ -36,11 +37,15 @@ _COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
 
 
 def check_choice(benchmark: Benchmark, runs: Sequence[RetrievalRun], depth: int, name: str) -> None:
-    """Raises Refused for no runs, runs of others, a wrong depth, and a name that is taken."""
+    """Raises Refused for no runs, runs of others or of several corpus versions, a wrong depth, and
+    a name that is taken."""
     if not runs:
         raise Refused("Choose at least one retrieval run.", field="runs")
     if any(run.benchmark_id != benchmark.pk for run in runs):
         raise Refused("A run belongs to another benchmark.", field="runs")
+    if len({run.corpus_version_id for run in runs}) > 1:
+        message = "These runs rank different corpus versions; a pool is of one."
+        raise Refused(message, field="runs")
     if not 1 <= depth <= MAX_DEPTH:
         raise Refused(f"The depth is a number from 1 to {MAX_DEPTH}.", field="depth")
     if Pool.objects.filter(benchmark=benchmark, name=name[:120]).exists():
@@ -123,11 +128,12 @@ def _add(
 ) -> None:
     """One group of queries: read everything, then write their pairs."""
     lists = _lists(queries, runs)
-    gold = _gold(queries)
-    version = CorpusVersion.objects.current(pool.benchmark)
+    version = stored(pool.benchmark, pool.corpus_version_id)
+    gold = gold_of(queries, version)
+    excluded = excluded_in(version, queries) if version else {}
     for query in queries:
         rankings = lists.get(query.pk, {})
-        places = _union(query, rankings, depth, counts)
+        places = _union(query, rankings, depth, counts, excluded.get(query.pk, set()))
         _count_lists(rankings, runs, depth, counts)
         passages = _passages(version, query, list(places))
         counts.unknown += len(places) - len(passages)
@@ -143,7 +149,11 @@ def _add(
 
 
 def _union(
-    query: Query, rankings: dict[int, Ranking], depth: int, counts: PoolCounts
+    query: Query,
+    rankings: dict[int, Ranking],
+    depth: int,
+    counts: PoolCounts,
+    excluded: set[str],
 ) -> dict[str, list[Place]]:
     """Raises Refused with the place of a list whose scores are not as many as its ids."""
     for run, ranking in rankings.items():
@@ -154,7 +164,7 @@ def _union(
                 field="runs",
             )
     named = {str(run): ranking for run, ranking in rankings.items()}
-    return union(named, depth, excluded=set(query.excluded_ids))
+    return union(named, depth, excluded=excluded)
 
 
 def _lists(queries: Sequence[Query], runs: Sequence[RetrievalRun]) -> dict[int, dict[int, Ranking]]:
@@ -165,17 +175,6 @@ def _lists(queries: Sequence[Query], runs: Sequence[RetrievalRun]) -> dict[int, 
         query.pk: {run.pk: found[query.pk, run.pk] for run in runs if (query.pk, run.pk) in found}
         for query in queries
     }
-
-
-def _gold(queries: Sequence[Query]) -> dict[int, set[int]]:
-    """Passages that count as relevant already, by query."""
-    relevant = Judgment.objects.filter(query__in=queries, label__gt=0)
-    people = relevant.standing().filter(source__in=PEOPLE)
-    found: dict[int, set[int]] = {}
-    for rows in (relevant.original(), people):
-        for query, passage in rows.values_list("query_id", "passage_id"):
-            found.setdefault(query, set()).add(passage)
-    return found
 
 
 def _passages(version: CorpusVersion | None, query: Query, pids: list[str]) -> list[Passage]:

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from corpus.models import Judgment, Source, Status
-from corpus.services.judgments import first_row
+from corpus.services.judgments import LABELLED, first_row
 from corpus.services.label_rules import strongest
 from kit import audit
 from kit.models import Event
@@ -60,7 +60,7 @@ def unadopt_judgments(
         changes = [(each, _what(each)) for each in rows.values()]
         audit.record_each(actor=actor, verb=TAKEN_BACK, changes=changes, scope=scope)
         added = [(each, _what(each)) for each in (*raised, *trials)]
-        audit.record_each(actor=actor, verb="label", changes=added, scope=scope)
+        audit.record_each(actor=actor, verb=LABELLED, changes=added, scope=scope)
     again = dict(zip((each.pk for each in adopted), trials, strict=True))
     return TakenBack(again, superseded=len(gone), restored=len(raised))
 

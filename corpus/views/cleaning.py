@@ -1,12 +1,12 @@
 """Cleaning runs: setting one up, watching it, its pages and its report."""
 
+import json
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.contrib import messages
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -16,13 +16,10 @@ from corpus.models import CleanedPage, CleaningPreset, CleaningRun, CorpusVersio
 from corpus.services import cleaning as verbs
 from corpus.services.cleaning_decisions import queue
 from corpus.services.cleaning_forecast import advise, forecast
-from corpus.services.cleaning_report import report
 from corpus.services.finding import begins_with
-from corpus.views.cleaning_chart import bars
 from kit import htmx
-from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import csv_header, csv_rows
+from kit.refusals import told
 from kit.tables import Column, Filter, Table
 from llm import endpoints
 
@@ -38,11 +35,24 @@ def _of_id(rows: QuerySet[CleanedPage], words: str) -> QuerySet[CleanedPage]:
     return rows.filter(begins_with("page_id", words))
 
 
+def _noted(rows: QuerySet[CleanedPage], value: str) -> QuerySet[CleanedPage]:
+    """Pages with that flag, or with that count."""
+    # As JSON writes it, between quotation marks, so that no flag is found in a longer one.
+    rows = rows.annotate(said=Cast("flags", TextField()))
+    return rows.filter(Q(said__contains=json.dumps(value)) | Q(counts__has_key=value))
+
+
+def _notes(run: CleaningRun) -> list[tuple[str, str]]:
+    names = [*run.figures.get("flags", {}), *run.figures.get("counts", {})]
+    return [(name, name.replace(":", ": ")) for name in sorted(names)]
+
+
 PAGES = Table(
     search=_of_id,
     filters=(
         Filter("domain", "Domain", lookup="domain__name"),
         Filter("state", "State", choices=tuple(PageState.choices)),
+        Filter("note", "What came up", apply=_noted),
     ),
     columns=(
         Column("page", "Page", order=("page_id",)),
@@ -96,6 +106,7 @@ def cleaning(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "run": run,
         "states": [(label, name, states.get(name, 0)) for name, label in PageState.choices],
         "waiting": queue(run).count() if run.has_agents else 0,
+        "workers": run.groups.working().count(),
         "can_pause": run.status in ("queued", "running") and access.is_admin,
         "can_resume": run.status in ("paused", "failed") and access.is_admin and run.version,
         "budget_form": BudgetForm(initial={"usd": run.budget_usd}),
@@ -110,10 +121,8 @@ def cleaning_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpRes
     """Pause, resume or cancel."""
     access = enter(request.user, slug, Role.ADMIN)
     run = get_run(access, pk)
-    try:
+    with told(request):
         VERBS[verb](run=run, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return htmx.redirect(request, run_url(run))
 
 
@@ -123,12 +132,10 @@ def cleaning_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     run = get_run(access, pk)
     form = BudgetForm(request.POST)
-    try:
+    with told(request):
         if not form.is_valid():
             raise Refused("Give the budget in dollars and cents, or nothing.")
         verbs.set_budget(run=run, usd=form.cleaned_data["usd"], actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return htmx.redirect(request, run_url(run))
 
 
@@ -139,42 +146,9 @@ def cleaning_pages(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     run = get_run(access, pk)
     rows = run.pages.select_related("domain").defer("result").annotate(places=Count("violations"))
     domains = [(d.name, d.name) for d in access.benchmark.domains.ready()]
-    table = PAGES.read(rows, request.GET, choices={"domain": domains})
+    table = PAGES.read(rows, request.GET, choices={"domain": domains, "note": _notes(run)})
     context = {"access": access, "tab": "versions", "run": run, "table": table}
     return htmx.render(request, "corpus/cleaning/pages.html", context, partial="results")
-
-
-@require_GET
-def cleaning_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Counts, histograms, cost and what could not be carried."""
-    access = enter(request.user, slug, *READERS)
-    run = get_done(access, pk)
-    found = report(run)
-    endpoint = next((e for e in endpoints.available() if e.name == run.endpoint), None)
-    context = {
-        "access": access,
-        "tab": "versions",
-        "run": run,
-        "sheets": found.sheets,
-        "charts": [
-            bars("Lengths of passages, in tokens", *found.lengths),
-            bars("Cosine of queries and their gold", *found.similarities),
-        ],
-        "advice": advise(run.source, endpoint, run.budget_usd) if run.has_agents else None,
-        "presets": dict(CleaningPreset.choices),
-    }
-    return htmx.render(request, "corpus/cleaning/report.html", context)
-
-
-@require_GET
-def cleaning_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
-    """One table of the report as CSV."""
-    access = enter(request.user, slug, *READERS)
-    run = get_done(access, pk)
-    sheet = report(run).sheet(name)
-    if sheet is None:
-        raise Http404("No such table.")
-    return csv_response(f"cleaning-{run.pk}-{name}.csv", csv_header(sheet), csv_rows(sheet))
 
 
 def get_run(access: Access, pk: int) -> CleaningRun:
@@ -215,6 +189,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
         "forecast": forecast(source, preset, endpoint),
         "advice": advise(source, endpoint, _usd(params.get("budget_usd", ""))),
         "has_agents": preset.startswith("marcus"),
+        "has_calls": verbs.asks(preset),
         "presets": dict(CleaningPreset.choices),
     }
 

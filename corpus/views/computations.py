@@ -49,7 +49,9 @@ def computations(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(field, refusal.message)
         else:
             return htmx.redirect(request, _page(made))
-    rows = RunComputation.objects.filter(benchmark=access.benchmark)
+    rows = RunComputation.objects.filter(benchmark=access.benchmark).select_related(
+        "corpus_version"
+    )
     context = {
         "access": access,
         "tab": "retrieval-runs",
@@ -96,7 +98,9 @@ VERBS: dict[str, Any] = {"cancel": computing.cancel, "retry": computing.retry}
 def get_computation(access: Access, pk: int) -> RunComputation:
     """A computation of this benchmark, or 404."""
     rows = RunComputation.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("benchmark", "run", "account", "created_by").first()
+    found = rows.select_related(
+        "benchmark", "run", "account", "created_by", "corpus_version"
+    ).first()
     if found is None:
         raise Http404("No such computation.")
     return found

@@ -13,10 +13,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from corpus.access import Access, enter
 from corpus.importers.formats import all_formats
-from corpus.models import Benchmark, ImportRun, Role
+from corpus.models import Benchmark, CorpusVersion, ImportRun, Role
 from corpus.services import import_folder
 from corpus.services import imports as verbs
 from corpus.services.loading_tally import KINDS
+from corpus.services.versions import chosen
+from corpus.version_forms import FIELD, version_field
 from kit import htmx
 from kit.errors import Refused
 from kit.runs import RunStatus
@@ -63,8 +65,14 @@ class ImportForm(forms.Form):
         help_text="Runs only, where the file is not named after its domain.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.benchmark = benchmark
+        help_text = "Runs only: whose ids they name. Without a choice the current one."
+        self.fields.update(version_field(benchmark, help_text=help_text, initial=""))
+        if FIELD in self.fields:
+            field: Any = self.fields[FIELD]
+            field.choices = [("", "Not a run, or the current one"), *field.choices]
         if not import_folder.is_set():
             del self.fields["stored"]
             self.fields["upload"].required = True
@@ -85,9 +93,14 @@ class ImportForm(forms.Form):
             self.add_error("upload", "Choose a file, or one from the import folder.")
         return given
 
-    def start(self, benchmark: Benchmark, actor: User) -> ImportRun:
+    def clean_version(self) -> CorpusVersion | None:
+        """The version itself, where one was chosen."""
+        asked = self.cleaned_data[FIELD]
+        return chosen(self.benchmark, asked) if asked else None
+
+    def start(self, actor: User) -> ImportRun:
         """Queue what was chosen; raises Refused."""
-        given = {**self.cleaned_data, "benchmark": benchmark, "actor": actor}
+        given = {**self.cleaned_data, "benchmark": self.benchmark, "actor": actor}
         upload, stored = given.pop("upload"), given.pop("stored", "")
         if stored:
             return verbs.start_stored_import(stored=stored, **given)
@@ -99,10 +112,11 @@ def imports(request: HttpRequest, slug: str) -> HttpResponse:
     """The imports of a benchmark, and starting one."""
     access = enter(request.user, slug, Role.ADMIN)
     posted = request.method == "POST"
-    form = ImportForm(request.POST, request.FILES) if posted else ImportForm()
+    given = (request.POST, request.FILES) if posted else ()
+    form = ImportForm(*given, benchmark=access.benchmark)
     if posted and form.is_valid():
         try:
-            run = form.start(access.benchmark, access.user)
+            run = form.start(access.user)
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:

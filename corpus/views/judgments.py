@@ -10,9 +10,9 @@ from django.views.decorators.http import require_GET
 
 from corpus import lists
 from corpus.access import Access, enter
-from corpus.models import CorpusVersion, Judgment, Passage, Query, Source, Status
+from corpus.models import Judgment, Passage, Query, Source, Status
 from corpus.models.labels import GoldVersion
-from corpus.services.finding import MOST_FOUND, one_of, passages_called, query_called
+from corpus.services.finding import MOST_FOUND, one_of, passages_named, query_called
 from corpus.services.shown import shown_labels
 from kit import htmx
 from kit.table_pages import Choices
@@ -124,10 +124,9 @@ def _counted(golds: Iterable[GoldVersion]) -> list[dict[str, Any]]:
 
 def _search(access: Access, rows: QuerySet[Judgment], words: str) -> QuerySet[Judgment]:
     """Labels whose query's or passage's own id begins with the words."""
-    version = CorpusVersion.objects.current(access.benchmark)
     queries = Query.objects.filter(domain__in=access.benchmark.domains.values("pk"))
     called = queries.filter(query_called(words, benchmark=access.benchmark)).order_by()
-    found = passages_called(words, version=version)
+    found = passages_named(words, benchmark=access.benchmark)
     of_queries = list(called.values_list("pk", flat=True)[:MOST_FOUND])
     return rows.filter(one_of(of_queries, "query_id") | one_of(found, "passage_id"))
 

@@ -65,7 +65,7 @@ PAIRS = Table(
 def pools(request: HttpRequest, slug: str) -> HttpResponse:
     """Every pool of pairs."""
     access = enter(request.user, slug, *READERS)
-    rows = access.benchmark.pools.annotate(pairs=Count("entries"))
+    rows = access.benchmark.pools.annotate(pairs=Count("entries")).select_related("corpus_version")
     context = {
         "access": access,
         "tab": "retrieval-runs",
@@ -118,7 +118,7 @@ def pool(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 def get_pool(access: Access, pk: int) -> Pool:
     """A visible pool of this benchmark, or 404."""
-    found = access.benchmark.pools.filter(pk=pk).first()
+    found = access.benchmark.pools.select_related("corpus_version").filter(pk=pk).first()
     if found is None:
         raise Http404("No such pool.")
     return found

@@ -4,12 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from corpus.access import Access, enter
 from corpus.models import CorpusVersion, Judgment, Passage, Query, RankedList
+from corpus.services.crosswalk import excluded_in
+from corpus.services.holding import holding
 from corpus.services.shown import shown_labels
+from corpus.services.versions import stored
 from corpus.views.runs import get_run
 from kit import htmx
 from kit.table_pages import BoundFilter, TablePage
@@ -59,7 +63,7 @@ def ranked_list(request: HttpRequest, slug: str, pk: int, query_pk: int) -> Http
     """One ranking, a page at a time: passages as far as the corpus holds them, labels marked."""
     access = enter(request.user, slug)
     run = get_run(access, pk)
-    rows = RankedList.objects.filter(run=run, query=query_pk).select_related("query__domain")
+    rows = RankedList.objects.filter(run=run, query=query_pk).select_related("query__domain", "run")
     found = rows.first()
     if found is None:
         raise Http404("No such ranking.")
@@ -100,8 +104,9 @@ def _page(access: Access, found: RankedList, shown: str, asked: int) -> TablePag
 def _ranked(access: Access, found: RankedList, places: Sequence[int]) -> list[Ranked]:
     """The places of a ranking that are asked for, counted from 0."""
     pids = [found.pids[n] for n in places]
-    keys, labels = _keys(access, found.query, pids), _labels(found.query)
-    excluded = set(found.query.excluded_ids)
+    version = stored(access.benchmark, found.run.corpus_version_id)
+    keys, labels = _keys(version, found.query, pids), _labels(version, found.query)
+    excluded = excluded_in(version, [found.query]).get(found.query.pk, set()) if version else set()
     return [
         Ranked(
             rank=n + 1,
@@ -121,14 +126,16 @@ def _with_passages(rows: list[Ranked]) -> list[Ranked]:
     return [replace(row, passage=passages.get(row.passage_pk or 0)) for row in rows]
 
 
-def _keys(access: Access, query: Query, pids: list[str]) -> dict[str, int]:
-    version = CorpusVersion.objects.current(access.benchmark)
+def _keys(version: CorpusVersion | None, query: Query, pids: list[str]) -> dict[str, int]:
     rows = Passage.objects.in_version(version).filter(domain_id=query.domain_id, pid__in=pids)
     return dict(rows.order_by().values_list("pid", "pk"))
 
 
-def _labels(query: Query) -> dict[int, int]:
+def _labels(version: CorpusVersion | None, query: Query) -> dict[int, int]:
     """The label that counts now, by passage: one given since the import before the old gold."""
+    if version is not None and version.is_derived:
+        held = holding(version, about=Q(query=query), shown_only=True)
+        return {passage: each.label for (_, passage), each in held.pairs.items()}
     rows = Judgment.objects.filter(query=query)
     old, since = rows.original(), shown_labels(rows.standing())
     return {

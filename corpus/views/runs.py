@@ -9,13 +9,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from corpus.access import Access, enter
-from corpus.lists import domain_choices
+from corpus.lists import domain_choices, made_for, made_for_choices
 from corpus.models import RankedList, RetrievalRun
 from corpus.services.finding import query_matches
 from kit import htmx
 from kit.tables import Column, Filter, Table
 
 RUNS = Table(
+    filters=(Filter("version", "Corpus version", apply=made_for),),
     columns=(
         Column("name", "Run", order=("name",)),
         Column("queries", "Queries", order=("query_count",), numeric=True),
@@ -55,7 +56,10 @@ def retrieval_runs(request: HttpRequest, slug: str) -> HttpResponse:
     """Every run that was loaded."""
     access = enter(request.user, slug)
     rows = RetrievalRun.objects.filter(benchmark=access.benchmark).defer("provenance")
-    context = {"access": access, "tab": "retrieval-runs", "table": RUNS.read(rows, request.GET)}
+    choices = {"version": made_for_choices(access.benchmark)}
+    table = RUNS.read(rows.select_related("corpus_version"), request.GET, choices=choices)
+    table = replace(table, filters=[each for each in table.filters if each.choices])
+    context = {"access": access, "tab": "retrieval-runs", "table": table}
     return htmx.render(request, "corpus/retrieval_runs.html", context, partial="results")
 
 
@@ -80,7 +84,8 @@ def lists_table(access: Access) -> Table:
 
 def get_run(access: Access, pk: int) -> RetrievalRun:
     """A visible run of this benchmark, or 404."""
-    found = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=pk).first()
+    rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=pk)
+    found = rows.select_related("corpus_version").first()
     if found is None:
         raise Http404("No such retrieval run.")
     return found

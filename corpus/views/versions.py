@@ -11,6 +11,7 @@ from corpus.marcus.showing import Sides, side_by_side
 from corpus.models import CleaningRun, CorpusVersion, Crosswalk, Passage, Role
 from corpus.services.finding import begins_with
 from corpus.services.overview import passages_counted
+from corpus.services.versions import before_last, loaded_since
 from kit import htmx
 from kit.tables import Column, Filter, Table
 
@@ -55,6 +56,10 @@ def versions(request: HttpRequest, slug: str) -> HttpResponse:
         "tree": _tree(list(rows.order_by("pk"))),
         "runs": runs[:50],
         "current": CorpusVersion.objects.current(access.benchmark),
+        "loaded": CorpusVersion.objects.loaded(access.benchmark),
+        "since": loaded_since(access.benchmark),
+        "before": before_last(access.benchmark) if access.is_admin else None,
+        "choices": {each.pk for each in CorpusVersion.objects.choices(access.benchmark)},
     }
     return htmx.render(request, "corpus/versions/list.html", context)
 
@@ -72,6 +77,9 @@ def version(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "tab": "versions",
         "version": found,
         "count": passages_counted(found),
+        "may_take_up": access.is_admin
+        and found in CorpusVersion.objects.choices(access.benchmark)
+        and found != CorpusVersion.objects.current(access.benchmark),
         "recipe": [(name.replace("_", " "), value) for name, value in _recipe(found)],
         "run": CleaningRun.objects.filter(version=found).first(),
         "table": PASSAGES.read(rows, request.GET, choices={"domain": domains}),

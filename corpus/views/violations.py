@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from corpus.access import enter
+from corpus.marcus.settings import SAFE_CLEAN, SPLITTER
 from corpus.marcus.showing import side_by_side, window
 from corpus.models import CleaningRun, Violation
 from corpus.services.cleaning_decisions import decide, queue
@@ -28,6 +29,9 @@ KINDS = (
 )
 
 
+STAGES = ((SAFE_CLEAN, "SafeClean"), (SPLITTER, "the Splitter"))
+
+
 def _of_page(rows: QuerySet[Violation], words: str) -> QuerySet[Violation]:
     return rows.filter(begins_with("page__page_id", words))
 
@@ -42,6 +46,7 @@ TABLE = Table(
     search=_of_page,
     filters=(
         Filter("kind", "Kind", choices=KINDS),
+        Filter("stage", "Found behind", choices=STAGES),
         Filter(
             "decision",
             "What became of it",

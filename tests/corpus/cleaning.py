@@ -5,6 +5,7 @@ from typing import Any
 from corpus.cleaning_tasks import drive_claimed
 from corpus.models import Benchmark, CleaningRun, CorpusVersion, Passage
 from corpus.services.cleaning import start_cleaning
+from llm import endpoints
 from tests.factories import make_benchmark, make_gold, make_passage, make_query
 
 FERNS = (
@@ -36,6 +37,9 @@ def clean(benchmark: Benchmark, endpoint: Any = None, **options: Any) -> Cleanin
     """Start a run over the current version and drive it to its end in this process."""
     source = options.pop("source", None) or CorpusVersion.objects.current(benchmark)
     options.setdefault("preset", "marcus")
+    if options["preset"] == "dchunk" and endpoint is None:
+        with endpoints.practice_if_unconfigured() as practice:
+            return clean(benchmark, practice, source=source, **options)
     run = start_cleaning(
         benchmark=benchmark, source=source, endpoint=endpoint, actor=None, claimed=True, **options
     )

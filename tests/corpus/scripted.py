@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from llm.endpoints import Endpoint
-from llm.practice.completion import MODEL, chat_completion
+from llm.practice.completion import MODEL, chat_completion, embeddings
 
 Change = Callable[[str, str], str]
 
@@ -30,17 +30,23 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         body: dict[str, Any] = json.loads(raw)
         self.server.asked[raw.decode()] += 1
-        answer = chat_completion({**body, "model": MODEL})
-        message = answer["choices"][0]["message"]
-        role = body["response_format"]["json_schema"]["name"]
-        said = json.loads(message["content"])["text"]
-        message["content"] = json.dumps({"text": self.server.change(role, said)})
-        sent = json.dumps(answer).encode()
+        sent = json.dumps(self._answer(body)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(sent)))
         self.end_headers()
         self.wfile.write(sent)
+
+    def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        if "input" in body:
+            self.server.change("embedding", str(body["input"]))
+            return embeddings({**body, "model": MODEL})
+        answer = chat_completion({**body, "model": MODEL})
+        message = answer["choices"][0]["message"]
+        role = body["response_format"]["json_schema"]["name"]
+        said = json.loads(message["content"])["text"]
+        message["content"] = json.dumps({"text": self.server.change(role, said)})
+        return answer
 
     def log_message(self, *args: Any) -> None:
         """Nothing to the terminal."""
@@ -48,7 +54,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def cleaner(settings: Any, change: Change) -> Iterator[Server]:
-    """The practice model's answers, each changed by (role, text) -> text, as default endpoint."""
+    """The practice model's answers, each changed by (role, text) -> text, as default endpoint.
+
+    Vectors are not changed; who asks for some is told to `change` as the role "embedding".
+    """
     server = Server(("127.0.0.1", 0), _Handler)
     server.change, server.asked = change, Counter()
     url = f"http://127.0.0.1:{server.server_port}/v1"

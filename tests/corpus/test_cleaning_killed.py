@@ -11,6 +11,8 @@ from corpus.cleaning_tasks import drive_claimed
 from corpus.models import CleaningRun, CorpusVersion, Passage
 from corpus.services.cleaning import start_cleaning
 from corpus.services.crosswalk import labels_of
+from kit.runs import TrackedRun
+from llm import endpoints
 from llm.models import Call
 from llm.pump import Pump
 from tests.corpus.cleaning import clean, make_corpus
@@ -44,7 +46,7 @@ def live_until_killed(run: CleaningRun, monkeypatch: Any, steps: int) -> None:
     """Drive a claimed run until that many of its commits, calls and heartbeats have gone by."""
     left = [steps]
 
-    def count(self: CleaningRun, **fields: Any) -> None:
+    def count(self: TrackedRun, **fields: Any) -> None:
         left[0] -= 1
         if left[0] < 0:
             raise Killed
@@ -55,14 +57,18 @@ def live_until_killed(run: CleaningRun, monkeypatch: Any, steps: int) -> None:
         for task in args[1:]:
             task.cancel()
 
-    original = CleaningRun.hold
+    original = TrackedRun.hold
     with monkeypatch.context() as patched:
-        patched.setattr(CleaningRun, "hold", count)
+        patched.setattr(TrackedRun, "hold", count)
+        # A dead process gives nothing back.
+        patched.setattr(TrackedRun, "release", lambda self: None)
         patched.setattr(Pump, "_wind_down", at_once)
         with pytest.raises(BaseException):  # noqa: B017, PT011  (alone, or in a group of tasks)
             drive_claimed(run)
             raise Killed
-    CleaningRun.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(1))
+    over = {"lease_until": timezone.now() - timedelta(1)}
+    CleaningRun.objects.filter(pk=run.pk).update(**over)
+    run.groups.filter(status="running").update(**over)
 
 
 def reclaimed(run: CleaningRun) -> CleaningRun:
@@ -115,15 +121,23 @@ def test_a_killed_cleaning_ends_in_the_same_version(settings, monkeypatch, seed:
 @pytest.mark.parametrize("preset", ["diver_rules", "dchunk"])
 def test_a_killed_cleaning_by_rules_too(monkeypatch, preset: str) -> None:
     monkeypatch.setattr("corpus.services.cleaning_rules.CHUNK", 3)
+    monkeypatch.setattr("corpus.services.cleaning_plan._LEAST", 7)
+    monkeypatch.setattr("corpus.services.cleaning_plan._LONG", 5)
     benchmark = big_corpus()
-    wanted = clean(benchmark, preset=preset, name="in peace").figures
-    source = CorpusVersion.objects.current(benchmark)
-    run = start_cleaning(
-        benchmark=benchmark, source=source, preset=preset, actor=None, claimed=True
-    )
-    for steps in (2, 5, 3):
-        live_until_killed(run, monkeypatch, steps)
-        run = reclaimed(run)
-    drive_claimed(run)
+    with endpoints.practice_if_unconfigured() as practice:
+        wanted = clean(benchmark, practice, preset=preset, name="in peace").figures
+        source = CorpusVersion.objects.current(benchmark)
+        run = start_cleaning(
+            benchmark=benchmark,
+            source=source,
+            preset=preset,
+            endpoint=practice,
+            actor=None,
+            claimed=True,
+        )
+        for steps in (2, 5, 3):
+            live_until_killed(run, monkeypatch, steps)
+            run = reclaimed(run)
+        drive_claimed(run)
     run.refresh_from_db()
     assert (run.status, run.figures) == ("done", wanted)

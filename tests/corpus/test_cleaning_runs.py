@@ -1,15 +1,28 @@
 """Cleaning runs from their start to a version: with the practice model and by rules."""
 
+import math
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from corpus.models import CorpusVersion, Crosswalk, Passage, VersionState, Violation
+from corpus.cleaning_tasks import clean_corpus
+from corpus.models import (
+    CleaningRun,
+    CorpusVersion,
+    Crosswalk,
+    Passage,
+    VersionState,
+    Violation,
+)
 from corpus.services import cleaning as verbs
+from corpus.services.cleaning_plan import plan
+from corpus.services.cleaning_rules import clean_by_rules
+from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import labels_of, targets
 from kit.errors import Refused
 from kit.models import Event
+from kit.runs import LostLease
 from llm import endpoints
 from llm.models import Call
 from tests.corpus.cleaning import FERNS, MENU, MOTHS, clean, make_corpus, texts
@@ -130,13 +143,15 @@ def test_what_cannot_start_is_refused_in_words(practice) -> None:
     with pytest.raises(Refused, match="is no preset"):
         verbs.start_cleaning(preset="polish", **common)
     with pytest.raises(Refused, match="threshold is a number from"):
-        verbs.start_cleaning(preset="dchunk", options={"threshold": 7}, **common)
+        verbs.start_cleaning(preset="dchunk", endpoint=practice, options={"threshold": 7}, **common)
+    with pytest.raises(Refused, match="choose an endpoint"):
+        verbs.start_cleaning(preset="dchunk", **common)
     with pytest.raises(Refused, match="No endpoint named"):
         unknown = replace(practice, is_practice=False, default_model="other", name="other")
         verbs.start_cleaning(preset="marcus", endpoint=unknown, budget_usd=Decimal(1), **common)
     empty = make_version(benchmark, "empty")
     with pytest.raises(Refused, match="no text"):
-        verbs.start_cleaning(preset="dchunk", **common | {"source": empty})
+        verbs.start_cleaning(preset="diver_rules", **common | {"source": empty})
 
 
 def test_a_cancelled_run_leaves_nothing(practice) -> None:
@@ -149,11 +164,34 @@ def test_a_cancelled_run_leaves_nothing(practice) -> None:
     verbs.pause_cleaning(run=run, actor=admin)
     verbs.resume_cleaning(run=run, actor=admin)
     verbs.cancel_cleaning(run=run, actor=admin)
+    assert CleaningRun.objects.calling().get() == run
+    clean_corpus(run.pk)
     assert list(benchmark.versions.values_list("name", flat=True)) == ["as loaded"]
+    assert not CleaningRun.objects.calling().exists()
+    run.refresh_from_db()
     with pytest.raises(Refused):
         verbs.resume_cleaning(run=run, actor=admin)
     verbs_of = Event.objects.filter(target_id=str(run.pk)).values_list("verb", flat=True)
     assert set(verbs_of) >= {"start cleaning", "pause cleaning", "cancel cleaning"}
+
+
+def test_a_half_made_version_is_dropped_by_a_worker_and_its_name_is_free_at_once() -> None:
+    benchmark = make_corpus()
+    admin = make_member(benchmark, "admin", "admin")
+    source = CorpusVersion.objects.current(benchmark)
+    common = {"benchmark": benchmark, "source": source, "preset": "diver_rules", "name": "tidy"}
+    run = verbs.start_cleaning(actor=admin, claimed=True, **common)
+    plan(run)
+    clean_by_rules(Share(run, leads=True), ends_at=math.inf)
+    verbs.cancel_cleaning(run=run, actor=admin)
+    assert Passage.objects.filter(version=run.version).count() > 3  # no request waits for them
+    again = verbs.start_cleaning(actor=admin, **common)
+    with pytest.raises(LostLease):
+        run.beat()
+    clean_corpus(run.pk)
+    assert not Passage.objects.filter(version=run.version_id).exists()
+    assert set(Passage.objects.values_list("version", flat=True)) == {source.pk}
+    assert again.version in CorpusVersion.objects.all()
 
 
 def test_repairs_and_violations_are_listed(practice) -> None:

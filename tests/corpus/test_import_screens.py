@@ -208,7 +208,7 @@ def test_list_takes_the_same_queries_for_one_import_and_three(
     path = write_lines(tmp_path / "biology.jsonl", [bright_row()])
     for _ in range(3):
         claimed(benchmark, path, "bright")
-        with django_assert_max_num_queries(6):
+        with django_assert_max_num_queries(7):
             client.get(reverse("imports", args=["light"]))
 
 

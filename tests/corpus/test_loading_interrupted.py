@@ -30,7 +30,7 @@ from tests.corpus.import_files import bright_pro, claimed, imported, one_by_one
 pytestmark = pytest.mark.django_db
 
 
-class Stop(Exception):  # noqa: N818
+class Stop(Exception):
     """Raised in the middle of a load."""
 
 

@@ -176,8 +176,8 @@ def test_a_long_hostile_output_is_answered_soon() -> None:
 def test_no_text_takes_more_than_time_in_proportion(piece: str) -> None:
     """Ten times the text takes about ten times as long; what is quadratic would take minutes."""
     source = piece * (60_000 // len(piece)) + "x"
-    began = time.monotonic()
+    began = time.thread_time()
     clean(source)
     mend(source, "x y", verify(source, "x y"))
     sentences_of(source)
-    assert time.monotonic() - began < 5
+    assert time.thread_time() - began < 5

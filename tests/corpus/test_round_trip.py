@@ -19,6 +19,7 @@ from corpus.importers.rows import (
     RunRow,
 )
 from evaluation.exporters import beir, bridge, bright, bright_pro, trec_rows, trec_texts
+from evaluation.exporters.documents import write_documents
 from evaluation.exporters.records import AspectRecord, Label, QueryRecord, Shape
 from tests.corpus.import_files import of_kind, one_by_one, read
 
@@ -259,7 +260,7 @@ def test_bright_pro(root, given, texts) -> None:
     bright_pro.write_examples(folder / f"examples/{NAME}.parquet", given, shape)
     bright_pro.write_aspects(folder / f"aspects/{NAME}.parquet", NAME, given)
     rows = ((row.pid, row.text) for row in texts)
-    bright_pro.write_documents(folder / f"documents/{NAME}.parquet", rows, step=lambda _: None)
+    write_documents(folder / f"documents/{NAME}.parquet", root.parent / "corpus.jsonl", rows)
     found = list(one_by_one(FORMATS["bright_pro"].read(folder)))
     assert of_kind(found, QueryRow) == [
         QueryRow(NAME, each.qid, each.text, HERE, each.answers, reference_answer=each.text)

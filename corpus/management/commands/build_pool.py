@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark, Pool, RetrievalRun
 from corpus.services.pool_builds import build_pool
+from corpus.services.versions import called
 from kit.errors import Refused
 
 
@@ -21,6 +22,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--runs", metavar="NAME", nargs="+", help="retrieval runs by name (default: all)"
         )
+        parser.add_argument(
+            "--corpus-version", default="", help="whose runs (default: those of the current one)"
+        )
         parser.add_argument("--depth", type=int, default=10, help="passages a query (default: 10)")
         parser.add_argument("--name", default="", help="the pool's name")
         parser.add_argument("--json", action="store_true", help="print the counts as JSON")
@@ -32,7 +36,7 @@ class Command(BaseCommand):
         try:
             pool = build_pool(
                 benchmark=benchmark,
-                runs=_runs(benchmark, options["runs"]),
+                runs=_runs(benchmark, options["corpus_version"], options["runs"]),
                 depth=options["depth"],
                 name=options["name"],
                 actor=None,
@@ -56,8 +60,10 @@ class Command(BaseCommand):
             )
 
 
-def _runs(benchmark: Benchmark, names: list[str] | None) -> list[RetrievalRun]:
-    runs = {run.name: run for run in RetrievalRun.objects.filter(benchmark=benchmark)}
+def _runs(benchmark: Benchmark, version: str, names: list[str] | None) -> list[RetrievalRun]:
+    of = called(benchmark, version)
+    rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=of.key if of else None)
+    runs = {run.name: run for run in rows}
     missing = [name for name in names or () if name not in runs]
     if missing:
         raise CommandError(

@@ -36,6 +36,9 @@ class Command(BaseCommand):
             "--source", metavar="NAME", help="the version to clean (default: the current)"
         )
         parser.add_argument("--name", default="", help="what the new version is called")
+        parser.add_argument(
+            "--model", default="", help="another model of the endpoint; dchunk: an embedding model"
+        )
         parser.add_argument("--budget", metavar="USD", help="the most that may be spent")
         parser.add_argument(
             "--option",
@@ -109,6 +112,7 @@ def _claimed(benchmark: Benchmark, endpoint: Any, options: dict[str, Any]) -> Cl
         policy=options["policy"],
         name=options["name"],
         endpoint=endpoint,
+        model=options["model"],
         budget_usd=_usd(options["budget"]),
         options=dict(map(_option, options["option"])),
         actor=None,

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.models import Benchmark, RetrievalRun, RunComputation
+from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from corpus.models.computations import Method
 from corpus.services import computing
+from corpus.services.versions import called
 from kit.errors import Refused
 from kit.runs import LostLease, RunStatus
 from llm import endpoints
@@ -30,6 +31,9 @@ class Command(BaseCommand):
         parser.add_argument("--benchmark", metavar="SLUG", required=True)
         parser.add_argument("--method", choices=Method.values, default=Method.BM25)
         parser.add_argument("--name", default="", help="the run's name")
+        parser.add_argument(
+            "--corpus-version", default="", help="the version to rank (default: the current one)"
+        )
         for name in _NUMBERS:
             parser.add_argument(f"--{name}", type=float)
         for name in _WHOLE:
@@ -48,10 +52,13 @@ class Command(BaseCommand):
         needs_model = options["method"] == Method.EMBEDDINGS
         with endpoints.practice_if_unconfigured() if needs_model else contextlib.nullcontext():
             try:
+                version = called(benchmark, options["corpus_version"])
+                is_hybrid = options["method"] == Method.HYBRID
                 computation = computing.start(
                     benchmark=benchmark,
                     method=options["method"],
-                    config=_config(benchmark, options),
+                    config=_config(benchmark, version, options),
+                    version=None if is_hybrid else version,
                     name=options["name"],
                     budget_usd=_budget(options["budget"]),
                     actor=None,
@@ -83,11 +90,15 @@ class Command(BaseCommand):
             self.stdout.write(f"  {name}: {words}")
 
 
-def _config(benchmark: Benchmark, options: dict[str, Any]) -> dict[str, Any]:
+def _config(
+    benchmark: Benchmark, version: CorpusVersion | None, options: dict[str, Any]
+) -> dict[str, Any]:
     names = (*_NUMBERS, *_WHOLE, *_WORDS, "weights")
     config = {name: options[name] for name in names if options[name] is not None}
     if options["runs"]:
-        found = dict(RetrievalRun.objects.filter(benchmark=benchmark).values_list("name", "pk"))
+        key = version.key if version else None
+        rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
+        found = dict(rows.values_list("name", "pk"))
         missing = [name for name in options["runs"] if name not in found]
         if missing:
             raise CommandError(

@@ -1,0 +1,106 @@
+"""What is measured on the two versions of a cleaning, once: lengths, likenesses, doubles."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.core.cache import cache
+
+from corpus.marcus.likeness import near_duplicates
+from corpus.marcus.tokens import count_tokens
+from corpus.models import CleaningRun, CorpusVersion, Passage, Query
+from corpus.services.crosswalk import Carried, labels_of
+from llm.practice.embedding import embed
+
+# Passages whose lengths are counted, gold pairs that are compared, texts held side by side.
+SAMPLE: Final = 20_000
+_PAIRS: Final = 1000
+_TEXTS: Final = 2000
+_AT_ONCE: Final = 500
+_DAY: Final = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Side:
+    """A version: passages with their tokens, gold pairs (query, passage) with their cosines."""
+
+    lengths: list[tuple[int, int]]
+    likenesses: list[tuple[int, int, float]]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Both sides; doubles as (passage, passage, share) among so many passages of the new one."""
+
+    before: Side
+    after: Side
+    doubles: list[tuple[int, int, float]]
+    compared: int
+    carried: Carried
+
+
+def measure(run: CleaningRun) -> Measures:
+    """The measures of a run that is done; kept for a day, since versions do not change."""
+    key = f"cleaning-measures:{run.pk}:{run.created_at.timestamp()}"
+    known: Measures | None = cache.get(key)
+    if known is None:
+        known = _measure(run)
+        cache.set(key, known, timeout=_DAY)
+    return known
+
+
+def _measure(run: CleaningRun) -> Measures:
+    assert run.version is not None
+    carried = labels_of(run.version)
+    chosen = spread(_keys(run.version), _TEXTS)
+    texts = Passage.objects.in_bulk(chosen)
+    found = near_duplicates([texts[pk].text or "" for pk in chosen])
+    return Measures(
+        before=Side(_lengths(run.source), _likenesses(labels_of(run.source))),
+        after=Side(_lengths(run.version), _likenesses(carried)),
+        doubles=[(chosen[a], chosen[b], share) for a, b, share in found],
+        compared=len(chosen),
+        carried=carried,
+    )
+
+
+def spread(keys: Sequence[int], most: int) -> Sequence[int]:
+    """At most so many of them, at even distances."""
+    return keys[:: max(1, -(-len(keys) // most))]
+
+
+def _keys(version: CorpusVersion) -> list[int]:
+    rows = Passage.objects.in_version(version).with_text().order_by("pk")
+    return list(rows.values_list("pk", flat=True))
+
+
+def _lengths(version: CorpusVersion) -> list[tuple[int, int]]:
+    chosen = spread(_keys(version), SAMPLE)
+    found: list[tuple[int, int]] = []
+    for start in range(0, len(chosen), _AT_ONCE):
+        part = Passage.objects.filter(pk__in=chosen[start : start + _AT_ONCE]).order_by("pk")
+        found += [(pk, count_tokens(said or "")) for pk, said in part.values_list("pk", "text")]
+    return found
+
+
+def _likenesses(carried: Carried) -> list[tuple[int, int, float]]:
+    """Queries and their gold passages with their cosines, as hashed words."""
+    pairs = [(each.query, each.passage) for each in carried.labels if each.label > 0]
+    pairs = pairs[:: max(1, -(-len(pairs) // _PAIRS))]
+    queries = dict(Query.objects.filter(pk__in={q for q, _ in pairs}).values_list("pk", "text"))
+    passages = dict(
+        Passage.objects.filter(pk__in={p for _, p in pairs}, text__isnull=False).values_list(
+            "pk", "text"
+        )
+    )
+    vectors = {pk: embed(said) for pk, said in queries.items()}
+    return [
+        (query, passage, _cosine(vectors[query], embed(passages[passage] or "")))
+        for query, passage in pairs
+        if query in vectors and passage in passages
+    ]
+
+
+def _cosine(first: Sequence[float], second: Sequence[float]) -> float:
+    """Of vectors of length 1 or 0."""
+    return sum(a * b for a, b in zip(first, second, strict=True))

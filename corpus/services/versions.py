@@ -1,0 +1,132 @@
+"""The benchmark's current corpus version: taking up one that a cleaning made, and going back.
+
+What was loaded stays, with every label where it was given; pools, runs, debates and releases are
+of the current version unless they name another (docs/cleaning.md).
+"""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from corpus.lists import is_key
+from corpus.models import Benchmark, CorpusVersion, Passage
+from kit import audit
+from kit.errors import Refused
+from kit.models import Event
+
+TAKE_UP = "take up corpus version"
+
+
+def chosen(benchmark: Benchmark, asked: object = None) -> CorpusVersion | None:
+    """The version of this number, or without one the current; None where nothing was loaded.
+
+    Raises Refused (`version`) for what is no choice.
+    """
+    if asked in (None, ""):
+        return CorpusVersion.objects.current(benchmark)
+    number = int(str(asked)) if is_key(str(asked)) else 0
+    for each in CorpusVersion.objects.choices(benchmark):
+        if each.pk == number:
+            return each
+    raise Refused(
+        "Choose a corpus version of this benchmark: the texts as loaded, or one that a cleaning "
+        "made and that is ready.",
+        field="version",
+    )
+
+
+def called(benchmark: Benchmark, name: str) -> CorpusVersion | None:
+    """The version of this name, without one the current; raises Refused (`version`)."""
+    if not name:
+        return CorpusVersion.objects.current(benchmark)
+    choices = CorpusVersion.objects.choices(benchmark)
+    found = [each for each in choices if each.name == name]
+    if not found:
+        known = ", ".join(each.name for each in choices) or "none"
+        message = f"There is no corpus version {name!r}; there are {known}."
+        raise Refused(message, field="version")
+    return found[-1]
+
+
+def stored(benchmark: Benchmark, key: int | None) -> CorpusVersion | None:
+    """The version that a row names by its key: null stands for the loaded texts."""
+    if key is None:
+        return CorpusVersion.objects.loaded(benchmark)
+    return CorpusVersion.objects.ready().filter(benchmark=benchmark, pk=key).first()
+
+
+def names(benchmark: Benchmark) -> dict[int | None, str]:
+    """The name of each choice by its key; empty where there is but one, which needs no name."""
+    found = {each.key: each.name for each in CorpusVersion.objects.choices(benchmark)}
+    return found if len(found) > 1 else {}
+
+
+def take_up(*, version: CorpusVersion, seen: int | None, actor: User | None) -> None:
+    """Make a choice the current version; taking up the loaded one goes back to it.
+
+    `seen` is the current version that the person decided on: raises Refused where it is another
+    by now, where the version is no choice, and where it is current already.
+    """
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update().get(pk=version.benchmark_id)
+        current = CorpusVersion.objects.current(benchmark)
+        found = chosen(benchmark, version.pk)
+        if current is None or found is None or found == current:
+            raise Refused(f"“{version.name}” is the current version already.", field="version")
+        if current.pk != seen:
+            raise Refused(
+                f"Meanwhile “{current.name}” became the current version. Look again, then decide.",
+                field="version",
+            )
+        Benchmark.objects.filter(pk=benchmark.pk).update(taken_up=found.key)
+        version.benchmark.taken_up_id = found.key
+        data = {"before": current.pk, "after": found.pk}
+        audit.record(actor=actor, verb=TAKE_UP, target=found, scope=benchmark.slug, data=data)
+
+
+def undo_take_up(*, benchmark: Benchmark, seen: int | None, actor: User | None) -> CorpusVersion:
+    """Go back to the version that was current before the last change; raises Refused.
+
+    An event of its own: undone twice, the change is made again.
+    """
+    before = before_last(benchmark)
+    if before is None:
+        raise Refused("There is no earlier choice to go back to.")
+    before.benchmark = benchmark
+    take_up(version=before, seen=seen, actor=actor)
+    return before
+
+
+def before_last(benchmark: Benchmark) -> CorpusVersion | None:
+    """What the last change of the current version put aside, if it can be taken up again."""
+    last = Event.objects.filter(scope=benchmark.slug, verb=TAKE_UP).order_by("-pk").first()
+    if last is None:
+        return None
+    known = {each.pk: each for each in CorpusVersion.objects.choices(benchmark)}
+    # A load may have extended what was loaded then: the texts as they are loaded now, then.
+    before = known.get(last.data["before"]) or CorpusVersion.objects.loaded(benchmark)
+    return before if before != CorpusVersion.objects.current(benchmark) else None
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What the loaded texts hold that the current version was not made from."""
+
+    version: CorpusVersion
+    passages: int
+
+
+def loaded_since(benchmark: Benchmark) -> Behind | None:
+    """What was loaded after the current version was derived; None where it holds everything."""
+    current = CorpusVersion.objects.current(benchmark)
+    loaded = CorpusVersion.objects.loaded(benchmark)
+    if current is None or loaded is None or not current.is_derived:
+        return None
+    root = current
+    while root.is_derived and root.parent is not None:
+        root = root.parent
+    newer = set(loaded.layers) - set(root.layers)
+    if not newer:
+        return None
+    return Behind(loaded, Passage.objects.filter(version_id__in=newer).count())
