@@ -150,7 +150,7 @@ class Cases(Route):
     @extend_schema(responses=CaseListSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.REVIEWER, Role.ADMIN)
-        rows = EscalationCase.objects.in_benchmark(access.benchmark)
+        rows = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
         answer = self.page(rows.select_related("query__domain", "passage"), CaseListSerializer)
         if access.is_annotator:  # who may vote is not told why a case came before people
             for row in answer.data["results"]:

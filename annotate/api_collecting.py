@@ -19,8 +19,9 @@ from annotate.serializers_collecting import (
     SegmentSerializer,
 )
 from annotate.services import collecting, segments
-from annotate.views.collecting import get_page, pages_of
+from annotate.views.collecting import pages_of
 from annotate.views.loaders import enter_query
+from annotate.views.segmenting import get_page
 from corpus.models import PageFetch
 from kit.api import Route
 from kit.errors import Refused

@@ -7,8 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.api_reviews import BlindScoresSerializer, ToScoreSerializer
 from annotate.models import RescoreSample
+from annotate.serializers_reviews import BlindScoresSerializer, ToScoreSerializer
 from annotate.services import rescoring as verbs
 from annotate.services.blind import unscored
 from annotate.views.rescoring import sample_rows

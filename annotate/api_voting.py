@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.models import EscalationCase, Vote, VoteSlot, VotingPlan
+from annotate.models import CaseKind, EscalationCase, Vote, VoteSlot, VotingPlan
 from annotate.serializers_voting import (
     AgreeSerializer,
     CaseSerializer,
@@ -24,6 +24,7 @@ from annotate.services import votes as verbs
 from annotate.services.abandoned import finish_abandoned
 from annotate.services.arms import order_seed
 from annotate.services.arms_report import arms_sheet
+from annotate.services.first_judgments import commit_judgment
 from annotate.services.plans import give_consent, needs_consent, save_plan
 from annotate.services.slots import hold, leave, next_slot
 from annotate.views.judging import judged_context
@@ -62,7 +63,7 @@ class FirstJudgment(Route):
         slot = hold(access=access, plan=plan, case=case)
         if slot is None:
             raise Refused(verbs.FULL)
-        verbs.commit_judgment(slot=slot, voter=access.user, **given)
+        commit_judgment(slot=slot, voter=access.user, **given)
         return Response(shown_case(access, slot), status=201)
 
 
@@ -100,6 +101,7 @@ class OneVote(Route):
         mine = Vote.objects.standing().filter(
             voter=access.user, case__query__domain__benchmark=access.benchmark
         )
+        mine = mine.exclude(case__kind=CaseKind.REFERENCE)
         rows = mine.select_related("case__query__domain__benchmark")
         verbs.withdraw_vote(vote=get_object_or_404(rows, pk=pk), actor=access.user)
         return Response(status=204)

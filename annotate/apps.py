@@ -10,8 +10,12 @@ class AnnotateConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Labels of pairs that are voted on are shown by no list of the corpus room."""
+        """Labels of pairs that are voted on are shown by no list of the corpus room; judgments
+        that their givers left are swept up."""
+        from annotate.services.abandoned import sweep_abandoned
         from annotate.services.undecided import is_undecided
         from corpus.services.shown import hide_labels
+        from kit.chores import every
 
         hide_labels(is_undecided)
+        every(60, "abandoned judgments", sweep_abandoned)

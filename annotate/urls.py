@@ -3,25 +3,36 @@
 from django.urls import path
 
 from annotate.views import (
+    adjudication,
+    answer_list,
+    answer_rating,
+    answer_versions,
+    answers,
     aspects,
     assigning,
     audit,
     batches,
     beside,
     collecting,
+    comparisons,
     disputes,
     drafts,
     exam_bank,
     exams,
+    feedback,
     guidelines,
     history,
     home,
+    panel_labels,
+    panels,
     passages,
     queries,
     remaking,
     rescoring,
     restructuring,
     reviews,
+    segmenting,
+    spot_checks,
     verdicts,
     votes,
     voting,
@@ -29,8 +40,11 @@ from annotate.views import (
 )
 
 _BATCH = "b/<slug:slug>/vote/batches/<int:pk>"
+_PANEL = "b/<slug:slug>/panels/<int:pk>"
 _QUALIFICATION = "b/<slug:slug>/qualification"
 _REVIEW = "b/<slug:slug>/reviews/<int:pk>"
+_ANSWER = "b/<slug:slug>/queries/<int:pk>/answer"
+_COMPARISON = "b/<slug:slug>/answers/comparisons/<int:pk>"
 
 urlpatterns = [
     path("home/annotate/", home.annotate_home, name="annotate-home"),
@@ -69,6 +83,24 @@ urlpatterns = [
     path(f"{_BATCH}/<int:place>/", batches.batch_item, name="vote-item"),
     path("b/<slug:slug>/voting/", voting.voting, name="voting"),
     path("b/<slug:slug>/voting/arms.csv", voting.arms_csv, name="voting-arms"),
+    path("b/<slug:slug>/feedback/", feedback.feedback, name="feedback"),
+    path("b/<slug:slug>/feedback/seen/", feedback.feedback_seen, name="feedback-seen"),
+    path("b/<slug:slug>/feedback/votes/<int:pk>/", feedback.feedback_vote, name="feedback-vote"),
+    path("b/<slug:slug>/feedback/people/<int:pk>/", feedback.feedback_of, name="feedback-of"),
+    path("b/<slug:slug>/panels/", panels.panels, name="panels"),
+    path("b/<slug:slug>/panels/new/", panels.panel_new, name="panel-new"),
+    path(f"{_PANEL}/", panels.panel, name="panel"),
+    path(f"{_PANEL}/open/", panels.panel_open, name="panel-open"),
+    path(f"{_PANEL}/close/", panels.panel_close, name="panel-close"),
+    path(f"{_PANEL}/items/", panels.panel_items, name="panel-items"),
+    path(f"{_PANEL}/tables/<slug:name>.csv", panels.panel_table, name="panel-table"),
+    path(f"{_PANEL}/overrides/", panels.override_log, name="override-log"),
+    path(f"{_PANEL}/overrides.csv", panels.override_log_csv, name="override-log-csv"),
+    path(f"{_PANEL}/label/", panel_labels.panel_label, name="panel-label"),
+    path(f"{_PANEL}/label/<int:item>/", panel_labels.panel_item, name="panel-item"),
+    path(f"{_PANEL}/practice/<int:domain>/", panel_labels.panel_practice, name="panel-practice"),
+    path(f"{_PANEL}/checks/", spot_checks.spot_checks, name="spot-checks"),
+    path(f"{_PANEL}/checks/<int:item>/", spot_checks.spot_check, name="spot-check"),
     path("b/<slug:slug>/disputes/", disputes.disputes, name="disputes"),
     path("b/<slug:slug>/disputes/<int:pk>/", disputes.dispute, name="dispute"),
     path("b/<slug:slug>/passages/", passages.passages, name="passages"),
@@ -131,22 +163,22 @@ urlpatterns = [
     ),
     path(
         "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/",
-        collecting.collect_page,
+        segmenting.collect_page,
         name="collect-page",
     ),
     path(
         "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/segments/",
-        collecting.segment_add,
+        segmenting.segment_add,
         name="segment-add",
     ),
     path(
         "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/segments/<int:passage_pk>/undo/",
-        collecting.segment_undo,
+        segmenting.segment_undo,
         name="segment-undo",
     ),
     path(
         "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/segments/<int:passage_pk>/move/",
-        collecting.segment_move,
+        segmenting.segment_move,
         name="segment-move",
     ),
     path("b/<slug:slug>/guidelines/scale/", guidelines.weight_scale, name="weight-scale"),
@@ -159,8 +191,39 @@ urlpatterns = [
     path(f"{_REVIEW}/passages/<int:passage_pk>/", reviews.review_passage, name="review-passage"),
     path(f"{_REVIEW}/points/<int:point_pk>/", reviews.review_point, name="review-point"),
     path(f"{_REVIEW}/move/<slug:verb>/", reviews.review_move, name="review-move"),
+    path("b/<slug:slug>/adjudication/", adjudication.adjudication, name="adjudication"),
+    path(
+        "b/<slug:slug>/adjudication/next/",
+        adjudication.adjudication_next,
+        name="adjudication-next",
+    ),
+    path(
+        "b/<slug:slug>/adjudication/undo/",
+        adjudication.adjudication_undo,
+        name="adjudication-undo",
+    ),
+    path("b/<slug:slug>/adjudication/<slug:name>/", adjudication.adjudicate, name="adjudicate"),
     path("b/<slug:slug>/rescoring/", rescoring.rescoring, name="rescoring"),
     path("b/<slug:slug>/rescoring/samples/", rescoring.rescore_samples, name="rescore-samples"),
+    path("b/<slug:slug>/answers/", answer_list.answers, name="answers"),
+    path("b/<slug:slug>/answers/rate/", answer_rating.answer_rate, name="answer-rate"),
+    path("b/<slug:slug>/answers/comparisons/", comparisons.comparisons, name="comparisons"),
+    path(f"{_COMPARISON}/", comparisons.comparison, name="comparison"),
+    path(f"{_COMPARISON}/close/", comparisons.comparison_close, name="comparison-close"),
+    path(f"{_COMPARISON}/ratings/", comparisons.comparison_ratings, name="comparison-ratings"),
+    path(f"{_COMPARISON}/<slug:name>.csv", comparisons.comparison_table, name="comparison-table"),
+    path(f"{_ANSWER}/", answers.answer, name="answer"),
+    path(f"{_ANSWER}/check/", answers.answer_check, name="answer-check"),
+    path(f"{_ANSWER}/history/", answer_versions.answer_history, name="answer-history"),
+    path(f"{_ANSWER}/unchoose/", answer_versions.answer_unchoose, name="answer-unchoose"),
+    *(
+        path(f"{_ANSWER}/<int:answer_pk>/{verb}/", view, name=f"answer-{verb}")
+        for verb, view in (
+            ("restore", answer_versions.answer_restore),
+            ("choose", answer_versions.answer_choose),
+            ("review", answer_versions.answer_review),
+        )
+    ),
     path(f"{_QUALIFICATION}/", exams.qualification, name="qualification"),
     path(f"{_QUALIFICATION}/domains/<int:pk>/start/", exams.exam_start, name="exam-start"),
     path(f"{_QUALIFICATION}/sittings/<int:pk>/", exams.exam, name="exam"),

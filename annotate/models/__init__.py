@@ -1,5 +1,6 @@
 """People's judgment: aspects with weights, gold passages, cases, votes, reviews, qualification."""
 
+from annotate.models.adjudication import Adjudication, OpenKind, VoterMessage
 from annotate.models.aspects import Aspect, GoldPassage, Scale
 from annotate.models.batches import Batch, BatchItem, BatchStatus
 from annotate.models.cases import CaseKind, CaseStatus, EscalationCase, Vote, VoteStatus
@@ -10,8 +11,16 @@ from annotate.models.changes import (
     ProblemTag,
     WeightScale,
 )
+from annotate.models.comparisons import AnswerComparison, AnswerPair, AnswerRating, Preferred
 from annotate.models.drafts import Draft
 from annotate.models.guidelines import Guideline
+from annotate.models.panels import (
+    CheckKind,
+    PanelStatus,
+    ReferenceItem,
+    ReferencePanel,
+    SpotCheck,
+)
 from annotate.models.qualification import (
     ApprovalRecord,
     AttemptState,
@@ -21,6 +30,13 @@ from annotate.models.qualification import (
     ExamItem,
     QualificationRule,
     Recheck,
+)
+from annotate.models.reference_answers import (
+    AnswerAuthor,
+    AnswerReview,
+    AnswerVerdict,
+    Beginning,
+    ReferenceAnswer,
 )
 from annotate.models.reviews import (
     PointKind,
@@ -38,6 +54,13 @@ from annotate.models.work import ActiveSpan, Assignment, WorkState
 __all__ = [
     "ARMS",
     "ActiveSpan",
+    "Adjudication",
+    "AnswerAuthor",
+    "AnswerComparison",
+    "AnswerPair",
+    "AnswerRating",
+    "AnswerReview",
+    "AnswerVerdict",
     "ApprovalRecord",
     "Aspect",
     "AspectChange",
@@ -48,9 +71,11 @@ __all__ = [
     "Batch",
     "BatchItem",
     "BatchStatus",
+    "Beginning",
     "CaseKind",
     "CaseStatus",
     "ChangeKind",
+    "CheckKind",
     "Consent",
     "Draft",
     "EscalationCase",
@@ -59,12 +84,18 @@ __all__ = [
     "ExamItem",
     "GoldPassage",
     "Guideline",
+    "OpenKind",
+    "PanelStatus",
     "PointKind",
     "PointStatus",
+    "Preferred",
     "Problem",
     "ProblemTag",
     "QualificationRule",
     "Recheck",
+    "ReferenceAnswer",
+    "ReferenceItem",
+    "ReferencePanel",
     "RescoreSample",
     "RescoreTask",
     "Reveal",
@@ -73,9 +104,11 @@ __all__ = [
     "ReviewStatus",
     "ReviewTurn",
     "Scale",
+    "SpotCheck",
     "Vote",
     "VoteSlot",
     "VoteStatus",
+    "VoterMessage",
     "VotingPlan",
     "WeightScale",
     "WeightScore",

@@ -21,6 +21,8 @@ class CaseKind(models.TextChoices):
     HUMAN_ONLY = "human_only"
     # An agreed pair, judged from the passage alone: nothing that voters see tells it apart.
     AUDIT = "audit"
+    # Drawn for a panel of experts (models/panels.py): never among what voters are asked.
+    REFERENCE = "reference"
 
 
 class CaseStatus(models.TextChoices):
@@ -44,6 +46,10 @@ class CaseQuerySet(models.QuerySet["EscalationCase"]):
     def open(self) -> Self:
         """Cases that still need votes."""
         return self.filter(status=CaseStatus.OPEN)
+
+    def of_voters(self) -> Self:
+        """Cases that voters are asked about: not those of a panel."""
+        return self.exclude(kind=CaseKind.REFERENCE)
 
 
 class EscalationCase(models.Model):
@@ -73,7 +79,17 @@ class EscalationCase(models.Model):
         ordering = ["pk"]
         indexes = [models.Index(fields=["status", "query"])]
         constraints = [
-            models.UniqueConstraint(fields=["query", "passage"], name="one_case_a_pair"),
+            # Voters are asked about a pair once, a panel once as well, whatever the others do.
+            models.UniqueConstraint(
+                fields=["query", "passage"],
+                condition=~Q(kind=CaseKind.REFERENCE),
+                name="one_case_a_pair",
+            ),
+            models.UniqueConstraint(
+                fields=["query", "passage"],
+                condition=Q(kind=CaseKind.REFERENCE),
+                name="one_reference_a_pair",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -132,6 +148,8 @@ class Vote(models.Model):
     saw_positions = models.BooleanField(default=False)
     first_label = models.SmallIntegerField(null=True)
     first_ms = models.PositiveIntegerField(null=True)
+    # The first judgment, made to count because its giver never came back.
+    abandoned = models.BooleanField(default=False, db_default=False)
     # The words of the passage that support "relevant": code points [start, end).
     span_start = models.PositiveIntegerField(null=True)
     span_end = models.PositiveIntegerField(null=True)

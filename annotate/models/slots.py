@@ -31,11 +31,11 @@ class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
         """Places that the person took and has not filled."""
         return self.filter(voter=voter_id, vote=None)
 
-    def after(self, turn: int | None) -> Self:
-        """Places behind this one in the queue; all where it is None."""
-        return self if turn is None else self.filter(turn__gt=turn)
+    def after(self, turn: int) -> Self:
+        """Places behind this one in the queue."""
+        return self.filter(turn__gt=turn)
 
-    def after_last_of(self, voter_id: int, benchmark: Benchmark) -> Self:
+    def after_last_of(self, voter_id: int, benchmark: int) -> Self:
         """Places behind the last that the person filled."""
         mine = VoteSlot.objects.filter(voter=voter_id, benchmark=benchmark).exclude(vote=None)
         last = mine.order_by("-turn").values("turn")[:1]

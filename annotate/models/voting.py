@@ -1,14 +1,17 @@
 """How a benchmark lets people vote: its plan, version by version, and who agreed to what."""
 
 from decimal import Decimal
+from functools import cached_property
 from typing import Final, Self
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
+from annotate.models.qualification import QualificationRule
 from corpus.models import Benchmark
+from kit.prepared import Prepared
 
 MOST_IN_A_BATCH: Final = 100
 
@@ -31,8 +34,7 @@ class VotingPlanQuerySet(models.QuerySet["VotingPlan"]):
 
     def current(self, benchmark: Benchmark) -> "VotingPlan":
         """The newest version; the house's own, version 0 and unsaved, where none was written."""
-        written = self.filter(benchmark=benchmark).order_by("-version").first()
-        return written or VotingPlan(benchmark=benchmark, version=0)
+        return _CURRENT.first(benchmark=benchmark.pk) or VotingPlan(benchmark=benchmark, version=0)
 
 
 class VotingPlan(models.Model):
@@ -78,6 +80,12 @@ class VotingPlan(models.Model):
     def __str__(self) -> str:
         return f"version {self.version}"
 
+    @cached_property
+    def asks_exam(self) -> bool:
+        """Whether an exam stands before the first vote; `current` brings the answer along."""
+        rules = QualificationRule.objects.filter(benchmark=self.benchmark_id, required=True)
+        return rules.exists()
+
     @property
     def has_batches(self) -> bool:
         """Whether votes come in batches that are accepted or rejected as a whole."""
@@ -97,6 +105,16 @@ class VotingPlan(models.Model):
         if self.hourly_pay is None:
             return None
         return (self.hourly_pay * items * self.seconds_per_item / 3600).quantize(Decimal("0.01"))
+
+
+def _current(benchmark: int) -> VotingPlanQuerySet:
+    rules = QualificationRule.objects.filter(benchmark=OuterRef("benchmark"), required=True)
+    plans = VotingPlan.objects.filter(benchmark=benchmark)
+    plans = plans.annotate(asks_exam=Exists(rules))  # type: ignore[no-redef]
+    return plans.order_by("-version")[:1]
+
+
+_CURRENT = Prepared(_current)  # asked with every vote
 
 
 class ConsentQuerySet(models.QuerySet["Consent"]):

@@ -38,7 +38,7 @@ MOVES: dict[str, frozenset[str]] = {
     # Straight back to the reviewer whose points were answered, or submitted anew.
     WorkState.CHANGES_REQUESTED: frozenset({WorkState.SUBMITTED, WorkState.IN_REVIEW}),
     WorkState.ACCEPTED: frozenset({WorkState.IN_REVIEW, WorkState.ANSWERED}),
-    WorkState.ANSWERED: frozenset({WorkState.IN_REVIEW}),
+    WorkState.ANSWERED: frozenset({WorkState.IN_REVIEW, WorkState.ACCEPTED}),
 }
 # In these the holder writes; in every other the query is read-only.
 WRITABLE = (WorkState.NOT_STARTED, WorkState.IN_PROGRESS, WorkState.CHANGES_REQUESTED)

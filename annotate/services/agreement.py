@@ -87,5 +87,5 @@ def _votes(benchmark: Benchmark) -> VoteQuerySet:
     return Vote.objects.standing().filter(
         case__query__domain__benchmark=benchmark,
         case__status=CaseStatus.CLOSED,
-        case__judgment__source=Source.HUMAN,
+        case__judgment__source=Source.HUMAN,  # so no label of a panel is among them
     )

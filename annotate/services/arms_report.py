@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from django.db.models import OuterRef, Subquery
 
-from annotate.models import ARMS, BatchItem, Reveal, Vote
+from annotate.models import ARMS, BatchItem, CaseKind, Reveal, Vote
 from annotate.services.arms import first_response, order_seed, order_seed_in_batch
 from corpus.models import Benchmark, Judgment, Source
 from kit.sheets import Cell, Sheet, measured, percent, text
-from kit.stats.means import mean
-from kit.stats.proportions import Proportion, proportion
+from kit.stats.clusters import Clustered, clustered_mean, clustered_share
 
 NAMES = {
     Reveal.NONE: "No debate shown",
@@ -31,6 +30,9 @@ class Judged:
     seconds: float | None
     truth: int | None
     shown_first: str
+    item: int
+    person: int
+    abandoned: bool
 
 
 def arms_sheet(benchmark: Benchmark) -> Sheet:
@@ -51,9 +53,11 @@ def arms_sheet(benchmark: Benchmark) -> Sheet:
             "a wrong agent: where the position that stood first was wrong, votes that agree with "
             "it; where no debate was shown, the order it would have had, as a base rate. Talked "
             "out of it: of first judgments that were right, those changed to a wrong one after "
-            "the positions; talked into it: of wrong ones, those changed to the right one.",
-            "Shares have Wilson’s interval, seconds Student’s, as if every vote were of another "
-            "pair: with three votes of a pair the intervals are somewhat too narrow.",
+            "the positions; talked into it: of wrong ones, those changed to the right one. Whoever "
+            "left after the first judgment decided nothing there and is left out of both.",
+            "Votes of one case hang together, and so do those of one person: the intervals draw "
+            "whole cases and whole people again (cluster bootstrap). There is none where all votes "
+            "are of one case or one person.",
         ),
         empty="No vote was given on a case with positions yet.",
     )
@@ -63,7 +67,8 @@ def _row(arm: str, votes: Sequence[Judged]) -> tuple[Cell, ...]:
     judged = [each for each in votes if each.label is not None]
     known = [each for each in judged if each.truth is not None]
     led = [each for each in known if each.shown_first and _is_wrong_lead(each)]
-    changed = [each for each in known if each.saw_positions and each.first_label is not None]
+    seen = [each for each in known if each.saw_positions and not each.abandoned]
+    changed = [each for each in seen if each.first_label is not None]
     is_after = arm == Reveal.AFTER
     return (
         text(NAMES[Reveal(arm)]),
@@ -71,10 +76,10 @@ def _row(arm: str, votes: Sequence[Judged]) -> tuple[Cell, ...]:
         Cell(len(votes) - len(judged)),
         Cell(len(known)),
         percent(_share(known, [each.label == each.truth for each in known])),
-        measured(mean([each.seconds for each in votes if each.seconds is not None]), "seconds"),
+        measured(_seconds(votes), "seconds"),
         percent(_share(led, [each.label != each.truth for each in led])),
         *(
-            percent(_moved(changed, was_right=was_right) if is_after else Proportion(0, 0))
+            percent(_moved(changed, was_right=was_right) if is_after else Clustered(0))
             for was_right in (True, False)
         ),
     )
@@ -84,13 +89,22 @@ def _is_wrong_lead(vote: Judged) -> bool:
     return (vote.shown_first == "yes") != bool(vote.truth)
 
 
-def _moved(votes: Sequence[Judged], *, was_right: bool) -> Proportion:
+def _moved(votes: Sequence[Judged], *, was_right: bool) -> Clustered:
     begun = [each for each in votes if (each.first_label == each.truth) is was_right]
     return _share(begun, [each.label != each.first_label for each in begun])
 
 
-def _share(of: Sequence[Judged], hits: Sequence[bool]) -> Proportion:
-    return proportion(sum(hits), len(of))
+def _share(of: Sequence[Judged], hits: Sequence[bool]) -> Clustered:
+    return clustered_share(hits, [each.item for each in of], [each.person for each in of])
+
+
+def _seconds(votes: Sequence[Judged]) -> Clustered:
+    timed = [each for each in votes if each.seconds is not None]
+    return clustered_mean(
+        [each.seconds or 0.0 for each in timed],
+        [each.item for each in timed],
+        [each.person for each in timed],
+    )
 
 
 def _votes(benchmark: Benchmark) -> list[Judged]:
@@ -103,6 +117,7 @@ def _votes(benchmark: Benchmark) -> list[Judged]:
     rows = (
         Vote.objects.standing()
         .filter(case__query__domain__benchmark=benchmark, arm__in=ARMS)
+        .exclude(case__kind=CaseKind.REFERENCE)  # it is the expert's label that others are held to
         .annotate(truth=Subquery(expert.values("label")[:1]), place=Subquery(items.values("place")))
         .select_related("case")
         .order_by("pk")
@@ -117,6 +132,9 @@ def _votes(benchmark: Benchmark) -> list[Judged]:
             # Graded labels of experts count as relevant from 1 on.
             truth=None if vote.truth is None else int(vote.truth > 0),  # type: ignore[attr-defined]
             shown_first=first_response(vote.case.snapshot, seed=_seed(vote)),
+            item=vote.case_id,
+            person=vote.voter_id,
+            abandoned=vote.abandoned,
         )
         for vote in rows.iterator(chunk_size=500)
     ]

@@ -153,7 +153,7 @@ def return_batch(*, batch: Batch, access: Access) -> Batch:
 
 def _make(access: Access, plan: VotingPlan) -> Batch:
     wanted = plan.batch_size - checks_in(plan.batch_size)
-    slots = free_cases(access, max(1, wanted))
+    slots = free_cases(access, plan, max(1, wanted))
     if not slots:
         raise Refused(NOTHING)
     checks = _checks_beside(len(slots))

@@ -17,9 +17,10 @@ def must_judge_first(
         return None
     open_cases = EscalationCase.objects.open().filter(query=query_id, passage=passage_id)
     voter = access.user.pk
-    case = open_cases.exclude(brought_in_by(voter)).exclude(judged_in_batch_of(voter)).first()
-    if case is None:
-        return None
-    slot = VoteSlot.objects.filter(case=case, voter=voter).first()
-    said = slot is not None and (slot.vote_id is not None or slot.is_committed)
-    return None if said else case
+    # At most two: one before voters, one before a panel.
+    for case in open_cases.exclude(brought_in_by(voter)).exclude(judged_in_batch_of(voter)):
+        slot = VoteSlot.objects.filter(case=case, voter=voter).first()
+        said = slot is not None and (slot.vote_id is not None or slot.is_committed)
+        if not said:
+            return case
+    return None

@@ -3,6 +3,8 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from annotate.models import GoldPassage
 from corpus.models import CorpusVersion
 from corpus.services.crosswalk import targets
@@ -16,14 +18,17 @@ class CarriedGold:
     lost: list[tuple[int, int]]
 
 
-def gold_in(version: CorpusVersion) -> CarriedGold:
+def gold_in(version: CorpusVersion, *, about: Q | None = None) -> CarriedGold:
     """Standing gold passages of every aspect, read through the version's crosswalks.
 
     What experts collected from the web is in no version that was loaded; it stays as it is. What
     asks for a new aspect, because its own was split or merged, supports none until it has one.
+    `about` narrows the gold passages.
     """
     rows = GoldPassage.objects.standing().filter(
-        query__domain__benchmark=version.benchmark_id, aspect__removed_at=None
+        about or Q(),
+        query__domain__benchmark=version.benchmark_id,
+        aspect__removed_at=None,
     )
     pairs = list(
         rows.order_by("pk").values_list("aspect_id", "passage_id", "passage__version__state")

@@ -28,7 +28,7 @@ def open_case(
     """
     with transaction.atomic():
         hold_queries([query.pk])
-        earlier = EscalationCase.objects.filter(query=query, passage=passage).first()
+        earlier = EscalationCase.objects.of_voters().filter(query=query, passage=passage).first()
         if earlier is not None:
             return earlier
         case = EscalationCase.objects.create(
@@ -104,7 +104,9 @@ def withdraw_cases(*, keys: Collection[int], actor: User | None) -> int:
 
 
 def _case(query: Query, passage: Passage, state: Q) -> EscalationCase | None:
-    return EscalationCase.objects.filter(state, query=query, passage=passage).first()
+    # A panel's item keeps what the panel made of it.
+    cases = EscalationCase.objects.of_voters().filter(state, query=query, passage=passage)
+    return cases.first()
 
 
 def _note(case: EscalationCase, verb: str, actor: User | None, **data: Any) -> None:

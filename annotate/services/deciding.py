@@ -6,7 +6,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from annotate.models import CaseStatus, EscalationCase, Vote, VoteSlot
-from annotate.services.majority import CAP, QUOTA, RULE, Decision, decide
+from annotate.services.majority import CAP, QUOTA, RULE, TIE_BREAK, Decision, decide
 from annotate.services.vote_events import note
 from corpus.models import Judgment, Source
 from corpus.services.judgments import record_judgment
@@ -60,6 +60,12 @@ def _record(case: EscalationCase, decision: Decision, vote_ids: list[int]) -> Ju
         passage=case.passage,
         label=decision.label,
         source=Source.HUMAN,
-        provenance={"rule": RULE, "case": case.pk, "votes": vote_ids, "origin": case.origin},
+        provenance={
+            "rule": RULE,
+            "tie_break": TIE_BREAK,
+            "case": case.pk,
+            "votes": vote_ids,
+            "origin": case.origin,
+        },
         held=True,
     )

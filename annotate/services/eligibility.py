@@ -1,10 +1,21 @@
 """Who may judge what: conditions on places and cases, for one query each."""
 
+from collections.abc import Collection
+
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from annotate.models import BatchItem, BatchStatus, EscalationCase, GoldPassage, VoteSlot
-from annotate.services.qualification import rule_of, standing_of
+from annotate.models import (
+    BatchItem,
+    BatchStatus,
+    CaseKind,
+    EscalationCase,
+    GoldPassage,
+    Vote,
+    VoteSlot,
+    VotingPlan,
+)
+from annotate.services.qualification import rule_of, standings
 from corpus.access import Access
 from corpus.models import Domain
 
@@ -22,13 +33,25 @@ def judged_in_batch_of(voter_id: int, case: str = "pk") -> Exists:
     return Exists(items.filter(batch__status__in=ended))
 
 
-def voting_domains(access: Access) -> set[int]:
-    """Keys of the person's domains in which they may vote: all, unless an exam is required."""
+def labelled_in_panel_by(voter_id: int) -> Exists:
+    """Of a case: whether the person labelled its pair for a reference panel."""
+    pair = {"case__query": OuterRef("query_id"), "case__passage": OuterRef("passage_id")}
+    votes = Vote.objects.standing().filter(voter=voter_id, case__kind=CaseKind.REFERENCE)
+    return Exists(votes.filter(**pair))
+
+
+def voting_domains(access: Access, plan: VotingPlan | None = None) -> set[int]:
+    """Keys of the person's domains in which they may vote: all, unless an exam is required.
+
+    `plan`, where the caller has the current one, says without a query that none is.
+    """
+    if plan is not None and not plan.asks_exam:
+        return set(access.domain_ids)
     rule = rule_of(access.benchmark)
     if not rule.required:
         return set(access.domain_ids)
-    domains = Domain.objects.filter(pk__in=access.domain_ids)
-    return {each.pk for each in domains if standing_of(access.user, each, rule)}
+    found = standings([access.user.pk], access.domain_ids, rule)
+    return {domain for (_, domain), standing in found.items() if standing}
 
 
 def unqualified_domains(access: Access) -> list[str]:
@@ -38,11 +61,17 @@ def unqualified_domains(access: Access) -> list[str]:
     return [each.name for each in names]
 
 
-def judgeable_cases(access: Access) -> QuerySet[EscalationCase]:
+def judgeable_cases(access: Access, plan: VotingPlan | None = None) -> QuerySet[EscalationCase]:
     """Open cases of domains they may vote in, neither brought in nor judged in a batch by them."""
-    voter = access.user.pk
-    cases = EscalationCase.objects.open().filter(query__domain__in=voting_domains(access))
-    return cases.exclude(brought_in_by(voter)).exclude(judged_in_batch_of(voter))
+    return judgeable_by(access.user.pk, voting_domains(access, plan))
+
+
+def judgeable_by(voter_id: int, domains: Collection[int]) -> QuerySet[EscalationCase]:
+    """Open cases of these domains, neither brought in, labelled in a panel nor judged in a batch
+    by this person."""
+    cases = EscalationCase.objects.open().of_voters().filter(query__domain__id__in=domains)
+    cases = cases.exclude(brought_in_by(voter_id)).exclude(labelled_in_panel_by(voter_id))
+    return cases.exclude(judged_in_batch_of(voter_id))
 
 
 def waiting_for(access: Access) -> QuerySet[EscalationCase]:

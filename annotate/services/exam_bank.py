@@ -202,7 +202,8 @@ def _foreign_pairs(domain: Domain, gold: list[tuple[int, int]]) -> list[tuple[in
 
 
 def _arguments(domain: Domain) -> list[tuple[int, list[Any]]]:
-    cases = EscalationCase.objects.filter(query__domain__benchmark=domain.benchmark_id)
+    cases = EscalationCase.objects.of_voters()
+    cases = cases.filter(query__domain__benchmark=domain.benchmark_id)
     rows = cases.order_by("pk").values_list("query", "snapshot")[:200]
     return [(query, snapshot.get("positions") or []) for query, snapshot in rows]
 

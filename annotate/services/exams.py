@@ -13,13 +13,15 @@ from kit import audit
 from kit.errors import Refused
 
 
-def start_attempt(*, person: User, domain: Domain, practice: bool = False) -> ExamAttempt:
+def start_attempt(
+    *, person: User, domain: Domain, practice: bool = False, size: int | None = None
+) -> ExamAttempt:
     """Begin a sitting, or go on with the one that is open.
 
     An exam has as many items as the rule asks for, half of them with either answer as far as the
     bank allows; items that the person has not met in an exam come first. A practice has every
-    practice item. The order is the server's secret. Raises PermissionDenied for people who do not
-    annotate the domain, and Refused where the bank is too small.
+    practice item, or `size` of them. The order is the server's secret. Raises PermissionDenied
+    for people who do not annotate the domain, and Refused where the bank is too small.
     """
     place = Membership.objects.filter(user=person, benchmark=domain.benchmark_id).first()
     if place is None or Role.ANNOTATOR not in place.roles or domain.pk not in place.domain_ids():
@@ -33,7 +35,7 @@ def start_attempt(*, person: User, domain: Domain, practice: bool = False) -> Ex
         found = going.first()
         if found is not None:
             return found
-        size = len(bank) if practice else rule.exam_size
+        size = (size or len(bank)) if practice else rule.exam_size
         if not bank or len(bank) < size:
             kind = "practice item" if practice else "exam"
             raise Refused(f"There is no {kind} for {domain.name} yet. Ask an admin.")

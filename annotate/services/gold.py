@@ -10,17 +10,22 @@ from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.utils import timezone
 
-from annotate.models import Aspect, GoldPassage, Guideline
-from annotate.services.cases import close_by_verdict, reopen_case
+from annotate.models import Adjudication, Aspect, GoldPassage, Guideline
+from annotate.services.cases import close_by_verdict
 from annotate.services.rights import hold_for_verdict, hold_for_writing
-from annotate.services.taking_back import raise_displaced
+from annotate.services.taking_back import take_back_verdict
 from corpus.models import Judgment, Passage, Query, Source
-from corpus.services.judgments import record_judgment, withdraw_judgment
+from corpus.services.judgments import record_judgment
 from kit import audit
 from kit.errors import Refused
 
 # The rule in the provenance of a verdict on a passage that became part of another one.
 REMADE: Final = "remade"
+# The rule of a label by which a third person settled what others left open.
+ADJUDICATED: Final = "adjudicated"
+SETTLED: Final = (
+    "A third person settled this pair. Who did, or an admin, can take that back under Adjudication."
+)
 
 
 class DiscardReason(models.TextChoices):
@@ -43,12 +48,13 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
     with transaction.atomic():
         hold_for_writing(query, actor)
         _check_aspect(query, aspect)
-        standing, label = _standing_gold(query, passage), standing_verdict(query, passage)
+        _check_settled(query, passage, 1)
+        standing, label = standing_gold(query, passage), standing_verdict(query, passage)
         is_ours = label is not None and label.label > 0
         if is_ours and standing is not None and standing.aspect_id == aspect.pk:
             return standing
         provenance = {"rule": "assigned", "aspect": aspect.aspect_id}
-        verdict = _decide(query, passage, 1, provenance, actor)
+        verdict = record_verdict(query, passage, 1, provenance, actor)
         gold = GoldPassage.objects.create(
             aspect=aspect, query=query, passage=passage, judgment=verdict, created_by=actor
         )
@@ -65,8 +71,9 @@ def discard_passage(
         raise Refused("Choose why the passage is discarded.", field="reason")
     with transaction.atomic():
         hold_for_verdict(query, actor)
+        _check_settled(query, passage, 0)
         provenance = {"rule": "discarded", "reason": reason, "note": note}
-        verdict = _decide(query, passage, 0, provenance, actor)
+        verdict = record_verdict(query, passage, 0, provenance, actor)
         _note(verdict, actor, "discard passage", passage, reason=reason, note=note)
     return verdict
 
@@ -80,7 +87,7 @@ def replace_passage(*, query: Query, passage: Passage, into: Passage, actor: Use
     with transaction.atomic():
         hold_for_writing(query, actor)
         provenance = {"rule": REMADE, "into": into.pid, "into_key": into.pk}
-        verdict = _decide(query, passage, 0, provenance, actor)
+        verdict = record_verdict(query, passage, 0, provenance, actor)
         _note(verdict, actor, "replace passage", passage, into=into.pk)
     return verdict
 
@@ -89,24 +96,38 @@ def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
     """Take the experts' last verdict back, and with it what it did.
 
     The label and the assignment that it displaced stand again as new rows, and a dispute that it
-    closed goes back to the voters. Raises Refused when there is no verdict.
+    closed goes back to the voters. Raises Refused when there is no verdict, and for the label of
+    a reference panel, which a senior overrides there.
     """
     _check(query, passage)
     with transaction.atomic():
         hold_for_verdict(query, actor)
-        gold, verdict = _standing_gold(query, passage), standing_verdict(query, passage)
-        if gold is None and verdict is None:
-            raise Refused("There is no verdict to take back.")
-        _end(gold, by=None)
-        if verdict is not None:
-            _take_back(verdict, actor)
-        _note(gold or verdict or query, actor, "undo verdict", passage)
+        verdict = standing_verdict(query, passage)
+        if verdict is not None and verdict.provenance.get("rule") == ADJUDICATED:
+            raise Refused(SETTLED)
+        if verdict is not None and "panel" in verdict.provenance:
+            raise Refused("A panel of experts gave this label; a senior can override it there.")
+        take_verdict_back(query=query, passage=passage, actor=actor)
 
 
-def _decide(
+def take_verdict_back(*, query: Query, passage: Passage, actor: User) -> None:
+    """The same without asking who may; for a caller that holds the query."""
+    gold, verdict = standing_gold(query, passage), standing_verdict(query, passage)
+    if gold is None and verdict is None:
+        raise Refused("There is no verdict to take back.")
+    _end(gold, by=None)
+    if verdict is not None:
+        take_back_verdict(verdict=verdict, actor=actor)
+    _note(gold or verdict or query, actor, "undo verdict", passage)
+
+
+def record_verdict(
     query: Query, passage: Passage, label: int, provenance: dict[str, Any], actor: User
 ) -> Judgment:
-    """Record the verdict, end the assignment that stood, close the dispute about the pair."""
+    """Record the verdict, end the assignment that stood, close the dispute about the pair.
+
+    For a caller that holds the query.
+    """
     provenance["guideline_version"] = Guideline.objects.current_version(query.domain.benchmark_id)
     verdict = record_judgment(
         query=query,
@@ -117,23 +138,21 @@ def _decide(
         actor=actor,
         held=True,
     )
-    _end(_standing_gold(query, passage), by=verdict)
+    _end(standing_gold(query, passage), by=verdict)
     close_by_verdict(judgment=verdict, actor=actor)
     return verdict
-
-
-def _take_back(verdict: Judgment, actor: User) -> None:
-    withdraw_judgment(judgment=verdict, actor=actor, held=True)
-    earlier = raise_displaced(verdict=verdict, actor=actor)
-    if earlier is not None:
-        close_by_verdict(judgment=earlier, actor=actor)
-    else:
-        reopen_case(query=verdict.query, passage=verdict.passage, actor=actor)
 
 
 def _check(query: Query, passage: Passage) -> None:
     if passage.domain_id != query.domain_id:
         raise Refused("This passage belongs to another domain than the query.")
+
+
+def _check_settled(query: Query, passage: Passage, label: int) -> None:
+    """What a third person settled is not turned round by those it was settled between."""
+    standing = Adjudication.objects.standing().filter(query=query, passage=passage)
+    if standing.exclude(label=label).exists():
+        raise Refused(SETTLED)
 
 
 def _check_aspect(query: Query, aspect: Aspect) -> None:
@@ -143,7 +162,8 @@ def _check_aspect(query: Query, aspect: Aspect) -> None:
         raise Refused("This aspect is gone. Choose another one.", field="aspect")
 
 
-def _standing_gold(query: Query, passage: Passage) -> GoldPassage | None:
+def standing_gold(query: Query, passage: Passage) -> GoldPassage | None:
+    """The assignment that stands on the pair, if any."""
     return GoldPassage.objects.standing().filter(query=query, passage=passage).first()
 
 

@@ -32,7 +32,7 @@ def carry_out(run: ImportRun) -> None:
         _load(run)
     except LostLease:
         logger.info("import %s was stopped or taken over", run.pk)
-    except Exception:
+    except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("import %s failed", run.pk)
         _give_up(run, "Something went wrong on our side. Nothing was loaded; please try again.")
     run.refresh_from_db()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 RULE = "majority-3"
+TIE_BREAK = "another-voter-then-expert"  # never chance
 QUOTA = 3  # independent votes before anything is decided
 NEEDED = 2  # votes for one label, where somebody abstained
 CAP = 5  # votes after which an expert decides

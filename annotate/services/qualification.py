@@ -3,7 +3,8 @@
 `qualified_for` is the one question that other rooms and verbs ask.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -53,9 +54,46 @@ def qualified_for(person: User, domain: Domain) -> Standing:
 
 def standing_of(person: User, domain: Domain, rule: QualificationRule) -> Standing:
     """How the person stands by this rule, whether it is required or not."""
-    recheck = Recheck.objects.filter(person=person, domain=domain).first()
-    passed = _passed(person, domain, rule, recheck)
-    approval = ApprovalRecord.objects.filter(person=person, benchmark=rule.benchmark).first()
+    return standings([person.pk], [domain.pk], rule)[person.pk, domain.pk]
+
+
+def standings(
+    people: Collection[int], domains: Collection[int], rule: QualificationRule
+) -> dict[tuple[int, int], Standing]:
+    """How each of these people stands in each of these domains, in three queries.
+
+    By the latest recheck, exam and approval of each.
+    """
+    pairs = {"person__in": people, "domain__in": domains}
+    rechecks: dict[tuple[int, int], Recheck] = {}
+    for recheck in Recheck.objects.filter(**pairs).order_by("-pk"):
+        rechecks.setdefault((recheck.person_id, recheck.domain_id), recheck)
+    exams: defaultdict[tuple[int, int], list[ExamAttempt]] = defaultdict(list)
+    passed = ExamAttempt.objects.exams().filter(status=AttemptState.PASSED, **pairs)
+    for exam in passed.order_by("-pk"):
+        exams[exam.person_id, exam.domain_id].append(exam)
+    approvals: dict[int, ApprovalRecord] = {}
+    known = ApprovalRecord.objects.filter(person__in=people, benchmark=rule.benchmark)
+    for record in known.order_by("-pk"):
+        approvals.setdefault(record.person_id, record)
+    return {
+        (person, domain): _standing(
+            rule, rechecks.get((person, domain)), exams[person, domain], approvals.get(person)
+        )
+        for person in people
+        for domain in domains
+    }
+
+
+def _standing(
+    rule: QualificationRule,
+    recheck: Recheck | None,
+    exams: Sequence[ExamAttempt],
+    approval: ApprovalRecord | None,
+) -> Standing:
+    # The latest exam that counts: passed since the last recheck, at the mark of today.
+    counting = (each for each in exams if recheck is None or each.started_at > recheck.created_at)
+    passed = next((each for each in counting if is_enough(each, rule.pass_mark)), None)
     missing = []
     if passed is None and recheck is not None:
         missing.append(f"the exam once more: {recheck.reason}")
@@ -67,16 +105,6 @@ def standing_of(person: User, domain: Domain, rule: QualificationRule) -> Standi
             f"{rule.approved_least:,} pieces"
         )
     return Standing(not missing, tuple(missing), passed, approval, recheck)
-
-
-def _passed(
-    person: User, domain: Domain, rule: QualificationRule, recheck: Recheck | None
-) -> ExamAttempt | None:
-    """The latest exam that counts: passed since the last recheck, at the mark of today."""
-    rows = ExamAttempt.objects.of(person, domain).exams().filter(status=AttemptState.PASSED)
-    if recheck is not None:
-        rows = rows.filter(started_at__gt=recheck.created_at)
-    return next((each for each in rows if is_enough(each, rule.pass_mark)), None)
 
 
 def is_enough(attempt: ExamAttempt, mark: int) -> bool:

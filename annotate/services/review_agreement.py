@@ -6,6 +6,8 @@ Whoever may still score a query blind must not see this: it holds weights.
 from collections import Counter
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from annotate.agreement.opinions import Opinion
 from annotate.models import PointKind, ReviewPoint, ReviewStatus, Scale, WeightScore
 from annotate.models.aspects import SCALE_TOP
@@ -48,23 +50,54 @@ def weight_opinions(benchmark: Benchmark, **purpose: bool) -> WeightOpinions:
     return WeightOpinions(opinions, SCALE_TOP[scale], len(found) - len(kept))
 
 
+def answered_opinions(benchmark: Benchmark) -> list[Opinion]:
+    """What reviewers said of passages beside what authors said after they had read it.
+
+    Where the reviewer wanted a passage removed, the author agreed or objected; where it was kept,
+    both say gold. Removals that nobody answered (an import has no author) are left out.
+    """
+    points = _passage_points(benchmark).prefetch_related("turns")
+    found = []
+    for point in points:
+        answers = [turn.verb for turn in point.turns.all() if turn.verb in ("agree", "object")]
+        if answers:
+            pair = (0 if answers[-1] == "agree" else 1, 0)
+        elif "judgment" in point.change:
+            continue
+        else:
+            pair = (1, 1)
+        found += _two_opinions(point, *pair)
+    return found
+
+
 def verdict_opinions(benchmark: Benchmark) -> list[Opinion]:
     """Two opinions per passage of an accepted review; the item is the point of the review."""
+    return [
+        opinion
+        for point in _passage_points(benchmark)
+        for opinion in _two_opinions(point, 1, 0 if "judgment" in point.change else 1)
+    ]
+
+
+def _passage_points(benchmark: Benchmark) -> QuerySet[ReviewPoint]:
     rows = ReviewPoint.objects.filter(
         kind=PointKind.PASSAGE,
         review__query__domain__benchmark=benchmark,
         review__status=ReviewStatus.ACCEPTED,
     )
-    rows = rows.select_related("review__query__domain").order_by("pk")
+    return rows.select_related("review__query__domain").order_by("pk")
+
+
+def _two_opinions(point: ReviewPoint, author: int, reviewer: int) -> list[Opinion]:
+    review = point.review
     return [
         Opinion(
             item=point.pk,
             rater=rater,
             label=label,
-            person=point.review.reviewer_id,
-            domain=point.review.query.domain.name,
-            month=f"{point.review.ended_at or point.review.created_at:%Y-%m}",
+            person=review.reviewer_id,
+            domain=review.query.domain.name,
+            month=f"{review.ended_at or review.created_at:%Y-%m}",
         )
-        for point in rows
-        for rater, label in ((AUTHOR, 1), (REVIEWER, 0 if "judgment" in point.change else 1))
+        for rater, label in ((AUTHOR, author), (REVIEWER, reviewer))
     ]

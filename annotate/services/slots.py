@@ -1,6 +1,6 @@
 """Handing out places: every one to one person at a time, under a lease that comes back."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,9 +12,10 @@ from django.utils import timezone
 from annotate.models import Batch, EscalationCase, VoteSlot, VotingPlan
 from annotate.models.slots import VoteSlotQuerySet
 from annotate.services.arms import arm_of_case
-from annotate.services.eligibility import judgeable_cases
+from annotate.services.eligibility import judgeable_by, voting_domains
 from annotate.services.majority import CAP
 from corpus.access import Access
+from kit.prepared import Prepared
 
 _TRIES = 20  # a place that somebody else took a moment before
 
@@ -31,12 +32,12 @@ def next_slot(
     for _ in range(_TRIES):
         try:
             with _reading():
-                found = _look(access, after)
-                if found is None:
+                held, free = _look(access, plan, after)
+                if held is not None:
+                    return _renewed(held, plan)
+                if not free:
                     return None
-                if found.voter_id == access.user.pk:
-                    return _renewed(found, plan)
-                taken = take(found, access.user.pk, plan, found.case)
+                taken = _take_first(free, access.user.pk, plan)
         except IntegrityError:  # another tab of the same person took one of this case just now
             continue
         if taken is not None:
@@ -52,7 +53,7 @@ def hold(*, access: Access, plan: VotingPlan, case: EscalationCase) -> VoteSlot 
         return mine if mine.vote_id else _renewed(mine, plan)
     try:
         with transaction.atomic():
-            free = _free(access).filter(case=case).order_by("place")
+            free = _free_for(access, plan).filter(case=case).order_by("place")
             found = free.select_for_update(skip_locked=True).first()
             return None if found is None else take(found, access.user.pk, plan, case)
     except IntegrityError:
@@ -87,12 +88,12 @@ def take(
     return slot
 
 
-def free_cases(access: Access, most: int) -> Sequence[VoteSlot]:
+def free_cases(access: Access, plan: VotingPlan, most: int) -> Sequence[VoteSlot]:
     """Up to so many free places of different cases, in the person's order; locked until the end
     of the transaction where the database can."""
     found: dict[int, VoteSlot] = {}
-    ahead = _free(access).after_last_of(access.user.pk, access.benchmark)
-    for queue in (ahead, _free(access)):
+    free = _free_for(access, plan)
+    for queue in (free.after_last_of(access.user.pk, access.benchmark.pk), free):
         # A case has at most five places, which stand together.
         for slot in queue.select_for_update(skip_locked=True)[: most * CAP]:
             if len(found) < most:
@@ -110,48 +111,93 @@ def lease(plan: VotingPlan) -> timedelta:
     return timedelta(minutes=plan.lease_minutes)
 
 
+def _take_first(free: Sequence[VoteSlot], voter_id: int, plan: VotingPlan) -> VoteSlot | None:
+    for slot in free:
+        case = _CASE.first(pk=slot.case_id)
+        taken = take(slot, voter_id, plan, case) if case is not None else None
+        if taken is not None:
+            return taken
+    return None
+
+
 def _reading() -> AbstractContextManager[Any]:
     """A transaction where places are locked while they are looked for. Elsewhere the conditional
     UPDATE is enough, and a lock held while reading would only make the others wait."""
     return transaction.atomic() if connection.features.has_select_for_update else nullcontext()
 
 
-def _free(access: Access) -> VoteSlotQuerySet:
-    """Free places that this person may take, in everybody's order.
+def _free_for(access: Access, plan: VotingPlan) -> VoteSlotQuerySet:
+    domains = voting_domains(access, plan)
+    return _free(access.user.pk, access.benchmark.pk, domains, timezone.now())
+
+
+def _free(voter: int, benchmark: int, domains: Collection[int], now: datetime) -> VoteSlotQuerySet:
+    """Free places of these domains that this person may take, in everybody's order.
 
     Of the one table: joins would tempt a database to sort every place there is.
     """
-    mine = VoteSlot.objects.filter(case=OuterRef("case"), voter=access.user)
-    cases = judgeable_cases(access).filter(pk=OuterRef("case"))
-    free = VoteSlot.objects.free(timezone.now()).filter(benchmark=access.benchmark)
+    mine = VoteSlot.objects.filter(case=OuterRef("case"), voter=voter)
+    cases = judgeable_by(voter, domains).filter(pk=OuterRef("case"))
+    free = VoteSlot.objects.free(now).filter(benchmark=benchmark)
     return free.filter(~Exists(mine), Exists(cases)).order_by("turn")
 
 
-def _held(access: Access) -> VoteSlotQuerySet:
-    """Places that the person holds, outside batches."""
-    held = VoteSlot.objects.held_by(access.user.pk)
-    held = held.filter(benchmark=access.benchmark, batch=None)
-    cases = EscalationCase.objects.open().filter(query__domain__in=access.domain_ids)
-    return held.filter(Exists(cases.filter(pk=OuterRef("case")))).order_by()
+def _held(voter: int, benchmark: int, own: Collection[int], left: int) -> VoteSlotQuerySet:
+    """Places that the person holds in their own domains, outside batches; none of the case left."""
+    held = VoteSlot.objects.held_by(voter).filter(benchmark=benchmark, batch=None)
+    cases = EscalationCase.objects.open().of_voters().filter(query__domain__id__in=own)
+    return held.exclude(case=left).filter(Exists(cases.filter(pk=OuterRef("case")))).order_by()
 
 
-def _look(access: Access, after: EscalationCase | None) -> VoteSlot | None:
-    """The place to go to, with its case: held already, else the next that is free."""
-    held = _held(access)
-    if after is not None:
-        held = held.exclude(case=after.pk)
-        turn = VoteSlot.objects.filter(case=after).values_list("turn", flat=True).first()
-    free = _free(access).annotate(held=Subquery(held.values("pk")[:1]))
-    free = free.select_for_update(skip_locked=True)
+def _queue(domains: Collection[int], now: datetime, **who: Any) -> VoteSlotQuerySet:
+    """Free places, and beside each what the person holds: one query tells both."""
+    free = _free(who["voter"], who["benchmark"], domains, now)
+    free = free.annotate(held=Subquery(_held(**who).values("pk")[:1]))
+    return free.select_for_update(skip_locked=True)
+
+
+def _ahead(**values: Any) -> VoteSlotQuerySet:
+    return _queue(**values).after_last_of(values["voter"], values["benchmark"])[: _most()]
+
+
+def _behind(turn: int, **values: Any) -> VoteSlotQuerySet:
+    return _queue(**values).after(turn)[: _most()]
+
+
+def _most() -> int:
+    """Where nothing is locked, others may take the first a moment before; then it is the second."""
+    return 1 if connection.features.has_select_for_update else 2 * CAP
+
+
+# Asked with every vote.
+_AHEAD, _BEHIND = Prepared(_ahead), Prepared(_behind)
+_HELD = Prepared(lambda **who: _held(**who)[:1])
+_SLOT = Prepared(
+    lambda pk: VoteSlot.objects.filter(pk=pk).select_related("case__query__domain", "case__passage")
+)
+_CASE = Prepared(
+    lambda pk: EscalationCase.objects.filter(pk=pk).select_related("query__domain", "passage")
+)
+
+
+def _look(
+    access: Access, plan: VotingPlan, after: EscalationCase | None
+) -> tuple[VoteSlot | None, list[VoteSlot]]:
+    """The place that they hold, with its case; without one the free places to go to, in order."""
+    who: dict[str, Any] = {"voter": access.user.pk, "benchmark": access.benchmark.pk}
+    who |= {"own": access.domain_ids, "left": after.pk if after else 0}
+    asked = who | {"domains": voting_domains(access, plan), "now": timezone.now()}
     if after is None:
-        ahead = free.after_last_of(access.user.pk, access.benchmark)
+        free = _AHEAD.rows(**asked)
     else:
-        ahead = free.after(turn)
-    found = ahead.first() or free.first()
-    # One query tells both where something is free; else what is held is asked for alone.
-    pk = (found.held or found.pk) if found else held.values_list("pk", flat=True).first()  # type: ignore[attr-defined]
-    related = ("case__query__domain", "case__passage")
-    return VoteSlot.objects.select_related(*related).filter(pk=pk).first() if pk else None
+        turn = VoteSlot.objects.filter(case=after).values_list("turn", flat=True).first()
+        free = _BEHIND.rows(**asked, turn=-1 if turn is None else turn)
+    free = free or _BEHIND.rows(**asked, turn=-1)
+    if not free:
+        held = _HELD.first(**who)
+        return held and _SLOT.first(pk=held.pk), []
+    pk: int | None = free[0].held  # type: ignore[attr-defined]
+    return (_SLOT.first(pk=pk), []) if pk else (None, free)
 
 
 def _renewed(slot: VoteSlot, plan: VotingPlan) -> VoteSlot:

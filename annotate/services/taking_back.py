@@ -7,9 +7,23 @@ it began as, so that taking it back goes one verdict further.
 from django.contrib.auth.models import User
 
 from annotate.models import GoldPassage
+from annotate.services.cases import close_by_verdict, reopen_case
 from corpus.models import Judgment, Source, Status
-from corpus.services.judgments import first_row, restore_judgment
+from corpus.services.judgments import first_row, restore_judgment, withdraw_judgment
 from corpus.services.label_rules import strongest
+
+
+def take_back_verdict(*, verdict: Judgment, actor: User) -> None:
+    """Withdraw an expert's label: what it displaced stands again, a case it closed reopens.
+
+    For a caller that holds the query.
+    """
+    withdraw_judgment(judgment=verdict, actor=actor, held=True)
+    earlier = raise_displaced(verdict=verdict, actor=actor)
+    if earlier is not None:
+        close_by_verdict(judgment=earlier, actor=actor)
+    else:
+        reopen_case(query=verdict.query, passage=verdict.passage, actor=actor)
 
 
 def raise_displaced(*, verdict: Judgment, actor: User) -> Judgment | None:

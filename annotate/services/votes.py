@@ -7,11 +7,11 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Subquery
-from django.utils import timezone
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from annotate.models import (
     Batch,
+    CaseKind,
     EscalationCase,
     GoldPassage,
     Guideline,
@@ -24,6 +24,7 @@ from annotate.models import (
 from annotate.services.answers import Answer, check_answer, check_change
 from annotate.services.deciding import settle, take_back_spare_places
 from annotate.services.eligibility import judged_in_batch_of
+from annotate.services.panel_settling import settle_reference
 from annotate.services.qualification import qualified_for
 from annotate.services.rights import require_annotator
 from annotate.services.slots import take
@@ -31,6 +32,7 @@ from annotate.services.vote_events import note
 from corpus.access import Access
 from corpus.services.judgments import hold_queries
 from kit.errors import Refused
+from kit.prepared import Prepared
 
 CLOSED = "This case was decided meanwhile. Nothing is left to do here."
 FULL = "Enough people are judging this case just now. Take the next one."
@@ -76,9 +78,20 @@ def cast_vote(
     plan = plan or VotingPlan.objects.current(benchmark)
     if plan.has_batches:
         raise Refused("Here people vote in batches. Take one first.")
-    _need_exam(case, voter)
+    if plan.asks_exam:
+        need_exam(case, voter)
     answer = Answer(label, reason.strip(), elapsed_ms, span)
     check_answer(answer, plan, case.passage.text)
+    try:
+        return _give(case, voter, plan, answer, replaces)
+    except IntegrityError:
+        # Another tab took a place of this case for them just now; now that is known.
+        return _give(case, voter, plan, answer, replaces)
+
+
+def _give(
+    case: EscalationCase, voter: User, plan: VotingPlan, answer: Answer, replaces: int | None
+) -> Vote:
     with transaction.atomic():
         # Before the case, as everywhere: this vote may be the one that writes a label.
         hold_queries([case.query_id])
@@ -92,36 +105,18 @@ def cast_vote(
         check_change(mine, answer)
         if earlier is not None:
             _step_down(earlier)
-        vote = _store(mine, answer, places[0].guideline_now or 0)  # type: ignore[attr-defined]
+        guideline: int | None = places[0].guideline_now  # type: ignore[attr-defined]
+        vote = fill(mine, mine, answer, guideline or 0, None)
         if earlier is not None:
             Vote.objects.filter(pk=earlier.pk).update(superseded_by=vote)
         data = {"instead_of": earlier.pk} if earlier is not None else {}
-        note("vote", vote, voter, case, case=case.pk, label=label, **data)
+        note("vote", vote, voter, case, case=case.pk, label=answer.label, **data)
+        if case.kind == CaseKind.REFERENCE:
+            settle_reference(case)
+            return vote
         votes = [each.vote for each in places if each.vote and each.pk != mine.pk]
         settle(case, votes=sorted([*votes, vote], key=lambda each: each.pk), places=len(places))
     return vote
-
-
-def commit_judgment(
-    *, slot: VoteSlot, voter: User, label: int, elapsed_ms: int | None = None
-) -> None:
-    """Keep what the person says from the passage alone; from now on they see the positions.
-
-    Never changed afterwards. Raises Refused where it was given already or the place is lost.
-    """
-    if label not in (0, 1):
-        raise Refused("Choose relevant or not relevant.", field="label")
-    if slot.arm != Reveal.AFTER:
-        raise Refused("There is nothing to show after a first judgment here.")
-    _need_exam(slot.case, voter)
-    now = timezone.now()
-    with transaction.atomic():
-        held = VoteSlot.objects.held_by(voter.pk).filter(pk=slot.pk, committed_at=None)
-        rows = held.update(committed_at=now, first_label=label, first_ms=elapsed_ms)
-        if not rows:
-            raise Refused("Your first judgment was given already, or your place is taken.")
-        note("first judgment", slot, voter, slot.case, case=slot.case_id, label=label)
-    slot.committed_at, slot.first_label, slot.first_ms = now, label, elapsed_ms
 
 
 def withdraw_vote(*, vote: Vote, actor: User) -> None:
@@ -188,19 +183,24 @@ def _count(case: EscalationCase, more: int) -> bool:
     )
 
 
+def _places_of(case: int, query: int, passage: int, voter: int) -> QuerySet[VoteSlot]:
+    newest = Guideline.objects.filter(benchmark=OuterRef("benchmark")).order_by("-version")
+    own = GoldPassage.objects.filter(query=query, passage=passage, created_by=voter)
+    places = VoteSlot.objects.filter(case=case).select_related("vote").order_by("place")
+    return places.annotate(
+        guideline_now=Subquery(newest.values("version")[:1]),
+        is_own=Exists(own),
+        is_over=judged_in_batch_of(voter, "case"),
+    )
+
+
+_PLACES = Prepared(_places_of)
+
+
 def _places(case: EscalationCase, voter: User) -> Sequence[VoteSlot]:
     """Every place of the case with its vote; Refused for whom it is not."""
-    newest = Guideline.objects.filter(benchmark=OuterRef("benchmark")).order_by("-version")
-    gold = GoldPassage.objects.filter(query=case.query_id, passage=case.passage_id)
-    places = list(
-        VoteSlot.objects.filter(case=case)
-        .select_related("vote")
-        .annotate(
-            guideline_now=Subquery(newest.values("version")[:1]),
-            is_own=Exists(gold.filter(created_by=voter)),
-            is_over=judged_in_batch_of(voter.pk, "case"),
-        )
-        .order_by("place")
+    places = _PLACES.rows(
+        case=case.pk, query=case.query_id, passage=case.passage_id, voter=voter.pk
     )
     for each in places[:1]:
         if each.is_own:  # type: ignore[attr-defined]
@@ -240,15 +240,7 @@ def _step_down(earlier: Vote) -> None:
     VoteSlot.objects.filter(vote=earlier).update(vote=None)
 
 
-def _store(slot: VoteSlot, answer: Answer, guideline: int) -> Vote:
-    try:
-        with transaction.atomic():
-            return fill(slot, slot, answer, guideline, None)
-    except IntegrityError:
-        raise Refused("You have voted on this case already.") from None
-
-
-def _need_exam(case: EscalationCase, voter: User) -> None:
+def need_exam(case: EscalationCase, voter: User) -> None:
     """Refused where an exam of this domain is required that the person has not passed."""
     if not qualified_for(voter, case.query.domain):
         raise Refused("Before you vote in this domain, pass its exam under Qualification.")

@@ -1,6 +1,5 @@
 """Search beside the work: passages of the domain for an aspect, ranked, attached by one key."""
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from annotate.views.queries import WORKSPACE, workspace
 from annotate.views.rows import Row
 from corpus.access import Access
 from corpus.models import CorpusVersion, Query
+from corpus.services.excerpts import excerpt
 from corpus.services.indexing import is_ready
 from corpus.services.ranked_search import Hit, best_passages, search_words
 from kit import htmx
@@ -27,9 +27,6 @@ from kit.tables import clean
 
 BESIDE = "annotate/query_beside.html"
 MOST_SHOWN = 10
-# Characters of a passage that are shown around its densest matches.
-_EXCERPT = 420
-_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ def beside_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> 
 
 def find(access: Access, query: Query, text: str) -> list[Result]:
     """The best passages for a text, with their marks and the verdicts that stand on them."""
-    version = CorpusVersion.objects.current(access.benchmark)
+    version = CorpusVersion.objects.loaded(access.benchmark)
     hits = best_passages(text, version=version, domain=query.domain, most=MOST_SHOWN)
     rows = {row.passage.pk: row for row in read_board(query).rows}
     return [
@@ -79,34 +76,10 @@ def find(access: Access, query: Query, text: str) -> list[Result]:
     ]
 
 
-def excerpt(text: str, words: frozenset[str]) -> list[tuple[str, bool]]:
-    """The part of a text where the words stand densest, as pieces; True where one is marked."""
-    found = [(m.start(), m.end()) for m in _WORD.finditer(text) if m[0].lower() in words]
-    start = _densest(found)
-    end = min(len(text), start + _EXCERPT)
-    pieces, at = [("… " if start else "", False)], start
-    for low, high in found:
-        if low >= start and high <= end:
-            pieces += [(text[at:low], False), (text[low:high], True)]
-            at = high
-    pieces.append((text[at:end] + (" …" if end < len(text) else ""), False))
-    return [piece for piece in pieces if piece[0]]
-
-
-def _densest(found: list[tuple[int, int]]) -> int:
-    best, most, last = 0, 0, 0
-    for first, (low, _) in enumerate(found):
-        while last < len(found) and found[last][1] <= low + _EXCERPT:
-            last += 1
-        if last - first > most:
-            best, most = low, last - first
-    return max(0, best - 60) if best > 60 else 0
-
-
 def _context(access: Access, query: Query, params: Any) -> dict[str, Any]:
     aspect, words = _aspect(query, params), clean(params.get("words", ""))
     text = words or (aspect.content if aspect else "")
-    version = CorpusVersion.objects.current(access.benchmark)
+    version = CorpusVersion.objects.loaded(access.benchmark)
     return {
         "sought": aspect,
         "words": words,

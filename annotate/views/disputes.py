@@ -5,7 +5,7 @@ from dataclasses import replace
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from annotate.models import CaseKind, CaseStatus, EscalationCase
+from annotate.models import CaseKind, CaseStatus, EscalationCase, OpenKind
 from annotate.services.arms import as_shown
 from annotate.services.blinding import must_judge_first
 from annotate.views.items import item_context
@@ -17,13 +17,14 @@ from kit.tables import Column, Filter, Table
 from kit.templatetags.assay import in_words
 
 STATES = [(each, in_words(each).capitalize()) for each in CaseStatus.values]
+KINDS = [(value, name) for value, name in CaseKind.choices if value != CaseKind.REFERENCE]
 
 DISPUTES = Table(
     search=("query__qid", "query__text", "passage__pid"),
     filters=(
         Filter("status", "Status", choices=STATES),
         Filter("domain", "Domain", lookup="query__domain__name"),
-        Filter("kind", "Kind", choices=CaseKind.choices),
+        Filter("kind", "Kind", choices=KINDS),
     ),
     columns=(
         Column("case", "Case", order=("pk",)),
@@ -40,7 +41,7 @@ DISPUTES = Table(
 def disputes(request: HttpRequest, slug: str) -> HttpResponse:
     """Every case of the benchmark; nothing here tells how an open one stands."""
     access = enter(request.user, slug, Role.REVIEWER, Role.ADMIN)
-    cases = EscalationCase.objects.in_benchmark(access.benchmark)
+    cases = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
     cases = cases.select_related("query__domain", "passage").defer("snapshot", "passage__text")
     choices = {"domain": domain_choices(access.benchmark)}
     table = _list_for(access).read(cases, request.GET, choices=choices)
@@ -67,6 +68,7 @@ def dispute(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "origin": case.origin.replace(":", " "),
         "is_blind": is_blind,
         "is_closed": is_closed,
+        "settle_name": f"{OpenKind.MAJORITY}-{case.pk}",
         "by_people": by_people,
         "votes": list(case.votes.standing().order_by("pk")) if by_people else [],
     }

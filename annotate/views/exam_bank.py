@@ -1,6 +1,6 @@
 """Qualification as admins see it: the bank of items, what is asked, how people stand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from annotate.services.qualification import (
     ask_recheck,
     rule_of,
     set_rule,
-    standing_of,
+    standings,
 )
 from annotate.views.disputes import domain_choices
 from corpus.access import Access, enter
@@ -148,12 +148,19 @@ def people_rows(access: Access) -> list[PersonRow]:
     rule = rule_of(access.benchmark)
     domains = {each.pk: each for each in access.benchmark.domains.filter(is_ready=True)}
     places = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
+    own = places.prefetch_related("domains")
+    annotators = [place for place in own if Role.ANNOTATOR in place.roles]
+    found = standings([place.user_id for place in annotators], list(domains), rule)
     return [
-        PersonRow(place.user, domains[pk], standing_of(place.user, domains[pk], rule))
-        for place in places
-        if Role.ANNOTATOR in place.roles
-        for pk in sorted(place.domain_ids() & domains.keys())
+        PersonRow(place.user, domains[pk], found[place.user_id, pk])
+        for place in annotators
+        for pk in sorted(_chosen(place, domains.keys()) & domains.keys())
     ]
+
+
+def _chosen(place: Membership, every: Set[int]) -> Set[int]:
+    """As Membership.domain_ids, of domains that were read along: none chosen means all."""
+    return {each.pk for each in place.domains.all()} or every
 
 
 def get_item(access: Access, pk: int) -> ExamItem:

@@ -17,7 +17,7 @@ from annotate.exam_forms import AnswerForm
 from annotate.models import AttemptState, ExamAttempt, ExamItem
 from annotate.services import exams as verbs
 from annotate.services.marking import segments
-from annotate.services.qualification import Standing, rule_of, standing_of
+from annotate.services.qualification import Standing, rule_of, standings
 from annotate.services.snapshot import read_snapshot
 from annotate.views.items import titled
 from corpus.access import Access, enter
@@ -103,11 +103,13 @@ def answer(access: Access, attempt: ExamAttempt, *, place: int, label: int) -> E
 def places(access: Access) -> list[Place]:
     """How the person stands in each of their domains."""
     rule = rule_of(access.benchmark)
-    domains = access.benchmark.domains.filter(pk__in=access.domain_ids, is_ready=True)
+    rows = access.benchmark.domains.filter(pk__in=access.domain_ids, is_ready=True)
+    domains = list(rows)
+    found = standings([access.user.pk], [each.pk for each in domains], rule)
     return [
         Place(
             domain=domain,
-            standing=standing_of(access.user, domain, rule),
+            standing=found[access.user.pk, domain.pk],
             attempts=list(ExamAttempt.objects.of(access.user, domain)),
             has_practice=ExamItem.objects.usable(domain).filter(is_practice=True).exists(),
         )

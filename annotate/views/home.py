@@ -10,11 +10,25 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from annotate.models import Aspect, Assignment, Batch, BatchStatus, Draft, EscalationCase
+from annotate.models import (
+    Aspect,
+    Assignment,
+    Batch,
+    BatchStatus,
+    Draft,
+    EscalationCase,
+    PanelStatus,
+    ReferencePanel,
+)
 from annotate.models.work import AssignmentQuerySet, unassigned
+from annotate.services.adjudication_queue import quick_count
 from annotate.services.eligibility import waiting_for
+from annotate.services.messages import new_messages
+from annotate.services.panel_labels import waiting_labels
+from annotate.services.rating import to_rate
 from annotate.services.rescoring import waiting_tasks
 from annotate.services.review_lists import my_turn, waiting_for_review
+from annotate.services.spot_checks import waiting_checks
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Query
 from kit import htmx
@@ -34,13 +48,20 @@ class Work:
     queue: tuple[Assignment, ...] = ()
     waiting: int = 0
     free: int | None = None
+    # Panels with items to label or labels to look at: (panel, items, labels).
+    panels: tuple[tuple[ReferencePanel, int, int], ...] = ()
     # Reviews in which it is this person's turn, queries to review and to score blind.
     reviews: int = 0
     to_review: int | None = None
     to_score: int | None = None
+    # Pairs of answers to rate blind.
+    to_rate: int = 0
     # For admins: open after their day, and batches rejected in the last week.
     overdue: int | None = None
     rejected_batches: int = 0
+    # What waits for a third person, and what an admin wrote to this voter.
+    to_settle: int = 0
+    new_messages: int = 0
 
 
 @require_GET
@@ -61,14 +82,16 @@ def _work(access: Access) -> Work | None:
     if not (access.is_annotator or access.is_reviewer or access.is_admin):
         return None
     standing = Assignment.objects.in_benchmark(access.benchmark)
-    found: dict[str, Any] = {"reviews": my_turn(access).count()}
+    found: dict[str, Any] = {"reviews": my_turn(access).count(), "panels": _panels(access)}
     if access.is_annotator:
         found |= _of_annotator(access, standing)
+    found["to_settle"] = quick_count(access)
     if access.is_reviewer:
         cases = EscalationCase.objects.in_benchmark(access.benchmark)
-        found["open_disputes"] = cases.open().count()
+        found["open_disputes"] = cases.open().of_voters().count()
         found["to_review"] = waiting_for_review(access).count()
         found["to_score"] = waiting_tasks(access).count()
+        found["to_rate"] = to_rate(access).count()
     if access.is_admin:
         found["overdue"] = standing.overdue(timezone.localdate()).count()
         since = timezone.now() - timedelta(days=7)
@@ -86,8 +109,19 @@ def _of_annotator(access: Access, standing: AssignmentQuerySet) -> dict[str, Any
         "waiting": mine.count(),
         "free": unassigned(queries).count(),
         "votes": waiting_for(access).count(),
+        "new_messages": new_messages(access),
         "bare_queries": queries.exclude(Exists(present_aspects())).count(),
     }
+
+
+def _panels(access: Access) -> tuple[tuple[ReferencePanel, int, int], ...]:
+    rows = ReferencePanel.objects.filter(benchmark=access.benchmark)
+    rows = rows.exclude(status=PanelStatus.PREPARING).select_related("benchmark")
+    found = (
+        (each, waiting_labels(access, each).count(), waiting_checks(access, each).count())
+        for each in rows[:MOST_SHOWN]
+    )
+    return tuple(each for each in found if any(each[1:]))
 
 
 def present_aspects() -> QuerySet[Aspect]:

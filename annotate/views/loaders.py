@@ -8,15 +8,25 @@ from annotate.models import Aspect, EscalationCase
 from annotate.services.authorship import weights_are_hidden
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Passage, Query, Role
+from kit.prepared import Prepared
 
 Person = User | AnonymousUser
 
 
+# Asked with every vote; the text of the page is not.
+_CASE = Prepared(
+    lambda pk, benchmark: (
+        EscalationCase.objects.of_voters()
+        .filter(pk=pk, query__domain__benchmark=benchmark)
+        .select_related("query__domain__benchmark", "passage__document")
+        .defer("passage__document__text")
+    )
+)
+
+
 def get_case(access: Access, pk: int) -> EscalationCase:
-    """A case of this benchmark, or 404."""
-    cases = EscalationCase.objects.in_benchmark(access.benchmark)
-    related = ("query__domain__benchmark", "passage__document")
-    found = cases.select_related(*related).filter(pk=pk).first()
+    """A case of this benchmark that voters are asked about, or 404."""
+    found = _CASE.first(pk=pk, benchmark=access.benchmark.pk)
     if found is None:
         raise Http404("No such case.")
     return found

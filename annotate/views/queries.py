@@ -143,7 +143,7 @@ def _removed(found: Query, pk: int | None) -> Aspect | None:
 
 
 def _find(access: Access, found: Query, words: str) -> list[Passage]:
-    version = CorpusVersion.objects.current(access.benchmark)
+    version = CorpusVersion.objects.loaded(access.benchmark)
     rows = find_passages(words, version=version, domain=found.domain)
     return list(rows.order_by("pk")[:MOST_FOUND])
 

@@ -12,14 +12,23 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.forms import VoteForm
-from annotate.models import CaseStatus, EscalationCase, Vote, VoteSlot, VoteStatus, VotingPlan
+from annotate.models import (
+    CaseKind,
+    CaseStatus,
+    EscalationCase,
+    Vote,
+    VoteSlot,
+    VoteStatus,
+    VotingPlan,
+)
 from annotate.services.abandoned import finish_abandoned
 from annotate.services.arms import order_seed
 from annotate.services.batches import open_batch
 from annotate.services.eligibility import unqualified_domains, waiting_for
+from annotate.services.first_judgments import commit_judgment
 from annotate.services.plans import needs_consent
 from annotate.services.slots import hold, next_slot
-from annotate.services.votes import AlreadyVoted, cast_vote, commit_judgment, withdraw_vote
+from annotate.services.votes import AlreadyVoted, cast_vote, withdraw_vote
 from annotate.views.judging import LABEL_WORDS, asked_again, clash, judged_context, with_default
 from annotate.views.loaders import get_own_case
 from corpus.access import Access, enter
@@ -175,7 +184,7 @@ def _batch_home(request: HttpRequest, access: Access, plan: VotingPlan) -> HttpR
 
 
 def _is_own(access: Access, case: int) -> bool:
-    found = EscalationCase.objects.in_benchmark(access.benchmark).filter(pk=case)
+    found = EscalationCase.objects.in_benchmark(access.benchmark).of_voters().filter(pk=case)
     return found.filter(query__domain__in=access.domain_ids).exists()
 
 
@@ -208,8 +217,10 @@ def _context(
 
 
 def _own_votes(access: Access) -> Any:
-    cases = Vote.objects.filter(voter=access.user, status=VoteStatus.STANDING, batch=None)
-    return cases.filter(case__query__domain__benchmark=access.benchmark)
+    votes = Vote.objects.filter(voter=access.user, status=VoteStatus.STANDING, batch=None)
+    # A label for a panel is corrected there.
+    votes = votes.exclude(case__kind=CaseKind.REFERENCE)
+    return votes.filter(case__query__domain__benchmark=access.benchmark)
 
 
 def _number(text: str) -> int:

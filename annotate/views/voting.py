@@ -3,19 +3,19 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotate.forms import PlanForm
-from annotate.models import AttentionCheck, Batch, BatchStatus, VotingPlan
+from annotate.models import AttentionCheck, Batch, BatchStatus, Vote, VotingPlan
 from annotate.services.abandoned import finish_abandoned
 from annotate.services.arms_report import arms_sheet
 from annotate.services.plans import save_plan
 from corpus.access import Access, enter
-from corpus.models import Role
+from corpus.models import Benchmark, Membership, Role
 from kit import htmx
 from kit.csvfile import csv_response
 from kit.errors import Refused
@@ -23,6 +23,7 @@ from kit.sheets import csv_header, csv_rows
 
 TEMPLATE = "annotate/voting.html"
 LATEST = 50
+MOST_VOTERS = 200
 
 
 @require_http_methods(["GET", "POST"])
@@ -61,6 +62,16 @@ def _save(request: HttpRequest, access: Access) -> HttpResponse:
     return htmx.invalid(request, TEMPLATE, _context(access) | {"form": form})
 
 
+def voters(benchmark: Benchmark) -> Any:
+    """(key, name, standing votes) of everybody who votes here, by name; members only."""
+    members = Membership.objects.filter(benchmark=benchmark, user=OuterRef("voter"))
+    votes = Vote.objects.standing().filter(
+        Exists(members), case__query__domain__benchmark=benchmark
+    )
+    counted = votes.order_by("voter__username").values_list("voter", "voter__username")
+    return counted.annotate(n=Count("pk"))
+
+
 def _context(access: Access) -> dict[str, Any]:
     plan = VotingPlan.objects.current(access.benchmark)
     ended = Batch.objects.filter(plan__benchmark=access.benchmark)
@@ -73,6 +84,7 @@ def _context(access: Access) -> dict[str, Any]:
         "form": PlanForm(instance=plan, initial={"expected": plan.version}),
         "counts": [(label, counts.get(value, 0)) for value, label in BatchStatus.choices],
         "rejected": rejected.order_by("-ended_at")[:LATEST],
+        "voters": voters(access.benchmark)[:MOST_VOTERS],
         "checks": AttentionCheck.objects.usable(access.benchmark).count(),
         "sheet": arms_sheet(access.benchmark),
     }

@@ -2,13 +2,15 @@
 
 import pytest
 
-from annotate.models import Aspect, EscalationCase, GoldPassage, Vote
+from annotate.models import Aspect, EscalationCase, GoldPassage, Vote, VotingPlan
 from annotate.services.aspects import add_aspect, save_aspect
 from annotate.services.cases import open_case
 from annotate.services.gold import assign_passage, discard_passage
 from annotate.services.remaking import remake
 from annotate.services.restructuring import Part, split_aspect
+from annotate.services.slots import next_slot
 from annotate.services.votes import cast_vote
+from corpus.access import enter
 from corpus.models import Judgment
 from corpus.services.judgments import record_judgment
 from kit.errors import Refused
@@ -41,6 +43,18 @@ def test_deciding_vote_and_a_debate(world) -> None:
     assert isinstance(answer, Vote)
     assert Vote.objects.count() == 3
     assert Judgment.objects.standing().values_list("source", "label").get() == ("human", 1)
+
+
+def test_vote_of_one_tab_while_the_other_takes_a_place(world) -> None:
+    case, voter = world.case(), world.voters[0]
+    access = enter(voter, world.benchmark.slug)
+    plan = VotingPlan.objects.current(world.benchmark)
+    answer = at_once(
+        lambda: next_slot(access=access, plan=plan),
+        lambda: cast_vote(case=case, voter=voter, label=1),
+    )
+    assert isinstance(answer, Vote)
+    assert case.slots.filter(voter=voter).get().vote == answer
 
 
 def test_two_debates_open_one_case(world, pair) -> None:

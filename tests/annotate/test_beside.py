@@ -11,9 +11,9 @@ from annotate.models import GoldPassage
 from annotate.services.aspects import add_aspect
 from annotate.services.gold import assign_passage, discard_passage
 from annotate.services.work import claim_query
-from annotate.views.beside import excerpt
 from corpus.models import CorpusVersion
 from corpus.services import ranked_search
+from corpus.services.excerpts import excerpt
 from corpus.services.ranked_search import K1, B, best_passages, search_words
 from corpus.textindex import words_of
 from tests.annotate.world import hx, make_world, signed_in

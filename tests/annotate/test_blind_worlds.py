@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotate.models import AttentionCheck, BatchItem, EscalationCase, VoteSlot
+from annotate.models import AttentionCheck, Batch, BatchItem, EscalationCase, VoteSlot
 from annotate.services.votes import cast_vote
-from tests.annotate.batching import make_batch_world, take
+from tests.annotate.batching import answer_all, make_batch_world, submit, take
 from tests.annotate.test_api import script
 from tests.annotate.world import hx, make_snapshot, make_world, masked, signed_in, write_plan
 from tests.factories import make_member
@@ -23,7 +23,7 @@ HEADERS_APART = ("Content-Security-Policy", "Set-Cookie", "Content-Length")
 DATES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d\d? \w{3} \d{4},? \d\d:\d\d|\d\d:\d\d")
 
 
-class Undone(Exception):  # noqa: N818  (nothing went wrong)
+class Undone(Exception):
     """Ends one world."""
 
 
@@ -45,12 +45,24 @@ def everything(world, person, paths, api_paths) -> dict[Any, Any]:
 
 
 def in_a_world(make) -> Any:
-    """What `make` gives, in a world that is gone afterwards."""
-    seen = None
+    """What `make` gives, in a world that is gone afterwards, its keys with it."""
+    seen, counted = None, next_keys()
     with pytest.raises(Undone), transaction.atomic():
         seen = make()
         raise Undone
+    with connection.cursor() as cursor:
+        for name, last in counted:
+            cursor.execute("SELECT setval(%s, %s, %s)", [name, last or 1, last is not None])
     return seen
+
+
+def next_keys() -> list[tuple[str, int | None]]:
+    """PostgreSQL counts keys outside of transactions: each sequence and how far it has come."""
+    if connection.vendor != "postgresql":
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT quote_ident(sequencename), last_value FROM pg_sequences")
+        return cursor.fetchall()
 
 
 @pytest.mark.parametrize("reveal", ["none", "after", "start"])
@@ -66,7 +78,9 @@ def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal) -> None:
         paths = ["vote/", f"vote/batches/{batch.pk}/", "queries/", "passages/"]
         paths += [f"vote/batches/{batch.pk}/{n}/" for n in range(1, 11)]
         paths += [f"queries/{pair.query_id}/", f"passages/{pair.passage_id}/", "disputes/"]
-        api = ["batches/", f"batches/{batch.pk}/", "judgments/", "cases/", "voting/terms/"]
+        paths += ["feedback/"]
+        api = ["feedback/", "feedback/votes/"]
+        api += ["batches/", f"batches/{batch.pk}/", "judgments/", "cases/", "voting/terms/"]
         api += [f"batches/{batch.pk}/items/{n}/" for n in range(1, 11)]
         before = everything(world, person, paths, api)
         client = signed_in(person)
@@ -136,9 +150,8 @@ class CountQueries:
 
 
 @pytest.mark.parametrize("reveal", ["after", "start", "none"])
-@pytest.mark.parametrize("votes", [[1, 1], [0, 1], [None, 0]])
 @pytest.mark.parametrize("role", ["voter", "both"])
-def test_api_and_pages_are_the_same_whatever_others_said(reveal, votes, role) -> None:
+def test_api_and_pages_are_the_same_whatever_others_said(reveal, role) -> None:
     world = make_world()
     write_plan(world, reveal=reveal)
     case = world.case()
@@ -150,12 +163,14 @@ def test_api_and_pages_are_the_same_whatever_others_said(reveal, votes, role) ->
         for voter, label in zip(world.voters[1:], labels, strict=False):
             cast_vote(case=case, voter=voter, label=label, reason="for a reason")
         paths = ["vote/", f"vote/{case.pk}/", "disputes/", f"disputes/{case.pk}/", "queries/"]
-        api = ["cases/next/", "cases/", "judgments/", "voting/arms/", "batches/"]
+        paths += ["feedback/", "adjudication/"]
+        api = ["feedback/", "feedback/votes/", "adjudication/"]
+        api += ["cases/next/", "cases/", "judgments/", "voting/arms/", "batches/"]
         return everything(world, person, paths, api)
 
-    seen = in_a_world(lambda: look(votes))
-    assert seen == in_a_world(lambda: look([1, 0]))
-    assert seen == in_a_world(lambda: look([]))
+    nobody_voted = in_a_world(lambda: look([]))
+    for votes in ([1, 0], [1, 1], [0, 1], [None, 0]):
+        assert in_a_world(lambda votes=votes: look(votes)) == nobody_voted, votes
 
 
 @pytest.mark.parametrize("role", ["voter", "both"])
@@ -185,3 +200,53 @@ def test_before_a_first_judgment_the_debate_cannot_be_known(role) -> None:
     assert in_a_world(lambda: after_judging(make_snapshot())) != in_a_world(
         lambda: after_judging(other)
     )
+
+
+@pytest.mark.parametrize("others", [[1], [0], [None]])
+def test_feedback_says_nothing_of_an_open_case_that_i_judged(others) -> None:
+    """Neither my page, nor what an admin may write about it, nor the number of statements."""
+    world = make_world()
+    case = world.case()
+    me = world.voters[0]
+
+    def look(labels) -> Any:
+        cast_vote(case=case, voter=me, label=1, reason="Mine.")
+        for voter, label in zip(world.voters[1:], labels, strict=False):
+            cast_vote(case=case, voter=voter, label=label, reason="Theirs.")
+        client, api = signed_in(me), script(me)
+        mine = case.votes.get(voter=me)
+        with CountQueries() as count:
+            page = answer_of(client.get(world.url("feedback/")))
+        detail = client.get(world.url(f"feedback/votes/{mine.pk}/")).status_code
+        told = signed_in(world.admin).post(
+            world.url(f"feedback/people/{me.pk}/"), {"text": "So.", "case": case.pk}
+        )
+        addresses = [f"/api{world.url(path)}" for path in ("feedback/", "feedback/votes/")]
+        routes = [answer_of(api.get(each)) for each in addresses]
+        return page, count.n, detail, told.status_code, routes
+
+    seen = in_a_world(lambda: look(others))
+    assert seen == in_a_world(lambda: look([]))
+    assert seen[2:4] == (404, 422)
+
+
+def test_feedback_on_an_accepted_batch_is_the_same_wherever_its_check_stood() -> None:
+    """The same answers; in one world the check is the item at its place, in the other a case."""
+    world = make_batch_world()
+    me = world.voters[0]
+    batch = take(world, me)
+
+    def look(*, swapped: bool) -> Any:
+        check = batch.items.get(case=None)
+        case = batch.items.exclude(case=None).first()
+        if swapped:
+            place, other = check.place, case.place
+            BatchItem.objects.filter(pk=check.pk).update(place=99)
+            BatchItem.objects.filter(pk=case.pk).update(place=place)
+            BatchItem.objects.filter(pk=check.pk).update(place=other)
+        answer_all(world, batch, label=check.check_item.expected)
+        assert submit(world, Batch.objects.get(pk=batch.pk)).status == "accepted"
+        api = ["feedback/", "feedback/votes/", "batches/", f"batches/{batch.pk}/"]
+        return everything(world, me, ["feedback/", f"vote/batches/{batch.pk}/", "vote/"], api)
+
+    assert in_a_world(lambda: look(swapped=False)) == in_a_world(lambda: look(swapped=True))

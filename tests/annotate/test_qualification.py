@@ -5,16 +5,20 @@ import json
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotate.models import ApprovalRecord, ExamAnswer, ExamAttempt, ExamItem, Recheck
 from annotate.services import exam_bank, exams
 from annotate.services import qualification as verbs
 from annotate.services.approvals import import_approvals
 from annotate.services.votes import cast_vote
+from annotate.views.exam_bank import people_rows
+from corpus.access import enter
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
 from tests.annotate.world import make_world, masked, signed_in
-from tests.factories import make_gold, make_passage, make_query
+from tests.factories import make_gold, make_member, make_passage, make_query
 
 
 @pytest.fixture
@@ -453,3 +457,20 @@ def test_nobody_votes_before_the_exam_that_is_required(world):
     told = page.get("/b/garden/vote/", follow=True).content.decode()
     assert "vote in weather, there is" in told
     cast_vote(case=case, voter=world.person, label=1)
+
+
+def test_people_and_domains_cost_no_queries_of_their_own(world) -> None:
+    """Three annotators of two domains, then many more: the table takes as many queries."""
+    ask(world, required=False)
+    admin = enter(world.admin, world.benchmark.slug)
+    before = len(people_rows(admin))
+    with CaptureQueriesContext(connection) as first:
+        people_rows(admin)
+    for number in range(4):
+        person = make_member(world.benchmark, f"more-{number}", "annotator")
+        verbs.ask_recheck(person=person, domain=world.domain, reason="Again.", actor=world.admin)
+    with CaptureQueriesContext(connection) as second:
+        rows = people_rows(admin)
+    assert (len(rows), len(second)) == (before + 8, len(first))
+    (row,) = [each for each in rows if str(each.person) == "more-1" and each.domain == world.domain]
+    assert row.standing.missing == ("the exam once more: Again.",)

@@ -12,9 +12,12 @@ from annotate.services.arms import arm_for, as_shown
 from annotate.services.arms_report import arms_sheet
 from annotate.services.votes import cast_vote
 from corpus.access import enter
+from corpus.models import Membership
 from corpus.services.judgments import record_judgment
 from debate.models import Debate, DebateRun
+from kit.chores import Chores
 from kit.errors import Refused
+from kit.models import Event
 from tests.annotate.test_api import script, send
 from tests.annotate.world import make_snapshot, make_world, signed_in, write_plan
 from tests.factories import make_member, make_pool
@@ -123,6 +126,48 @@ def test_first_judgment_is_kept_beyond_the_lease_and_counts_in_the_end(world, me
     vote = Vote.objects.get()
     assert (vote.label, vote.voter, vote.first_label) == (0, world.voters[0], 0)
     assert finish_abandoned(plan) == 0
+    assert vote.abandoned
+    event = Event.objects.get(verb="count abandoned judgment")
+    assert (event.actor, event.target_id) == (None, str(vote.pk))
+
+
+def test_the_worker_sweeps_left_judgments_and_frees_places_that_may_not_count(world, me) -> None:
+    """One who left is no annotator any more: their place must not block the case for ever."""
+    case = world.case()
+    for voter in world.voters[:2]:
+        signed_in(voter).post(world.url(f"vote/{case.pk}/"), {"label": "1", "stage": "first"})
+    VoteSlot.objects.filter(committed_at__isnull=False).update(
+        expires_at=timezone.now() - timedelta(1)
+    )
+    Membership.objects.get(user=world.voters[1]).delete()
+    Chores().do_due(now=0.0)
+    (vote,) = Vote.objects.all()
+    assert (vote.voter, vote.label, vote.abandoned) == (world.voters[0], 1, True)
+    assert VoteSlot.objects.free(timezone.now()).filter(case=case).count() == 2
+    event = Event.objects.get(verb="let go of abandoned judgment")
+    assert (event.data["person"], event.data["label"]) == (world.voters[1].pk, 1)
+    assert Event.objects.filter(verb="first judgment").count() == 2
+    for voter in world.voters[2:4]:
+        cast_vote(case=case, voter=voter, label=0)
+    case.refresh_from_db()
+    assert (case.status, case.label) == ("closed", 0)
+
+
+def test_a_left_judgment_was_neither_kept_nor_changed(world) -> None:
+    case = world.case()
+    record_judgment(query=case.query, passage=case.passage, label=1, source="expert", provenance={})
+    for voter, abandoned in zip(world.voters, (True, False), strict=False):
+        Vote.objects.create(
+            case=case,
+            voter=voter,
+            label=1,
+            first_label=1,
+            saw_positions=True,
+            arm="after",
+            abandoned=abandoned,
+        )
+    (row,) = arms_sheet(world.benchmark).rows
+    assert (row[3].value, row[7].value) == (2, 0.0)
 
 
 # --- Order and names -------------------------------------------------------------------------
@@ -189,14 +234,14 @@ def test_report_counts_by_arm_with_intervals(world) -> None:
         "after": [(1, 0), (1, 1), (0, 1)],
     }
     for arm, labels in given.items():
-        for first, label in labels:
+        for voter, (first, label) in zip(world.voters, labels, strict=False):
             case = world.case()
             record_judgment(
                 query=case.query, passage=case.passage, label=1, source="expert", provenance={}
             )
             Vote.objects.create(
                 case=case,
-                voter=world.voters[0],
+                voter=voter,
                 label=label,
                 first_label=first,
                 saw_positions=arm != "none",

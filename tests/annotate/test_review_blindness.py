@@ -12,7 +12,7 @@ from tests.annotate.world import hx, masked, signed_in
 from tests.factories import make_member
 
 
-class Undone(Exception):  # noqa: N818  (nothing went wrong)
+class Undone(Exception):
     """Ends one world."""
 
 

@@ -217,11 +217,11 @@ def test_next_and_submit_stay_cheap(world) -> None:
     api = script(world.voters[0])
     with CaptureQueriesContext(connection) as captured:
         case = send(api, "get", "cases/next/")[1]["case"]["id"]
-    assert statements(captured) <= 8
+    assert statements(captured) <= 7
     with CaptureQueriesContext(connection) as captured:
         assert send(api, "post", f"cases/{case}/votes/", {"label": 1})[0] == 201
     # The lock of the query, where the database has one, comes on top.
-    assert statements(captured) <= 11 + connection.features.has_select_for_update
+    assert statements(captured) <= 10 + connection.features.has_select_for_update
 
 
 def test_queue_tells_nothing_of_when_cases_were_opened(world) -> None:

@@ -41,6 +41,7 @@ def test_three_votes_close_the_case_with_the_majority(world):
     assert label.practice is False
     assert label.provenance == {
         "rule": "majority-3",
+        "tie_break": "another-voter-then-expert",
         "case": case.pk,
         "votes": [vote.pk for vote in votes],
         "origin": "debate:1",

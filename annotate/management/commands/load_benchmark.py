@@ -22,6 +22,7 @@ from corpus.services.imports import (
     queue_import,
 )
 from corpus.services.loading_tally import KINDS
+from corpus.services.versions import called
 from kit.errors import Refused
 from kit.runs import RunStatus
 
@@ -43,6 +44,11 @@ class Command(BaseCommand):
         parser.add_argument("--qrels", type=Path, help="gold to take: a qrels file or folder")
         parser.add_argument(
             "--domain", default="", help="runs only: their domain, where no file is named after it"
+        )
+        parser.add_argument(
+            "--corpus-version",
+            default="",
+            help="runs only: the corpus version whose ids they name (default: the current one)",
         )
         parser.add_argument("--name", default="", help="name of a benchmark that is made")
         parser.add_argument("--admin", metavar="USERNAME", help="make this person its admin")
@@ -66,8 +72,10 @@ class Command(BaseCommand):
         slug = options["benchmark"]
         is_new = not Benchmark.objects.filter(slug=slug).exists()
         benchmark = self._benchmark(slug, options["name"], options["admin"])
+        name = options["corpus_version"]
         run = queue_import(
             benchmark=benchmark,
+            version=called(benchmark, name) if name else None,
             actor=None,
             format=options["format"],
             path=path,

@@ -1,0 +1,219 @@
+"""Citations of passages in a reference answer, and what is wrong with them. Pure.
+
+A citation stands in brackets: a passage's id, with or without `doc` before it, or `[doc_3]`, which
+counts the gold from 1 in the order of its ids (protocol.md 3.1 step 8, 3.2). Brackets around other
+words are no citation.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from corpus.chunking.sentences import sentences
+
+_BRACKETS: Final = re.compile(r"\[([^\[\]]{1,500})\]")
+_NUMBERED: Final = re.compile(r"doc_?([0-9]{1,6})")
+# Bright-Pro's ids: {task}-{qid}/extraction_{k}.txt, and BRIGHT's folder/file.txt.
+_LIKE_AN_ID: Final = re.compile(r"\S+/\S+\.txt")
+_WORD: Final = re.compile(r"\w+")
+# Words of this length carry the meaning; a sentence with so few of them shows nothing.
+_TELLING: Final = 4
+_FEW: Final = 4
+# Below this share of its words in the passages that it cites, a sentence is worth a look.
+LOW_OVERLAP: Final = 0.25
+# Shorter answers cover no set of aspects, longer ones nobody rates. Hints, in words.
+USUAL_WORDS: Final = range(40, 1201)
+_EXCERPT: Final = 90
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an answer may cite: passage ids by aspect number, and their texts where loaded."""
+
+    aspects: Mapping[int, Sequence[str]]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def gold(self) -> list[str]:
+        """Every passage id, sorted: the order that `[doc_3]` counts in."""
+        return sorted({pid for pids in self.aspects.values() for pid in pids})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to look at; `sentence` counts from 1, 0 where it is about the whole answer."""
+
+    check: str
+    message: str
+    sentence: int = 0
+    cited: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the answer cannot be published so: it cites what is no gold of its query."""
+        return self.check == "foreign"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the checks say of an answer; `coverage` pairs aspect numbers with passages cited."""
+
+    findings: tuple[Finding, ...]
+    coverage: tuple[tuple[int, int], ...]
+    words: int
+    sentences: int
+    cited: tuple[str, ...]
+
+    @property
+    def errors(self) -> list[Finding]:
+        """Findings that stand in the way of a final release."""
+        return [each for each in self.findings if each.is_error]
+
+    @property
+    def covered(self) -> int:
+        """How many aspects have a passage that is cited."""
+        return sum(count > 0 for _, count in self.coverage)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every citation is gold and every aspect is covered."""
+        return not self.errors and bool(self.coverage) and self.covered == len(self.coverage)
+
+
+def brackets(answer: str) -> list[str]:
+    """What stands in brackets, each once, `doc` before an id taken off."""
+    return list(dict.fromkeys(_cited(each[1]) for each in _BRACKETS.finditer(answer)))
+
+
+def foreign_citations(answer: str, gold: Collection[str], known: Collection[str]) -> list[str]:
+    """What an answer cites in brackets that is no gold of its query, each once.
+
+    `known` are ids of passages, so that an id that looks like a word counts as a citation.
+    """
+    order = list(gold)
+    return [cited for cited in brackets(answer) if _resolve(cited, order, known) == ""]
+
+
+def renamed(answer: str, names: Mapping[str, str]) -> str:
+    """The answer with citations of `names` replaced by what they stand for."""
+
+    def put(match: re.Match[str]) -> str:
+        cited = _cited(match[1])
+        return f"[{names[cited]}]" if cited in names else match[0]
+
+    return _BRACKETS.sub(put, answer)
+
+
+def check_answer(answer: str, evidence: Evidence, *, known: Collection[str] = ()) -> Report:
+    """Everything that can be told of an answer by its citations and words alone.
+
+    `known` are ids of passages of the domain among `brackets(answer)`.
+    """
+    gold = evidence.gold
+    findings: list[Finding] = []
+    cited: dict[str, None] = {}
+    parts = _sentences(answer)
+    for number, sentence in enumerate(parts, start=1):
+        own = []
+        for each in brackets(sentence):
+            found = _resolve(each, gold, known)
+            if found == "":
+                findings.append(_foreign(each, number, known))
+            elif found is not None:
+                own.append(found)
+        cited.update(dict.fromkeys(own))
+        findings += _of_sentence(sentence, number, own, evidence)
+    coverage = tuple(
+        (k, sum(pid in cited for pid in set(pids))) for k, pids in sorted(evidence.aspects.items())
+    )
+    words = len(_WORD.findall(_BRACKETS.sub(" ", answer)))
+    findings += _of_whole(cited, coverage, gold, words)
+    return Report(tuple(findings), coverage, words, len(parts), tuple(cited))
+
+
+def _cited(inside: str) -> str:
+    return inside.strip().removeprefix("doc ").strip()
+
+
+def _resolve(cited: str, gold: Sequence[str], known: Collection[str]) -> str | None:
+    """The gold passage that is meant; "" for a citation of anything else, None for no citation."""
+    if cited in gold:
+        return cited
+    number = _NUMBERED.fullmatch(cited)
+    if number is not None:
+        place = int(number[1])
+        return gold[place - 1] if 1 <= place <= len(gold) else ""
+    return "" if cited in known or _LIKE_AN_ID.fullmatch(cited) else None
+
+
+def _sentences(answer: str) -> list[str]:
+    """Its sentences; citations behind a full stop belong to the sentence before them."""
+    # Ids hold stops of their own: while sentences are looked for, a plain name stands there.
+    plain = _BRACKETS.sub(lambda match: f"[{'X' * len(match[1])}]", answer)
+    found: list[str] = []
+    for start, end in sentences(plain):
+        part = answer[start:end]
+        lead = re.match(r"(?:\s*\[[^\[\]]{1,500}\][.,;]?)+", part) if found else None
+        if lead:
+            found[-1] += lead[0]
+            part = part[lead.end() :]
+        if _WORD.search(_BRACKETS.sub("", part)):
+            found.append(part)
+    return [each.strip() for each in found]
+
+
+def _foreign(cited: str, sentence: int, known: Collection[str]) -> Finding:
+    if _NUMBERED.fullmatch(cited):
+        why = "there is no gold passage of that number"
+    elif cited in known:
+        why = "this passage is no gold of this query"
+    else:
+        why = "there is no passage of that id here"
+    return Finding("foreign", f"Sentence {sentence} cites [{cited}]: {why}.", sentence, cited)
+
+
+def _of_sentence(
+    sentence: str, number: int, cited: Sequence[str], evidence: Evidence
+) -> Iterator[Finding]:
+    words = _telling(_BRACKETS.sub(" ", sentence))
+    if not cited:
+        text = f"Sentence {number} cites nothing: “{_excerpt(sentence)}”"
+        yield Finding("uncited", text, number)
+        return
+    texts = [evidence.texts[pid] for pid in cited if pid in evidence.texts]
+    if len(words) < _FEW or len(texts) < len(cited):
+        return
+    there = set().union(*map(_telling, texts))
+    share = len(words & there) / len(words)
+    if share < LOW_OVERLAP:
+        text = (
+            f"Sentence {number} shares {share:.0%} of its words with what it cites: "
+            f"“{_excerpt(sentence)}”"
+        )
+        yield Finding("overlap", text, number, cited[0])
+
+
+def _of_whole(
+    cited: Collection[str], coverage: Sequence[tuple[int, int]], gold: Sequence[str], words: int
+) -> Iterator[Finding]:
+    for k, count in coverage:
+        if not count:
+            yield Finding("uncovered", f"No passage of a{k} is cited.")
+    for pid in gold:
+        if pid not in cited:
+            yield Finding("never_cited", f"[{pid}] is gold and cited nowhere.", cited=pid)
+    if words not in USUAL_WORDS:
+        low, high = USUAL_WORDS[0], USUAL_WORDS[-1]
+        yield Finding("length", f"{words:,} words; {low} to {high:,} are usual.")
+
+
+def _telling(text: str) -> set[str]:
+    """The words that carry the meaning: longer ones, without their endings."""
+    found = (word.casefold() for word in _WORD.findall(text))
+    return {word[:6] for word in found if len(word) >= _TELLING}
+
+
+def _excerpt(sentence: str) -> str:
+    plain = " ".join(_BRACKETS.sub("", sentence).split())
+    return plain if len(plain) <= _EXCERPT else f"{plain[: _EXCERPT - 1]}…"

@@ -1,0 +1,99 @@
+"""Draw, open and close reference panels from the shell."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotate.models import ReferencePanel
+from annotate.services.panel_report import panel_sheets
+from annotate.services.panels import PanelPlan, close_panel, draw_panel, open_panel
+from corpus.access import Access
+from corpus.models import Benchmark, Membership, Pool
+from kit.errors import Refused
+
+
+class Command(BaseCommand):
+    help = (
+        "Draw a reference panel: random queries of each domain, one random pooled passage of "
+        "each, for experts to label. Prints its number. With --panel, open or close it, or print "
+        "its report. The two reasons beside each item are written by write_hints."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("benchmark", help="the benchmark's slug")
+        parser.add_argument("--panel", type=int, help="a panel that is drawn already")
+        parser.add_argument("--name", default="", help="of the new panel")
+        parser.add_argument("--pool", type=int, help="draw from this pool alone")
+        parser.add_argument("--per-domain", type=int, default=100)
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--labels", type=int, default=1, choices=(1, 2), help="of each item")
+        parser.add_argument("--practice", type=int, default=5, help="practice items first")
+        parser.add_argument("--check", type=int, default=10, help="spot check, in percent")
+        parser.add_argument("--no-hints", action="store_true", help="show no reasons")
+        parser.add_argument("--open", action="store_true", help="let its experts begin")
+        parser.add_argument("--without-hints", action="store_true", help="open although some lack")
+        parser.add_argument("--close", action="store_true", help="end it for good")
+        parser.add_argument("--as", dest="person", default="", help="the admin who does it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
+        if benchmark is None:
+            raise CommandError(f"There is no benchmark {options['benchmark']}.")
+        try:
+            panel = self._panel(benchmark, options)
+            if options["open"]:
+                access = self._access(benchmark, options)
+                open_panel(panel=panel, access=access, without_hints=options["without_hints"])
+                self.stdout.write(f"Panel {panel.pk} is open")
+            if options["close"]:
+                close_panel(panel=panel, access=self._access(benchmark, options))
+                self.stdout.write(f"Panel {panel.pk} is closed, {panel.dropped} items given up")
+        except Refused as refusal:
+            raise CommandError(refusal.message) from None
+        if options["panel"] and not (options["open"] or options["close"]):
+            self._report(panel)
+
+    def _panel(self, benchmark: Benchmark, options: dict[str, Any]) -> ReferencePanel:
+        panels = ReferencePanel.objects.filter(benchmark=benchmark).select_related("benchmark")
+        if options["panel"]:
+            found = panels.filter(pk=options["panel"]).first()
+            if found is None:
+                raise CommandError(f"There is no panel {options['panel']} here.")
+            return found
+        pool = None
+        if options["pool"]:
+            pool = Pool.objects.filter(benchmark=benchmark, pk=options["pool"]).first()
+            if pool is None:
+                raise CommandError(f"There is no pool {options['pool']} here.")
+        plan = PanelPlan(
+            name=options["name"] or f"panel {panels.count() + 1}",
+            pool=pool,
+            per_domain=options["per_domain"],
+            seed=options["seed"],
+            labels_per_item=options["labels"],
+            practice_items=options["practice"],
+            shows_hints=not options["no_hints"],
+            check_percent=options["check"],
+        )
+        panel = draw_panel(benchmark=benchmark, plan=plan, actor=None)
+        for each in panel.drawn:
+            self.stdout.write(
+                f"{each['domain']}: {each['drawn']} of {each['queries']} pooled queries"
+            )
+        self.stdout.write(f"Panel {panel.pk} ({panel.name}): {panel.items.count()} items drawn")
+        return panel
+
+    def _access(self, benchmark: Benchmark, options: dict[str, Any]) -> Access:
+        """The place of the admin that is named: opening and closing are people's decisions."""
+        person = User.objects.filter(username=options["person"]).first()
+        place = Membership.objects.filter(user=person, benchmark=benchmark).first()
+        if person is None or place is None or not Access(person, benchmark, place).is_admin:
+            raise CommandError("Say who does it: --as with the name of an admin.")
+        return Access(person, benchmark, place)
+
+    def _report(self, panel: ReferencePanel) -> None:
+        for sheet in panel_sheets(panel):
+            self.stdout.write(f"\n{sheet.title}\n" + "\t".join(sheet.header))
+            for row in sheet.rows:
+                self.stdout.write("\t".join("" if c.value is None else str(c.value) for c in row))
