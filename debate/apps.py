@@ -11,4 +11,4 @@ class DebateConfig(AppConfig):
 
     def ready(self) -> None:
         """Make the tasks known that do not stand in tasks.py, where Celery looks."""
-        from debate import trial_tasks  # noqa: F401
+        from debate import answer_tasks, hint_tasks, trial_tasks  # noqa: F401

@@ -37,7 +37,7 @@ SEATS: Final[dict[str, tuple[int, int]]] = {
 DEFAULT_SEATS: Final[dict[str, int]] = {RunKind.DEBATE: 2, RunKind.FILTER: 3, RunKind.HUMAN_ONLY: 0}
 
 
-class BadConfig(ValueError):  # noqa: N818
+class BadConfig(ValueError):
     """A run cannot be held like this; `field` names the value at fault."""
 
     def __init__(self, message: str, *, field: str = "") -> None:

@@ -6,6 +6,7 @@ from django import forms
 
 from corpus.models import Benchmark
 from debate.models import DebateRun
+from llm import endpoints
 
 
 class AuditForm(forms.Form):
@@ -48,6 +49,31 @@ class BudgetForm(forms.Form):
         required=False,
         help_text="From the next call on; empty lifts the limit. What is spent already counts.",
     )
+
+
+class HintForm(forms.Form):
+    """Who writes the reasons of a panel, for how much."""
+
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    model = forms.CharField(
+        label="Model",
+        max_length=120,
+        required=False,
+        help_text="Left empty: the endpoint’s own.",
+    )
+    budget_usd = forms.DecimalField(
+        label="Budget in USD",
+        min_value=0,
+        max_digits=9,
+        decimal_places=2,
+        required=False,
+        help_text="Never overspent; empty for no limit. A run without room for a call pauses.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = [(each.name, each.name) for each in endpoints.available()]
+        self.fields["endpoint"].choices = names  # type: ignore[attr-defined]
 
 
 class PromptForm(forms.Form):

@@ -2,10 +2,11 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any, Protocol
 
+from corpus.models import Passage, Query
 from debate import dream
 from debate.kinds import Rule
-from debate.models import Debate
 from debate.services.outcomes import Outcome
 from llm.errors import LLMError
 from llm.failures import Failure, read_failure, worst
@@ -15,11 +16,28 @@ from llm.requests import Request
 NO_TEXT = "The passage's text is not loaded."
 
 
-class Hearing:
-    """Asks what the rules want to know, and remembers what the asking met with."""
+class Heard(Protocol):
+    """A row whose pair is heard: a debate, or another that asks about a pair."""
 
-    def __init__(self, debate: Debate, *, gateways: Gateways, max_tokens: int) -> None:
+    @property
+    def pk(self) -> Any: ...
+    @property
+    def query(self) -> Query: ...
+    @property
+    def passage(self) -> Passage: ...
+
+
+class Hearing:
+    """Asks what the rules want to know, and remembers what the asking met with.
+
+    `subject` begins the name under which the calls stand in the ledger.
+    """
+
+    def __init__(
+        self, debate: Heard, *, gateways: Gateways, max_tokens: int, subject: str = "debate"
+    ) -> None:
         self._debate, self._gateways, self._max_tokens = debate, gateways, max_tokens
+        self._subject = subject
         self._calls: dict[tuple[int, str], int] = {}
         self._errors: list[LLMError] = []
         self._heard = False
@@ -52,7 +70,7 @@ class Hearing:
             return verdict
 
     async def _ask(self, request: dream.Asked) -> dream.Answer:
-        subject = f"debate:{self._debate.pk}:r{request.round}:{request.agent.name}"
+        subject = f"{self._subject}:{self._debate.pk}:r{request.round}:{request.agent.name}"
         try:
             reply = await self._gateways.complete(self._bounded(request), subject)
         except LLMError as error:

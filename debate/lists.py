@@ -7,8 +7,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from corpus.access import Access
 from corpus.lists import domain_choices, is_key
-from corpus.models import CorpusVersion, Query
-from corpus.services.finding import MOST_FOUND, begins_with, one_of, passages_called
+from corpus.models import Query
+from corpus.services.finding import MOST_FOUND, begins_with, one_of, passages_named
 from debate.dream import MAX_ROUNDS
 from debate.list_filters import (
     ALIKE,
@@ -113,7 +113,7 @@ def debate_table(access: Access, run: DebateRun) -> Table:
     bound = {
         "flag": lambda rows, value: rows.filter(pk__in=_flagged(run, value)),
         "error": lambda rows, value: rows.filter(status__in=_BROKEN, **{FAILURE_CLASS: value}),
-        "truth": lambda rows, value: _beside(access, rows, value),
+        "truth": lambda rows, value: _beside(access, run, rows, value),
         "other": _compared,
         "audit": lambda rows, value: _audited(run, rows, value),
         "effect": effect_of(run),
@@ -196,14 +196,14 @@ def _audited(run: DebateRun, rows: QuerySet[Debate], value: str) -> QuerySet[Deb
     return rows.filter(pk__in=audited_debates(run, int(key), wrong=which == "wrong"))
 
 
-def _beside(access: Access, rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+def _beside(access: Access, run: DebateRun, rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     key, _, truth = value.partition(":")
     found = reference_called(access.benchmark, key)
     if found is None:  # gone since the choices were made
         return rows.none()
     if truth == "any":
-        return rows.filter(found.holding(1) | found.holding(0))
-    return rows.filter(found.holding(int(truth)))
+        return rows.filter(found.holding(1, run.pool) | found.holding(0, run.pool))
+    return rows.filter(found.holding(int(truth), run.pool))
 
 
 def _compared(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
@@ -234,6 +234,5 @@ def _search(access: Access, rows: QuerySet[Debate], words: str) -> QuerySet[Deba
         *holding.values_list("pk", flat=True)[:MOST_FOUND],
         *queries.filter(begins_with("qid", words)).values_list("pk", flat=True)[:MOST_FOUND],
     }
-    version = CorpusVersion.objects.current(access.benchmark)
-    of_passages = passages_called(words, version=version)
+    of_passages = passages_named(words, benchmark=access.benchmark)
     return rows.filter(one_of(of_queries, "query_id") | one_of(of_passages, "passage_id"))

@@ -68,7 +68,7 @@ class Pump(CallPump[Debate, Outcome]):
 
     def budget_words(self) -> str:
         """Why the run paused."""
-        return budget_words(self.run)
+        return budget_words(self.run, waiting=self.run.debates.waiting().count())
 
 
 def prepare(run: DebateRun) -> Rule:

@@ -11,7 +11,7 @@ from debate.models import DebateRun
 from kit.runs import BrokerAway, stopping, tell_workers
 from llm import endpoints
 from llm.driving import carry_out
-from llm.lost_calls import LOST_AFTER, list_lost_calls
+from llm.tasks import look_for_lost_calls_later
 
 # A run that finds no place stays due; its thread is free for imports and releases.
 _places = threading.BoundedSemaphore(settings.ASSAY_RUNS_AT_ONCE)
@@ -30,12 +30,6 @@ def run_debates(run_id: int) -> None:
         _tell_the_next()
 
 
-@shared_task(name="debate.list_lost_calls")
-def look_for_lost_calls() -> None:
-    """List what a dead worker never heard of; harmless at any time."""
-    list_lost_calls()
-
-
 def drive_claimed(run: DebateRun, *, seconds: float | None = None) -> None:
     """Drive a run this process has claimed; faults end up in the row, in words.
 
@@ -49,7 +43,7 @@ def _claim_and_drive(run_id: int) -> bool:
     if run is None or not run.claim():
         return False
     if run.fence > 1:
-        _look_for_lost_calls_later()
+        look_for_lost_calls_later()
     drive_claimed(run, seconds=settings.ASSAY_PUMP_SECONDS)
     return True
 
@@ -66,12 +60,3 @@ def _tell_the_next() -> None:
         following = DebateRun.objects.due().order_by("fence", "pk").first()
         if following is not None:
             tell_workers(DebateRun.task_name, following.pk)
-
-
-def _look_for_lost_calls_later() -> None:
-    """The run had another worker: what that one died with is not old enough yet to be sure.
-
-    Should the message be lost, the next run's claim or end looks as well.
-    """
-    with contextlib.suppress(BrokerAway):
-        look_for_lost_calls.apply_async(countdown=LOST_AFTER.total_seconds() + 1)

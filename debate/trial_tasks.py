@@ -39,6 +39,6 @@ def _hold(trial: Trial) -> None:
         trial.finish(RunStatus.FAILED, error=str(error))
     except (LostLease, OperationalError, InterfaceError):
         raise
-    except Exception:
+    except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("trial %s", trial.pk)
         trial.finish(RunStatus.FAILED, error="The trial stopped on an error of ours; see the log.")

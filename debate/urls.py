@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from debate.views import adoption, debates, home, prompts, report, run_new, runs
+from debate.services.hints import VERBS as HINT_VERBS
+from debate.views import adoption, answers, debates, hints, home, prompts, report, run_new, runs
 
 _RUN = "b/<slug:slug>/debates/<int:pk>"
+_ANSWERS = "b/<slug:slug>/answers/runs"
 _PAIR = f"{_RUN}/pairs/<int:debate>"
 urlpatterns = [
     path("home/debate/", home.home_fragment, name="debate-home"),
@@ -24,11 +26,42 @@ urlpatterns = [
     path("b/<slug:slug>/prompts/<int:pk>/adopt/", prompts.prompt_adopt, name="prompt-adopt"),
     path("b/<slug:slug>/trials/<int:pk>/", prompts.trial_detail, name="trial"),
     path("b/<slug:slug>/trials/<int:pk>/cancel/", prompts.trial_cancel, name="trial-cancel"),
+    path("b/<slug:slug>/panels/<int:pk>/reasons/", hints.panel_hints, name="panel-hints"),
+    path("b/<slug:slug>/hint-runs/<int:pk>/budget/", hints.hint_run_budget, name="hint-run-budget"),
+    *(
+        path(
+            f"b/<slug:slug>/hint-runs/<int:pk>/{verb}/",
+            hints.hint_run_act,
+            {"verb": verb},
+            name=f"hint-run-{verb}",
+        )
+        for verb in HINT_VERBS
+    ),
     path(f"{_RUN}/pairs/", debates.debate_list, name="debates"),
     path(f"{_RUN}/pairs.csv", debates.debate_csv, name="debates-csv"),
     path(f"{_PAIR}/", debates.debate_detail, name="debate"),
     path(f"{_PAIR}/requeue/", runs.debate_requeue, name="debate-requeue"),
     path(f"{_RUN}/requeue/", runs.run_requeue, name="debate-run-requeue"),
+    path(f"{_ANSWERS}/", answers.answer_runs, name="answer-runs"),
+    path(f"{_ANSWERS}/new/", answers.answer_run_new, name="answer-run-new"),
+    path(f"{_ANSWERS}/forecast/", answers.answer_forecast, name="answer-forecast"),
+    path(f"{_ANSWERS}/<int:pk>/", answers.answer_run, name="answer-run"),
+    path(f"{_ANSWERS}/<int:pk>/budget/", answers.answer_run_budget, name="answer-run-budget"),
+    path(f"{_ANSWERS}/<int:pk>/choose/", answers.answer_run_choose, name="answer-run-choose"),
+    path(
+        "b/<slug:slug>/queries/<int:pk>/answer/generate/",
+        answers.answer_generate,
+        name="answer-generate",
+    ),
+    *(
+        path(
+            f"{_ANSWERS}/<int:pk>/{verb}/",
+            answers.answer_run_act,
+            {"verb": verb},
+            name=f"answer-run-{verb}",
+        )
+        for verb in answers.VERBS
+    ),
     *(
         path(f"{_RUN}/{verb}/", runs.run_act, {"verb": verb}, name=f"debate-run-{verb}")
         for verb in runs.VERBS

@@ -6,6 +6,7 @@ sent the answers and returns a Verdict. LARA needs all pairs at once: `relevance
 """
 
 from .graded import graded
+from .hints import argue
 from .judges import Judge, JudgeConfig, line_up_judges
 from .relevance import human_only, measure
 from .support import keep_or_discard, single_judge
@@ -14,6 +15,7 @@ from .votes import vote
 __all__ = [
     "Judge",
     "JudgeConfig",
+    "argue",
     "graded",
     "human_only",
     "keep_or_discard",

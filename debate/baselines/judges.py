@@ -115,7 +115,7 @@ def line_up_judges(seats: Sequence[tuple[str, str]], *, samples: int = 1) -> tup
     )
 
 
-def _fenced(pair: Pair, key: bytes) -> dict[str, str]:
+def fenced(pair: Pair, key: bytes) -> dict[str, str]:
     """The three blocks that every judge's prompt has a place for."""
     return {
         "query": fence("query", pair.query, key),
@@ -128,7 +128,7 @@ def questions_of(
     pair: Pair, config: JudgeConfig, key: bytes, *, role: str, schema: Mapping[str, Any], keys: str
 ) -> list[Question]:
     """The same question to every judge, from the prompt of this role."""
-    messages = config.prompts[role].render(**_fenced(pair, key))
+    messages = config.prompts[role].render(**fenced(pair, key))
     return [
         Question(
             agent=judge,

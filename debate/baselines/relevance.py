@@ -73,6 +73,16 @@ def _read_scored(answer: Answer, question: Question) -> Turn | ParseFailure | LL
 
 
 def _read_confidence(text: str, question: Question) -> Turn | ParseFailure:
+    read = confidence_of(text)
+    if isinstance(read, ParseFailure):
+        return read
+    probability, rung = read
+    turn = said(question, 1 if probability >= 0.5 else 0, rung=rung, score=probability)
+    return replace(turn, flags=(*turn.flags, VERBALISED))
+
+
+def confidence_of(text: str) -> tuple[float, int] | ParseFailure:
+    """The probability of relevance that an answer puts into words, and the rung that held."""
     parsed = read_object(text, "answer")
     if isinstance(parsed, ParseFailure):
         return parsed
@@ -80,9 +90,7 @@ def _read_confidence(text: str, question: Question) -> Turn | ParseFailure:
     sure = _share(parsed.value.get("confidence"))
     if response is None or sure is None:
         return ParseFailure(reason="There is no answer with a confidence of 0 to 100.", raw=text)
-    probability = sure if response == "yes" else 1 - sure
-    turn = said(question, 1 if probability >= 0.5 else 0, rung=parsed.rung, score=probability)
-    return replace(turn, flags=(*turn.flags, VERBALISED))
+    return (sure if response == "yes" else 1 - sure), parsed.rung
 
 
 def _share(percent: object) -> float | None:

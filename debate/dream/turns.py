@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -75,6 +76,13 @@ def read_turn(
         rung=parsed.rung,
         flags=(*flags, REPAIRED) if repaired else flags,
     )
+
+
+def argument_of(given: Mapping[str, Any], passage: str) -> tuple[str, tuple[Quote, ...]]:
+    """The reason and the located quotes of an answer, at a length that people can read."""
+    quotes = locate_all(_references(given.get("reference"))[:MAX_QUOTES], passage)
+    reason = _reason(given.get("reason"))[:MAX_REASON_CHARACTERS]
+    return reason, tuple(_shown(quote) for quote in quotes)
 
 
 def read_response(value: object) -> Response | None:

@@ -17,6 +17,7 @@ Status: TypeAlias = Literal[
     "judged",  # a baseline gave it
     "kept",  # a filter did not discard the pair, which says nothing about relevance
     "measured",  # a probability is known; the label waits for the whole batch (LARA)
+    "argued",  # both sides were, for people to read, which says nothing about relevance (hints)
     "escalated",
     "unreadable",
     "failed",

@@ -56,7 +56,8 @@ class Debate(models.Model):
     error = models.TextField(blank=True, default="")
     # llm.errors.ErrorClass of a failed debate, for trying one kind of failure again.
     error_class = models.CharField(max_length=20, blank=True, default="", db_default="")
-    # What a rule found beside the label: LARA's {"probability", "pick"} of the pair.
+    # What a rule found beside the label: LARA's "probability" and number of the "pick", at its
+    # end also the label "given" to a pick and the number of "pairs" in the course.
     measures = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))
     judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
     case = models.ForeignKey(EscalationCase, null=True, on_delete=models.PROTECT, related_name="+")

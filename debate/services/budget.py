@@ -8,7 +8,7 @@ from typing import Final
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from debate.models import DebateRun
+from debate.models import DebateRun, HintRun
 from kit import audit
 from kit.errors import Refused
 from llm import endpoints
@@ -19,7 +19,7 @@ from llm.prices import PriceError, UnknownPrice, table
 _MOST_USD: Final = Decimal(1_000_000)
 
 
-def set_budget(*, run: DebateRun, usd: Decimal | None, actor: User | None) -> None:
+def set_budget(*, run: DebateRun | HintRun, usd: Decimal | None, actor: User | None) -> None:
     """Limit what the run may spend, from its next call on; None lifts the limit.
 
     What is spent already counts. A paused run has to be resumed by itself. Raises Refused for
@@ -31,36 +31,36 @@ def set_budget(*, run: DebateRun, usd: Decimal | None, actor: User | None) -> No
     with transaction.atomic():
         account = open_account(run)
         Account.objects.filter(pk=account.pk).update(limit_units=_limit(usd))
-        DebateRun.objects.filter(pk=run.pk).update(budget_usd=usd)
+        type(run).objects.filter(pk=run.pk).update(budget_usd=usd)
         run.budget_usd = usd
         run.account = Account.objects.get(pk=account.pk)
         audit.record(
             actor=actor,
-            verb="set budget of debate run",
+            verb=f"set budget of {run._meta.verbose_name}",
             target=run,
             scope=run.benchmark.slug,
             data={"usd": None if usd is None else str(usd)},
         )
 
 
-def open_account(run: DebateRun) -> Account:
+def open_account(run: DebateRun | HintRun) -> Account:
     """The account that the run's calls are charged to, made when it is first needed."""
     with transaction.atomic():
-        row = DebateRun.objects.select_for_update().only("account_id", "budget_usd").get(pk=run.pk)
+        rows = type(run).objects
+        row = rows.select_for_update().only("account_id", "budget_usd").get(pk=run.pk)
         if row.account_id is None:
             row.account = Account.objects.create(
-                name=f"debate run {run.pk}", limit_units=_limit(row.budget_usd)
+                name=f"{run._meta.verbose_name} {run.pk}", limit_units=_limit(row.budget_usd)
             )
-            DebateRun.objects.filter(pk=run.pk).update(account=row.account)
+            rows.filter(pk=run.pk).update(account=row.account)
     run.account = row.account
     assert run.account is not None  # it was there or was made above
     return run.account
 
 
-def budget_words(run: DebateRun) -> str:
-    """Why a run paused for its budget, and what to do."""
+def budget_words(run: DebateRun | HintRun, *, waiting: int) -> str:
+    """Why a run paused for its budget while so many pairs wait, and what to do."""
     account = open_account(run)
-    waiting = run.debates.waiting().count()
     held = ""
     if account.reserved_units:
         held = (

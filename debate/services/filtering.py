@@ -93,7 +93,10 @@ def keep_pairs(*, run: DebateRun, name: str = "", actor: User | None) -> Pool:
     report = filter_report(run)
     with transaction.atomic():
         pool = Pool.objects.create(
-            benchmark=run.benchmark, name=name, provenance=_provenance(run, report)
+            benchmark=run.benchmark,
+            name=name,
+            corpus_version_id=run.pool.corpus_version_id,
+            provenance=_provenance(run, report),
         )
         _copy_entries(run, pool)
         data = {"run": run.pk, "pairs": pool.entries.count()}

@@ -19,7 +19,7 @@ from kit.runs import RunStatus
 _CHUNK = 500
 
 
-class BadPairs(Exception):  # noqa: N818
+class BadPairs(Exception):
     """The file cannot be taken; the message lists up to a hundred places."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
@@ -33,38 +33,46 @@ class Measured:
 
 def finish(run: DebateRun, pairs: Sequence[Measured], course: Course) -> None:
     """Give every pair that is only measured its end."""
-    place = {index: number for number, index in enumerate(course.picks, start=1)}
+    numbers = {index: number for number, index in enumerate(course.picks, start=1)}
+    given = dict(zip(course.picks, course.given, strict=True))
     for start in range(0, len(pairs), _CHUNK):
-        chunk = range(start, min(start + _CHUNK, len(pairs)))
-        _store(run, [(pairs[index], place.get(index), course, index) for index in chunk])
+        ends = []
+        for index in range(start, min(start + _CHUNK, len(pairs))):
+            measures = {
+                "probability": float(course.probabilities[index]),
+                "pick": numbers.get(index),
+                "given": given.get(index),
+                # Of how many the course was: a run that is opened again has another one.
+                "pairs": len(pairs),
+            }
+            ends.append((pairs[index].debate, measures, int(course.labels[index])))
+        _store(run, ends)
     run.finish(awaits_people=False)
 
 
-def _store(run: DebateRun, ends: Sequence[tuple[Measured, int | None, Course, int]]) -> None:
+def _store(run: DebateRun, ends: Sequence[tuple[int, dict[str, Any], int]]) -> None:
     with transaction.atomic():
         run.hold()
         waiting = Debate.objects.filter(status=DebateStatus.MEASURED).select_related(
             "query__domain__benchmark", "passage", "run"
         )
-        debates = waiting.in_bulk([pair.debate for pair, *_ in ends])
+        debates = waiting.in_bulk([debate for debate, *_ in ends])
         hold_queries(debate.query_id for debate in debates.values())
-        for pair, pick, course, index in ends:
-            if pair.debate in debates:
-                _end(debates[pair.debate], pick, course, index)
+        for debate, measures, label in ends:
+            if debate in debates:
+                _end(debates[debate], measures, label)
         fields = ["status", "label", "measures", "judgment", "ended_at"]
         Debate.objects.bulk_update(debates.values(), fields)
 
 
-def _end(debate: Debate, pick: int | None, course: Course, index: int) -> None:
+def _end(debate: Debate, measures: dict[str, Any], label: int) -> None:
     """A picked pair is for people; any other gets the calibrated label."""
-    probability = float(course.probabilities[index])
-    debate.measures = {"probability": probability, "pick": pick}
-    debate.ended_at = timezone.now()
-    if pick is not None:
+    debate.measures, debate.ended_at = measures, timezone.now()
+    if measures["pick"] is not None:
         debate.status = DebateStatus.ESCALATED
         return
-    debate.status, debate.label = DebateStatus.JUDGED, int(course.labels[index])
-    debate.judgment = _label(debate, probability)
+    debate.status, debate.label = DebateStatus.JUDGED, label
+    debate.judgment = _label(debate, measures["probability"])
 
 
 def _label(debate: Debate, probability: float) -> Judgment:

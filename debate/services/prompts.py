@@ -17,7 +17,7 @@ LONGEST = 40_000
 GONE = "The prompt that this run was made with is not here any more; start a new run."
 
 
-class PromptGone(LookupError):  # noqa: N818
+class PromptGone(LookupError):
     """No prompt of that hash is known."""
 
 

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotate.models import CaseStatus, EscalationCase
 from annotate.services.undecided import is_undecided
-from corpus.models import Benchmark, Judgment, Source
+from corpus.models import Benchmark, Judgment, Pool, Source
 from corpus.models.labels import GoldVersion
+from corpus.services.carried_values import carried_values
+from corpus.services.finding import one_of
 from debate.measures.accuracy import Judged
 from debate.models import DebateRun, DebateStatus
 
@@ -33,13 +36,44 @@ class Reference:
         sources = (Source.EXPERT,) if self.key == EXPERTS else (Source.EXPERT, Source.HUMAN)
         return rows.standing().filter(source__in=sources).exclude(is_undecided())
 
-    def truths(self) -> dict[tuple[int, int], int]:
-        """1 or 0 by (query, passage)."""
-        rows = self.judgments().values_list("query_id", "passage_id", "label")
-        return {(query, passage): int(label > 0) for query, passage, label in rows}
+    def truths(self, pool: Pool | None = None) -> dict[tuple[int, int], int]:
+        """1 or 0 by (query, passage).
 
-    def holding(self, truth: int) -> Exists:
+        For a pool of a derived corpus version, as they are carried there; a pair that people
+        still judge there has none but the imported gold's.
+        """
+        rows = self.judgments().values_list("query_id", "passage_id", "label")
+        found = {(query, passage): int(label > 0) for query, passage, label in rows}
+        version = pool.corpus_version if pool else None
+        if version is None:
+            return found
+        found = carried_values(version, found)
+        if self.is_gold:
+            return found
+        cases = EscalationCase.objects.filter(query__domain__benchmark=self.benchmark)
+        undecided = set(
+            cases.exclude(status=CaseStatus.CLOSED).values_list("query_id", "passage_id")
+        )
+        return {pair: truth for pair, truth in found.items() if pair not in undecided}
+
+    @property
+    def is_gold(self) -> bool:
+        """Whether it is an imported gold."""
+        return self.key == GOLD or self.key.startswith(_GOLD)
+
+    def holding(self, truth: int, pool: Pool | None = None) -> Exists:
         """Condition on an outer queryset of pairs: the reference calls them so."""
+        if pool is not None and pool.corpus_version_id is not None:
+            truths = self.truths(pool)
+            called = {
+                (query, passage) for (query, passage), each in truths.items() if each == truth
+            }
+            entries = pool.entries.values_list("pk", "query_id", "passage_id")
+            kept = [pk for pk, *pair in entries.iterator(chunk_size=2000) if tuple(pair) in called]
+            of_pair = pool.entries.filter(
+                one_of(kept), query=OuterRef("query_id"), passage=OuterRef("passage_id")
+            )
+            return Exists(of_pair)
         rows = self.judgments().filter(query=OuterRef("query_id"), passage=OuterRef("passage_id"))
         return Exists(rows.filter(Q(label__gt=0) if truth else Q(label__lte=0)))
 

@@ -21,7 +21,7 @@ def report(
     run: DebateRun, *, reference: Reference | None = None, other: DebateRun | None = None
 ) -> list[Sheet]:
     """The tables of a run; those against a reference or another run where these are given."""
-    beside = dict(judged(run, reference.truths())) if reference else {}
+    beside = dict(judged(run, reference.truths(run.pool))) if reference else {}
     sheets = _of_turns(run, {pk: item.truth for pk, item in beside.items()})
     if reference:
         sheets.insert(0, _accuracy(run, reference, compare(beside.values())))

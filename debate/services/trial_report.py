@@ -101,7 +101,7 @@ def _spent(items: Iterable[TrialItem]) -> list[Spent]:
 
 
 def _accuracies(items: Sequence[TrialItem], reference: Reference) -> Sheet:
-    truths = reference.truths()
+    truths = reference.truths(items[0].debate.run.pool if items else None)
     judged = [
         (truth, item)
         for item in items

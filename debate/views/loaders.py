@@ -12,7 +12,9 @@ READERS = (Role.ADMIN, Role.REVIEWER)
 
 def get_run(access: Access, pk: int) -> DebateRun:
     """A run of this benchmark, or 404."""
-    runs = DebateRun.objects.select_related("benchmark", "pool", "account", "adopted_by")
+    runs = DebateRun.objects.select_related(
+        "benchmark", "pool__corpus_version", "account", "adopted_by"
+    )
     return get_object_or_404(runs, pk=pk, benchmark=access.benchmark)
 
 

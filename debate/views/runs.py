@@ -19,6 +19,7 @@ from debate.views.loaders import READERS, get_debate, get_run, run_url
 from debate.views.room import room_context
 from kit import htmx
 from kit.errors import Refused
+from kit.refusals import told
 
 VERBS = {
     "pause": verbs.pause_run,
@@ -67,10 +68,8 @@ def run_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse
     """Pause, resume, cancel, or try the failed pairs again."""
     access = enter(request.user, slug, Role.ADMIN)
     run = get_run(access, pk)
-    try:
+    with told(request):
         VERBS[verb](run=run, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return htmx.redirect(request, run_url(run))
 
 
@@ -98,12 +97,10 @@ def run_requeue(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Try the pairs again that failed in the words sent as `error`."""
     access = enter(request.user, slug, Role.ADMIN)
     run = get_run(access, pk)
-    try:
+    with told(request):
         requeue.requeue_failures(
             run=run, error_class=request.POST.get("error", ""), actor=access.user
         )
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return htmx.redirect(request, run_url(run))
 
 
@@ -113,8 +110,6 @@ def debate_requeue(request: HttpRequest, slug: str, pk: int, debate: int) -> Htt
     access = enter(request.user, slug, Role.ADMIN)
     run = get_run(access, pk)
     found = get_debate(run, debate)
-    try:
+    with told(request):
         requeue.requeue_pair(run=run, debate=found, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return htmx.redirect(request, reverse("debate", args=[slug, run.pk, found.pk]))

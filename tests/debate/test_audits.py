@@ -148,6 +148,17 @@ def pages(world: Any, person: Any, case: EscalationCase) -> list[str]:
     return [f"{each.status_code} {masked(each)}" for each in answers]
 
 
+# A panel's items are no cases of voters: they have a queue and pages of their own.
+OF_VOTERS = [kind for kind in CaseKind.values if kind != CaseKind.REFERENCE]
+
+
+def test_an_item_of_a_panel_is_on_no_page_of_voters(world) -> None:
+    case = world.case(kind=CaseKind.REFERENCE, origin="panel:1:1")
+    client = signed_in(world.voters[0])
+    assert client.get(world.url(f"vote/{case.pk}/")).status_code == 404
+    assert client.get(world.url("vote/")).status_code == 200  # nothing waits: no way to it
+
+
 @pytest.mark.parametrize("positions", [None, []])
 def test_nothing_that_a_voter_gets_differs_by_kind(world, positions) -> None:
     """The same case under every kind, byte for byte, also for a reviewer who votes."""
@@ -156,7 +167,7 @@ def test_nothing_that_a_voter_gets_differs_by_kind(world, positions) -> None:
     both = make_member(world.benchmark, "both", "annotator", "reviewer", "admin")
     for person in (world.voters[0], both):
         seen = []
-        for kind in CaseKind.values:
+        for kind in OF_VOTERS:
             EscalationCase.objects.filter(pk=case.pk).update(kind=kind, origin=f"{kind}:7:9")
             seen.append(pages(world, person, case))
         assert all(each == seen[0] for each in seen)

@@ -6,12 +6,13 @@ import pytest
 from django.utils import timezone
 
 from debate.services.runs import start_run
-from debate.tasks import look_for_lost_calls, run_debates
+from debate.tasks import run_debates
 from llm import endpoints, ledger
 from llm.lost_calls import CALL_DEADLINE_S, LOST_AFTER, list_lost_calls
 from llm.models import Call
 from llm.records import Intent
 from llm.requests import Request
+from llm.tasks import look_for_lost_calls
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,0 +1,122 @@
+"""API of hint runs: having the reasons of a panel written."""
+
+from django.http import Http404
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.views.panels import get_panel
+from corpus.access import enter
+from corpus.models import Role
+from debate.models import HintRun
+from debate.services import hints as verbs
+from debate.services.budget import set_budget
+from debate.views.hints import get_hint_run
+from kit.api import RUN_FIELDS, Route
+from kit.errors import Refused
+from llm import endpoints
+
+
+class HintRunSerializer(serializers.ModelSerializer):
+    """A hint run and how far it is."""
+
+    class Meta:
+        model = HintRun
+        fields = [
+            *RUN_FIELDS,
+            *("panel", "endpoint", "model", "practice", "prompt_version", "prompt_sha256"),
+            *("budget_usd", "pause_reason"),
+        ]
+
+
+class NewHintRunSerializer(serializers.Serializer):
+    """Who writes the reasons: an endpoint by name, its model unless another is named."""
+
+    endpoint = serializers.CharField(max_length=60)
+    model = serializers.CharField(max_length=120, default="", allow_blank=True)
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True
+    )
+
+
+class HintBudgetSerializer(serializers.Serializer):
+    """What the run may spend; null lifts the limit."""
+
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, allow_null=True
+    )
+
+
+class HintRuns(Route):
+    """The hint runs of a panel, and starting one."""
+
+    @extend_schema(responses=HintRunSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        panel = get_panel(enter(self.person(), slug, Role.ADMIN), pk)
+        return self.page(HintRun.objects.filter(panel=panel), HintRunSerializer)
+
+    @extend_schema(request=NewHintRunSerializer, responses={201: HintRunSerializer})
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        panel, given = get_panel(access, pk), self.read(NewHintRunSerializer)
+        try:
+            endpoint = endpoints.get(given.pop("endpoint"))
+        except endpoints.UnknownEndpoint as error:
+            raise Refused(str(error), field="endpoint") from None
+        run = verbs.start_hints(
+            panel=panel, endpoint=endpoint, actor=access.user, access=access, **given
+        )
+        return Response(HintRunSerializer(run).data, status=201)
+
+
+class OneHintRun(Route):
+    """One hint run."""
+
+    @extend_schema(responses=HintRunSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(HintRunSerializer(get_hint_run(access, pk)).data)
+
+
+class HintRunVerb(Route):
+    """Pausing, resuming or cancelling one."""
+
+    @extend_schema(
+        operation_id="hint_run_verb",
+        request=None,
+        responses=HintRunSerializer,
+        parameters=[
+            OpenApiParameter("verb", enum=list(verbs.VERBS), location=OpenApiParameter.PATH)
+        ],
+    )
+    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_hint_run(access, pk)
+        if verb not in verbs.VERBS:
+            raise Http404("No such verb.")
+        verbs.VERBS[verb](run=run, access=access)
+        return Response(HintRunSerializer(run).data)
+
+
+class HintRunBudget(Route):
+    """What one may spend."""
+
+    @extend_schema(
+        operation_id="hint_run_budget", request=HintBudgetSerializer, responses=HintRunSerializer
+    )
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run, given = get_hint_run(access, pk), self.read(HintBudgetSerializer)
+        set_budget(run=run, usd=given["budget_usd"], actor=access.user)
+        return Response(HintRunSerializer(run).data)
+
+
+_RUN = "b/<slug:slug>/hint-runs/<int:pk>"
+urlpatterns = [
+    path("b/<slug:slug>/panels/<int:pk>/hint-runs/", HintRuns.as_view(), name="api-hint-runs"),
+    path(f"{_RUN}/", OneHintRun.as_view(), name="api-hint-run"),
+    path(f"{_RUN}/budget/", HintRunBudget.as_view(), name="api-hint-run-budget"),
+    path(f"{_RUN}/<slug:verb>/", HintRunVerb.as_view(), name="api-hint-run-verb"),
+]

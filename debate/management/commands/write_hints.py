@@ -1,0 +1,59 @@
+"""Have the reasons of a reference panel written, in this process."""
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotate.models import ReferencePanel
+from debate.hint_tasks import drive_claimed
+from debate.services.hints import start_hints
+from kit.errors import Refused
+from kit.runs import RunStatus
+from llm import endpoints
+
+
+class Command(BaseCommand):
+    help = (
+        "Write one reason for and one against beside every item of a reference panel that has "
+        "none. Without a configured endpoint the practice model writes them."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("panel", type=int, help="as reference_panel prints it")
+        parser.add_argument("--endpoint", default="", help="by name; the first where none is given")
+        parser.add_argument("--model", default="", help="the endpoint's own where none is given")
+        parser.add_argument("--budget", help="in dollars; no limit where none is given")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        panels = ReferencePanel.objects.select_related("benchmark")
+        panel = panels.filter(pk=options["panel"]).first()
+        if panel is None:
+            raise CommandError(f"There is no panel {options['panel']}.")
+        try:
+            budget = Decimal(options["budget"]) if options["budget"] else None
+        except InvalidOperation:
+            raise CommandError("--budget is an amount in dollars, such as 2.50.") from None
+        with endpoints.practice_if_unconfigured() as first:
+            try:
+                named = options["endpoint"]
+                run = start_hints(
+                    panel=panel,
+                    endpoint=endpoints.get(named) if named else first,
+                    actor=None,
+                    access=None,
+                    model=options["model"],
+                    budget_usd=budget,
+                    claimed=True,
+                )
+            except (Refused, endpoints.UnknownEndpoint) as error:
+                raise CommandError(str(error)) from None
+            drive_claimed(run)
+        run.refresh_from_db()
+        bare = panel.items.without_hints().count()
+        self.stdout.write(
+            f"Hint run {run.pk} is {run.status}: {run.done} of {run.total} asked, {bare} items "
+            "without reasons"
+        )
+        if run.status != RunStatus.DONE:
+            raise CommandError(run.error or "The run is not finished.")

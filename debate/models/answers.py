@@ -1,0 +1,81 @@
+"""Runs in which a model writes reference answers."""
+
+from decimal import Decimal
+
+from django.db import models
+
+from annotate.models import ReferenceAnswer
+from corpus.models import Benchmark, Query
+from kit.runs import TrackedRun
+from llm.models import Account
+
+
+class AnswerRun(TrackedRun):
+    """Asks one model for the reference answers of many queries, or of one.
+
+    `config` is frozen when the run is made: temperature, whether weights are told, and version
+    and hash of the prompt.
+    """
+
+    task_name = "debate.write_answers"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="answer_runs")
+    config = models.JSONField(default=dict)
+    # Endpoints are chosen by name; neither address nor key is stored or shown.
+    endpoint = models.CharField(max_length=60)
+    model = models.CharField(max_length=120)
+    practice = models.BooleanField(default=False)
+    calls_in_flight = models.PositiveSmallIntegerField(default=16)
+    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
+    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
+    # Why a worker paused the run by itself, and what to do; for people.
+    pause_reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"answer run {self.pk}"
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """What its answered calls have cost so far."""
+        return self.account.spent_usd if self.account else Decimal(0)
+
+
+class AnswerItemState(models.TextChoices):
+    """waiting -> one of the others, once."""
+
+    WAITING = "waiting", "waiting"
+    WRITTEN = "written", "written"
+    FAULTY = "faulty", "written, with faults"
+    FAILED = "failed", "not written"
+
+
+class AnswerItem(models.Model):
+    """One query of an answer run.
+
+    Faulty: the answer cites what it was not given, or leaves an aspect without a citation, after
+    the model was asked twice. `error` says why, also of what failed.
+    """
+
+    run = models.ForeignKey(AnswerRun, on_delete=models.CASCADE, related_name="items")
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(
+        max_length=8, choices=AnswerItemState.choices, default=AnswerItemState.WAITING
+    )
+    answer = models.ForeignKey(
+        ReferenceAnswer, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    asked = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "query"], name="query_once_an_answer_run"),
+        ]
+        indexes = [models.Index(fields=["run", "state", "id"], name="answer_item_waiting")]
+
+    def __str__(self) -> str:
+        return f"query {self.query_id} of answer run {self.run_id}"

@@ -1,0 +1,96 @@
+"""Runs that write the two reasons beside each item of a reference panel."""
+
+from decimal import Decimal
+from typing import Any
+
+from django.db import models
+
+from annotate.models import ReferenceItem, ReferencePanel
+from corpus.models import Benchmark, Passage, Query
+from debate.models.runs import MAX_TOKENS
+from kit.runs import TrackedRun
+from llm.models import Account
+
+
+class HintStatus(models.TextChoices):
+    """waiting -> one of the others, once. Only written ones are shown to anybody."""
+
+    WAITING = "waiting"
+    WRITTEN = "written"
+    UNREADABLE = "unreadable"
+    FAILED = "failed"
+    # Answered after the panel was opened or another run had written: kept in the ledger only.
+    LATE = "late", "too late"
+
+
+class HintRun(TrackedRun):
+    """One model writes a reason for and one against, for every item that has none yet.
+
+    What it writes is frozen into the panel's items; the run can be looked at and paid for, and
+    people's judgment does not depend on it.
+    """
+
+    task_name = "debate.hints"
+
+    panel = models.ForeignKey(ReferencePanel, on_delete=models.PROTECT, related_name="hint_runs")
+    endpoint = models.CharField(max_length=60)
+    model = models.CharField(max_length=120)
+    practice = models.BooleanField(default=False)
+    prompt_version = models.PositiveSmallIntegerField()
+    prompt_sha256 = models.CharField(max_length=64)
+    max_tokens = models.PositiveIntegerField(default=MAX_TOKENS)
+    calls_in_flight = models.PositiveSmallIntegerField(default=16)
+    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
+    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
+    pause_reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"hint run {self.pk}"
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """That of its panel."""
+        return self.panel.benchmark
+
+    @property
+    def seats(self) -> list[dict[str, Any]]:
+        """Who is asked, as a run's seats."""
+        return [{"model": self.model, "endpoint": self.endpoint}]
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """What the run's answered calls have cost so far."""
+        return self.account.spent_usd if self.account else Decimal(0)
+
+
+class Hint(models.Model):
+    """One item of a run; null once a closed panel gave the item up."""
+
+    run = models.ForeignKey(HintRun, on_delete=models.CASCADE, related_name="hints")
+    item = models.ForeignKey(ReferenceItem, null=True, on_delete=models.SET_NULL, related_name="+")
+    status = models.CharField(max_length=10, choices=HintStatus.choices, default=HintStatus.WAITING)
+    error = models.TextField(blank=True, default="")
+    # Ledger keys of the calls that were read: [[side, call], ...].
+    calls = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["run", "item"], name="hinted_once")]
+
+    def __str__(self) -> str:
+        return f"hint {self.pk} of run {self.run_id}"
+
+    @property
+    def query(self) -> Query:
+        """Of its item; only of hints that have one."""
+        assert self.item is not None
+        return self.item.case.query
+
+    @property
+    def passage(self) -> Passage:
+        """Of its item; only of hints that have one."""
+        assert self.item is not None
+        return self.item.case.passage

@@ -1,0 +1,136 @@
+"""What became of the queries of an answer run; and choosing what is sound in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import F
+
+from annotate.models import ReferenceAnswer
+from annotate.services.answer_choice import choose_answer
+from annotate.services.answer_evidence import check, material_of, materials
+from annotate.services.reference_answers import Making, record_model_answer
+from corpus.models import Query
+from corpus.services.judgments import hold_queries
+from debate.answering.asking import Task, Written
+from debate.models import AnswerItem, AnswerItemState, AnswerRun
+from debate.services.answer_plans import task_of
+from kit.errors import Refused
+from kit.failpoints import reach
+from llm.failures import Failure
+
+PAGE = 50
+
+
+@dataclass(frozen=True)
+class Job:
+    """A waiting query with what the model is given; no task where it is not ready any more."""
+
+    row: AnswerItem
+    task: Task | None
+    fault: str = ""
+
+    @property
+    def pk(self) -> int:
+        """The row's key."""
+        return self.row.pk
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job; with a `failure` the endpoint gave nothing."""
+
+    job: Job
+    written: Written | None
+    failure: Failure | None = None
+    heard: bool = False
+
+
+def read_jobs(run: AnswerRun, *, after: int) -> list[Job]:
+    """The next waiting queries with their aspects and passages as they are now."""
+    waiting = run.items.filter(state=AnswerItemState.WAITING, pk__gt=after).order_by("pk")
+    rows = list(waiting.select_related("query__domain__benchmark")[:PAGE])
+    found = materials([each.query for each in rows])
+    return [
+        Job(row, None, material.unready) if material.unready else Job(row, task_of(material))
+        for row in rows
+        for material in [found[row.query_id]]
+    ]
+
+
+def store_outcomes(*, run: AnswerRun, outcomes: Sequence[Outcome]) -> None:
+    """Write a group of outcomes in one transaction. Raises LostLease, and writes nothing then."""
+    with transaction.atomic():
+        run.hold()
+        # In one order, before any of them: whoever else writes here waits, and nobody in a circle.
+        hold_queries([each.job.row.query_id for each in outcomes])
+        keys = [each.job.pk for each in outcomes]
+        waiting = run.items.filter(pk__in=keys, state=AnswerItemState.WAITING)
+        still = set(waiting.values_list("pk", flat=True))
+        for outcome in outcomes:
+            if outcome.job.pk in still:
+                still.discard(outcome.job.pk)
+                _store(run, outcome)
+        left = run.items.filter(state=AnswerItemState.WAITING).count()
+        run.hold(done=F("total") - left)
+        reach("before-outcomes-commit")
+    reach("after-outcomes-commit")
+
+
+def choose_sound(*, run: AnswerRun, actor: User) -> tuple[int, int]:
+    """Let releases publish every sound answer of the run where nothing else is chosen.
+
+    Gives how many were chosen and how many were left: answers with faults, that do not stand any
+    more, that are kept from this person, or beside one that was chosen before.
+    """
+    chosen = left = 0
+    items = run.items.filter(answer__isnull=False).select_related(
+        "answer__query__domain__benchmark"
+    )
+    for item in items.order_by("query_id").iterator(chunk_size=500):
+        answer = item.answer
+        assert answer is not None  # filtered above
+        try:
+            chosen += _choose_one(answer, actor)
+        except (Refused, PermissionDenied):
+            left += 1
+            continue
+    return chosen, items.count() - chosen
+
+
+def _choose_one(answer: ReferenceAnswer, actor: User) -> bool:
+    if ReferenceAnswer.objects.chosen().filter(query=answer.query_id).exists():
+        return False
+    if not check(material_of(answer.query), answer.text).is_sound:
+        return False
+    choose_answer(answer=answer, actor=actor)
+    return True
+
+
+def _store(run: AnswerRun, outcome: Outcome) -> None:
+    row, written = outcome.job.row, outcome.written
+    if outcome.failure is not None:
+        row.state, row.error = AnswerItemState.FAILED, outcome.failure.words
+    elif written is None or not written.text:
+        row.state = AnswerItemState.FAILED
+        row.error = written.fault if written else outcome.job.fault
+    else:
+        making = Making(
+            endpoint=run.endpoint,
+            model=run.model,
+            prompt_version=run.config["prompt_version"],
+            prompt_sha256=run.config["prompt"],
+            practice=run.practice,
+            call=written.call,
+        )
+        query: Query = row.query
+        row.answer = record_model_answer(query=query, text=written.text, making=making)
+        # As things stand now: gold may have changed while the model wrote.
+        report = check(material_of(query), written.text)
+        row.state = AnswerItemState.WRITTEN if report.is_sound else AnswerItemState.FAULTY
+        faults = [*report.errors, *(f for f in report.findings if f.check == "uncovered")]
+        row.error = " ".join(each.message for each in faults)
+    row.asked = written.asked if written else 0
+    row.save()
