@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from corpus.access import enter
 from corpus.models import Role
+from corpus.services.versions import chosen
 from evaluation.models import Release
 from evaluation.services import releases as verbs
 from evaluation.views.downloads import send_archive, send_file
@@ -25,7 +26,10 @@ class ReleaseSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Release
-        fields = [*RUN_FIELDS, "version", "state", "agreement_bar", "counts", "faults", "files"]
+        fields = [
+            *RUN_FIELDS,
+            *("version", "corpus_version", "state", "agreement_bar", "counts", "faults", "files"),
+        ]
 
 
 class NewReleaseSerializer(serializers.Serializer):
@@ -35,6 +39,9 @@ class NewReleaseSerializer(serializers.Serializer):
     final = serializers.BooleanField(required=False, default=False)
     agreement_bar = serializers.FloatField(
         required=False, default=None, allow_null=True, min_value=-1, max_value=1
+    )
+    corpus = serializers.IntegerField(
+        required=False, help_text="The corpus version to release; by default the current one."
     )
 
 
@@ -49,7 +56,10 @@ class Releases(Route):
     @extend_schema(request=NewReleaseSerializer, responses={202: ReleaseSerializer})
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
-        release = verbs.start_release(access=access, **self.read(NewReleaseSerializer))
+        given = self.read(NewReleaseSerializer)
+        if "corpus" in given:
+            given["corpus"] = chosen(access.benchmark, given["corpus"])
+        release = verbs.start_release(access=access, **given)
         return Response(ReleaseSerializer(release).data, status=202)
 
 

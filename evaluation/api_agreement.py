@@ -49,7 +49,7 @@ class AgreementItemsSerializer(serializers.Serializer):
 
 
 class Agreement(Route):
-    """Agreement of one kind of labels: votes, weights, sample or verdicts."""
+    """Agreement of one kind of labels: votes, weights, sample, verdicts or answered."""
 
     @extend_schema(
         responses=AgreementSerializer,
@@ -75,7 +75,10 @@ class AgreementItems(Route):
         responses=AgreementItemsSerializer,
         parameters=[
             OpenApiParameter(name, str)
-            for name in ("show", "by", "key", "person", "first", "second", "offset")
+            for name in (
+                *("show", "by", "key", "person", "first", "second"),
+                *("label", "other", "offset"),
+            )
         ],
     )
     def get(self, request: Request, slug: str, what: str) -> Response:

@@ -4,20 +4,26 @@ from typing import Any
 
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import Access, enter
-from corpus.models import RetrievalRun, Role
-from corpus.services.pools import MAX_DEPTH
+from corpus.models import CorpusVersion, RetrievalRun, Role
+from corpus.services.versions import chosen, stored
 from corpus.views.runs import get_run
 from evaluation.models import NoiseCheck, ScoreSheet
+from evaluation.serializers_leaderboard import (
+    ComparedSerializer,
+    HoleDebateSerializer,
+    NoiseCheckSerializer,
+    ScoreSheetSerializer,
+    StartedSerializer,
+)
 from evaluation.services import hole_pages, leaderboard, noise, published, sheets
 from evaluation.services.hole_debates import debate_holes
 from evaluation.services.scores import GoldView
 from evaluation.views.noise import READERS, get_check
-from kit.api import RUN_FIELDS, Route, SheetSerializer
+from kit.api import Route, SheetSerializer
 from kit.errors import Refused
 from kit.sheets import as_data
 from llm import endpoints
@@ -26,61 +32,8 @@ from llm.endpoints import EndpointError, UnknownEndpoint
 CHOICE = [
     OpenApiParameter("metric", str, enum=leaderboard.NAMES, default=leaderboard.DEFAULT),
     OpenApiParameter("view", str, enum=[str(each) for each in GoldView], default="refined"),
+    OpenApiParameter("version", int, description="Corpus version; by default the current one."),
 ]
-
-
-class ScoreSheetSerializer(serializers.ModelSerializer):
-    """The scores of a benchmark as of one moment."""
-
-    class Meta:
-        model = ScoreSheet
-        fields = [*RUN_FIELDS, "run_ids"]
-
-
-class ComparedSerializer(serializers.Serializer):
-    """Two systems; differences are the first minus the second."""
-
-    metric = serializers.CharField()
-    view = serializers.CharField()
-    queries = serializers.IntegerField()
-    left_out = serializers.IntegerField()
-    first_mean = serializers.FloatField(allow_null=True)
-    second_mean = serializers.FloatField(allow_null=True)
-    difference = serializers.FloatField(allow_null=True, source="difference.value")
-    low = serializers.FloatField(allow_null=True, source="difference.low")
-    high = serializers.FloatField(allow_null=True, source="difference.high")
-    wins = serializers.IntegerField()
-    ties = serializers.IntegerField()
-    losses = serializers.IntegerField()
-    tests = serializers.SerializerMethodField()
-
-    def get_tests(self, found: leaderboard.Compared) -> dict[str, float | None]:
-        """The p value of each test, null where it is undefined."""
-        return {test.name: test.p for test in found.tests}
-
-
-class NoiseCheckSerializer(serializers.ModelSerializer):
-    """Ranks under noisy labels."""
-
-    class Meta:
-        model = NoiseCheck
-        fields = [*RUN_FIELDS, "metric", "view", "if_relevant", "if_not", "seed", "draws", "result"]
-        read_only_fields = [*RUN_FIELDS, "seed", "result"]
-
-
-class HoleDebateSerializer(serializers.Serializer):
-    """Runs to pool, and who debates the pool; without an endpoint the first that is set up."""
-
-    runs = serializers.ListField(child=serializers.IntegerField(), allow_empty=False)
-    depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
-    endpoint = serializers.CharField(required=False, default="", allow_blank=True)
-
-
-class StartedSerializer(serializers.Serializer):
-    """The debate run that was started, and the pool it is over."""
-
-    debate_run = serializers.IntegerField()
-    pool = serializers.IntegerField()
 
 
 class Leaderboard(Route):
@@ -89,13 +42,14 @@ class Leaderboard(Route):
     @extend_schema(responses=SheetSerializer(many=True), parameters=CHOICE)
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        board = leaderboard.board_of(_sheet(access), **_chosen(request))
+        board = leaderboard.board_of(sheet_of(request, access), **_chosen(request))
         return Response(as_data([leaderboard.as_sheet(board)]))
 
     @extend_schema(request=None, responses={202: ScoreSheetSerializer})
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        sheet = sheets.request_sheet(benchmark=access.benchmark, actor=access.user)
+        version = chosen(access.benchmark, request.query_params.get("version"))
+        sheet = sheets.request_sheet(benchmark=access.benchmark, version=version, actor=access.user)
         return Response(ScoreSheetSerializer(sheet).data, status=202)
 
 
@@ -111,7 +65,7 @@ class LeaderboardRun(Route):
         run, chosen = get_run(access, pk), _chosen(request)
         metric = leaderboard.metric_name(chosen["metric"])
         found: dict[str, dict[str, float | None]] = {}
-        values = leaderboard.query_values(_sheet(access), run, metric, chosen["view"])
+        values = leaderboard.query_values(_of_run(access, run), run, metric, chosen["view"])
         for (domain, qid), value in values.items():
             found.setdefault(domain, {})[qid] = value
         return Response(found)
@@ -130,7 +84,7 @@ class LeaderboardCompare(Route):
             leaderboard.find_run(access.benchmark, request.query_params.get(name, ""), name)
             for name in ("a", "b")
         )
-        found = leaderboard.compare(_sheet(access), first, second, **_chosen(request))
+        found = leaderboard.compare(_of_run(access, first), first, second, **_chosen(request))
         return Response(ComparedSerializer(found).data)
 
 
@@ -139,7 +93,7 @@ class Holes(Route):
 
     @extend_schema(responses=SheetSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        sheet = _sheet(enter(self.person(), slug))
+        sheet = sheet_of(request, enter(self.person(), slug))
         board = leaderboard.as_sheet(hole_pages.holes_board(sheet))
         return Response(as_data([board, hole_pages.all_growth(sheet)]))
 
@@ -230,8 +184,17 @@ def _beside(columns: tuple[str, ...], row: published.BesideRow) -> dict[str, Any
     return {"system": row.name, "run": row.run, "cells": cells}
 
 
-def _sheet(access: Access) -> ScoreSheet:
-    sheet = sheets.latest(access.benchmark)
+def sheet_of(request: Request, access: Access) -> ScoreSheet:
+    """The scores of the version that is asked for; raises Refused where there are none."""
+    return _scored(access, chosen(access.benchmark, request.query_params.get("version")))
+
+
+def _of_run(access: Access, run: RetrievalRun) -> ScoreSheet:
+    return _scored(access, stored(access.benchmark, run.corpus_version_id))
+
+
+def _scored(access: Access, version: CorpusVersion | None) -> ScoreSheet:
+    sheet = sheets.latest(access.benchmark, version)
     if sheet is None:
         raise Refused("Nothing was scored yet. POST to the leaderboard first.")
     return sheet

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from evaluation.models import NoiseCheck, Release, ScoreSheet
 from evaluation.services import noise, sheets
-from evaluation.services.releases import carry_out
+from evaluation.services.building import carry_out
 
 
 @shared_task(name="evaluation.build_release")

@@ -4,6 +4,7 @@ from django.urls import path
 
 from evaluation.views import (
     agreement,
+    before_after,
     downloads,
     experiments,
     holes,
@@ -30,6 +31,17 @@ urlpatterns = [
     path(f"{_BOARD}/refresh/", leaderboard.leaderboard_refresh, name="leaderboard-refresh"),
     path(f"{_BOARD}/progress/", leaderboard.leaderboard_progress, name="leaderboard-progress"),
     path(f"{_BOARD}/compare/", leaderboard.leaderboard_compare, name="leaderboard-compare"),
+    path(f"{_BOARD}/versions/", before_after.versions_compared, name="leaderboard-versions"),
+    path(
+        f"{_BOARD}/versions/compared.csv",
+        before_after.versions_compared_csv,
+        name="leaderboard-versions-csv",
+    ),
+    path(
+        f"{_BOARD}/versions/<int:query_pk>/",
+        before_after.versions_query,
+        name="leaderboard-versions-query",
+    ),
     path(f"{_BOARD}/runs/<int:pk>/", leaderboard.leaderboard_run, name="leaderboard-run"),
     path(
         f"{_BOARD}/runs/<int:pk>/<int:query_pk>/",

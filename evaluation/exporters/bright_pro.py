@@ -1,12 +1,12 @@
 """Bright-Pro's three configurations as parquet (protocol.md 3.2 and the dataset card)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from evaluation.exporters.names import aspect_id
-from evaluation.exporters.parquet import Step, write_rows
+from evaluation.exporters.parquet import write_rows
 from evaluation.exporters.records import QueryRecord, Shape
 
 STRINGS = pa.list_(pa.string())
@@ -62,8 +62,3 @@ def write_aspects(path: Path, split: str, queries: Sequence[QueryRecord]) -> int
         for aspect in query.aspects
     )
     return write_rows(path, ASPECTS, rows)
-
-
-def write_documents(path: Path, rows: Iterable[tuple[str, str]], *, step: Step) -> int:
-    """One row (id, text) per passage, streamed; no file where nothing has a text."""
-    return write_rows(path, DOCUMENTS, rows, weigh=lambda row: len(row[1]), step=step)

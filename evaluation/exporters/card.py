@@ -36,6 +36,8 @@ class Card:
     faults: Sequence[Fault]
     # Standing votes with a label, their Fleiss' kappa with its interval, and the bar that was set.
     votes: int = 0
+    # How a corpus version that cleanings made came about; empty for the texts as loaded.
+    corpus: str = ""
     kappa: float | None = None
     kappa_low: float | None = None
     kappa_high: float | None = None
@@ -64,6 +66,12 @@ def _heading(card: Card) -> Iterator[str]:
         yield from ("", "**This is a draft.** Its faults are listed below; do not cite it.")
     if card.description.strip():
         yield from ("", card.description.strip())
+    if card.corpus:
+        yield from (
+            "",
+            f"**Corpus version.** {one_line(card.corpus)} Labels and aspects are read through from "
+            "the passages they were given for, which `carried/` and `provenance/` name.",
+        )
 
 
 def _faults_section(card: Card) -> Iterator[str]:
@@ -157,6 +165,9 @@ def _files_section(card: Card) -> Iterator[str]:
     yield "  for ndeval and ir_measures (where a split has aspects)"
     yield "- `beir/{split}/`: the split as BEIR has it: corpus, queries, `qrels/test.tsv` (the"
     yield "  expert view)"
+    if card.corpus:
+        yield "- `carried/{split}.jsonl`: of each pair that labels were carried to, the passages of"
+        yield "  the earlier corpus version in it, their labels, and what those were made from"
     yield "- `evidence/{split}.jsonl`: what each label that stands was made from: answers, votes,"
     yield "  verdicts; people are pseudonyms that hold in this release alone"
     yield "- `croissant.json`: Croissant metadata of the tables; `LICENCE.md`: the licence"

@@ -1,18 +1,14 @@
 """Faults that the records of one split show by themselves; each check yields its places."""
 
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from annotate.citing import foreign_citations
 from evaluation.exporters.faults import Fault, Place, fault
 from evaluation.exporters.names import aspect_id, fits_trec
 from evaluation.exporters.records import QueryRecord
 
-_BRACKETS = re.compile(r"\[([^\[\]]{1,500})\]")
-_NUMBERED = re.compile(r"doc_?([0-9]{1,6})")
-# Bright-Pro's ids: {task}-{qid}/extraction_{k}.txt, and BRIGHT's folder/file.txt.
-_LIKE_AN_ID = re.compile(r"\S+/\S+\.txt")
 Check = Callable[[str, Sequence[QueryRecord]], Iterator[Place]]
 
 
@@ -71,26 +67,15 @@ def _foreign_citations(split: str, queries: Sequence[QueryRecord]) -> Iterator[P
     known |= {pid for query in queries for pid in query.supporting}
     for query in queries:
         if query.reference_answer:
-            for cited in foreign_citations(query.reference_answer, query.gold_ids, known):
+            names = known | query.cited
+            for cited in foreign_citations(query.reference_answer, query.gold_ids, names):
                 yield _place(split, query, passage=cited)
 
 
-def foreign_citations(answer: str, gold: Collection[str], known: Collection[str]) -> list[str]:
-    """What an answer cites in brackets that is no gold of its query, each once.
-
-    `[doc_3]` counts the gold from 1; an id, with or without `doc` before it, stands for itself.
-    Brackets around other words are no citation.
-    """
-    found: dict[str, None] = {}
-    for each in _BRACKETS.findall(answer):
-        cited = each.strip().removeprefix("doc ").strip()
-        number = _NUMBERED.fullmatch(cited)
-        if number is not None:
-            if not 1 <= int(number[1]) <= len(gold):
-                found[cited] = None
-        elif cited not in gold and (cited in known or _LIKE_AN_ID.fullmatch(cited)):
-            found[cited] = None
-    return list(found)
+def _practice_answers(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
+    for query in queries:
+        if query.practice_answer:
+            yield _place(split, query)
 
 
 def _aspects_without_passages(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
@@ -137,6 +122,7 @@ def _place(split: str, query: QueryRecord, **more: Any) -> Place:
 
 CHECKS: dict[str, Check] = {
     "practice_labels": _practice_labels,
+    "practice_answers": _practice_answers,
     "gold_without_text": _gold_without_text,
     "gold_without_aspect": _gold_without_aspect,
     "support_not_relevant": _support_not_relevant,

@@ -44,6 +44,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{count} labels come from the practice model; they show how the work goes and measure "
         "nothing.",
     ),
+    "practice_answers": (
+        "1 reference answer was written by the practice model; it answers nothing.",
+        "{count} reference answers were written by the practice model; they answer nothing.",
+    ),
     "open_cases": (
         "1 disputed pair still waits for votes; its label is not decided.",
         "{count} disputed pairs still wait for votes; their labels are not decided.",
@@ -56,6 +60,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "outside_corpus": (
         "1 relevant label belongs to a passage outside this corpus version and is left out.",
         "{count} relevant labels belong to passages outside this corpus version and are left out.",
+    ),
+    "uncarried_gold": (
+        "1 relevant label holds for no passage of this corpus version: its text was not carried.",
+        "{count} relevant labels hold for no passage of this corpus version: their text was not "
+        "carried.",
+    ),
+    "uncarried_support": (
+        "1 passage that supports an aspect has no place in this corpus version.",
+        "{count} passages that support aspects have no place in this corpus version.",
+    ),
+    "practice_texts": (
+        "The texts of this corpus version were cleaned by the practice model.",
+        "The texts of this corpus version were cleaned by the practice model.",
     ),
     "gold_without_text": (
         "1 gold passage has no text: its id is in the gold, but not in documents.",
@@ -85,6 +102,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "1 passage supports two aspects of its query; it may support one.",
         "{count} passages support two aspects of their query; each may support one.",
     ),
+    "carried_two_aspects": (
+        "1 passage holds the text of gold of two aspects of its query and supports both.",
+        "{count} passages hold the text of gold of two aspects of their query and support both.",
+    ),
     "foreign_citations": (
         "1 reference answer cites a passage that is not gold of its query.",
         "{count} reference answers cite passages that are not gold of their query.",
@@ -108,6 +129,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{count} queries weigh their aspects on two scales, so that their weights cannot be "
         "compared.",
     ),
+    "uncarried_labels": (
+        "1 label of an irrelevant passage holds for none of this corpus version and is left out.",
+        "{count} labels of irrelevant passages hold for none of this corpus version and are left "
+        "out.",
+    ),
+    "outweighed_labels": (
+        "1 pair has a label of its own and a carried one; the weightier stands.",
+        "{count} pairs have a label of their own and a carried one; the weightier stands.",
+    ),
+    "given_elsewhere": (
+        "1 label was given in a corpus version that this one was not made of, and stands there "
+        "only.",
+        "{count} labels were given in corpus versions that this one was not made of, and stand "
+        "there only.",
+    ),
     "queries_without_gold": (
         "1 query has no gold passage; measures skip it.",
         "{count} queries have no gold passage; measures skip them.",
@@ -122,9 +158,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
 BLOCKING = frozenset(
     {
         "practice_labels",
+        "practice_answers",
         "open_cases",
         "expert_cases",
         "outside_corpus",
+        "uncarried_gold",
+        "uncarried_support",
+        "practice_texts",
         "gold_without_text",
         "gold_without_aspect",
         "support_not_relevant",

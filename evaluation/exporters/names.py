@@ -8,7 +8,7 @@ RESERVED = {"all"}
 INT64 = range(-(2**63), 2**63)
 
 
-class NameClash(ValueError):  # noqa: N818  (two names clash; nothing went wrong in here)
+class NameClash(ValueError):
     """Two domains would become the same split."""
 
     def __init__(self, first: str, second: str, split: str) -> None:

@@ -1,6 +1,7 @@
 """One way to write a parquet file: explicit schema, fixed options, bounded memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -8,34 +9,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 Row = Sequence[Any]
-Step = Callable[[int], None]
 
 ROWS_IN_GROUP = 10_000
 # Characters of text held before a row group is written.
 TEXT_IN_GROUP = 8_000_000
 
 
-def write_rows(
-    path: Path,
-    schema: pa.Schema,
-    rows: Iterable[Row],
-    *,
-    weigh: Callable[[Row], int] = lambda _: 0,
-    step: Step = lambda _: None,
-) -> int:
+def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Row]) -> int:
     """Write rows (values in the schema's order) and return their number.
 
-    Without rows no file is written: `datasets` cannot open an empty split. `weigh` tells how many
-    characters a row holds; `step` gets the number of rows after each group and may raise.
-    The same rows give the same bytes.
+    Without rows no file is written: `datasets` cannot open an empty split. The same rows give the
+    same bytes.
     """
-    count, writer = 0, None
+    count, writer, rest = 0, None, iter(rows)
     try:
-        for group in grouped(rows, weigh):
+        while group := list(islice(rest, ROWS_IN_GROUP)):
             writer = writer or open_writer(path, schema)
             writer.write_batch(to_batch(group, schema))
             count += len(group)
-            step(count)
     finally:
         if writer is not None:
             writer.close()
@@ -58,17 +49,3 @@ def to_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
         for column, field in zip(columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def grouped(rows: Iterable[Row], weigh: Callable[[Row], int]) -> Iterator[list[Row]]:
-    """Rows in groups that stay within the two limits above."""
-    group: list[Row] = []
-    weight = 0
-    for row in rows:
-        group.append(row)
-        weight += weigh(row)
-        if len(group) >= ROWS_IN_GROUP or weight >= TEXT_IN_GROUP:
-            yield group
-            group, weight = [], 0
-    if group:
-        yield group

@@ -9,7 +9,18 @@ from typing import Any
 
 # Keys that may hold words of our own making: codes, hashes, model names.
 WORDS = frozenset(
-    {"aspect", "model", "models", "origin", "prompt_sha256", "reason", "rule", "status"}
+    {
+        "aspect",
+        "kind",
+        "model",
+        "models",
+        "origin",
+        "prompt_sha256",
+        "reason",
+        "rule",
+        "status",
+        "tie_break",
+    }
 )
 # Keys that may hold numbers, lists of them, and objects under the same rule.
 NUMBERS = frozenset(

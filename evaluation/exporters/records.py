@@ -58,7 +58,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class AspectRecord:
-    """One present aspect with its raw weight; `passages` are the ids that support it, sorted."""
+    """One present aspect with its raw weight; `passages` support it, in the order of assignment."""
 
     k: int
     content: str
@@ -76,6 +76,9 @@ class QueryRecord:
     text: str
     answers: tuple[str, ...] = ()
     reference_answer: str = ""
+    # Of what the answer cites in brackets, the ids of passages of the domain.
+    cited: frozenset[str] = frozenset()
+    practice_answer: bool = False
     labels: tuple[Label, ...] = ()
     aspects: tuple[AspectRecord, ...] = ()
 
@@ -91,8 +94,8 @@ class QueryRecord:
 
     @cached_property
     def supporting(self) -> tuple[str, ...]:
-        """Passage ids that support any aspect, sorted, each once."""
-        return tuple(sorted({pid for aspect in self.aspects for pid in aspect.passages}))
+        """Passage ids that support any aspect, aspect by aspect, each once."""
+        return tuple(dict.fromkeys(pid for aspect in self.aspects for pid in aspect.passages))
 
     @property
     def gold_ids(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ _TITLE_TAGS = re.compile(r"</?(?:doc|title)\b", re.ASCII | re.IGNORECASE)
 _BAD_ID = re.compile(r"^\s|\s$|[<>\n]|^(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
 
 
-class Unwritable(ValueError):  # noqa: N818
+class Unwritable(ValueError):
     """A text or id that the format cannot hold."""
 
 

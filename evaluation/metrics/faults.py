@@ -8,7 +8,7 @@ from corpus.importers.fields import text_fault
 MOST_NAMED = 20
 
 
-class MetricFault(ValueError):  # noqa: N818
+class MetricFault(ValueError):
     """Input that no measure can be computed from; `messages` names each fault."""
 
     def __init__(self, messages: Sequence[str]) -> None:

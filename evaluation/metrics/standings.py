@@ -52,7 +52,7 @@ def standings(
     found = [Standing()] * systems
     if not len(inside):
         return found
-    drawn = _drawn([task[inside] for task in tasks], np.random.default_rng(seed), resamples)
+    drawn = drawn_means([task[inside] for task in tasks], np.random.default_rng(seed), resamples)
     tail = (1.0 - level) / 2.0
     low, high = np.nanquantile(drawn, [tail, 1.0 - tail], axis=0)
     ranks = np.stack([ranks_of(row) for row in drawn])
@@ -79,7 +79,7 @@ def ranks_of(means: Floats) -> Whole:
     return np.asarray((means[None, :] > means[:, None]).sum(axis=1) + 1)
 
 
-def _drawn(tasks: Sequence[Floats], rng: np.random.Generator, resamples: int) -> Floats:
+def drawn_means(tasks: Sequence[Floats], rng: np.random.Generator, resamples: int) -> Floats:
     """The mean over tasks of each system in each draw."""
     total = np.zeros((resamples, len(tasks[0])))
     for task in tasks:

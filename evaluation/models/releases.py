@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from corpus.models import Benchmark
+from corpus.models import Benchmark, CorpusVersion
 from kit.runs import TrackedRun
 
 
@@ -19,6 +19,10 @@ class Release(TrackedRun):
     task_name = "evaluation.build_release"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="releases")
+    # The derived corpus version that it is of; null: the loaded texts.
+    corpus_version = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     version = models.CharField(max_length=40)
     state = models.CharField(max_length=5, choices=ReleaseState.choices, default=ReleaseState.DRAFT)
     # The least agreement of voters (Fleiss' kappa) that a final release wants; null: none was set.

@@ -4,12 +4,12 @@ from typing import Any
 
 from django.db import models
 
-from corpus.models import Benchmark, Domain, RetrievalRun
+from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
 from kit.runs import TrackedRun
 
 
 class ScoreSheet(TrackedRun):
-    """All runs of a benchmark scored as of one moment: derived, and made anew when labels change.
+    """All runs of a corpus version scored as of one moment: made anew when labels change.
 
     `event_id` is the last event that could change a score when the benchmark was read, `run_ids`
     the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}}; `holes` by
@@ -19,6 +19,10 @@ class ScoreSheet(TrackedRun):
     task_name = "evaluation.score_benchmark"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="score_sheets")
+    # The derived corpus version that it is of; null: the loaded texts.
+    corpus_version = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.CASCADE, related_name="+"
+    )
     event_id = models.BigIntegerField(default=0)
     run_ids = models.JSONField(default=list)
     boards = models.JSONField(default=dict)
@@ -67,6 +71,10 @@ class NoiseCheck(TrackedRun):
     task_name = "evaluation.check_noise"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="noise_checks")
+    # The derived corpus version that it is of; null: the loaded texts.
+    corpus_version = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.CASCADE, related_name="+"
+    )
     metric = models.CharField(max_length=60)
     view = models.CharField(max_length=8)
     if_relevant = models.FloatField()

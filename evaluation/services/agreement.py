@@ -12,12 +12,20 @@ from django.contrib.auth.models import User
 from annotate.agreement.opinions import BINARY, Opinion, Scale
 from annotate.services.agreement import vote_opinions
 from annotate.services.majority import RULE
-from annotate.services.review_agreement import verdict_opinions, weight_opinions
+from annotate.services.review_agreement import (
+    answered_opinions,
+    verdict_opinions,
+    weight_opinions,
+)
 from corpus.access import Access
 
-VOTES, WEIGHTS, SAMPLE, VERDICTS = "votes", "weights", "sample", "verdicts"
+VOTES, WEIGHTS, SAMPLE, VERDICTS, ANSWERED = (
+    *("votes", "weights", "sample"),
+    *("verdicts", "answered"),
+)
 # Which coefficient stands for the whole in charts and in the stopping rule.
 FLEISS, QUADRATIC, PERCENT = "fleiss_kappa", "cohen_kappa_quadratic", "percent_agreement"
+COHEN = "cohen_kappa"
 
 
 @dataclass(frozen=True)
@@ -127,11 +135,33 @@ def verdict_reading(access: Access) -> Reading:
         headline=PERCENT,
         rule=(
             "An author assigned the passage to an aspect; the reviewer kept or removed it. The "
-            "author’s verdict is therefore always “gold”, and κ has nothing to say."
+            "author’s verdict is therefore always “gold”, and κ has nothing to say here: it stands "
+            "under Verdicts, answered."
         ),
         label_names={0: "removed", 1: "gold"},
         people={},
         notes=("Only accepted reviews count.",),
+        empty="No review is accepted yet.",
+    )
+
+
+def answered_reading(access: Access) -> Reading:
+    """What reviewers said of gold passages, and authors once they had read it."""
+    return Reading(
+        key=ANSWERED,
+        title="Verdicts on gold passages after the author’s answer",
+        item="passage",
+        scale=BINARY,
+        opinions=answered_opinions(access.benchmark),
+        headline=COHEN,
+        rule=(
+            "The reviewer kept or removed the passage. Of a removal the author’s verdict is their "
+            "last answer: agreed is “removed”, objected is “gold”. The two are not independent: "
+            "the author had read the reviewer’s reasons: κ says how much stayed in dispute."
+        ),
+        label_names={0: "removed", 1: "gold"},
+        people={},
+        notes=("Only accepted reviews count; removals that nobody answered are left out.",),
         empty="No review is accepted yet.",
     )
 
@@ -146,12 +176,14 @@ READINGS: dict[str, Callable[[Access], Reading]] = {
     WEIGHTS: weight_reading,
     SAMPLE: sample_reading,
     VERDICTS: verdict_reading,
+    ANSWERED: answered_reading,
 }
 TITLES: dict[str, str] = {
     VOTES: "Votes",
     WEIGHTS: "Weights",
     SAMPLE: "Weights, sample",
     VERDICTS: "Verdicts",
+    ANSWERED: "Verdicts, answered",
 }
 
 

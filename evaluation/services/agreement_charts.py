@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from annotate.agreement.slices import Slice
-from evaluation.services.agreement_sheets import NAMES
+from evaluation.services.agreement_sheets import NAMES, To
 
 WIDTH, LEFT, RIGHT, ROW, TOP, BOTTOM = 640, 190, 24, 26, 14, 34
 CELL, EDGE = 88, 104
@@ -83,6 +83,8 @@ class Square:
     shade: float
     words: str
     agrees: bool
+    url: str
+    title: str
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,11 @@ class HeatMap:
     edge: int = EDGE
 
 
-def heat_map(table: Sequence[Sequence[float]], names: Sequence[str]) -> HeatMap | None:
-    """The table drawn; None where it is empty. Shades are shares of the largest cell."""
+def heat_map(table: Sequence[Sequence[float]], names: Sequence[str], to: To) -> HeatMap | None:
+    """The table drawn; None where it is empty. Shades are shares of the largest cell.
+
+    `to` links a cell to its items; labels are named there by their place on the scale.
+    """
     most = max((cell for row in table for cell in row), default=0)
     if not most:
         return None
@@ -110,6 +115,8 @@ def heat_map(table: Sequence[Sequence[float]], names: Sequence[str]) -> HeatMap 
             shade=round(DARKEST * cell / most, 3),
             words=f"{cell:.0f}" if float(cell).is_integer() else f"{cell:.1f}",
             agrees=row == column,
+            url=to(show="met", label=row, other=column) if cell else "",
+            title=f"{names[row]} met {names[column]}",
         )
         for row, cells in enumerate(table)
         for column, cell in enumerate(cells)

@@ -1,6 +1,6 @@
 """From a number of the agreement page to the items behind it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,14 +10,19 @@ from annotate.agreement.opinions import Opinion
 from annotate.agreement.slices import Dimension, grouped
 from annotate.models import EscalationCase, ReviewPoint, WeightScore
 from corpus.models import Benchmark
-from evaluation.services.agreement import SAMPLE, VERDICTS, VOTES, WEIGHTS, Reading
+from evaluation.services.agreement import ANSWERED, SAMPLE, VERDICTS, VOTES, WEIGHTS, Reading
 
 SHOWS = {
     "all": "Every item with a label",
     "shared": "Items with two labels or more",
+    "counted": "Items with the commonest number of labels, which Fleiss’ κ takes",
     "split": "Items whose labels differ",
     "against": "Items on which this person stood alone",
+    "others": "Items on which the majority of the others says “{label}”",
+    "met": "Items on which “{label}” met “{other}”",
 }
+# Which labels a show asks for.
+ASKED = {"others": ("label",), "met": ("label", "other")}
 DIMENSIONS: tuple[Dimension, ...] = ("domain", "month", "guideline", "person")
 
 
@@ -43,8 +48,9 @@ class Wanted:
 def wanted_items(reading: Reading, params: Mapping[str, str]) -> Wanted:
     """The items that the parameters of a link ask for; what is unknown is left out.
 
-    `show` is all, shared, split or against; `by` and `key` choose a slice, `person` one rater,
-    `first` and `second` two.
+    `show` is all, shared, counted, split, against, others or met; `by` and `key` choose a slice,
+    `person` one rater, `first` and `second` two; `label` and `other` are labels: of others as they
+    are, of met by their place on the scale.
     """
     opinions, words = _chosen(reading, params)
     show = params.get("show", "all")
@@ -53,8 +59,27 @@ def wanted_items(reading: Reading, params: Mapping[str, str]) -> Wanted:
     for each in opinions:
         labels[each.item][str(each.rater)] = each.label
     person = _name(reading, params.get("person", ""))
-    items = [item for item, given in labels.items() if _fits(given, show, person)]
-    return Wanted(sorted(items), ", ".join(filter(None, [SHOWS[show], words])))
+    asked = _labels(reading, params, show)
+    if asked is None:
+        show, asked = "all", ()
+    if show == "counted":
+        asked = (_commonest(labels.values()),)
+    items = [item for item, given in labels.items() if _fits(given, show, person, asked)]
+    asked = asked if show in ASKED else ()
+    names = dict(zip(("label", "other"), map(reading.label_names.get, asked), strict=False))
+    return Wanted(sorted(items), ", ".join(filter(None, [SHOWS[show].format(**names), words])))
+
+
+def _labels(reading: Reading, params: Mapping[str, str], show: str) -> tuple[int, ...] | None:
+    """The labels that others and met ask for; None where they are none."""
+    given = [params.get(name, "") for name in ASKED.get(show, ())]
+    scale = list(reading.label_names)
+    if not all(each.isascii() and each.isdigit() and len(each) < 4 for each in given):
+        return None
+    numbers = [int(each) for each in given]
+    if show == "met":
+        return tuple(scale[n] for n in numbers) if max(numbers) < len(scale) else None
+    return tuple(numbers) if set(numbers) <= set(scale) else None
 
 
 def _chosen(reading: Reading, params: Mapping[str, str]) -> tuple[Sequence[Opinion], str]:
@@ -78,7 +103,20 @@ def _name(reading: Reading, key: str) -> str:
     return reading.names.get(int(key), "") if known else ""
 
 
-def _fits(given: Mapping[str, int], show: str, person: str) -> bool:
+def _commonest(labels: Iterable[Mapping[str, int]]) -> int:
+    """The commonest number of labels, of items with two or more; the larger one in a tie."""
+    sizes = Counter(len(given) for given in labels if len(given) > 1)
+    return max(sizes, key=lambda size: (sizes[size], size), default=0)
+
+
+def _fits(given: Mapping[str, int], show: str, person: str, asked: Sequence[int]) -> bool:
+    if show == "counted":
+        return len(given) == asked[0]
+    if show == "others":
+        return person in given and _majority_of_others(given, person) == asked[0]
+    if show == "met":
+        found = list(given.values())
+        return all(found.count(each) >= asked.count(each) for each in asked)
     if show == "shared":
         return len(given) > 1
     if show == "split":
@@ -90,12 +128,16 @@ def _fits(given: Mapping[str, int], show: str, person: str) -> bool:
 
 def _stood_alone(given: Mapping[str, int], person: str) -> bool:
     """Whether the others have a majority, and it is another label than the person's."""
+    majority = _majority_of_others(given, person)
+    return person in given and majority is not None and majority != given[person]
+
+
+def _majority_of_others(given: Mapping[str, int], person: str) -> int | None:
+    """The label that most others gave; None without others and where they tie."""
     others = [label for name, label in given.items() if name != person]
-    if person not in given or not others:
-        return False
     counts = {label: others.count(label) for label in others}
     top = [label for label, n in counts.items() if n == max(counts.values())]
-    return len(top) == 1 and top[0] != given[person]
+    return top[0] if len(top) == 1 else None
 
 
 def read_items(benchmark: Benchmark, reading: Reading, keys: Iterable[int]) -> list[Item]:
@@ -157,4 +199,10 @@ def _points(benchmark: Benchmark, keys: list[int]) -> dict[int, tuple[str, str, 
     }
 
 
-_ABOUT = {VOTES: _cases, WEIGHTS: _scores, SAMPLE: _scores, VERDICTS: _points}
+_ABOUT = {
+    VOTES: _cases,
+    WEIGHTS: _scores,
+    SAMPLE: _scores,
+    VERDICTS: _points,
+    ANSWERED: _points,
+}

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterable
 from urllib.parse import urlencode
 
-from annotate.agreement.model import ModelReport, model_report
-from annotate.agreement.people import PairReport, PersonReport, pair_reports, person_reports
 from annotate.agreement.slices import Dimension, Slice, measured, sliced
 from evaluation.services.agreement import Reading
-from kit.sheets import Cell, Sheet, percent, text
+from kit.sheets import Cell, Sheet, text
 from kit.stats.planning import items_needed
 from kit.stats.results import FEW_ITEMS, Estimate
 
@@ -25,8 +23,6 @@ FEW = (
     f"Under {FEW_ITEMS} items an interval may be too narrow: at 30 items some 95 % intervals hold "
     "in 91 of 100 samples only."
 )
-MOST_PAIRS = 60
-LEAST_SHARED = 5
 SLICES: dict[Dimension, tuple[str, str]] = {
     "domain": ("By domain", "Domain"),
     "month": ("By month", "Month"),
@@ -53,8 +49,8 @@ def coefficient_sheet(reading: Reading, found: Slice, to: To) -> Sheet:
     rows = [
         (
             text(NAMES[each.name]),
-            estimate_cell(each, to(show="shared") if each.value is not None else ""),
-            Cell(each.n_items, url=to(show="shared") if each.n_items else ""),
+            estimate_cell(each, to(show=behind(each.name)) if each.value is not None else ""),
+            Cell(each.n_items, url=to(show=behind(each.name)) if each.n_items else ""),
             Cell(each.n_raters),
             text(_remarks(each)),
         )
@@ -65,7 +61,7 @@ def coefficient_sheet(reading: Reading, found: Slice, to: To) -> Sheet:
         title="All together",
         header=("Coefficient", "Value", "Items", "Raters", "To know"),
         rows=tuple(rows) if found.n_shared else (),
-        notes=_few(found.coefficients),
+        notes=few(found.coefficients),
         empty=reading.empty,
     )
 
@@ -80,7 +76,10 @@ def slice_sheet(reading: Reading, by: Dimension, found: Iterable[Slice], to: To)
             text(reading.scorers.get(each.key) or _key_in_words(by, each.key)),
             Cell(each.n_shared, url=to(by=by, key=each.key, show="shared")),
             Cell(len(each.split), url=to(by=by, key=each.key, show="split")),
-            *(estimate_cell(each.coefficient(name)) for name in wanted),
+            *(
+                estimate_cell(each.coefficient(name), to(by=by, key=each.key, show=behind(name)))
+                for name in wanted
+            ),
         )
         for each in slices
     ]
@@ -95,125 +94,26 @@ def slice_sheet(reading: Reading, by: Dimension, found: Iterable[Slice], to: To)
         title=title,
         header=(head, "Items shared", "Split", *(NAMES[name] for name in wanted)),
         rows=tuple(rows),
-        notes=(*notes, *_few(each.coefficient(wanted[0]) for each in slices)),
+        notes=(*notes, *few(each.coefficient(wanted[0]) for each in slices)),
         empty=reading.empty,
     )
 
 
+def behind(name: str) -> str:
+    """Which items a coefficient takes, as links name them."""
+    return "counted" if name == "fleiss_kappa" else "shared"
+
+
 def columns(reading: Reading) -> tuple[str, ...]:
     """The coefficients that stand side by side where there are many rows."""
+    if reading.scale.level == "nominal" and not reading.people:
+        return ("percent_agreement", "cohen_kappa", "krippendorff_alpha_nominal")
     if reading.scale.level == "nominal":
         return ("percent_agreement", "fleiss_kappa", "krippendorff_alpha_nominal")
     return (
         "percent_agreement",
         *("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic"),
         *("krippendorff_alpha_ordinal", "krippendorff_alpha_interval"),
-    )
-
-
-def pair_sheet(reading: Reading, to: To) -> Sheet:
-    """Two people at a time, on the items that both labelled."""
-    found = pair_reports(reading.opinions, reading.scale, at_least=LEAST_SHARED, most=MOST_PAIRS)
-    return Sheet(
-        name="pairs",
-        title="Pairs of people",
-        header=("Pair", "Items shared", "Split", "Percent agreement", "Cohen’s κ"),
-        rows=tuple(_pair(reading, each, to) for each in found),
-        notes=(
-            f"Pairs with {LEAST_SHARED} shared items or more; the {MOST_PAIRS} with most.",
-            *_few(each.coefficients[0] for each in found),
-        ),
-        empty=f"No two people share {LEAST_SHARED} items yet.",
-    )
-
-
-def _pair(reading: Reading, each: PairReport, to: To) -> tuple[Cell, ...]:
-    who = {
-        "first": reading.people[str(each.first)],
-        "second": reading.people[str(each.second)],
-    }
-    return (
-        text(f"{each.first} and {each.second}"),
-        Cell(each.n_items, url=to(**who, show="shared")),
-        Cell(len(each.split), url=to(**who, show="split")),
-        *(estimate_cell(found) for found in each.coefficients[:2]),
-    )
-
-
-def people_sheet(reading: Reading, to: To) -> Sheet:
-    """Each person beside the majority of the others, and by Dawid and Skene's model."""
-    found = person_reports(reading.opinions, reading.scale)
-    names = [reading.label_names[label] for label in reading.scale.categories]
-    return Sheet(
-        name="people",
-        title="Each person beside the others",
-        header=(
-            *("Person", "Labels", "As the others’ majority", "Stood alone"),
-            *(f"{name.capitalize()} recognised" for name in names),
-            "Right by the model",
-        ),
-        rows=tuple(_person(reading, each, to) for each in found),
-        notes=(
-            "The majority of the others stands for the truth; items on which they tie are left "
-            "out. The model (Dawid and Skene 1979) finds the likely label of each item and each "
-            "person’s error rates together. Standing alone is no error by itself: read the items.",
-        ),
-        empty=reading.empty,
-    )
-
-
-def _person(reading: Reading, each: PersonReport, to: To) -> tuple[Cell, ...]:
-    key = reading.people[str(each.rater)]
-    modelled = each.modelled
-    return (
-        text(str(each.rater)),
-        Cell(each.n_labels, url=to(person=key)),
-        percent(each.agreement, to(person=key, show="shared")),
-        Cell(len(each.against), url=to(person=key, show="against")),
-        *(percent(recall) for recall in each.beside_others.recalls),
-        text("the model did not settle") if modelled is None else Cell(modelled, "percent"),
-    )
-
-
-def model_sheet(reading: Reading, items: Callable[[int], tuple[str, str]]) -> Sheet:
-    """Items that the model would label otherwise than the majority; `items` names and links one."""
-    found: ModelReport = model_report(reading.opinions, reading.scale)
-    words = reading.label_names
-    rows = []
-    for each in found.apart:
-        name, url = items(each.item)
-        majority = "a tie" if each.majority is None else words[int(str(each.majority))]
-        rows.append(
-            (
-                text(name, url),
-                text(", ".join(words[label] for label in each.labels)),
-                text(majority),
-                text(words[int(str(each.modelled))]),
-                Cell(each.certainty, "percent"),
-            )
-        )
-    return Sheet(
-        name="model",
-        title="Where the model and the majority part",
-        header=("Item", "Labels", "Majority", "Model", "Certainty of the model"),
-        rows=tuple(rows),
-        notes=(_model_note(reading, found),),
-        empty=reading.empty if not found.n_items else "They give the same label everywhere.",
-    )
-
-
-def _model_note(reading: Reading, found: ModelReport) -> str:
-    if not found.n_items:
-        return "Nothing to model yet."
-    if found.prevalence is None:
-        return "The model did not settle within its iterations, so it says nothing here."
-    shares = ", ".join(
-        f"{100 * share:.1f} % {reading.label_names[label]}"
-        for label, share in zip(reading.scale.categories, found.prevalence, strict=True)
-    )
-    return (
-        f"Over {found.n_items} items; by the model {shares}. The label of a case stays that of "
-        "its rule: the model is a second look, and decides nothing."
     )
 
 
@@ -258,7 +158,8 @@ def _remarks(each: Estimate) -> str:
     return " ".join(filter(None, [method, each.interval_reason, *each.notes]))
 
 
-def _few(estimates: Iterable[Estimate]) -> tuple[str, ...]:
+def few(estimates: Iterable[Estimate]) -> tuple[str, ...]:
+    """The warning of few items, where one of these has few."""
     return (FEW,) if any(each.few_items and each.n_items for each in estimates) else ()
 
 

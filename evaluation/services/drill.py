@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from corpus.models import CorpusVersion, Passage, Query, RankedList, RetrievalRun
 from corpus.pooling import Ranking, top
+from corpus.services.crosswalk import excluded_in
+from corpus.services.versions import stored
 from evaluation.exporters.records import QueryRecord
 from evaluation.services.scores import GoldView
 from evaluation.services.view import read_queries, view_of
@@ -36,17 +38,18 @@ class Drill:
 
 def drill(run: RetrievalRun, query: Query, view: GoldView, *, depth: int) -> Drill:
     """A run's list for a query beside one view of the gold; excluded ids are dropped first."""
-    record = _record(query)
+    version = stored(query.domain.benchmark, run.corpus_version_id)
+    record = _record(query, version)
     row = RankedList.objects.filter(run=run, query=query).first()
     ranking = Ranking(row.pids, row.scores) if row else Ranking(())
-    listed = top(ranking, min(depth, MOST), excluded=set(query.excluded_ids))
+    listed = top(ranking, min(depth, MOST), excluded=_excluded(query, version))
     labels = {each.passage: each for each in record.labels}
     supported: dict[str, list[int]] = {}
     for aspect in record.aspects:
         for pid in aspect.passages:
             supported.setdefault(pid, []).append(aspect.k)
     gold = [pid for pid, each in labels.items() if (getattr(each, view) or 0) > 0]
-    passages = _passages(query, [*(pid for pid, _ in listed), *gold])
+    passages = _passages(query, version, [*(pid for pid, _ in listed), *gold])
 
     def found(rank: int | None, pid: str, score: float | None) -> Found:
         label = labels.get(pid)
@@ -66,14 +69,17 @@ def drill(run: RetrievalRun, query: Query, view: GoldView, *, depth: int) -> Dri
     )
 
 
-def _record(query: Query) -> QueryRecord:
-    shown = view_of(query.domain.benchmark)
-    return read_queries(shown, query.domain, only=query.pk)[0]
+def _excluded(query: Query, version: CorpusVersion | None) -> set[str]:
+    return excluded_in(version, [query]).get(query.pk, set()) if version else set()
 
 
-def _passages(query: Query, pids: list[str]) -> dict[str, Passage]:
-    benchmark = query.domain.benchmark
-    versions = [CorpusVersion.objects.current(benchmark), CorpusVersion.objects.growing(benchmark)]
+def _record(query: Query, version: CorpusVersion | None) -> QueryRecord:
+    shown = view_of(query.domain.benchmark, version, shown_only=True)
+    return read_queries(shown, query.domain, only=query.pk, with_answers=False)[0]
+
+
+def _passages(query: Query, version: CorpusVersion | None, pids: list[str]) -> dict[str, Passage]:
+    versions = [version, CorpusVersion.objects.growing(query.domain.benchmark)]
     layers = [pk for each in versions if each for pk in (each.layers or [each.pk])]
     rows = Passage.objects.filter(version_id__in=layers, domain=query.domain, pid__in=set(pids))
     return {each.pid: each for each in rows}

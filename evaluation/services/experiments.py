@@ -71,8 +71,9 @@ def delete_experiment(*, experiment: Experiment, actor: User) -> None:
 def measure(experiment: Experiment) -> list[Measured]:
     """Every run over those of its pairs that the reference has labelled, in order of the runs."""
     reference = _reference(experiment)
-    truths = reference.truths() if reference else {}
-    return [_measure(run, truths) for run in experiment.runs.order_by("pk")]
+    runs = list(experiment.runs.order_by("pk").select_related("pool__corpus_version"))
+    truths = reference.truths(runs[0].pool) if reference and runs else {}
+    return [_measure(run, truths) for run in runs]
 
 
 def table(experiment: Experiment, measures: Sequence[Measured]) -> Sheet:

@@ -167,7 +167,7 @@ def _present(parts: dict[str, str | None]) -> dict[str, str]:
 def _write_runs(export: Export, benchmark: Benchmark, domains: Iterable[Domain]) -> None:
     """`runs/{run}/{domain}.run`; two runs whose names become one file name get numbers."""
     taken: set[str] = set()
-    for run in RetrievalRun.objects.filter(benchmark=benchmark).order_by("pk"):
+    for run in RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=None).order_by("pk"):
         name = file_name(run.name)
         name = name if name.casefold() not in taken else f"{name}-{run.pk}"
         taken.add(name.casefold())

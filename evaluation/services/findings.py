@@ -11,11 +11,14 @@ from annotate.agreement.opinions import BINARY
 from annotate.agreement.slices import measured
 from annotate.models import CaseStatus, EscalationCase
 from annotate.services.agreement import vote_opinions
-from corpus.models import Benchmark, Domain, Judgment
+from corpus.models import Benchmark, CorpusVersion, Domain, Judgment
+from corpus.models.texts import CLEANED
 from evaluation.exporters.faults import MOST_PLACES, Fault, Place
+from evaluation.services.carried_faults import carried_faults
 from evaluation.services.view import View
 
 Rows = models.QuerySet[Any]
+_PAIR = {"query": "query__qid", "query_pk": "query_id", "passage": "passage__pid"}
 
 
 def database_faults(view: View, split: str, domain: Domain) -> list[Fault]:
@@ -24,13 +27,16 @@ def database_faults(view: View, split: str, domain: Domain) -> list[Fault]:
         _cases(split, domain, "open_cases", CaseStatus.OPEN),
         _cases(split, domain, "expert_cases", CaseStatus.EXPERT),
         _outside(view, split, domain),
+        _elsewhere(view, split, domain),
+        *(carried_faults(view, split, domain) if view.is_derived else ()),
         _without_text(view, split, domain),
     ]
     return [each for each in found if each.count]
 
 
 def _cases(split: str, domain: Domain, check: str, status: str) -> Fault:
-    cases = EscalationCase.objects.filter(query__domain=domain, status=status)
+    # Items of a reference panel are a measure beside the labels: unfinished ones hold up nothing.
+    cases = EscalationCase.objects.of_voters().filter(query__domain=domain, status=status)
     columns = {"query": "query__qid", "passage": "passage__pid", "case_pk": "pk"}
     return _fault(check, split, cases, columns)
 
@@ -38,14 +44,28 @@ def _cases(split: str, domain: Domain, check: str, status: str) -> Fault:
 def _outside(view: View, split: str, domain: Domain) -> Fault:
     labels = Judgment.objects.filter(query__domain=domain, label__gt=0)
     counted = labels.original() | labels.standing()
-    inside = Q(passage__domain=domain, passage__version_id__in=view.layers)
-    columns = {"query": "query__qid", "query_pk": "query_id", "passage": "passage__pid"}
-    return _fault("outside_corpus", split, counted.exclude(inside), columns)
+    inside = Q(passage__domain=domain, passage__version_id__in=view.lineage)
+    rows = counted.exclude(inside).exclude(_derived(view))
+    return _fault("outside_corpus", split, rows, _PAIR)
+
+
+def _elsewhere(view: View, split: str, domain: Domain) -> Fault:
+    """Labels given in a derived version that this one was not made of: they stand there."""
+    labels = Judgment.objects.filter(query__domain=domain).standing().filter(_derived(view))
+    rows = labels.exclude(passage__version_id__in=view.lineage)
+    return _fault("given_elsewhere", split, rows, _PAIR)
 
 
 def _without_text(view: View, split: str, domain: Domain) -> Fault:
     passages = view.passages.filter(domain=domain, text__isnull=True)
     return _fault("passages_without_text", split, passages, {"passage": "pid", "passage_pk": "pk"})
+
+
+def _derived(view: View) -> Q:
+    """Labels of passages that cleanings made. By key: a version without a kind is no answer to a
+    question about it, and so would be left out of its opposite as well."""
+    made = CorpusVersion.objects.filter(benchmark=view.benchmark, recipe__kind=CLEANED)
+    return Q(passage__version_id__in=list(made.values_list("pk", flat=True)))
 
 
 def _fault(check: str, split: str, rows: Rows, columns: dict[str, str]) -> Fault:

@@ -11,7 +11,7 @@ from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import read_metric, read_metrics
 from evaluation.models import DomainScore, ScoreSheet
 from evaluation.services.scores import GoldView
-from evaluation.services.sheets import METRICS, SEED
+from evaluation.services.sheet_reading import METRICS, SEED
 from kit.errors import Refused
 from kit.sheets import Cell, Sheet, text
 from kit.stats.means import Mean, bootstrap_macro

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
-from corpus.models import Benchmark, RetrievalRun
+from corpus.models import Benchmark, CorpusVersion, RetrievalRun
+from corpus.services.versions import stored
 from evaluation.metrics.case import Case
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import Metric, read_metric
@@ -20,7 +21,7 @@ from evaluation.metrics.standings import ranks_of
 from evaluation.models import NoiseCheck
 from evaluation.services.frozen import frozen
 from evaluation.services.scores import GoldView, gold_in
-from evaluation.services.sheets import lists_of
+from evaluation.services.sheet_reading import lists_of
 from evaluation.services.view import read_queries, view_of
 from kit.errors import Refused
 from kit.pulse import Pulse
@@ -41,6 +42,7 @@ def request_check(
     if_not: float,
     actor: User | None,
     draws: int = 200,
+    version: CorpusVersion | None = None,
     claimed: bool = False,
 ) -> NoiseCheck:
     """Have ranks drawn under noisy labels; raises Refused, naming the field.
@@ -59,9 +61,11 @@ def request_check(
             raise Refused("A chance lies between 0 and 1.", field=field)
     if not 10 <= draws <= MOST_DRAWS:
         raise Refused(f"Draw 10 to {MOST_DRAWS} times.", field="draws")
+    version = version or CorpusVersion.objects.current(benchmark)
     with transaction.atomic():
         check = NoiseCheck.objects.create(
             benchmark=benchmark,
+            corpus_version_id=version.key if version else None,
             metric=name,
             view=view,
             if_relevant=if_relevant,
@@ -86,7 +90,9 @@ def carry_out(check: NoiseCheck) -> None:
         logger.info("noise check %s was stopped or taken over", check.pk)
     except (Refused, MetricFault) as fault:
         check.finish(RunStatus.FAILED, error=str(fault))
-    except Exception:
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("noise check %s waits for the database: %s", check.pk, error)
+    except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("noise check %s", check.pk)
         check.finish(RunStatus.FAILED, error=BROKEN)
 
@@ -94,7 +100,9 @@ def carry_out(check: NoiseCheck) -> None:
 def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
     metric = read_metric(check.metric)
     with frozen():
-        runs = list(RetrievalRun.objects.filter(benchmark=check.benchmark).order_by("pk"))
+        key = check.corpus_version_id
+        rows = RetrievalRun.objects.filter(benchmark=check.benchmark, corpus_version=key)
+        runs = list(rows.order_by("pk"))
         tasks = _cases(check, runs)
     # Only who ranks every domain has a rank; a domain that nobody ranks is not in `tasks`.
     inside = [run for run in runs if tasks and all(run.pk in task for task in tasks)]
@@ -133,10 +141,16 @@ def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
 
 def _cases(check: NoiseCheck, runs: list[RetrievalRun]) -> list[dict[int, Case]]:
     metric = read_metric(check.metric)
-    shown = view_of(check.benchmark)
+    version = stored(check.benchmark, check.corpus_version_id)
+    shown = view_of(check.benchmark, version, shown_only=True)
     found = []
     for domain in shown.splits.values():
-        gold = gold_in(read_queries(shown, domain), domain, GoldView(check.view))
+        gold = gold_in(
+            read_queries(shown, domain, with_answers=False),
+            domain,
+            GoldView(check.view),
+            shown.corpus,
+        )
         lists = {run.pk: lists_of(run, domain) for run in runs}
         cases = {
             pk: case_of(Matched.of(each, gold), metric.measure.family, STRICT)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from corpus.models import Benchmark, Domain, RankedList, RetrievalRun
+from corpus.models import Benchmark, CorpusVersion, Domain, RankedList, RetrievalRun
+from corpus.services.crosswalk import excluded_in
+from corpus.services.versions import stored
 from evaluation.exporters.records import QueryRecord
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Aspect, Gold
@@ -65,10 +67,13 @@ def score_runs(
     """
     if any(run.benchmark_id != benchmark.pk for run in runs):
         raise Refused("A retrieval run can be scored against its own benchmark only.")
+    keys = {run.corpus_version_id for run in runs}
+    if len(keys) > 1:
+        raise Refused("These runs rank different corpus versions; score those of one.")
     try:
         wanted = read_metrics(metrics)
         with frozen():
-            shown = view_of(benchmark)
+            shown = view_of(benchmark, stored(benchmark, keys.pop() if keys else None))
             found: dict[int, dict[str, Scores]] = {run.pk: {} for run in runs}
             for name, domain in shown.splits.items():
                 gold = gold_of(shown, domain, view)
@@ -81,22 +86,43 @@ def score_runs(
 
 def gold_of(shown: View, domain: Domain, view: GoldView) -> Gold:
     """Labels, holes, aspects and excluded ids of a domain."""
-    return gold_in(read_queries(shown, domain), domain, view)
+    return gold_in(read_queries(shown, domain, with_answers=False), domain, view, shown.corpus)
 
 
-def gold_in(records: Sequence[QueryRecord], domain: Domain, view: GoldView) -> Gold:
-    """The same out of records that were read already.
+def gold_in(
+    records: Sequence[QueryRecord],
+    domain: Domain,
+    view: GoldView,
+    version: CorpusVersion | None = None,
+) -> Gold:
+    """The same out of records that were read already, of a corpus version.
 
     Aspects are taken as far as they have come: what they do not cover yet is left out and counted.
     """
-    excluded = domain.queries.exclude(excluded_ids=[]).values_list("qid", "excluded_ids")
+    labels = {each.qid: dict(_labels(each, view)) for each in records}
     return Gold.of(
-        {each.qid: dict(_labels(each, view)) for each in records},
+        labels,
         aspects={each.qid: _aspects(each) for each in records if each.aspects},
-        excluded=dict(excluded),
+        excluded=_excluded(domain, version, labels),
         base={each.qid: dict(_labels(each, GoldView.BASE)) for each in records},
         complete=False,
     )
+
+
+def _excluded(
+    domain: Domain, version: CorpusVersion | None, labels: Mapping[str, Mapping[str, int]]
+) -> dict[str, list[str]]:
+    """By query id; in a derived version what is gold stays, though it hold excluded text, too."""
+    queries = list(domain.queries.exclude(excluded_ids=[]).order_by("pk"))
+    if version is None or not version.is_derived:
+        return {query.qid: query.excluded_ids for query in queries}
+    found = excluded_in(version, queries)
+    return {
+        query.qid: sorted(
+            pid for pid in found[query.pk] if labels.get(query.qid, {}).get(pid, 0) <= 0
+        )
+        for query in queries
+    }
 
 
 def _scored(

@@ -1,18 +1,24 @@
 """Writing the folder of a release from a frozen view."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from corpus.models import Domain
 from evaluation.exporters import bridge, bright_pro, croissant, licence, release_beir, trec
 from evaluation.exporters.card import Card, render
 from evaluation.exporters.checks import find_faults
 from evaluation.exporters.checksums import file_sums, write_sums
+from evaluation.exporters.documents import write_documents
 from evaluation.exporters.faults import Fault, merged
 from evaluation.exporters.lines import write_jsonl
 from evaluation.exporters.records import QueryRecord
 from evaluation.exporters.statistics import Statistics, count, total
+from evaluation.services import carried_rows
+from evaluation.services.carried_faults import told_as_carried
+from evaluation.services.corpus_words import corpus_words
+from evaluation.services.courses import read_course
 from evaluation.services.evidence import Pseudonym, pseudonyms, read_evidence
 from evaluation.services.findings import VoteKappa, agreement_fault, database_faults, vote_kappa
 from evaluation.services.view import View, read_documents, read_provenance, read_queries
@@ -46,6 +52,7 @@ class _Builder:
     name: Pseudonym
     done: int = 0
     total: int = 0
+    courses: set[int] = field(default_factory=set)
     splits: dict[str, Statistics] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     configurations: dict[str, list[str]] = field(
@@ -56,11 +63,26 @@ class _Builder:
         queries = read_queries(self.view, domain)
         self._write_gold(split, queries)
         write_jsonl(self.folder / f"provenance/{split}.jsonl", read_provenance(self.view, domain))
-        evidence = read_evidence(self.view, domain, self.name)
+        evidence = self._noting(read_evidence(self.view, domain, self.name))
         write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
+        if self.view.is_derived:
+            carried = carried_rows.evidence(self.view, domain, self.name)
+            write_jsonl(self.folder / f"carried/{split}.jsonl", carried)
         documents = self._write_documents(split, domain)
-        self.faults += find_faults(split, queries) + database_faults(self.view, split, domain)
+        self.faults += told_as_carried(self.view, find_faults(split, queries))
+        self.faults += database_faults(self.view, split, domain)
         self.splits[split] = count(queries, documents)
+
+    def _noting(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for row in rows:
+            if "course" in row:
+                self.courses.add(row["course"])
+            yield row
+
+    def write_courses(self) -> None:
+        """The LARA runs that any label of the release is of."""
+        for pk in sorted(self.courses):
+            write_jsonl(self.folder / f"evidence/courses/{pk}.json", [read_course(pk)])
 
     def _write_gold(self, split: str, queries: list[QueryRecord]) -> None:
         shape = self.view.shape
@@ -74,11 +96,12 @@ class _Builder:
         release_beir.write_gold(self.folder / f"beir/{split}", queries)
 
     def _write_documents(self, split: str, domain: Domain) -> int:
-        rows = read_documents(self.view, domain)
-        rows = release_beir.copied(self.folder / f"beir/{split}", rows)
         before = self.done
-        written = bright_pro.write_documents(
-            self._path("documents", split), rows, step=lambda n: self.step(before + n, self.total)
+        written = write_documents(
+            self._path("documents", split),
+            self.folder / f"beir/{split}/corpus.jsonl",
+            read_documents(self.view, domain),
+            step=lambda n: self.step(before + n, self.total),
         )
         self.done = before + written
         self._note("documents", split, written)
@@ -107,11 +130,14 @@ def write_release(
     Raises Refused where there is nothing to release.
     """
     name = pseudonyms(view.benchmark.slug, version)
-    builder = _Builder(view, folder, step, name, total=view.passages.with_text().count())
+    # Both are counted in indexes; passages with a text could only be looked at one by one.
+    total_documents = view.passages.count() - view.passages.filter(text__isnull=True).count()
+    builder = _Builder(view, folder, step, name, total=total_documents)
     folder.mkdir(parents=True)
     for split, domain in view.splits.items():
         step(builder.done, builder.total)
         builder.write_split(split, domain)
+    builder.write_courses()
     if not total(builder.splits.values()).queries:
         raise Refused(NOTHING)
     kappa = vote_kappa(view.benchmark)
@@ -155,6 +181,7 @@ def _card(
         is_draft=is_draft,
         description=benchmark.description,
         licence=benchmark.licence,
+        corpus=corpus_words(builder.view),
         configurations=builder.configurations,
         splits=builder.splits,
         total=total(builder.splits.values()),

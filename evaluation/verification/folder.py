@@ -12,7 +12,10 @@ from evaluation.exporters.checksums import SUMS, file_sum
 from evaluation.exporters.names import fits_trec
 from evaluation.exporters.records import Label
 from evaluation.exporters.trec import VIEWS
-from evaluation.verification.rules import Fails, derive
+from evaluation.verification.carried import derive_carried
+from evaluation.verification.courses import Courses
+from evaluation.verification.faults import Fails
+from evaluation.verification.rules import derive
 
 Pair = tuple[str, str]
 
@@ -34,8 +37,8 @@ class Difference:
 
 @dataclass
 class Report:
-    """What was checked and what did not hold; `unverified` counts labels of rules that need more
-    than a release keeps."""
+    """What was checked and what did not hold; `unverified` counts labels whose
+    evidence is not all there."""
 
     files: int = 0
     labels: int = 0
@@ -79,6 +82,7 @@ def _files(folder: Path, report: Report) -> Iterator[Difference]:
 
 def _split(folder: Path, split: str, report: Report) -> Iterator[Difference]:
     aspects, decomposed = _supporting(folder, split)
+    courses = Courses(folder)
     evidence = f"evidence/{split}.jsonl"
     derived: dict[Pair, int] = {}
     recorded: dict[Pair, tuple[int, str]] = {}
@@ -86,7 +90,7 @@ def _split(folder: Path, split: str, report: Report) -> Iterator[Difference]:
         pair = (row["query_id"], row["passage_id"])
         recorded[pair] = (row["label"], row["source"])
         try:
-            found = derive(row, pair in aspects)
+            found = derive(row, pair in aspects, courses, split)
         except Fails as why:
             yield Difference(evidence, str(why), *pair)
             continue
@@ -97,8 +101,10 @@ def _split(folder: Path, split: str, report: Report) -> Iterator[Difference]:
         if found != row["label"]:
             yield Difference(evidence, f"it says {row['label']}, its evidence {found}", *pair)
         derived[pair] = found
+    base: dict[Pair, int | None] = {}
+    yield from _carried(folder, split, aspects, recorded, derived, base, report)
     labels: dict[Pair, Label] = {}
-    for pair, label in _labels(folder, split, recorded, derived, report):
+    for pair, label in _labels(folder, split, recorded, derived, base, report):
         if isinstance(label, Difference):
             yield label
         else:
@@ -107,11 +113,46 @@ def _split(folder: Path, split: str, report: Report) -> Iterator[Difference]:
     yield from _gold(folder, split, labels, aspects, decomposed)
 
 
+def _carried(
+    folder: Path,
+    split: str,
+    aspects: set[Pair],
+    recorded: dict[Pair, tuple[int, str]],
+    derived: dict[Pair, int],
+    base: dict[Pair, int | None],
+    report: Report,
+) -> Iterator[Difference]:
+    """What cleanings carried, of a release of a derived corpus version: derived once more."""
+    name = f"carried/{split}.jsonl"
+    if not (folder / name).is_file():
+        return
+    for row in _rows(folder / name):
+        pair = (row["query_id"], row["passage_id"])
+        try:
+            gold, given, unverified = derive_carried(row, pair in aspects)
+        except Fails as why:
+            yield Difference(name, str(why), *pair)
+            continue
+        report.unverified += unverified
+        base[pair] = gold
+        if gold != row["base"]:
+            yield Difference(name, f"its gold is {row['base']}, what it came from {gold}", *pair)
+        if row["label"] is None:
+            continue
+        recorded[pair] = (row["label"], row["source"])
+        if given != row["label"]:
+            yield Difference(name, f"it says {row['label']}, what it came from {given}", *pair)
+        if given is not None and not unverified:
+            report.derived += 1
+            derived[pair] = given
+
+
 def _labels(
     folder: Path,
     split: str,
     recorded: dict[Pair, tuple[int, str]],
     derived: dict[Pair, int],
+    carried: dict[Pair, int | None],
     report: Report,
 ) -> Iterator[tuple[Pair, Label | Difference]]:
     """Each pair's label from the provenance, with the derived one in place of the recorded."""
@@ -123,6 +164,9 @@ def _labels(
         report.labels += 1
         if row["source"] == "original":
             base[pair] = row["label"]
+            if "carried" in row and carried.get(pair) != row["label"]:
+                words = "its gold is not what its passages carry"
+                yield pair, Difference(name, words, *pair)
         elif row["status"] == "standing":
             given[pair] = (row["label"], row["source"])
             if recorded.get(pair) != given[pair]:

@@ -5,32 +5,42 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotate.services.majority import RULE, decide
+from debate.baselines.grades import GRADES, mode, read_reference, read_strict
+from debate.baselines.probability import probability_of_yes
+from debate.baselines.relevance import confidence_of
 from debate.dream.turns import read_response
+from evaluation.verification.courses import Courses
+from evaluation.verification.faults import Fails
 from llm.errors import ParseFailure
 from llm.parsing import read_object
 
-# Rules whose label needs more than a release keeps: LARA's model of all pairs, graded samples.
-UNVERIFIABLE = frozenset({"lara", "graded", ""})
+# Rules of reference panels, with the labels that each item wants.
+PANEL = {"reference-1": 1, "reference-2": 2}
+# Between two readings of one probability.
+_CLOSE = 1e-9
 _TRUE = {"true": 1, "yes": 1, "false": 0, "no": 0}
 
 
-class Fails(ValueError):  # noqa: N818
-    """The row's own evidence gives no label, or contradicts itself; the words say why."""
-
-
-def derive(row: dict[str, Any], supporting: bool) -> int | None:
+def derive(
+    row: dict[str, Any], supporting: bool, courses: Courses | None = None, split: str = ""
+) -> int | None:
     """The label that an evidence row comes to; None where its rule cannot be followed here.
 
-    `supporting` says whether the release's aspects list the passage. Raises Fails.
+    `supporting` says whether the release's aspects list the passage; `courses` are those of the
+    release's LARA runs, in which `split` is the pair's own. Raises Fails.
     """
     rule = row.get("rule", "")
     if row["source"] == "expert":
         return _expert(rule, row, supporting)
     if row["source"] == "human":
         return _votes(rule, row)
-    if rule in UNVERIFIABLE or (rule == "debate" and not row.get("turns")):
+    turns = row.get("turns", [])
+    if not turns:
         return None
-    turns = row["turns"]
+    if rule == "graded":
+        return _graded(row, turns)
+    if rule == "lara":
+        return _calibrated(row, turns, courses, split)
     for turn in turns:
         _check_answer(turn)
     if rule == "debate":
@@ -44,6 +54,51 @@ def derive(row: dict[str, Any], supporting: bool) -> int | None:
     return None
 
 
+def _graded(row: dict[str, Any], turns: Sequence[dict[str, Any]]) -> int | None:
+    """The mode of the samples' grades, each read again, is relevant from the threshold on."""
+    if "threshold" not in row:
+        return None
+    for turn in turns:
+        if (text := turn.get("answer")) is not None:
+            read = _grade(text, row.get("parser", ""))
+            if read != turn.get("score"):
+                raise Fails(f"{turn['agent']}'s answer reads grade {read}, not {turn.get('score')}")
+    grades = [GRADES[int(turn["score"])] for turn in turns if turn.get("score") is not None]
+    if not grades:
+        raise Fails("none of its answers gives a grade")
+    return int(mode(grades) >= row["threshold"])
+
+
+def _grade(text: str, parser: str) -> int | None:
+    if parser == "reference":
+        return read_reference(text)[0]
+    read = read_strict(text)
+    return None if isinstance(read, ParseFailure) else read[0]
+
+
+def _calibrated(
+    row: dict[str, Any], turns: Sequence[dict[str, Any]], courses: Courses | None, split: str
+) -> int | None:
+    """What the run's course comes to for a pair whose probability is that of its answer."""
+    if courses is None or "course" not in row:
+        return None
+    turn = turns[-1]
+    score = turn.get("score")
+    read = _probability(turn)
+    if read is not None and (score is None or abs(read - score) > _CLOSE):
+        raise Fails(f"{turn['agent']}'s answer gives probability {read}, not {score}")
+    return courses[row["course"]].label((split, row["query_id"], row["passage_id"]), score)
+
+
+def _probability(turn: dict[str, Any]) -> float | None:
+    """Of relevance: by the tokens of the answer, else as the answer puts it into words."""
+    told = probability_of_yes(turn.get("logprobs"))
+    if told is not None or turn.get("answer") is None:
+        return told
+    read = confidence_of(turn["answer"])
+    return None if isinstance(read, ParseFailure) else read[0]
+
+
 def _expert(rule: str, row: dict[str, Any], supporting: bool) -> int | None:
     if rule == "discarded":
         if supporting:
@@ -53,7 +108,31 @@ def _expert(rule: str, row: dict[str, Any], supporting: bool) -> int | None:
         if not supporting:
             raise Fails("an expert assigned it, and no aspect lists it")
         return max(1, int(row["label"]))
+    if rule == "adjudicated":
+        return _settled(row, supporting)
+    if rule in PANEL:
+        return _panel(row.get("votes", []), PANEL[rule])
     return None
+
+
+def _settled(row: dict[str, Any], supporting: bool) -> int | None:
+    """A third person's label is what they decided, and they had no vote in it."""
+    if row.get("person") in {vote["person"] for vote in row.get("votes", [])}:
+        raise Fails("who settled it voted on it")
+    decision = row.get("decision")
+    if decision == 0 and supporting:
+        raise Fails("a third person found it not relevant, and an aspect lists it")
+    return decision
+
+
+def _panel(votes: list[dict[str, Any]], wanted: int) -> int:
+    """The label of a reference panel: so many experts, and all of one mind."""
+    labels = {vote["label"] for vote in votes}
+    if len({vote["person"] for vote in votes}) != wanted or len(votes) != wanted:
+        raise Fails(f"its panel wanted {wanted} experts, and {len(votes)} labels are there")
+    if len(labels) != 1 or None in labels:
+        raise Fails("its experts do not agree on a label")
+    return int(labels.pop())
 
 
 def _votes(rule: str, row: dict[str, Any]) -> int | None:

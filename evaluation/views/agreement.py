@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 from annotate.agreement.slices import Slice
 from corpus.access import Access, enter
 from corpus.models import Role
+from evaluation.services import agreement_people as of_people
 from evaluation.services import agreement_sheets as tables
 from evaluation.services.agreement import READINGS, TITLES, Reading, may_read
 from evaluation.services.agreement_charts import forest, heat_map
@@ -45,7 +46,11 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
         "found": found,
         "width": width,
         "forest": forest(reading.headline, slices) if found.n_shared else None,
-        "heat": heat_map(found.table, list(reading.label_names.values())),
+        "heat": heat_map(
+            found.table,
+            list(reading.label_names.values()),
+            tables.link_to(reverse("agreement-items", args=[slug, what])),
+        ),
         "share": _share(found.table),
         "sheets": [
             (sheet, reverse("agreement-table", args=[slug, what, sheet.name]))
@@ -117,8 +122,8 @@ def sheets(
     shown += [tables.slice_sheet(reading, by, slices, to) for by, slices in parts.items()]
     if reading.people:
         link = _links(access, reading)
-        shown += [tables.pair_sheet(reading, to), tables.people_sheet(reading, to)]
-        shown.append(tables.model_sheet(reading, link))
+        shown += [of_people.pair_sheet(reading, to), of_people.people_sheet(reading, to)]
+        shown.append(of_people.model_sheet(reading, link))
     return shown
 
 

@@ -1,6 +1,12 @@
 """The form that asks for a release."""
 
+from typing import Any
+
 from django import forms
+
+from corpus.models import Benchmark, CorpusVersion
+from corpus.services.versions import chosen
+from corpus.version_forms import FIELD, version_field
 
 
 class ReleaseForm(forms.Form):
@@ -24,3 +30,13 @@ class ReleaseForm(forms.Form):
         label="Least agreement of voters (Fleiss’ kappa)",
         help_text="Below it, or where it cannot be measured, a final release is refused.",
     )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.benchmark = benchmark
+        if field := version_field(benchmark).get(FIELD):
+            self.fields["corpus"] = field
+
+    def clean_corpus(self) -> CorpusVersion | None:
+        """The corpus version itself."""
+        return chosen(self.benchmark, self.cleaned_data["corpus"])

@@ -10,10 +10,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from corpus.access import Access, enter
-from corpus.models import RetrievalRun, Role
+from corpus.models import CorpusVersion, RetrievalRun, Role
 from corpus.services.pools import MAX_DEPTH
 from evaluation.services import hole_pages, sheets
 from evaluation.services.hole_debates import debate_holes
+from evaluation.views.leaderboard import version_of
 from kit import htmx
 from kit.csvfile import csv_response
 from kit.errors import Refused
@@ -33,9 +34,13 @@ class HoleDebateForm(forms.Form):
     depth = forms.IntegerField(min_value=1, max_value=MAX_DEPTH, initial=10)
     endpoint = forms.ChoiceField()
 
-    def __init__(self, *args: Any, access: Access, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, access: Access, version: CorpusVersion | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         runs = RetrievalRun.objects.filter(benchmark=access.benchmark)
+        if not self.is_bound:
+            runs = runs.filter(corpus_version=version.key if version else None)
         self.fields["runs"].queryset = runs  # type: ignore[attr-defined]
         self.fields["runs"].initial = list(runs.values_list("pk", flat=True))
         names = [(each.name, each.name) for each in endpoints.available()]
@@ -46,15 +51,16 @@ class HoleDebateForm(forms.Form):
 def holes(request: HttpRequest, slug: str) -> HttpResponse:
     """Hole@10 by system and domain, growth curves, the estimate of what is unseen."""
     access = enter(request.user, slug)
-    form = HoleDebateForm(access=access) if access.is_admin else None
-    return htmx.render(request, "evaluation/holes.html", _context(access, form))
+    version = version_of(request, access)
+    form = HoleDebateForm(access=access, version=version) if access.is_admin else None
+    return htmx.render(request, "evaluation/holes.html", _context(request, access, form))
 
 
 @require_GET
 def holes_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The curves as a file."""
     access = enter(request.user, slug)
-    sheet = sheets.latest(access.benchmark)
+    sheet = sheets.latest(access.benchmark, version_of(request, access))
     if sheet is None:
         messages.warning(request, "Nothing was scored yet.")
         return htmx.redirect(request, reverse("holes", args=[slug]))
@@ -84,20 +90,27 @@ def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error("endpoint", str(error))
         else:
             return htmx.redirect(request, reverse("debate-run", args=[slug, run.pk]))
-    return htmx.invalid(request, "evaluation/holes.html", _context(access, form))
+    return htmx.invalid(request, "evaluation/holes.html", _context(request, access, form))
 
 
-def _context(access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
-    sheet = sheets.latest(access.benchmark)
+def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
+    version = version_of(request, access)
+    sheet = sheets.latest(access.benchmark, version)
+    versions = CorpusVersion.objects.choices(access.benchmark)
     return {
         "access": access,
         "tab": "leaderboard",
         "sheet": sheet,
-        "live": sheets.under_way(access.benchmark),
-        "failed": sheets.failed(access.benchmark),
+        "live": sheets.under_way(access.benchmark, version),
+        "failed": sheets.failed(access.benchmark, version),
         "is_current": sheet is not None and sheets.is_current(sheet),
-        "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug]),
-        "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
+        "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug])
+        + (f"?version={version.pk}" if version else ""),
+        "version": version,
+        "versions": versions if len(versions) > 1 else [],
+        "has_runs": RetrievalRun.objects.filter(
+            benchmark=access.benchmark, corpus_version=version.key if version else None
+        ).exists(),
         "board": hole_pages.holes_board(sheet) if sheet else None,
         "domains": hole_pages.domains_of(sheet) if sheet else [],
         "form": form,

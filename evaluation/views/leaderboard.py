@@ -4,13 +4,15 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from corpus.access import Access, enter, get_query
-from corpus.models import Query, RetrievalRun
+from corpus.lists import is_key
+from corpus.models import CorpusVersion, Query, RetrievalRun
+from corpus.services.versions import chosen, stored
 from corpus.views.runs import get_run
 from evaluation.models import ScoreSheet
 from evaluation.services import leaderboard as boards
@@ -45,7 +47,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
 def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The board as a file."""
     access = enter(request.user, slug)
-    sheet = sheets.latest(access.benchmark)
+    sheet = sheets.latest(access.benchmark, version_of(request, access))
     if sheet is None:
         messages.warning(request, "Nothing was scored yet.")
         return htmx.redirect(request, reverse("leaderboard", args=[slug]))
@@ -58,24 +60,28 @@ def leaderboard_refresh(request: HttpRequest, slug: str) -> HttpResponse:
     """Have the scores computed anew; any member may, it changes no label."""
     access = enter(request.user, slug)
     try:
-        sheets.request_sheet(benchmark=access.benchmark, actor=access.user)
+        version = chosen(access.benchmark, request.POST.get("version"))
+        sheets.request_sheet(benchmark=access.benchmark, version=version, actor=access.user)
     except Refused as refusal:
         messages.warning(request, refusal.message)
-    target = "holes" if request.POST.get("back") == "holes" else "leaderboard"
-    return htmx.redirect(request, reverse(target, args=[slug]))
+    back = request.POST.get("back", "")
+    if back.startswith("versions?"):
+        return htmx.redirect(request, reverse("leaderboard-versions", args=[slug]) + back[8:])
+    target = "holes" if back == "holes" else "leaderboard"
+    return htmx.redirect(request, reverse(target, args=[slug]) + _asked(request.POST))
 
 
 @require_GET
 def leaderboard_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """How far the computation is; the page is shown anew when it is over."""
     access = enter(request.user, slug)
-    live = sheets.under_way(access.benchmark)
+    live = sheets.under_way(access.benchmark, version_of(request, access))
     if live is not None:
-        context = {"run": live, "progress_url": request.path}
+        context = {"run": live, "progress_url": request.get_full_path()}
         return htmx.render(request, "kit/progress.html", context)
     back = request.headers.get("HX-Current-URL", "")
     target = "holes" if f"/b/{slug}/holes/" in back else "leaderboard"
-    answer = htmx.redirect(request, reverse(target, args=[slug]))
+    answer = htmx.redirect(request, reverse(target, args=[slug]) + _asked(request.GET))
     return htmx.stop_polling(answer) if htmx.is_fragment(request) else answer
 
 
@@ -84,7 +90,8 @@ def leaderboard_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One system, query by query: the lowest values first."""
     access = enter(request.user, slug)
     run = get_run(access, pk)
-    context = _context(request, access) | {"run": run}
+    version = stored(access.benchmark, run.corpus_version_id)
+    context = _context(request, access, version) | {"run": run}
     if isinstance(sheet := context["sheet"], ScoreSheet):
         metric, view = _chosen(request)
         values = boards.query_values(sheet, run, metric, view)
@@ -94,7 +101,7 @@ def leaderboard_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         page = Paginator(kept, _ROWS).get_page(request.GET.get("page"))
         context |= {
             "page": page,
-            "rows": _with_queries(access, [(*key, v) for key, v in page.object_list]),
+            "rows": with_queries(access, [(*key, v) for key, v in page.object_list]),
             "domains": sheet.boards["domains"],
             "domain": domain,
         }
@@ -126,7 +133,10 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
     """Two systems: means, paired tests, and the queries where they differ most."""
     access = enter(request.user, slug)
     context = _context(request, access)
-    context["runs"] = RetrievalRun.objects.filter(benchmark=access.benchmark)
+    version = context["version"]
+    context["runs"] = RetrievalRun.objects.filter(
+        benchmark=access.benchmark, corpus_version=version.key if version else None
+    )
     given = [request.GET.get(name, "") for name in ("a", "b")]
     context["a"], context["b"] = given
     if isinstance(sheet := context["sheet"], ScoreSheet) and all(given):
@@ -138,13 +148,19 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
             context["error"] = refusal.message
         else:
             rows = [(d, q, (one, other)) for d, q, one, other in found.rows[:_ROWS]]
-            context |= {"found": found, "rows": _with_queries(access, rows)}
+            context |= {"found": found, "rows": with_queries(access, rows)}
     return htmx.render(request, "evaluation/leaderboard_compare.html", context)
 
 
-def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
-    """What every page of the leaderboard knows; `run` is the computation under way, if any."""
-    sheet, live = sheets.latest(access.benchmark), sheets.under_way(access.benchmark)
+def _context(
+    request: HttpRequest, access: Access, version: CorpusVersion | None = None
+) -> dict[str, Any]:
+    """What every page of the leaderboard knows; `live` is the computation under way, if any."""
+    version = version or version_of(request, access)
+    sheet = sheets.latest(access.benchmark, version)
+    live = sheets.under_way(access.benchmark, version)
+    versions = CorpusVersion.objects.choices(access.benchmark)
+    key = version.key if version else None
     metric, view = _chosen(request)
     return {
         "access": access,
@@ -152,14 +168,33 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
         "sheet": sheet,
         "live": live,
         "is_current": sheet is not None and sheets.is_current(sheet),
-        "failed": sheets.failed(access.benchmark) if live is None else None,
-        "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug]),
+        "failed": sheets.failed(access.benchmark, version) if live is None else None,
+        "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug])
+        + (f"?version={version.pk}" if version else ""),
+        "version": version,
+        "versions": versions if len(versions) > 1 else [],
         "metric": metric,
         "view": view,
         "metrics": boards.NAMES,
         "views": _views(),
-        "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
+        "has_runs": RetrievalRun.objects.filter(
+            benchmark=access.benchmark, corpus_version=key
+        ).exists(),
     }
+
+
+def version_of(request: HttpRequest, access: Access) -> CorpusVersion | None:
+    """The corpus version of the address; what is not there is the current one."""
+    try:
+        return chosen(access.benchmark, request.GET.get("version"))
+    except Refused:
+        return CorpusVersion.objects.current(access.benchmark)
+
+
+def _asked(given: QueryDict) -> str:
+    """The version that a form or address names, for the next address."""
+    asked = given.get("version", "")
+    return f"?version={asked}" if is_key(asked) else ""
 
 
 def _views() -> list[tuple[str, str]]:
@@ -180,7 +215,7 @@ def _board(request: HttpRequest, sheet: ScoreSheet) -> boards.Board:
     return boards.board_of(sheet, metric=metric, view=view)
 
 
-def _with_queries(access: Access, rows: list[tuple[str, str, Any]]) -> list[tuple[Any, Any]]:
+def with_queries(access: Access, rows: list[tuple[str, str, Any]]) -> list[tuple[Any, Any]]:
     """Each row's query beside its value."""
     found = Query.objects.in_benchmark(access.benchmark).filter(
         qid__in={qid for _, qid, _ in rows}, domain__name__in={name for name, _, _ in rows}

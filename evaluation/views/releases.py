@@ -37,7 +37,8 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
     """All releases of the benchmark, and the form that starts the next draft."""
     access = enter(request.user, slug, Role.ADMIN)
     next_version = {"version": verbs.suggested_version(access.benchmark)}
-    form = ReleaseForm(request.POST if request.method == "POST" else None, initial=next_version)
+    posted = request.POST if request.method == "POST" else None
+    form = ReleaseForm(posted, initial=next_version, benchmark=access.benchmark)
     if request.method == "POST" and form.is_valid():
         try:
             release = verbs.start_release(access=access, **form.cleaned_data)
@@ -45,7 +46,8 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(refusal.field or None, refusal.message)
         else:
             return htmx.redirect(request, url("release", release))
-    table = RELEASES.read(access.benchmark.releases.all(), request.GET)
+    rows = access.benchmark.releases.select_related("corpus_version")
+    table = RELEASES.read(rows, request.GET)
     context = {"access": access, "tab": "releases", "form": form, "table": table}
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "evaluation/releases.html", context, partial="results", target="results")
@@ -88,7 +90,8 @@ def release_retry(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 def get_release(access: Access, pk: int) -> Release:
     """A release of this benchmark, or 404."""
-    release = Release.objects.filter(pk=pk, benchmark=access.benchmark).first()
+    rows = Release.objects.filter(pk=pk, benchmark=access.benchmark)
+    release = rows.select_related("corpus_version").first()
     if release is None:
         raise Http404("No such release.")
     return release

@@ -149,7 +149,7 @@ def test_api_gives_the_tables_and_the_items(world):
     assert json.dumps(found).count("annotator") == 0
 
 
-class Undone(Exception):  # noqa: N818  (nothing went wrong)
+class Undone(Exception):
     """Ends one world."""
 
 
@@ -172,17 +172,17 @@ def everything(world, person):
     return seen
 
 
-@pytest.mark.parametrize("votes", [[1], [0], [None], [1, 0], [None, None, None, None, None]])
 @pytest.mark.parametrize("roles", [("annotator", "reviewer"), ("annotator", "admin")])
-def test_votes_on_a_case_that_is_not_decided_by_them_cannot_be_seen(world, roles, votes):
+def test_votes_on_a_case_that_is_not_decided_by_them_cannot_be_seen(world, roles):
     person = make_member(world.benchmark, "both", *roles)
     case = world.case()
     before = everything(world, person)
-    with pytest.raises(Undone), transaction.atomic():
-        vote(world, case, votes)
-        assert Vote.objects.filter(case=case).count() == len(votes)
-        assert everything(world, person) == before
-        raise Undone
+    for votes in ([1], [0], [None], [1, 0], [None, None, None, None, None]):
+        with pytest.raises(Undone), transaction.atomic():
+            vote(world, case, votes)
+            assert Vote.objects.filter(case=case).count() == len(votes)
+            assert everything(world, person) == before, votes
+            raise Undone
 
 
 def test_votes_of_a_case_that_an_expert_closed_stay_out(world):
@@ -193,3 +193,41 @@ def test_votes_of_a_case_that_an_expert_closed_stay_out(world):
     vote(world, case, (1, 0))
     discard_passage(query=case.query, passage=case.passage, reason="noise", actor=world.voters[3])
     assert everything(world, world.admin) == before
+
+
+def test_fleiss_leads_to_the_items_it_takes(world):
+    vote(world, world.case(), (None, 1, 1))  # two labels: shared, and left out by Fleiss
+    test_every_link_of_the_page_leads_to_as_many_items_as_it_says(world)
+    shown = page(world, world.admin, "agreement/votes/items/", show="counted")
+    assert re.search(r"of 6</span>", shown)
+
+
+def test_cells_of_the_heat_map_and_recalls_lead_to_their_items(world):
+    shown = page(world, world.admin)
+    cells = re.findall(r'href="([^"]*show=met[^"]*)" aria-label="([^"]*): ([\d.]+)"', shown)
+    assert [name for _, name, _ in cells] == [
+        "not relevant met not relevant",
+        "not relevant met relevant",
+        "relevant met not relevant",
+        "relevant met relevant",
+    ]
+    client = signed_in(world.admin)
+    counts = []
+    for url, _, _ in cells:
+        answer = client.get(url.replace("&amp;", "&")).content.decode()
+        counts.append(int(re.search(r"of (\d+)</span>", answer)[1]))
+    # Of the six: (0,1,1) and (0,0,1) are split; (0,0,0) twice and (0,0,1) hold two zeros.
+    assert counts == [3, 2, 2, 3]
+    (others,) = set(re.findall(r'href="([^"]*show=others&amp;label=1)"', shown)[:1])
+    answer = client.get(others.replace("&amp;", "&")).content.decode()
+    assert "the majority of the others says “relevant”" in answer
+    wrong = page(world, world.admin, "agreement/votes/items/", show="met", label="7", other="0")
+    assert "Every item with a label" in wrong
+
+
+def test_every_number_with_an_interval_has_its_items(world):
+    shown = page(world, world.admin)
+    for title in ("By domain", "By month", "By version of the guidelines", "Pairs of people"):
+        part = shown.split(f">{title}</h2>")[1].split("</section>")[0]
+        bare = re.findall(r"<td[^>]*>[\d.]+[^<]*<span class=.interval", part)
+        assert bare == [], title

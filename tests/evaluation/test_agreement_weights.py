@@ -8,10 +8,11 @@ import pytest
 from annotate.models import Aspect, RescoreTask, WeightScore
 from annotate.services import review_points as points
 from annotate.services import reviews
+from annotate.services.gold import assign_passage
 from annotate.services.rescoring import draw_sample, score_task
 from tests.annotate.reviewing import make_desk
 from tests.annotate.world import signed_in
-from tests.factories import make_query
+from tests.factories import make_passage, make_query
 
 # protocol.md 6.12: unweighted .375, linear .583333, quadratic .75.
 A, B = (5, 4, 3, 2, 1, 5, 3, 4, 2, 1), (5, 3, 3, 2, 2, 4, 3, 5, 2, 3)
@@ -107,3 +108,41 @@ def test_reviews_and_verdicts(desk):
     rows = {row["Coefficient"]: row for row in table(desk, "verdicts", "coefficients")}
     assert float(rows["Percent agreement"]["Value"]) == 1.0
     assert rows["Cohen’s κ"]["Value"].startswith("Every label is 1.")
+
+
+def test_verdicts_have_a_kappa_once_authors_answered(desk):
+    """Four passages: two kept, one removal agreed to, one objected to and then kept."""
+    for n in (3, 4):
+        passage = make_passage(desk.benchmark, f"page/{n}", "biology")
+        assign_passage(query=desk.query, passage=passage, aspect=desk.aspects[0], actor=desk.author)
+        desk.passages.append(passage)
+    review = reviews.start_review(query=desk.query, reviewer=desk.reviewer)
+    reviews.score_weights(review=review, actor=desk.reviewer, weights=desk.weights)
+    mine = {"review": review, "actor": desk.reviewer}
+    for key in ("comprehensive", "balanced", "sound", "granularity"):
+        points.check_aspects(**mine, key=key, fine=True)
+    for aspect in desk.aspects:
+        points.check_weight(**mine, aspect=aspect, weight=aspect.weight)
+    good = dict.fromkeys(("explicit", "credible", "relevant"), True)
+    found = [
+        points.check_passage(
+            **mine, passage=each, checks=good | ({} if n in (0, 1) else {"explicit": False}),
+            reason="topic_only", note="Only the topic.",
+        )
+        for n, each in enumerate(desk.passages)
+    ]  # fmt: skip
+    reviews.ask_changes(**mine)
+    for point, agree in ((found[2], True), (found[3], False)):
+        reviews.answer_point(
+            review=review, point=point, actor=desk.author, agree=agree, text="It is there."
+        )
+    reviews.send_back(review=review, actor=desk.author)
+    reviews.yield_point(**mine, point=found[3])
+    reviews.accept_review(**mine)
+    rows = {row["Coefficient"]: row for row in table(desk, "answered", "coefficients")}
+    # author 1 1 0 1, reviewer 1 1 0 0: observed .75, by chance .5.
+    assert float(rows["Cohen’s κ"]["Value"]) == pytest.approx(0.5)
+    rows = {row["Domain"]: row for row in table(desk, "answered", "domains")}
+    assert float(rows["biology"]["Cohen’s κ"]) == pytest.approx(0.5)
+    rows = {row["Coefficient"]: row for row in table(desk, "verdicts", "coefficients")}
+    assert rows["Cohen’s κ"]["Value"].startswith("Rater 'author' gave 1")

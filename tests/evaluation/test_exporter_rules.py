@@ -198,14 +198,12 @@ def test_suggestion_compares_numbers() -> None:
     assert suggest(["0.9.0", "0.10.0", "odd"]) == "0.11.0"
 
 
-def test_row_groups_are_bounded_by_text(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(parquet, "TEXT_IN_GROUP", 10)
+def test_rows_of_small_tables_are_written_in_groups(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(parquet, "ROWS_IN_GROUP", 3)
     schema = pa.schema([("id", pa.string()), ("content", pa.string())])
-    steps: list[int] = []
     rows = [(str(i), "abcd") for i in range(7)]
     path = tmp_path / "a.parquet"
-    parquet.write_rows(path, schema, iter(rows), weigh=lambda row: len(row[1]), step=steps.append)
-    assert steps == [3, 6, 7]
+    assert parquet.write_rows(path, schema, iter(rows)) == 7
     assert pq.ParquetFile(path).num_row_groups == 3
     assert [tuple(row.values()) for row in pq.read_table(path).to_pylist()] == rows
 

@@ -71,7 +71,7 @@ def test_printed_examples_are_entered_and_come_out_again(tmp_path: Path) -> None
                 pids.append(cut.gold.passage.pid)
                 assert pids[-1] == f"{task}-{number}/extraction_{done}.txt"
             name = f"{task}-{number}-a{aspect.k}"
-            rows.append((name, aspect.content, aspect.weight, "likert5", sorted(pids)))
+            rows.append((name, aspect.content, aspect.weight, "likert5", pids))
         assert not [item for item in missing(query=query) if item.blocking]
     release_into(benchmark, tmp_path / "out")
     for task, rows in expected.items():
@@ -79,6 +79,6 @@ def test_printed_examples_are_entered_and_come_out_again(tmp_path: Path) -> None
         columns = ("id", "content", "weight", "scale", "supporting_docs")
         assert [tuple(row[name] for name in columns) for row in table] == rows
         (example,) = pq.read_table(tmp_path / "out" / "examples" / f"{task}.parquet").to_pylist()
-        assert set(example["gold_ids"]) == {pid for row in rows for pid in row[4]}
+        assert example["gold_ids"] == [pid for row in rows for pid in row[4]]
         texts = pq.read_table(tmp_path / "out" / "documents" / f"{task}.parquet").to_pylist()
         assert {row["id"] for row in texts} >= set(example["gold_ids"])

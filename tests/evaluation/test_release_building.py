@@ -10,12 +10,10 @@ from corpus.access import enter
 from corpus.models import Passage, Source
 from evaluation.models import Release
 from evaluation.services import folders
+from evaluation.services.building import build, carry_out, rebuild
 from evaluation.services.frozen import frozen
 from evaluation.services.releases import (
-    build,
     cancel_release,
-    carry_out,
-    rebuild,
     retry_release,
     start_here,
     start_release,

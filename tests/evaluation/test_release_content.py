@@ -64,6 +64,22 @@ def test_aspects_keep_raw_weight_scale_and_passages(garden: Garden, tmp_path: Pa
     assert not (tmp_path / "out/aspects/earth_science.parquet").exists()
 
 
+def test_passages_of_an_aspect_stand_in_the_order_they_were_assigned(garden, tmp_path) -> None:
+    """As in the file they were loaded from: the second piece of a page before the tenth."""
+    first, second = garden.query.aspects.order_by("k")
+    for aspect, name in ((second, "b/extraction_9"), (first, "b/extraction_2"), (first, "b/a_10")):
+        passage = make_passage(garden.benchmark, f"{name}.txt", "biology")
+        make_support(aspect, passage)
+    release_into(garden.benchmark, tmp_path / "out")
+    found = rows(tmp_path / "out", "aspects", "biology")
+    assert [row["supporting_docs"] for row in found] == [
+        ["b0", "b/extraction_2.txt", "b/a_10.txt"],
+        ["b2", "b/extraction_9.txt"],
+    ]
+    [example] = rows(tmp_path / "out", "examples", "biology")
+    assert example["gold_ids"] == [pid for row in found for pid in row["supporting_docs"]]
+
+
 def test_removed_aspect_and_ended_support_stay_out(garden: Garden, tmp_path: Path) -> None:
     now = garden.query.created_at
     garden.query.aspects.filter(k=2).update(removed_at=now)

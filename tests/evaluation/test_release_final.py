@@ -10,14 +10,18 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from annotate.citing import foreign_citations
 from annotate.models import EscalationCase, Vote
+from annotate.services.adjudicating import settle_case
+from annotate.services.gold import assign_passage, discard_passage, undo_verdict
+from corpus.access import enter
 from corpus.models import Judgment, Source
 from debate.models import Debate, DebateRun, Turn
-from evaluation.exporters.checks import foreign_citations
 from evaluation.exporters.checksums import write_sums
 from evaluation.models import Release
+from evaluation.services.building import carry_out
 from evaluation.services.evidence import pseudonyms
-from evaluation.services.releases import carry_out, start_here
+from evaluation.services.releases import start_here
 from evaluation.verification.diff import compare
 from evaluation.verification.folder import verify
 from tests.evaluation.conftest import Garden, label, make_case, make_support
@@ -215,6 +219,51 @@ def test_people_are_pseudonyms_that_hold_in_one_release(sound, tmp_path, setting
     assert pseudonyms("garden", "1.0.0")(5) == pseudonyms("garden", "1.0.0")(5)
     others = {pseudonyms("garden", "1.0.1")(5), pseudonyms("g", "1.0.0")(5)}
     assert pseudonyms("garden", "1.0.0")(5) not in others
+
+
+def evidence_of(folder: Path, pid: str) -> dict:
+    lines = (folder / "evidence/biology.jsonl").read_text().splitlines()
+    return next(row for row in map(json.loads, lines) if row["passage_id"] == pid)
+
+
+def test_a_restored_verdict_names_who_judged_and_who_took_back(sound, tmp_path) -> None:
+    judge, other, undoer = (
+        make_member(sound.benchmark, name, "annotator") for name in ("judge", "other", "undoer")
+    )
+    aspect, passage = sound.query.aspects.get(k=1), sound.passages["b3"]
+    pair = {"query": sound.query, "passage": passage}
+    assign_passage(**pair, aspect=aspect, actor=judge)
+    for _ in range(2):  # a verdict that was restored twice is still the judge's
+        discard_passage(**pair, reason="noise", actor=other)
+        undo_verdict(**pair, actor=undoer)
+    name = pseudonyms("garden", "1.0.0")
+    build(sound, tmp_path / "r", final=True)
+    row = evidence_of(tmp_path / "r", "b3")
+    assert (row["rule"], row["label"]) == ("assigned", 1)
+    assert (row["person"], row["restored_by"]) == (name(judge.pk), name(undoer.pk))
+    assert verify(tmp_path / "r").differences == []
+    discard_passage(**pair, reason="noise", actor=other)
+    build(sound, tmp_path / "s", "1.0.1", final=True)
+    row = evidence_of(tmp_path / "s", "b3")
+    assert row["person"] == pseudonyms("garden", "1.0.1")(other.pk)
+    assert "restored_by" not in row
+
+
+def test_what_a_third_person_settled_carries_decision_and_votes(sound, tmp_path) -> None:
+    case = make_case(sound.query, sound.passages["b0"], status="expert")
+    voters = [make_member(sound.benchmark, f"v{n}", "annotator") for n in range(5)]
+    for voter, value in zip(voters, (1, 0, None, None, None), strict=True):
+        Vote.objects.create(case=case, voter=voter, label=value)
+    admin = make_member(sound.benchmark, "settler", "admin")
+    settle_case(case=case, access=enter(admin, "garden"), label=1, reason="It does say so.")
+    build(sound, tmp_path / "r", final=True)
+    row, name = evidence_of(tmp_path / "r", "b0"), pseudonyms("garden", "1.0.0")
+    assert (row["rule"], row["decision"], row["person"]) == ("adjudicated", 1, name(admin.pk))
+    assert {vote["person"] for vote in row["votes"]} == {name(voter.pk) for voter in voters}
+    assert verify(tmp_path / "r").differences == []
+    rewrite(tmp_path / "r/evidence/biology.jsonl", row["person"], name(voters[0].pk))
+    whys = {each.why for each in verify(tmp_path / "r").differences}
+    assert "who settled it voted on it" in whys
 
 
 def rewrite(path: Path, old: str, new: str) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark
+from corpus.services.versions import called
 from evaluation.models import Release
 from evaluation.services import folders
-from evaluation.services.releases import carry_out, fail, rebuild, start_here
+from evaluation.services.building import carry_out, fail, rebuild
+from evaluation.services.releases import start_here
 from kit.errors import Refused
 from kit.runs import RunStatus
 
@@ -35,6 +37,9 @@ class Command(BaseCommand):
             type=float,
             metavar="KAPPA",
             help="the least agreement of voters (Fleiss' kappa) that is wanted",
+        )
+        parser.add_argument(
+            "--corpus-version", default="", help="what is released (default: the current one)"
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -68,6 +73,7 @@ class Command(BaseCommand):
             folder=folder,
             final=options["final"],
             agreement_bar=options["agreement_bar"],
+            corpus=called(benchmark, options["corpus_version"]),
         )
         release.refresh_from_db()
         return finished(release)
@@ -82,7 +88,7 @@ def finished(release: Release) -> Release:
         raise CommandError("Stopped. Nothing was kept; the same command starts again.") from None
     release.refresh_from_db()
     if release.status != RunStatus.DONE:
-        raise Refused(release.error or "The release was stopped. Choose another version.")
+        raise Refused(release.error or "It was stopped, or the database went away. Try again.")
     return release
 
 

@@ -1,0 +1,76 @@
+"""Labels that cleanings carried: the rule of the crosswalk followed again, from the release alone.
+
+A chunk has a label above 0 where one of the older passages whose labels carry to it has; it has one
+of 0 only where each older passage in it was judged, or where all that made it gold was taken back
+(docs/cleaning.md; protocol.md 4.5).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from corpus.marcus.carrying import label_of
+from evaluation.verification.faults import Fails
+from evaluation.verification.rules import derive
+
+Row = Mapping[str, Any]
+
+
+def derive_carried(row: Row, supporting: bool) -> tuple[int | None, int | None, int]:
+    """(label of the imported gold, label given since, labels that could not be derived).
+
+    Either is None where nothing is carried. `supporting` says whether the release's aspects list
+    the passage. Raises Fails.
+    """
+    carried = row["carried"]
+    parts: Sequence[Row] = carried["from"]
+    holds = [(n, bool(part["carries"])) for n, part in enumerate(parts)]
+    # Older passages without any label for this query: they only count as not judged.
+    holds += [(-1 - n, False) for n in range(int(carried["of"]) - len(parts))]
+    gold: dict[int, int] = {}
+    counts: dict[int, int] = {}
+    unverified = 0
+    for number, part in enumerate(parts):
+        base, given, missed = _part(part, supporting)
+        unverified += missed
+        if base is not None:
+            gold[number] = base
+        label = base if given is None else given
+        if label is not None:
+            counts[number] = label
+    base, label = label_of(gold, holds), label_of(counts, holds)
+    if label is None and (base or 0) > 0:
+        label = 0
+    since = label if _is_given(label, parts, counts) else None
+    return base, since, unverified
+
+
+def _is_given(label: int | None, parts: Sequence[Row], counts: Mapping[int, int]) -> bool:
+    """Whether a word since the import is among those that the label is made from."""
+    if label is None:
+        return False
+    for number, part in enumerate(parts):
+        speaks = part["carries"] and counts.get(number) == label if label > 0 else True
+        if speaks and part["given"] is not None:
+            return True
+    return False
+
+
+def _part(part: Row, supporting: bool) -> tuple[int | None, int | None, int]:
+    """What one older passage has: as its own evidence, or what was carried to it, tells."""
+    base, given, unverified = part["base"], part["given"], 0
+    label = None if given is None else int(given["label"])
+    if "carried" in part:
+        carried, since, unverified = derive_carried(part, supporting)
+        if carried != base:
+            raise Fails(f"{part['passage_id']} is {base} in the gold, what it came from {carried}")
+        if given is not None and "rule" not in given and since != label:
+            raise Fails(f"{part['passage_id']} is {label}, what it came from {since}")
+    if given is not None and "rule" in given:
+        # An expert's word is told by the aspects: they list the chunk if its labels carry.
+        is_listed = given["rule"] == "assigned" and (supporting or not part["carries"])
+        found = derive(dict(given), is_listed)
+        if found is None:
+            unverified += 1
+        elif found != label:
+            raise Fails(f"{part['passage_id']} says {label}, its evidence {found}")
+    return base, label, unverified

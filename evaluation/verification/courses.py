@@ -1,0 +1,118 @@
+"""LARA's labels anew: people's answers to the pairs it picked, in their order, and every score."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from debate.baselines.groups import balanced_groups
+from debate.baselines.lara import (
+    MODELS,
+    Course,
+    Model,
+    Vector,
+    budget_for,
+    label_batch,
+    probabilities,
+    smooth_normalize,
+)
+from evaluation.verification.faults import Fails
+
+Place = tuple[str, str, str]
+_MISSING = "the course of its run is not in the release"
+
+
+class Replayed:
+    """One run of LARA as a release tells it, followed again from its scores."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self._told = told
+        self._pairs = [dict(zip(told["columns"], row, strict=True)) for row in told["pairs"]]
+        self._index = {
+            (pair["split"], pair["query_id"], pair["passage_id"]): n
+            for n, pair in enumerate(self._pairs)
+        }
+
+    def label(self, place: Place, score: float | None) -> int | None:
+        """The label of one pair; None where the run was opened again and had another course.
+
+        Raises Fails where the pair is not of this run, has another score than its answer, or
+        where the picks do not follow from the scores.
+        """
+        at = self._index.get(place)
+        if at is None:
+            raise Fails("it is no pair of its run's course")
+        pair = self._pairs[at]
+        if pair["pick"]:
+            raise Fails("its run left it to people")
+        if pair["score"] != score:
+            raise Fails(f"its answer scores {score}, its run's course says {pair['score']}")
+        if pair["ended"] != len(self._pairs):
+            return None
+        labels = self._labels
+        if isinstance(labels, Fails):
+            raise labels
+        return int(labels[at])
+
+    @cached_property
+    def _labels(self) -> Vector | Fails:
+        try:
+            return self._follow()
+        except Fails as why:
+            return why
+
+    def _follow(self) -> Any:
+        numbered = sorted((pair["pick"], n) for n, pair in enumerate(self._pairs) if pair["pick"])
+        picks = [n for _, n in numbered]
+        given = [self._pairs[n]["given"] for n in picks]
+        if [number for number, _ in numbered] != list(range(1, len(picks) + 1)):
+            raise Fails("the numbers of the pairs that people were asked for have gaps")
+        if any(label not in (0, 1) for label in given):
+            raise Fails("a pair that people were asked for has no label")
+        scores = np.array([pair["score"] for pair in self._pairs], np.float64)
+        pi = smooth_normalize(scores) if self._told["smooth"] else scores
+        model = MODELS[self._told["variant"]](pi)
+        if self._told["simulated"]:
+            return self._replay(model, picks, given).labels
+        for n, label in zip(picks, given, strict=True):
+            model.learn(n, label)
+        return (probabilities(model) >= 0.5).astype(np.int64)
+
+    def _replay(self, model: Model, picks: list[int], given: list[int]) -> Course:
+        topics = [(pair["split"], pair["query_id"]) for pair in self._pairs]
+        count, seed = self._told["groups"], self._told["seed"]
+        groups = balanced_groups(topics, count, seed=seed) if count > 1 else []
+        budget = budget_for(self._told["budget"], len(topics))
+        labelling = label_batch(model, budget, groups=groups)
+        try:
+            wanted = next(labelling)
+            for number, (pick, label) in enumerate(zip(picks, given, strict=True), start=1):
+                if pick != wanted:
+                    raise Fails(f"pick {number} of its run does not follow from the scores")
+                wanted = labelling.send(label)
+        except StopIteration as end:
+            course: Course = end.value
+            if len(course.picks) == len(picks):
+                return course
+        raise Fails(f"its run has {len(picks)} picks, its budget another number")
+
+
+class Courses:
+    """The courses of a release, read when they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "evidence" / "courses"
+        self._known: dict[int, Replayed] = {}
+
+    def __getitem__(self, run: object) -> Replayed:
+        """The course of a run; raises Fails where the release has none."""
+        if not isinstance(run, int):
+            raise Fails(_MISSING)
+        if run not in self._known:
+            path = self._folder / f"{run}.json"
+            if not path.is_file():
+                raise Fails(_MISSING)
+            self._known[run] = Replayed(orjson.loads(path.read_bytes()))
+        return self._known[run]

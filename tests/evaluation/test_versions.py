@@ -1,0 +1,257 @@
+"""A cleaned corpus version taken up and used everywhere: pool, runs, scores, release."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.test import Client
+from django.urls import reverse
+from scipy import stats
+
+from annotate.models import GoldPassage
+from corpus.models import CorpusVersion, Judgment, Passage, RetrievalRun, Source
+from corpus.services import computing, versions
+from corpus.services.holding import holding
+from corpus.services.judgments import record_judgment
+from corpus.services.pool_builds import build_pool
+from evaluation.metrics.shifts import kendall_tau, shifts
+from evaluation.services import sheets
+from evaluation.services.before_after import compare_sides, query_gaps, side_of
+from evaluation.services.building import carry_out, rebuild
+from evaluation.services.releases import start_here
+from evaluation.verification.folder import verify
+from kit.errors import Refused
+from kit.models import Event
+from tests.corpus.cleaning import clean
+from tests.corpus.real_texts import noisy_texts
+from tests.evaluation.conftest import make_aspect, make_support
+from tests.factories import (
+    index_texts,
+    make_benchmark,
+    make_gold,
+    make_member,
+    make_passage,
+    make_query,
+)
+
+
+@pytest.fixture
+def crawled(db, settings, tmp_path: Path):
+    """Crawled passages of BRIGHT, five queries in the words of one each, gold, an expert's word."""
+    settings.INDEXES = tmp_path / "indexes"
+    benchmark = make_benchmark("crawled", domains=("biology",))
+    admin = make_member(benchmark, "admin", "admin")
+    benchmark.admin = admin.user if hasattr(admin, "user") else admin
+    made = [
+        make_passage(benchmark, f"page{n}/part_{n}.txt", text=f"Main page\n\n{said[:1500]}")
+        for n, said in enumerate([text for text in noisy_texts() if len(text) > 400][:24])
+    ]
+    for n in range(5):
+        words = " ".join(made[n].text.split()[20:45])
+        query = make_query(benchmark, str(n), "biology", text=words, answers=["yes"])
+        make_gold(query, made[n], made[n + 5])
+        make_gold(query, made[n + 10], label=0)
+    query = benchmark.domains.get().queries.order_by("pk").first()
+    aspect = make_aspect(query, 1, weight=3)
+    make_support(aspect, made[0])
+    make_support(make_aspect(query, 2, weight=1), made[5])
+    _expert(query, made[0], 1, admin, "assigned")
+    _expert(query, made[5], 1, admin, "assigned")
+    _expert(benchmark.domains.get().queries.order_by("pk")[1], made[6], 0, admin, "discarded")
+    return benchmark
+
+
+def _expert(query, passage, label, actor, rule):
+    record_judgment(
+        query=query, passage=passage, label=label, source=Source.EXPERT,
+        provenance={"rule": rule}, actor=actor,
+    )  # fmt: skip
+
+
+def bm25(benchmark, version=None) -> RetrievalRun:
+    made = computing.start(
+        benchmark=benchmark, method="bm25", version=version, actor=None, claimed=True
+    )
+    computing.carry_out(made)
+    made.refresh_from_db()
+    assert made.status == "done", made.error
+    return made.run
+
+
+def score(benchmark, version):
+    sheet = sheets.request_sheet(benchmark=benchmark, version=version, actor=None, claimed=True)
+    sheets.carry_out(sheet)
+    sheet.refresh_from_db()
+    assert sheet.status == "done", sheet.error
+
+
+def release(benchmark, folder: Path, version: str, **options):
+    made = start_here(benchmark=benchmark, version=version, folder=folder, **options)
+    carry_out(made)
+    made.refresh_from_db()
+    assert made.status == "done", (made.error, made.faults)
+    return made
+
+
+def test_a_cleaned_version_is_used_everywhere(crawled, tmp_path) -> None:
+    loaded = CorpusVersion.objects.current(crawled)
+    cleaned = clean(crawled, preset="diver_rules").version
+    assert CorpusVersion.objects.current(crawled) == loaded  # made, not taken up
+    before = list(Judgment.objects.order_by("pk").values())
+    versions.take_up(version=cleaned, seen=loaded.pk, actor=crawled.admin)
+    crawled.refresh_from_db()
+    assert CorpusVersion.objects.current(crawled) == cleaned
+    assert list(Judgment.objects.order_by("pk").values()) == before
+    runs = [bm25(crawled, loaded), bm25(crawled)]
+    assert [run.name for run in runs] == ["BM25", "BM25"]
+    assert [run.corpus_version for run in runs] == [None, cleaned]
+    pool = build_pool(benchmark=crawled, runs=[runs[1]], depth=5, actor=None)
+    assert pool.corpus_version == cleaned
+    assert set(pool.entries.values_list("passage__version", flat=True)) == {cleaned.pk}
+    gold = {pair for pair, held in holding(cleaned).pairs.items() if held.base}
+    assert gold
+    assert not gold & set(pool.entries.values_list("query_id", "passage_id"))
+    with pytest.raises(Refused, match="different corpus versions"):
+        build_pool(benchmark=crawled, runs=runs, depth=5, actor=None)
+    for version in (loaded, cleaned):
+        score(crawled, version)
+    sides = [side_of(crawled, each, "refined") for each in (loaded, cleaned)]
+    found = compare_sides(*sides, metric="nDCG@10")
+    (line,) = found.lines
+    assert line.first.mean is not None
+    assert line.second.mean is not None
+    assert (line.queries, line.places, found.only_before) == (5, 0, [])
+    assert line.gain.low <= line.gain.value <= line.gain.high
+    gaps = query_gaps(*sides, metric="nDCG@10", system="BM25")
+    assert np.mean([after - first for *_, first, after in gaps]) == pytest.approx(line.gain.value)
+    final = release(crawled, tmp_path / "out", "1.0.0", final=True)
+    report = verify(tmp_path / "out")
+    assert report.differences == []
+    assert report.derived >= 3
+    rebuild(final, folder=tmp_path / "again")  # refused unless the bytes are the same
+    row = json.loads((tmp_path / "out/provenance/biology.jsonl").read_text().splitlines()[0])
+    assert row["carried"]["version"] == loaded.name
+    assert row["carried"]["cleaning"] == cleaned.recipe["cleaning"]
+    assert row["carried"]["passages"]
+
+
+def test_verification_names_a_carried_row_that_was_changed(crawled, tmp_path) -> None:
+    cleaned = clean(crawled, preset="diver_rules").version
+    release(crawled, tmp_path / "out", "1.0.0", corpus=cleaned)
+    path = tmp_path / "out/carried/biology.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    changed = next(row for row in rows if row["label"] is None and row["base"] == 1)
+    changed["carried"]["from"][0]["base"] = 0
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = [
+        each for each in verify(tmp_path / "out").differences if each.file == f"carried/{path.name}"
+    ]
+    pairs = {(each.query, each.passage) for each in found if each.query}
+    assert pairs == {(changed["query_id"], changed["passage_id"])}
+
+
+def test_gold_that_is_not_carried_refuses_a_final_release(crawled, tmp_path) -> None:
+    cleaned = clean(crawled, preset="diver_rules").version
+    one = Judgment.objects.filter(label=1, source="original").first()
+    one.passage.became.filter(version=cleaned).update(carries=False)
+    made = start_here(
+        benchmark=crawled, version="1.0.0", folder=tmp_path / "out", final=True, corpus=cleaned
+    )
+    carry_out(made)
+    made.refresh_from_db()
+    assert made.status == "failed"
+    assert "uncarried_gold" in {fault["check"] for fault in made.faults}
+
+
+def test_a_label_given_in_a_derived_version_stands_there_only(crawled) -> None:
+    loaded = CorpusVersion.objects.current(crawled)
+    cleaned = clean(crawled, preset="diver_rules").version
+    query = crawled.domains.get().queries.order_by("pk")[1]
+    old = Passage.objects.get(version=loaded, pid="page6/part_6.txt")  # an expert refused it
+    new = old.became.get(version=cleaned).new
+    record_judgment(query=query, passage=new, label=1, source=Source.DEBATE, provenance={})
+    held = holding(cleaned).pairs[query.pk, new.pk]
+    assert (held.base, held.given.label, held.given.source) == (1, 0, "expert")  # weightier
+    assert held.outweighed.label == 1
+    assert holding(loaded).pairs[query.pk, old.pk].given.label == 0
+    record_judgment(query=query, passage=new, label=1, source=Source.EXPERT, provenance={})
+    held = holding(cleaned).pairs[query.pk, new.pk]
+    assert (held.given.label, held.given.judgment is not None) == (1, True)  # equal: its own
+    assert holding(loaded).pairs[query.pk, old.pk].given.label == 0
+
+
+def test_taking_up_is_told_and_can_be_undone(crawled) -> None:
+    loaded = CorpusVersion.objects.current(crawled)
+    cleaned = clean(crawled, preset="diver_rules").version
+    admin = crawled.admin
+    with pytest.raises(Refused, match="Look again"):
+        versions.take_up(version=cleaned, seen=cleaned.pk + 1, actor=admin)
+    versions.take_up(version=cleaned, seen=loaded.pk, actor=admin)
+    crawled.refresh_from_db()
+    assert CorpusVersion.objects.loaded(crawled) == loaded  # where experts work
+    assert versions.undo_take_up(benchmark=crawled, seen=cleaned.pk, actor=admin) == loaded
+    crawled.refresh_from_db()
+    assert CorpusVersion.objects.current(crawled) == loaded
+    told = Event.objects.filter(verb=versions.TAKE_UP).order_by("pk")
+    assert [event.data for event in told] == [
+        {"before": loaded.pk, "after": cleaned.pk},
+        {"before": cleaned.pk, "after": loaded.pk},
+    ]
+    assert GoldPassage.objects.count() == 2
+
+
+def test_screens_and_api_of_versions(crawled) -> None:
+    loaded = CorpusVersion.objects.current(crawled)
+    cleaned = clean(crawled, preset="diver_rules").version
+    index_texts(crawled)
+    client = Client()
+    client.force_login(crawled.admin)
+    url = reverse("version-take-up", args=["crawled", cleaned.pk])
+    assert "Take it up" in client.get(url).content.decode()
+    assert client.post(url, {"seen": loaded.pk}).status_code == 302
+    assert "Go back to" in client.get(reverse("versions", args=["crawled"])).content.decode()
+    words = crawled.domains.get().queries.order_by("pk")[0].text
+    found = client.get(
+        reverse("api-version-search", args=["crawled", cleaned.pk]), {"q": words}
+    ).json()
+    assert found[0]["pid"] == "page0/part_0.txt"
+    assert found[0]["came_from"] == ["page0/part_0.txt"]
+    page = client.get(reverse("version-search", args=["crawled", cleaned.pk]), {"q": words})
+    assert "Beside what it came from" in page.content.decode()
+    for version in (loaded, cleaned):
+        bm25(crawled, version)
+        score(crawled, version)
+    board = reverse("leaderboard-versions", args=["crawled"])
+    page = client.get(board, {"system": "BM25"}).content.decode()
+    assert "Kendall" in page
+    assert "query by query" in page
+    csv = client.get(reverse("leaderboard-versions-csv", args=["crawled"]))
+    assert b"BM25" in b"".join(csv.streaming_content)
+    query = crawled.domains.get().queries.first()
+    one = client.get(
+        reverse("leaderboard-versions-query", args=["crawled", query.pk]), {"system": "BM25"}
+    )
+    assert "What became of the gold" in one.content.decode()
+    table = client.get(reverse("api-leaderboard-versions", args=["crawled"])).json()
+    assert table[0]["rows"]
+    assert client.post(reverse("version-undo", args=["crawled"]), {"seen": cleaned.pk})
+    crawled.refresh_from_db()
+    assert crawled.taken_up_id is None
+
+
+def test_tau_is_that_of_scipy() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.integers(0, 5, (20, 7)) * 1.0, rng.integers(0, 5, (20, 7)) * 1.0
+    wanted = [stats.kendalltau(a, b).statistic for a, b in zip(first, second, strict=True)]
+    assert kendall_tau(first, second) == pytest.approx(wanted)
+    assert np.isnan(kendall_tau(np.ones((1, 3)), np.arange(3.0)[None]))[0]
+
+
+def test_places_won_and_queries_of_one_side() -> None:
+    before = [np.array([[1.0, 1.0, np.nan], [0.5, 0.5, 1.0]])]
+    after = [np.array([[0.0, 0.0, 1.0], [0.5, 0.5, 1.0]])]
+    found = shifts(before, after, seed=1, resamples=50)
+    assert [each.value for each in found.won] == [-1, 1]
+    assert [each.value for each in found.gain] == [-1.0, 0.0]  # the third is not the first's
+    assert (found.tau.value, found.before[0].rank, found.after[0].rank) == (-1.0, 1, 2)
