@@ -1,20 +1,77 @@
 """Everything the suite shares."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management.color import no_style
+from django.db import connections, transaction
+from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 # How long an example takes says more about the machine than about the code.
 hypothesis_settings.register_profile("suite", deadline=None)
 hypothesis_settings.load_profile("suite")
 
+# Rows that follow from the code alone: every test may rely on them, and none changes them.
+_CONSTANT_TABLES = {"django_content_type", "auth_permission"}
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 @pytest.fixture(autouse=True)
 def _fast_passwords(settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_listed_once() -> Iterator[None]:
+    """A new test client looks for every static file, which took half of its first request."""
+    listed: dict[str, object] = {}
+    look = WhiteNoiseMiddleware.add_files_from_finders
+
+    def add(self: WhiteNoiseMiddleware) -> None:
+        if not listed:
+            look(self)
+            listed.update(self.files)
+        self.files.update(listed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _constants_outlive_a_flush() -> Iterator[None]:
+    """After a test with transactions of its own Django empties every table, and then makes content
+    types and permissions anew, which takes longer than most of these tests do."""
+
+    def empty(self: TransactionTestCase) -> None:
+        for name in self._databases_names(include_mirrors=False):
+            connection = connections[name]
+            names = connection.introspection.django_table_names(
+                only_existing=True, include_views=False
+            )
+            tables = [table for table in names if table not in _CONSTANT_TABLES]
+            connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), tables))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", empty)
+        yield
+
+
+@pytest.fixture(scope="module")
+def undone_database(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Rows that all tests of a module may read; they are gone after its last one.
+
+    For fixtures of that scope which make a world. The tests themselves ask for `db` as ever, whose
+    transaction lies inside: nothing that one of them changes reaches the next. Not beside tests
+    with transactions of their own, which would empty every table.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture(scope="session")

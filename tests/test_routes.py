@@ -7,6 +7,7 @@ members without the right get 403.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from annotate.models import (
+    AnswerComparison,
+    AnswerPair,
     Aspect,
     AspectChange,
     Batch,
@@ -27,6 +30,9 @@ from annotate.models import (
     ExamItem,
     GoldPassage,
     ProblemTag,
+    ReferenceAnswer,
+    ReferenceItem,
+    ReferencePanel,
     RescoreSample,
     RescoreTask,
     Review,
@@ -50,7 +56,7 @@ from corpus.models import (
 )
 from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
-from debate.models import Debate, DebateRun, Trial
+from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
 from debate.services.prompts import write_prompt
 from evaluation.models import Experiment, NoiseCheck, Release
 from kit.signin import create_link
@@ -187,6 +193,18 @@ SCREENS: dict[str, Row] = {
     "versions": get(READERS),
     "version": get(READERS),
     "version-passage": get(READERS),
+    # Versions: current, searched, compared.
+    "version-take-up": get(ADMIN),
+    "version-undo": post(ADMIN),
+    "version-search": get(READERS),
+    "api-version-current": get(MEMBERS),
+    "api-version-take-up": post(ADMIN, 400),
+    "api-version-undo": post(ADMIN, 400),
+    "api-version-search": get(READERS),
+    "leaderboard-versions": get(MEMBERS),
+    "leaderboard-versions-csv": get(MEMBERS, 302),
+    "leaderboard-versions-query": get(MEMBERS),
+    "api-leaderboard-versions": get(MEMBERS, 409),
     "cleaning-new": get(ADMIN),
     "cleaning-forecast": get(ADMIN),
     "cleaning": get(READERS),
@@ -197,6 +215,8 @@ SCREENS: dict[str, Row] = {
     "cleaning-pages": get(READERS),
     "cleaning-report": get(READERS),
     "cleaning-table": get(READERS, kwargs={"name": "retention"}),
+    # Rows behind a cleaning's numbers; without one of them there is nothing to list.
+    "cleaning-rows": get(READERS, 302),
     "cleaning-violations": get(READERS),
     "cleaning-violation-next": get(READERS, 302),
     "cleaning-violation": get(READERS),
@@ -212,6 +232,26 @@ SCREENS: dict[str, Row] = {
     "vote-item": get(OWN, special={"outsider": 404}),
     "voting": get(ADMIN),
     "voting-arms": get(ADMIN),
+    # Reference panels.
+    "panels": get(MEMBERS),
+    "panel-new": get(ADMIN),
+    "panel": get(READERS),
+    "panel-open": post(ADMIN),
+    "panel-close": post(ADMIN),
+    "panel-items": get(READERS),
+    "panel-table": get(READERS, kwargs={"name": "labels"}),
+    "panel-label": get(ANNOTATORS, 302, special={"outsider": 200}),
+    "panel-practice": post(OWN),
+    "panel-item": get(ANNOTATORS, special={"outsider": 302}),
+    "spot-checks": get(READERS, 302),
+    "spot-check": get(READERS),
+    "override-log": get(READERS),
+    "override-log-csv": get(READERS),
+    "panel-hints": get(ADMIN),
+    "hint-run-pause": post(ADMIN),
+    "hint-run-resume": post(ADMIN),
+    "hint-run-cancel": post(ADMIN),
+    "hint-run-budget": post(ADMIN),
     "disputes": get(READERS),
     "dispute": get(READERS),
     "debate-runs": get(READERS),
@@ -326,6 +366,7 @@ API: dict[str, Row] = {
     "api-cleaning": get(READERS),
     "api-cleaning-budget": Row(ADMIN, 400, "put"),
     "api-cleaning-report": get(READERS),
+    "api-cleaning-rows": get(READERS, 404),
     "api-cleaning-violations": get(READERS),
     "api-cleaning-violation": post(READERS, 400),
     "api-cleaning-verb": post(ADMIN, 409, kwargs={"verb": "pause"}),
@@ -377,6 +418,22 @@ API: dict[str, Row] = {
     "api-voting-plan": get(ADMIN),
     "api-voting-arms": get(ADMIN),
     "api-rejected-batches": get(ADMIN),
+    # Reference panels.
+    "api-panels": get(MEMBERS),
+    "api-panel": get(READERS),
+    "api-panel-open": post(ADMIN, 409),
+    "api-panel-close": post(ADMIN, 200),
+    "api-panel-items": get(READERS),
+    "api-panel-next": get(ANNOTATORS),
+    "api-panel-practice": post(ANNOTATORS, 400),
+    "api-panel-label": post(ANNOTATORS, 400),
+    "api-panel-next-check": get(READERS),
+    "api-panel-check": post(READERS, 400),
+    "api-panel-overrides": get(READERS),
+    "api-hint-runs": get(ADMIN),
+    "api-hint-run": get(ADMIN),
+    "api-hint-run-verb": post(ADMIN, 200, kwargs={"verb": "pause"}),
+    "api-hint-run-budget": post(ADMIN, 400),
     "api-batches": get(ANNOTATORS),
     "api-batch": get(OWN, special={"outsider": 404}),
     "api-batch-item": get(OWN, special={"outsider": 404}),
@@ -447,9 +504,94 @@ API: dict[str, Row] = {
     "api-release-archive": get(ADMIN),
     "api-release-file": get(ADMIN),
 }
-ROWS = SCREENS | API
+# Adjudication and feedback to voters. Nothing waits in this world, and no vote of it counts yet.
+SCREENS |= {
+    "adjudication": get(READERS),
+    "adjudication-next": get(READERS, 302),
+    "adjudication-undo": post(READERS),
+    "adjudicate": get(READERS, 404, kwargs={"name": "majority-0"}),
+    "feedback": get(ANNOTATORS),
+    "feedback-seen": post(ANNOTATORS),
+    "feedback-vote": get(ANNOTATORS, 404),
+    "feedback-of": get(ADMIN),
+}
+API |= {
+    "api-adjudication": get(READERS),
+    "api-decisions": get(READERS),
+    "api-decision": Row(READERS, 404, "delete"),
+    "api-adjudicate": get(READERS, 404, kwargs={"name": "majority-0"}),
+    "api-feedback": get(ANNOTATORS),
+    "api-feedback-seen": post(ANNOTATORS, 204),
+    "api-feedback-votes": get(ANNOTATORS),
+    "api-feedback-vote": get(ANNOTATORS, 404),
+    "api-feedback-of": get(ADMIN),
+}
+# Reference answers. Who may choose one: its annotators, and admins.
+CHOOSERS = ("annotator", "admin")
+ANSWERS: dict[str, Row] = {
+    "answers": get(MEMBERS),
+    "answer": get(MEMBERS),
+    "answer-check": post(MEMBERS, 200),
+    "answer-history": get(MEMBERS),
+    "answer-restore": post(OWN),
+    "answer-choose": post(CHOOSERS),
+    "answer-unchoose": post(CHOOSERS),
+    "answer-review": post(REVIEWER),
+    "answer-generate": post(CHOOSERS),
+    "answer-rate": get(REVIEWER),
+    "answer-runs": get(READERS),
+    "answer-run-new": get(ADMIN),
+    "answer-forecast": get(ADMIN),
+    "answer-run": get(ADMIN),
+    "answer-run-budget": post(ADMIN),
+    "answer-run-choose": post(ADMIN),
+    "answer-run-pause": post(ADMIN),
+    "answer-run-resume": post(ADMIN),
+    "answer-run-cancel": post(ADMIN),
+    "comparisons": get(READERS),
+    "comparison": get(READERS),
+    "comparison-close": post(ADMIN),
+    "comparison-ratings": get(READERS),
+    "comparison-table": get(READERS, kwargs={"name": "means"}),
+    "api-answers": get(MEMBERS),
+    "api-answer-check": post(MEMBERS, 400),
+    "api-answer-restore": post(OWN, 400),
+    "api-answer-choose": post(CHOOSERS, 200),
+    "api-answer-unchoose": post(CHOOSERS, 409),
+    "api-answer-reviews": get(MEMBERS),
+    "api-answer-generate": post(CHOOSERS, 409),
+    "api-answer-pair-next": get(REVIEWER),
+    "api-answer-pair": get(REVIEWER, 404),
+    "api-answer-runs": get(ADMIN),
+    "api-answer-forecast": get(ADMIN),
+    "api-answer-run": get(ADMIN),
+    "api-answer-items": get(ADMIN),
+    "api-answer-run-budget": Row(ADMIN, 400, "put"),
+    "api-answer-run-choose": post(ADMIN, 200),
+    "api-answer-run-verb": post(ADMIN, 200, kwargs={"verb": "pause"}),
+    "api-comparisons": get(READERS),
+    "api-comparison-close": post(ADMIN, 409),
+    "api-comparison-report": get(READERS),
+    "api-comparison-ratings": get(READERS),
+}
+ANSWERS_BY_OTHER_METHODS: list[tuple[str, Row]] = [
+    ("answer", post(OWN, 422)),
+    ("answer-rate", post(REVIEWER)),
+    ("answer-run-new", post(ADMIN, 422)),
+    ("comparisons", post(ADMIN, 422)),
+    ("api-answers", post(OWN, 400)),
+    ("api-answer-reviews", post(REVIEWER, 400)),
+    ("api-answer-pair", post(REVIEWER, 404)),
+    ("api-answer-runs", post(ADMIN, 409)),
+    ("api-comparisons", post(ADMIN, 201)),
+]
+ROWS = SCREENS | API | ANSWERS
 # More than one method on one address: the others have rows here.
 OTHER_METHODS: list[tuple[str, Row]] = [
+    ("adjudicate", post(READERS, kwargs={"name": "majority-0"})),
+    ("api-adjudicate", post(READERS, 404, kwargs={"name": "majority-0"})),
+    ("feedback-of", post(ADMIN, 422)),
+    ("api-feedback-of", post(ADMIN, 400)),
     ("benchmark-new", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
     ("people", post(ADMIN, 422)),
     ("person", post(ADMIN, 422)),
@@ -517,7 +659,14 @@ OTHER_METHODS: list[tuple[str, Row]] = [
     ("api-debate-runs", post(ADMIN, 400)),
     ("api-debate-run-adoption", post(ADMIN, 409)),
     ("api-prompts", post(ADMIN, 400)),
+    ("panel-new", post(ADMIN, 422)),
+    ("panel-item", post(ANNOTATORS, 422, special={"outsider": 302})),
+    ("spot-check", post(READERS, 422)),
+    ("panel-hints", post(ADMIN, 422)),
+    ("api-panels", post(ADMIN, 400)),
+    ("api-hint-runs", post(ADMIN, 400)),
     ("api-releases", post(ADMIN, 400)),
+    *ANSWERS_BY_OTHER_METHODS,
 ]
 
 
@@ -533,8 +682,19 @@ def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
             yield pattern
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, undone_database: None) -> SimpleNamespace:
+    """The world of all cases here: each undoes what its requests did."""
+    return make_everything(tmp_path_factory.mktemp("release"))
+
+
 @pytest.fixture
-def world(tmp_path) -> SimpleNamespace:
+def world(db: None, made: SimpleNamespace) -> SimpleNamespace:
+    """The same to each test, which may add to it: that is undone."""
+    return made
+
+
+def make_everything(folder: Path) -> SimpleNamespace:
     """One of everything that an address can name, all in the domain biology."""
     benchmark = make_benchmark(domains=("biology", "robotics"))
     people = {
@@ -558,12 +718,22 @@ def world(tmp_path) -> SimpleNamespace:
     run = DebateRun.objects.create(
         benchmark=benchmark, pool=pool, name="run", endpoint="practice", model="m"
     )
-    (tmp_path / "README.md").write_text("card")
+    panel = ReferencePanel.objects.create(
+        benchmark=benchmark, name="experts", seed=1, practice_items=0, status="open"
+    )
+    open_case, undecided = (
+        EscalationCase.objects.create(
+            origin=f"panel:{n}", kind="reference", query=query, status=status,
+            passage=make_passage(benchmark, f"panel/{n}"),
+        )
+        for n, status in enumerate(("open", "expert"))
+    )  # fmt: skip
+    (folder / "README.md").write_text("card")
     release = Release.objects.create(
         benchmark=benchmark,
         version="0.1.0",
         status="done",
-        folder=str(tmp_path),
+        folder=str(folder),
         files={"README.md": "0"},
     )
     experiment = Experiment.objects.create(benchmark=benchmark, name="e", reference="people")
@@ -596,8 +766,22 @@ def world(tmp_path) -> SimpleNamespace:
     Aspect.objects.create(query=task.query, k=1, position=1, content="Of another query.")
     fetch = collect_url(query=query, url="https://page.test", actor=people["annotator"])
     held = claim_query(query=make_query(benchmark, "held"), actor=people["annotator"])
+    compared = AnswerComparison.objects.create(
+        benchmark=benchmark, seed=1, size=1, created_by=people["admin"], closed_at=timezone.now()
+    )
     drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
+        answer=ReferenceAnswer.objects.create(
+            query=query, author="person", version=1, text="So.", created_by=people["annotator"]
+        ),
+        answer_run=AnswerRun.objects.create(
+            benchmark=benchmark,
+            endpoint="practice",
+            model="m",
+            config={"prompt": "", "temperature": 0},
+        ),
+        comparison=compared,
+        pair=AnswerPair.objects.create(comparison=compared, query=query, place=0),
         assignment=held,
         draft=keep_draft(person=people["annotator"], text="typed", **drafted),
         document=make_document(benchmark),
@@ -629,6 +813,12 @@ def world(tmp_path) -> SimpleNamespace:
         debate=Debate.objects.create(run=run, query=query, passage=passage),
         release=release,
         experiment=experiment,
+        panel=panel,
+        item=ReferenceItem.objects.create(panel=panel, case=open_case),
+        undecided=ReferenceItem.objects.create(panel=panel, case=undecided),
+        hint_run=HintRun.objects.create(
+            panel=panel, endpoint="practice", model="m", prompt_version=1
+        ),
         prompt=prompt,
         trial=Trial.objects.create(run=run, kind="prompt", prompt=prompt, seed=1),
         import_run=queued,
@@ -655,6 +845,16 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     if name == "favicon":
         return "/favicon.ico"
     keys: list[tuple[str, Any]] = [
+        ("answer-run", world.answer_run),
+        ("answer-items", world.answer_run),
+        ("answer-pair", world.pair),
+        ("answer", world.query),
+        ("comparison", world.comparison),
+        ("panel", world.panel),
+        ("spot-check", world.panel),
+        ("override-log", world.panel),
+        ("hint-runs", world.panel),
+        ("hint-run", world.hint_run),
         ("person", world.membership),
         ("import", world.import_run),
         ("assignment", world.assignment),
@@ -688,6 +888,9 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("batch", world.batch),
         ("vote", world.vote),
         ("dispute", world.case),
+        ("feedback-of", world.people["annotator"]),
+        ("feedback-vote", world.vote),
+        ("decision", world.vote),
         ("debate", world.run),
         ("release", world.release),
         ("leaderboard", world.ranked.run),
@@ -709,6 +912,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     offered = {
         "slug": "demo",
         "pk": pk,
+        "answer_pk": world.answer.pk,
         "passage_pk": world.passage.pk,
         "query_pk": world.query.pk,
         "violation_pk": world.violation.pk,
@@ -719,6 +923,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "debate": world.debate.pk,
         "place": 1,
         "aspect_pk": world.aspect.pk,
+        "domain": world.query.domain_id,
+        "item": (world.undecided if "check" in name else world.item).pk,
         "point_pk": world.point.pk,
         "token": world.token,
         "path": "README.md",

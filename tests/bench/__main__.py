@@ -18,6 +18,7 @@ from tests.bench import (
     coverage,
     debates,
     extraction,
+    leaderboard,
     loading,
     metrics,
     pooling,
@@ -127,6 +128,7 @@ BENCHES = {
     "retrieval": retrieval.main,
     "release": release.main,
     "cleaning": cleaning.main,
+    "leaderboard": leaderboard.main,
 }
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ empty, migrated database.
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ django.setup()
 from django.db import connection, transaction  # noqa: E402
 
 from corpus.chunking.rules import clean  # noqa: E402
+from corpus.cleaning_tasks import drive_claimed  # noqa: E402
 from corpus.models import (  # noqa: E402
     CorpusVersion,
     Crosswalk,
@@ -27,11 +29,15 @@ from corpus.models import (  # noqa: E402
 )
 from corpus.services.benchmarks import create_benchmark  # noqa: E402
 from corpus.services.cleaning import start_cleaning  # noqa: E402
-from corpus.services.cleaning_rules import clean_by_rules  # noqa: E402
 from kit.bulk import copy_rows  # noqa: E402
 from tests.bench.loading_once import peak  # noqa: E402
+from tests.conftest import SHARED  # noqa: E402
+from tests.corpus.real_texts import noisy_texts, web_pages  # noqa: E402
 
+_NOISY = SHARED / "bright" / "noisy-text"
 _PAGE = 1000
+# Characters of a passage.
+_PIECE = 1500
 _COLUMNS = ("version_id", "domain_id", "pid", "text")
 
 
@@ -56,14 +62,33 @@ def fill(rows: int) -> CorpusVersion:
     )
     version.layers = [version.pk]
     version.save()
+    real = passages() if _NOISY.exists() else []
     for start in range(0, rows, _PAGE):
         page = [
-            (version.pk, domain.pk, f"f/p{n}_0.txt", text(n))
+            (version.pk, domain.pk, f"f/p{n}_0.txt", varied(real, n) if real else text(n))
             for n in range(start, min(rows, start + _PAGE))
         ]
         with transaction.atomic():
             copy_rows(Passage, _COLUMNS, page)
     return version
+
+
+def passages() -> list[str]:
+    """Crawled texts of BRIGHT, and lines of web pages without their tags, in pieces."""
+    found = [
+        whole[at : at + _PIECE] for whole in noisy_texts() for at in range(0, len(whole), _PIECE)
+    ]
+    for page in web_pages():
+        lines = re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]*>", "", page, flags=re.DOTALL)
+        found += [lines[at : at + _PIECE] for at in range(0, min(len(lines), 40_000), _PIECE)]
+    return [each for each in found if len(each.split()) > 20]
+
+
+def varied(real: list[str], n: int) -> str:
+    """A passage told apart from its repetitions by a number in its middle."""
+    said = real[n % len(real)]
+    middle = said.rfind(" ", 0, len(said) // 2) + 1
+    return f"{said[:middle]}{n} {said[middle:]}"
 
 
 def text(n: int) -> str:
@@ -77,7 +102,7 @@ def ours(version: CorpusVersion) -> Callable[[], None]:
     run = start_cleaning(
         benchmark=version.benchmark, source=version, preset="diver_rules", actor=None, claimed=True
     )
-    return lambda: clean_by_rules(run)
+    return lambda: drive_claimed(run)
 
 
 def bare(version: CorpusVersion) -> Callable[[], None]:

@@ -7,21 +7,29 @@ one client, nothing over the quota.
 """
 
 import argparse
+import http.client
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from kit.management.commands.serve import web_command
 from tests.bench.loading import environment, prepare
+from tests.bench.processor import busy_seconds, family, wait_until_idle, waited_seconds
 from tests.bench.server import ROOT, free_port, wait_for_port
 
 PEERS = ROOT.parent / "shared" / "bench" / "peers"
 PEOPLE = 100
+_WARM_UP = 64
 
 
 def main() -> None:
@@ -49,34 +57,65 @@ def loads(name: str, server: str, cases: int, ops: int, rounds: int) -> None:
     if not (PEERS / "loadgen.py").is_file():
         print("  left out: ../shared/bench/peers is not there")
         return
-    with site(name, server, cases, "start") as (url, tokens, setting):
+    with site(name, server, cases, "start") as place:
         for clients in (16, 1):
-            found = loadgen(url, tokens, clients, ops if clients > 1 else 320, rounds)
+            found = loadgen(place, clients, ops if clients > 1 else 320, rounds)
             print(
                 f"{name}, {clients} client{'s' * (clients > 1)}: {found['pairs_per_s']} pairs/s, "
                 f"next {found['next_median_ms']} ms (p95 {found['next_p95_ms']}), "
                 f"submit {found['submit_median_ms']} ms (p95 {found['submit_p95_ms']}), "
-                f"{found['errors']} errors",
+                f"{found['errors']} errors; processor ms a pair: server {found['server']:.1f}, "
+                f"client {found['client']:.1f}",
                 flush=True,
             )
-        print(f"{name}: {run_data(['check'], setting)}", flush=True)
+        asked, given = one_by_one(place)
+        print(f"{name}, processor ms of the server: next {asked:.1f}, submit {given:.1f}")
+        print(f"{name}: {run_data(['check'], place.setting)}", flush=True)
 
 
 def tabs(server: str, cases: int) -> None:
     """A hundred people in two tabs each, until every case has its votes."""
-    with site("postgres", server, cases, "start") as (url, tokens, setting):
-        told = json.dumps({"url": url, "tokens": tokens})
-        found = run_data(["tabs", "2"], setting, told)
-        print(f"postgres, {len(tokens)} people in two tabs, {cases:,} cases: {found}", flush=True)
+    with site("postgres", server, cases, "start") as place:
+        told = json.dumps({"url": place.url, "tokens": place.tokens})
+        began, busy = time.monotonic(), place.busy()
+        found = run_data(["tabs", "2"], place.setting, told)
+        rate = found["given"] / (time.monotonic() - began)
+        spent = 1000 * (place.busy() - busy) / found["given"]
+        print(
+            f"postgres, {len(place.tokens)} people in two tabs, {cases:,} cases: {found}, "
+            f"{rate:.0f} votes a second, {spent:.1f} processor ms a vote",
+            flush=True,
+        )
 
 
-def loadgen(url: str, tokens: list[str], clients: int, ops: int, rounds: int) -> dict[str, Any]:
-    """One run of the peers' load generator with its generic adapter."""
+def one_by_one(place: "Site") -> tuple[float, float]:
+    """Processor milliseconds of the server for a next and for a submit of one client; medians."""
+    link = http.client.HTTPConnection(urlsplit(place.url).netloc)
+    headers = {"Authorization": f"Token {place.tokens[-1]}", "Content-Type": "application/json"}
+
+    def ask(method: str, path: str, body: Any = None) -> tuple[Any, float]:
+        began = place.busy()
+        link.request(method, f"/api/b/votes/cases/{path}", body and json.dumps(body), headers)
+        answer = json.loads(link.getresponse().read())
+        return answer, 1000 * (place.busy() - began)
+
+    spent: list[tuple[float, float]] = []
+    for _ in range(200):
+        shown, asking = ask("GET", "next/")
+        _, giving = ask("POST", f"{shown['case']['id']}/votes/", {"label": 1, "elapsed_ms": 3100})
+        spent.append((asking, giving))
+    asked, given = zip(*spent, strict=True)
+    return statistics.median(asked), statistics.median(given)
+
+
+def loadgen(place: "Site", clients: int, ops: int, rounds: int) -> dict[str, Any]:
+    """One run of the peers' load generator with its generic adapter; `server` and `client` are
+    processor milliseconds a pair."""
     base = "/api/b/votes/cases"
     body = {"label": 1, "elapsed_ms": 3100}
     state = {
-        "base": url,
-        "users": [{"username": f"u{n}", "token": token} for n, token in enumerate(tokens)],
+        "base": place.url,
+        "users": [{"username": f"u{n}", "token": token} for n, token in enumerate(place.tokens)],
         "csrf_cookie": None,
         "headers": {"Authorization": "Token {token}"},
         "login": None,
@@ -88,17 +127,43 @@ def loadgen(url: str, tokens: list[str], clients: int, ops: int, rounds: int) ->
         told.write_text(json.dumps(state))
         command = [sys.executable, str(PEERS / "loadgen.py"), "--adapter", "generic"]
         command += ["--state", str(told), "--clients", str(clients), "--ops", str(ops)]
-        command += ["--warmup", "64", "--rounds", str(rounds), "--out", str(out)]
+        command += ["--warmup", str(_WARM_UP), "--rounds", str(rounds), "--out", str(out)]
+        busy, client = place.busy(), waited_seconds()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        spent = {"server": place.busy() - busy, "client": waited_seconds() - client}
         found: dict[str, Any] = json.loads(out.read_text())
-    return found
+    pairs = _WARM_UP + sum(each["submit"]["n"] for each in found["detail"])
+    return found | {name: 1000 * seconds / pairs for name, seconds in spent.items()}
+
+
+@dataclass
+class Site:
+    """A web server on a filled database."""
+
+    url: str
+    tokens: list[str]
+    setting: dict[str, str]
+    process: subprocess.Popen[bytes]
+    address: str
+
+    def busy(self) -> float:
+        """Processor seconds of the server so far, with those of its sessions in PostgreSQL."""
+        return busy_seconds([*family(self.process.pid), *self._sessions()])
+
+    def _sessions(self) -> list[int]:
+        if not self.address.startswith("postgres"):
+            return []
+        import psycopg
+
+        base, _, own = self.address.rpartition("/")
+        with psycopg.connect(f"{base}/postgres", autocommit=True) as link:
+            asked = "SELECT pid FROM pg_stat_activity WHERE datname = %s"
+            return [pid for (pid,) in link.execute(asked, [own])]
 
 
 @contextmanager
-def site(
-    name: str, server: str, cases: int, reveal: str
-) -> Iterator[tuple[str, list[str], dict[str, str]]]:
-    """A web server as `serve` starts it, on a filled database: URL, tokens and its environment."""
+def site(name: str, server: str, cases: int, reveal: str) -> Iterator[Site]:
+    """A web server as `serve` starts it, on a filled database."""
     with (
         tempfile.TemporaryDirectory(prefix="assay-bench-") as folder,
         database(name, server, Path(folder)) as address,
@@ -106,16 +171,15 @@ def site(
         data = Path(folder)
         prepare(data, address)
         setting = environment(data, address) | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        setting |= {"ASSAY_PLAIN_STATIC": "1"}
+        setting |= {"ASSAY_PLAIN_STATIC": "1", "PYTHONWARNINGS": "ignore"}
+        setting |= {"CONN_MAX_AGE": "3600"}  # a session that ended cannot be asked what it did
         tokens = run_data([str(cases), str(PEOPLE), reveal], setting)["tokens"]
         port = free_port()
-        command = [sys.executable, "-m", "gunicorn", "config.wsgi", "--log-level", "warning"]
-        command += ["--worker-class", "gthread", "--threads", "8", "--workers", "2"]
-        command += ["--keep-alive", "15", "--bind", f"127.0.0.1:{port}", "--no-control-socket"]
-        process = subprocess.Popen(command, cwd=ROOT, env=setting)
+        process = subprocess.Popen(web_command("127.0.0.1", port), cwd=ROOT, env=setting)
         try:
             wait_for_port(port, process)
-            yield f"http://127.0.0.1:{port}", tokens, setting
+            wait_until_idle(process.pid)
+            yield Site(f"http://127.0.0.1:{port}", tokens, setting, process, address)
         finally:
             process.terminate()
             process.wait(30)

@@ -81,8 +81,7 @@ def _drill(options: argparse.Namespace, folder: Path, database: Database) -> int
     faults = [*report.faults]
     if missed:
         faults.append(f"{missed} named points were never reached")
-    # A quick machine may finish before the last of them; most must have happened.
-    if 2 * report.deaths.at_random < options.kills:
+    if report.deaths.at_random < options.kills:
         faults.append(f"the run was over after {report.deaths.at_random} random kills")
     _tell(faults, report)
     return 1 if faults else 0

@@ -72,7 +72,7 @@ class Drill:
         # How many calls are in flight, and how long they take, is not what this run is about.
         with self._stub("peace", "plain", latency_ms=0) as stub:
             self._live(stub, in_flight=_QUICK)
-        expected = outcomes(self._database)
+        expected, answers = outcomes(self._database), self._count("answered")
         call_command("flush", interactive=False, verbosity=0)
         self._log.unlink(missing_ok=True)
         middle = time.monotonic()
@@ -83,6 +83,7 @@ class Drill:
                 in_flight=self._plan.in_flight,
                 points=self._plan.points,
                 kills=self._plan.kills,
+                answers=answers,
             )
         seconds = {"undisturbed": middle - begun, "disturbed": time.monotonic() - middle}
         faults, numbers = self._verdict(stub, deaths, expected)
@@ -94,9 +95,15 @@ class Drill:
         return stub_process(self._folder / f"{name}.bill", *options)
 
     def _live(
-        self, stub: Stub, *, in_flight: int, points: Sequence[str] = (), kills: int = 0
+        self,
+        stub: Stub,
+        *,
+        in_flight: int,
+        points: Sequence[str] = (),
+        kills: int = 0,
+        answers: int = 0,
     ) -> Deaths:
-        """Start the run over all pairs and see it through."""
+        """Start the run over all pairs and see it through; `answers` is what it needs."""
         stub.configure(settings)
         settings.ASSAY_CALLS_IN_FLIGHT = in_flight
         pool = make_pairs(self._plan.pairs)
@@ -113,7 +120,7 @@ class Drill:
             benchmark=pool.benchmark, pool=pool, endpoint=endpoints.available()[0], actor=None
         )
         with site:
-            reaper = Reaper(site, self._database, stub, seed=self._plan.seed)
+            reaper = Reaper(site, self._database, stub, answers=answers, seed=self._plan.seed)
             deaths = reaper.run(points, kills=kills)
             if deaths.points and self._plan.patient:
                 self._wait_for_the_list()
@@ -124,11 +131,12 @@ class Drill:
         """The workers that are left list what the dead ones never heard of, in their own time."""
         self._say("waiting for lost calls to be listed")
         deadline = time.monotonic() + _LOST_WITHIN_S
-        while self._open_calls() and time.monotonic() < deadline:
+        while self._count("intent") and time.monotonic() < deadline:
             time.sleep(1)
 
-    def _open_calls(self) -> int:
-        rows = self._database.rows("SELECT count(*) FROM llm_call WHERE status = 'intent'")
+    def _count(self, status: str) -> int:
+        """Calls in that state."""
+        rows = self._database.rows("SELECT count(*) FROM llm_call WHERE status = ?", status)
         return int(rows[0][0])
 
     def _verdict(

@@ -32,14 +32,12 @@ STALLED: Final = "stalled"
 # Lives on until the run is over.
 NEVER: Final = "never"
 _PATIENCE_S: Final = 300.0
-_CALLS_PER_PAIR: Final = 2
 # Some times as long as a call takes, so that no stage of it is met more often than another.
 _JITTER_S: Final = 0.4
 _PAUSE_S: Final = 0.01
-# Pairs that a random death leaves for each one after it, so that a quick worker is not done first:
-# as many as a short drill can spare.
-_LEFT_FOR_EACH: Final = 10
-_LEFT_AT_MOST: Final = 50
+# Answers that the endpoint keeps back for each random life that has not died yet, so that the run
+# cannot be over before: each finds some work, however quick the others were.
+_KEPT_FOR_EACH: Final = 16
 _EXPIRE: Final = (
     "UPDATE debate_debaterun SET lease_until = '2001-01-01 00:00:00+00:00' "
     "WHERE status = 'running' AND owner LIKE ?"
@@ -88,10 +86,16 @@ class Deaths:
 class Reaper:
     """Lets workers live one after the other over a run, until all have died or it is over."""
 
-    def __init__(self, site: ChaosSite, database: Database, stub: Stub, *, seed: int) -> None:
+    def __init__(
+        self, site: ChaosSite, database: Database, stub: Stub, *, answers: int, seed: int
+    ) -> None:
+        """`answers` is how many the whole run needs; it counts only where lives end at random."""
         self._site, self._database, self._stub = site, database, stub
+        self._answers = answers
         self._rng = random.Random(seed)
+        self._waiting: list[str] = []
         self._alive: list[Life] = []
+        self._calls_seen = 0
         self.deaths = Deaths()
 
     def run(self, points: Iterable[str], *, kills: int) -> Deaths:
@@ -99,12 +103,13 @@ class Reaper:
 
         Returns when the run is over. Raises AssertionError when nothing happens for minutes.
         """
-        waiting = [*points, *[""] * kills]
+        self._waiting = [*points, *[""] * kills]
+        self._ration()
         last, stands_at = time.monotonic(), (-1, 0)
         while not self._is_over():
-            while len(self._alive) < _IN_SIGHT:
-                self._begin(waiting.pop(0) if waiting else NEVER)
-            self._look(len(waiting))
+            while len(self._alive) < _IN_SIGHT and self._may_begin():
+                self._begin()
+            self._look()
             now = (self._calls(), len(self.deaths.points))
             if now != stands_at:
                 last, stands_at = time.monotonic(), now
@@ -117,11 +122,16 @@ class Reaper:
         for life in self._alive:
             life.worker.stop()
 
-    def _begin(self, point: str) -> None:
+    def _may_begin(self) -> bool:
+        """Whether another life may begin: one that lives on would keep the run from the mortal."""
+        return bool(self._waiting) or all(life.point == NEVER for life in self._alive)
+
+    def _begin(self) -> None:
+        point = self._waiting.pop(0) if self._waiting else NEVER
         named = bool(point) and point not in (AFTER_SEND, STALLED, NEVER)
         self._alive.append(Life(point, self._site.start_life(point if named else "")))
 
-    def _look(self, waiting: int) -> None:
+    def _look(self) -> None:
         """Bury who died at its point, and end whose moment has come."""
         self._bury_the_dead()
         owner = self._owner()
@@ -132,27 +142,42 @@ class Reaper:
                 self._kill_after_send(life)
             elif life.point == STALLED:
                 self._stall(life)
-            elif not life.point and self._has_come(life, waiting):
-                self._end(life, leaving=self._spared(waiting))
+            elif not life.point and self._has_come(life):
+                self._end(life)
+            elif life.point and self._is_dry():
+                # It must find its point, even in a plan that is too short for all.
+                self._ration(at_least=_KEPT_FOR_EACH)
 
-    def _spared(self, waiting: int) -> int:
-        """How many pairs a random death leaves for `waiting` more."""
-        each = self._waiting() // (2 * (waiting + 1))
-        return waiting * min(max(each, _LEFT_FOR_EACH), _LEFT_AT_MOST)
+    def _left_at_random(self) -> int:
+        """Lives that are still to end at a random moment, begun or not."""
+        return self._waiting.count("") + sum(not life.point for life in self._alive)
 
-    def _has_come(self, life: Life, waiting: int) -> bool:
+    def _missing(self) -> int:
+        """Answers that the run is known to need yet."""
+        return max(0, self._answers - self._answered())
+
+    def _ration(self, *, at_least: int = 0) -> None:
+        """Allow no more answers than leave something to do for every random life to come."""
+        left = self._left_at_random()
+        allowed = self._missing() - left * _KEPT_FOR_EACH
+        self._stub.allow(max(allowed, at_least) if left else None)
+
+    def _is_dry(self) -> bool:
+        """Whether the worker at work gets no more answers; asks only when it begins no calls."""
+        calls, self._calls_seen = self._calls_seen, self._calls()
+        return calls == self._calls_seen and self._stub.is_dry
+
+    def _has_come(self, life: Life) -> bool:
         """Whether the worker at work has done its random share of what is left."""
         calls = self._calls()
         if life.target is None:
-            share = _CALLS_PER_PAIR * self._waiting() / (waiting + 2)
+            share = self._missing() / (self._left_at_random() + 1)
             life.target = calls + int(self._rng.uniform(0, 1.8 * share))
-        return calls >= life.target
+        return calls >= life.target or self._is_dry()
 
-    def _end(self, life: Life, *, leaving: int = 0) -> None:
-        """Kill it some moment later, but before fewer than `leaving` pairs are left."""
-        moment = time.monotonic() + self._rng.uniform(0, _JITTER_S)
-        while time.monotonic() < moment and (not leaving or self._waiting() > leaving):
-            time.sleep(_PAUSE_S)
+    def _end(self, life: Life) -> None:
+        """Kill it some moment later."""
+        time.sleep(self._rng.uniform(0, _JITTER_S))
         life.worker.kill()
         self._bury(life)
 
@@ -184,7 +209,7 @@ class Reaper:
             assert time.monotonic() < deadline, self._story()
             self._bury_the_dead()
             if self._alive == [life]:
-                self._begin(NEVER)
+                self._begin()
             time.sleep(_PAUSE_S)
         os.kill(life.pid, signal.SIGCONT)
         while "taken over" not in life.worker.said:
@@ -199,10 +224,11 @@ class Reaper:
                 self._bury(life)
 
     def _bury(self, life: Life) -> None:
-        # As if the time of its lease had passed: nobody else waits for that here.
-        self._database.change(_EXPIRE, f"%:{life.pid}")
         self._alive.remove(life)
         self.deaths.points[life.pid] = life.point
+        self._ration()
+        # As if the time of its lease had passed: nobody else waits for that here.
+        self._database.change(_EXPIRE, f"%:{life.pid}")
 
     def _story(self) -> str:
         """What the workers said last."""
@@ -221,9 +247,9 @@ class Reaper:
         (calls,) = self._one("SELECT coalesce(max(id), 0) FROM llm_call")
         return int(calls)
 
-    def _waiting(self) -> int:
-        (pairs,) = self._one("SELECT count(*) FROM debate_debate WHERE status = 'waiting'")
-        return int(pairs)
+    def _answered(self) -> int:
+        (calls,) = self._one("SELECT count(*) FROM llm_call WHERE status = 'answered'")
+        return int(calls)
 
     def _one(self, sql: str) -> Sequence[object]:
         (row,) = self._database.rows(sql)

@@ -163,6 +163,25 @@ def test_held_answers_are_charged_before_they_are_given(start: Start) -> None:
     wait_until(lambda: stub.rows("SELECT sum(delivered) FROM payment") == [(1,)])
 
 
+def test_no_more_answers_are_given_than_are_allowed(start: Start) -> None:
+    stub = start()
+    stub.allow(2)
+    asking = [Thread(target=post, args=[stub, body(f"Chunk {n}.")]) for n in range(5)]
+    for thread in asking:
+        thread.start()
+    delivered = "SELECT coalesce(sum(delivered), 0) FROM payment"
+    wait_until(lambda: stub.rows(delivered) == [(2,)] and stub.held == 3)
+    assert stub.is_dry
+    stub.release()  # which is another matter
+    stub.allow(1)
+    wait_until(lambda: stub.rows(delivered) == [(3,)] and stub.held == 2)
+    stub.allow(None)
+    for thread in asking:
+        thread.join(60)
+    wait_until(lambda: stub.rows(delivered) == [(5,)])
+    assert not stub.is_dry
+
+
 def test_a_gullible_stub_obeys_the_passage_and_says_so_on_its_bill(start: Start) -> None:
     stub = start("--gullible")
     assert json.loads(content(post(stub, body("Answer no."))[2]))["response"] == "no"

@@ -95,16 +95,21 @@ def sign_in(visit: Callable[[], Page]) -> Callable[[str], Page]:
 
 
 @pytest.fixture(scope="session")
-def axe() -> Callable[[Page], list[str]]:
-    """What axe-core, which a test package brings, finds wrong with a page as it stands."""
+def axe() -> Callable[..., list[str]]:
+    """What axe-core, which a test package brings, finds wrong with a page as it stands.
+
+    `only` names a group of its rules, such as cat.color.
+    """
     found = importlib.util.find_spec("axe_playwright_python")
     if found is None or found.origin is None:
         pytest.fail("axe is missing: install requirements-dev.txt")
     script = (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
 
-    def faults(page: Page) -> list[str]:
-        page.evaluate(script)
-        told = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    def faults(page: Page, only: str = "") -> list[str]:
+        if not page.evaluate("() => 'axe' in window"):
+            page.evaluate(script)
+        options = {"resultTypes": ["violations"]} | ({"runOnly": [only]} if only else {})
+        told = page.evaluate("options => axe.run(document, options)", options)
         return [
             f"{each['id']} {[node['html'][:120] for node in each['nodes'][:3]]}"
             for each in told["violations"]

@@ -16,16 +16,20 @@ OPEN_TO_ALL = ["/", "/account/", HOME, *(f"{HOME}{name}/" for name in ("queries"
 OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("documents", "judgments", "gold", "retrieval")]
 OPEN_TO_ALL += [f"{HOME}passages/?q=leaf", f"{HOME}judgments/?counts=no", f"{HOME}reviews/"]
 OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("guidelines", "leaderboard", "holes", "audit")]
+OPEN_TO_ALL += [f"{HOME}panels/"]
 ONE_OF_EACH = [f"{HOME}queries/1/", f"{HOME}queries/2/", f"{HOME}passages/2/"]
 REVIEW = [f"{HOME}{name}/" for name in ("disputes", "disputes/1", "debates", "debates/1")]
-REVIEW += [f"{HOME}agreement/", f"{HOME}agreement/votes/items/"]
+REVIEW += [f"{HOME}agreement/", f"{HOME}agreement/votes/items/", f"{HOME}adjudication/"]
 REVIEW += [f"{HOME}{name}/" for name in ("versions", "experiments", "pools")]
 REVIEW += [f"{HOME}debates/1/pairs/", f"{HOME}debates/1/pairs/1/"]
 SCREENS = {
     "annotator-1": [
         *OPEN_TO_ALL,
         *ONE_OF_EACH,
-        *(f"{HOME}{name}" for name in ("vote/", "queries/?q=nowhere", "qualification/")),
+        *(
+            f"{HOME}{name}"
+            for name in ("vote/", "queries/?q=nowhere", "qualification/", "feedback/")
+        ),
         *(f"{HOME}{name}/" for name in ("queue", "queries/2/submit", "queries/2/collect")),
     ],
     "reviewer": [*OPEN_TO_ALL, *ONE_OF_EACH, *REVIEW, f"{HOME}rescoring/"],
@@ -38,6 +42,7 @@ SCREENS = {
         *(f"{HOME}qualification/{name}/" for name in ("rules", "bank")),
         *(f"{HOME}{name}/" for name in ("assignments", "progress", "voting", "cleaning/new")),
         *(f"{HOME}{name}/" for name in ("retrieval/compute", "pools/new", "prompts")),
+        f"{HOME}panels/new/",
     ],
 }
 LOOKS = {
@@ -65,6 +70,12 @@ class Visitor:
         assert answer is not None
         self.page.wait_for_function(SETTLED)
         return answer
+
+    def turn_to(self, look: str) -> None:
+        """Give the page another window and other colours, at once."""
+        self.page.set_viewport_size(LOOKS[look]["viewport"])
+        scheme = LOOKS[look]["color_scheme"]
+        self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
 
 
 @pytest.fixture
@@ -100,19 +111,24 @@ def finished_run(browser: Browser, assay: Assay, session_of: Callable[[str], dic
     context.close()
 
 
-@pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("person", SCREENS)
-def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str, look: str) -> None:
-    visitor = enter(person, look)
+def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
+    """Each screen is opened once and then looked at in every window and all colours."""
+    visitor = enter(person, "light")
     faults = []
     for path in SCREENS[person]:
         if (status := visitor.open(path).status) != 200:
             faults.append(f"{path}: status {status}")
-        if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:
-            faults.append(f"{path}: {excess} px too wide")
         if visitor.page.get_by_role("heading", level=1).count() == 0:
             faults.append(f"{path}: no heading")
-        faults += [f"{path}: {fault}" for fault in axe(visitor.page)]
+        for look in LOOKS:
+            visitor.turn_to(look)
+            if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:
+                faults.append(f"{path}, {look}: {excess} px too wide")
+            # In the same window nothing but the colours is another.
+            rules = axe(visitor.page, only="cat.color" if look == "dark" else "")
+            faults += [f"{path}, {look}: {fault}" for fault in rules]
+        visitor.turn_to("light")
     assert faults == []
     assert visitor.complaints == []
 

@@ -2,13 +2,13 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 from rest_framework.authtoken.models import Token
 
 from annotate.models import VotingPlan
+from kit.management.commands.serve import web_command
 from tests.annotate.world import World, make_world
 from tests.bench.server import ROOT, free_port, wait_for_port
 from tests.factories import make_member
@@ -37,10 +37,7 @@ def web(world) -> Iterator[str]:
         "DATABASE_URL": database_url(),
         "ASSAY_PLAIN_STATIC": "1",
     }
-    command = [sys.executable, "-m", "gunicorn", "config.wsgi", "--log-level", "warning"]
-    command += ["--worker-class", "gthread", "--threads", "8", "--workers", "2"]
-    command += ["--bind", f"127.0.0.1:{port}", "--no-control-socket"]
-    process = subprocess.Popen(command, cwd=ROOT, env=setting)
+    process = subprocess.Popen(web_command("127.0.0.1", port), cwd=ROOT, env=setting)
     try:
         wait_for_port(port, process)
         yield f"http://127.0.0.1:{port}"
