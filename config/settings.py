@@ -161,6 +161,9 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
             "PRAGMA cache_size=-20000;"
         ),
     }
+    # Opening the file costs more than most questions to it, and the last to close it empties the
+    # log into it.
+    _database["CONN_MAX_AGE"] = 60
     # A file, as in real use: threads and processes of a test see what others committed.
     _database["TEST"] = {"NAME": str(ASSAY_DATA / "tests.sqlite3")}
 else:
@@ -255,7 +258,7 @@ ASSAY_FETCH_ALSO = env.list("ASSAY_FETCH_ALSO", default=[])
 # --- API -------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "rest_framework.authentication.TokenAuthentication",
+        "kit.tokens.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
@@ -281,6 +284,7 @@ SPECTACULAR_SETTINGS = {
         "CaseStatusEnum": "annotate.models.CaseStatus",
         "BatchStatusEnum": "annotate.models.BatchStatus",
         "ReviewStatusEnum": "annotate.models.ReviewStatus",
+        "PanelStatusEnum": "annotate.models.PanelStatus",
         "PointStatusEnum": "annotate.models.PointStatus",
         "PointKindEnum": "annotate.models.PointKind",
         "LabelStatusEnum": "corpus.models.Status",
