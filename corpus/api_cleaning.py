@@ -28,6 +28,7 @@ from kit.api import Route, SheetSerializer
 from kit.errors import Refused
 from kit.sheets import as_data
 from llm import endpoints
+from llm.paying import set_budget
 
 _WIDTHS = [
     OpenApiParameter("tokens", int, description="Tokens in a bin of the lengths."),
@@ -52,10 +53,7 @@ class Cleanings(Route):
         if source is None:
             raise Refused("There is no such corpus version here.", field="source")
         name = given.pop("endpoint")
-        try:
-            endpoint = endpoints.get(name) if name else None
-        except endpoints.UnknownEndpoint as error:
-            raise Refused(str(error), field="endpoint") from None
+        endpoint = endpoints.chosen(name) if name else None
         run = verbs.start_cleaning(
             benchmark=access.benchmark,
             source=source,
@@ -117,7 +115,7 @@ class CleaningBudget(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
         given = self.read(CleaningBudgetSerializer)
-        verbs.set_budget(run=run, usd=given["usd"], actor=access.user)
+        set_budget(run, given["usd"], actor=access.user, scope=access.benchmark.slug)
         return Response(CleaningSerializer(run).data)
 
 

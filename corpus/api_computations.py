@@ -15,6 +15,7 @@ from corpus.services import computing
 from corpus.services.versions import chosen
 from corpus.views.computations import get_computation
 from kit.api import RUN_FIELDS, Route
+from llm.paying import set_budget
 
 
 class RunComputationSerializer(serializers.ModelSerializer):
@@ -110,7 +111,8 @@ class ComputationBudget(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         found = get_computation(access, pk)
         usd = self.read(ComputationBudgetSerializer)["usd"]
-        computing.set_budget(computation=found, usd=usd, actor=access.user)
+        computing.check_is_paid(found)
+        set_budget(found, usd, actor=access.user, scope=access.benchmark.slug)
         return Response(RunComputationSerializer(found).data)
 
 

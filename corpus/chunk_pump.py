@@ -16,7 +16,6 @@ from django.db import transaction
 
 from corpus.chunking.semantic import Span, chunks_of, units_of
 from corpus.models import CleaningGroup
-from corpus.services.cleaning_budget import budget_words, open_account
 from corpus.services.cleaning_digest import Tally
 from corpus.services.cleaning_rules import Made, Row, cleaned, domain_names, read_rows, write
 from corpus.services.cleaning_share import Share
@@ -26,7 +25,6 @@ from llm.endpoints import Endpoint
 from llm.errors import LLMError
 from llm.failures import CannotGoOn, Failure, read_failure
 from llm.gateways import Gateways
-from llm.models import Account
 from llm.pump import Pump
 
 # Sentences of one request; and the longest, about the 8,192 tokens that most models read.
@@ -69,14 +67,10 @@ class ChunkPump(Pump[GroupJob, GroupOutcome]):
     words = ("group of passages", "groups of passages")
 
     def __init__(self, share: Share, endpoint: Endpoint, *, seconds: float | None) -> None:
-        super().__init__(share, endpoint, seconds=seconds)
+        super().__init__(share.run, endpoint, seconds=seconds, held=share)
         self.share, self.run, self.endpoint = share, share.run, endpoint
         self.gold = set(gold_of(self.run.source))
         self.names = domain_names(self.run)
-
-    def open_account(self) -> Account:
-        """The run's."""
-        return open_account(self.run)
 
     def read_page(self, after: int) -> Sequence[GroupJob]:
         """One more group, with its passages."""
@@ -118,10 +112,10 @@ class ChunkPump(Pump[GroupJob, GroupOutcome]):
     def close(self) -> None:
         """Groups are done as they are written; what follows is the leader's."""
 
-    def budget_words(self) -> str:
-        """Why the run paused."""
-        waiting = max(0, self.run.total - sum(self.run.groups.values_list("done", flat=True)))
-        return budget_words(self.run, waiting=waiting, words="passages")
+    def waiting(self) -> str:
+        """Those without an outcome."""
+        done = sum(self.run.groups.values_list("done", flat=True))
+        return f"{max(0, self.run.total - done):,} passages"
 
     async def _pieces(self, new: Made, asking: "_Asking") -> AsyncIterator[Made]:
         config = self.run.config

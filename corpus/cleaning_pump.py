@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from corpus.marcus.agents import work_on
 from corpus.models import CleaningGroup, PageState
-from corpus.services.cleaning_budget import budget_words, open_account
 from corpus.services.cleaning_pages import (
     Job,
     PageOutcome,
@@ -21,7 +20,6 @@ from llm.errors import LLMError
 from llm.failures import read_failure
 from llm.fencing import fence_key
 from llm.gateways import Gateways
-from llm.models import Account
 from llm.pump import Pump
 from llm.requests import Request
 
@@ -40,16 +38,12 @@ class CleaningPump(Pump[Job, PageOutcome]):
     words = ("page", "pages")
 
     def __init__(self, share: Share, endpoint: Endpoint, *, seconds: float | None) -> None:
-        super().__init__(share, endpoint, seconds=seconds)
+        super().__init__(share.run, endpoint, seconds=seconds, held=share)
         self.share, self.run, self.endpoint = share, share.run, endpoint
         self.settings, self.key = settings_of(self.run), fence_key()
         self.gold = gold_of(self.run.source)
         self.group: CleaningGroup | None = None
         self.after = 0
-
-    def open_account(self) -> Account:
-        """The run's."""
-        return open_account(self.run)
 
     def read_page(self, after: int) -> Sequence[Job]:
         """Waiting pages with their texts: of the group at hand, then of one more."""
@@ -113,7 +107,6 @@ class CleaningPump(Pump[Job, PageOutcome]):
                 group.finish()
                 self.share.end(group)
 
-    def budget_words(self) -> str:
-        """Why the run paused."""
-        waiting = self.run.pages.filter(state=PageState.WAITING).count()
-        return budget_words(self.run, waiting=waiting, words="pages")
+    def waiting(self) -> str:
+        """Those without an outcome."""
+        return f"{self.run.pages.filter(state=PageState.WAITING).count():,} pages"

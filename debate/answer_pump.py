@@ -4,15 +4,14 @@ import asyncio
 from collections.abc import Sequence
 
 from debate.answering.asking import ROLE, write
-from debate.models import AnswerRun
+from debate.models import AnswerItemState, AnswerRun
 from debate.services.answer_outcomes import Job, Outcome, read_jobs, store_outcomes
-from debate.services.answer_runs import budget_words, open_account, settings_of
+from debate.services.answer_runs import settings_of
 from llm.endpoints import Endpoint
 from llm.errors import LLMError
 from llm.failures import read_failure
 from llm.fencing import fence_key
 from llm.gateways import Gateways
-from llm.models import Account
 from llm.pump import Pump
 from llm.requests import Request
 
@@ -31,10 +30,6 @@ class AnswerPump(Pump[Job, Outcome]):
         super().__init__(run, endpoint, seconds=seconds)
         self.run, self.endpoint = run, endpoint
         self.settings, self.key = settings_of(run), fence_key()
-
-    def open_account(self) -> Account:
-        """The run's."""
-        return open_account(self.run)
 
     def read_page(self, after: int) -> Sequence[Job]:
         """Waiting queries with what the model is given."""
@@ -72,6 +67,6 @@ class AnswerPump(Pump[Job, Outcome]):
         """Nothing waits any more."""
         self.run.finish()
 
-    def budget_words(self) -> str:
-        """Why the run paused."""
-        return budget_words(self.run)
+    def waiting(self) -> str:
+        """Those without an outcome."""
+        return f"{self.run.items.filter(state=AnswerItemState.WAITING).count():,} queries"

@@ -25,6 +25,7 @@ from debate.views.answers import (
     pick_endpoint,
 )
 from kit.api import RUN_FIELDS, Route
+from llm.paying import set_budget
 
 
 class AnswerRunSerializer(serializers.ModelSerializer):
@@ -186,7 +187,7 @@ class AnswerRunBudget(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
         usd = self.read(AnswerBudgetSerializer)["usd"]
-        verbs.set_answer_budget(run=run, usd=usd, actor=access.user)
+        set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
         return Response(AnswerRunSerializer(run).data)
 
 

@@ -12,11 +12,10 @@ from corpus.access import enter
 from corpus.models import Role
 from debate.models import HintRun
 from debate.services import hints as verbs
-from debate.services.budget import set_budget
 from debate.views.hints import get_hint_run
 from kit.api import RUN_FIELDS, Route
-from kit.errors import Refused
 from llm import endpoints
+from llm.paying import set_budget
 
 
 class HintRunSerializer(serializers.ModelSerializer):
@@ -61,10 +60,7 @@ class HintRuns(Route):
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         panel, given = get_panel(access, pk), self.read(NewHintRunSerializer)
-        try:
-            endpoint = endpoints.get(given.pop("endpoint"))
-        except endpoints.UnknownEndpoint as error:
-            raise Refused(str(error), field="endpoint") from None
+        endpoint = endpoints.chosen(given.pop("endpoint"))
         run = verbs.start_hints(
             panel=panel, endpoint=endpoint, actor=access.user, access=access, **given
         )
@@ -109,7 +105,7 @@ class HintRunBudget(Route):
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         run, given = get_hint_run(access, pk), self.read(HintBudgetSerializer)
-        set_budget(run=run, usd=given["budget_usd"], actor=access.user)
+        set_budget(run, given["budget_usd"], actor=access.user, scope=access.benchmark.slug)
         return Response(HintRunSerializer(run).data)
 
 

@@ -23,7 +23,6 @@ from debate.serializers import (
     RequeueSerializer,
 )
 from debate.services import requeue
-from debate.services.budget import set_budget
 from debate.services.figures import figures
 from debate.services.forecast import forecast_plan, forecast_run
 from debate.services.planning import Plan, plan_run, start_planned
@@ -33,6 +32,7 @@ from debate.views.runs import VERBS
 from kit.api import Route
 from kit.errors import Refused
 from llm import endpoints
+from llm.paying import set_budget
 
 
 class Planning(Route):
@@ -44,10 +44,7 @@ class Planning(Route):
         form.is_valid(raise_exception=True)
         key, given = form.planned()
         pool = get_object_or_404(access.benchmark.pools, pk=key)
-        try:
-            endpoint = endpoints.get(given.pop("endpoint"))
-        except endpoints.UnknownEndpoint as error:
-            raise Refused(str(error), field="endpoint") from None
+        endpoint = endpoints.chosen(given.pop("endpoint"))
         return plan_run(benchmark=access.benchmark, pool=pool, endpoint=endpoint, **given)
 
 
@@ -134,7 +131,7 @@ class Budget(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
         usd = self.read(BudgetSerializer)["budget_usd"]
-        set_budget(run=run, usd=usd, actor=access.user)
+        set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
         return Response(DebateRunSerializer(run).data)
 
 

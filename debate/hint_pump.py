@@ -10,14 +10,12 @@ from debate.hearing import Hearing
 from debate.kinds import Rule
 from debate.models import Hint, HintRun
 from debate.pump import PROMPT_CHANGED
-from debate.services.budget import budget_words, open_account
 from debate.services.hints import hint_prompt, store_hints, waiting_hints
 from debate.services.outcomes import Outcome
 from llm.endpoints import Endpoint
 from llm.failures import CannotGoOn
 from llm.fencing import fence_key
 from llm.gateways import Gateways
-from llm.models import Account
 from llm.pump import Pump
 
 _PAGE = 100
@@ -40,10 +38,6 @@ class HintPump(Pump[Hint, Outcome]):
         super().__init__(run, endpoint, seconds=seconds)
         self.run, self.rule, self.key = run, rule_of(run), fence_key()
 
-    def open_account(self) -> Account:
-        """The run's."""
-        return open_account(self.run)
-
     def read_page(self, after: int) -> Sequence[Hint]:
         """Waiting hints with their pairs."""
         related = ("item__case__query", "item__case__passage")
@@ -64,9 +58,9 @@ class HintPump(Pump[Hint, Outcome]):
         """Nothing waits any more."""
         self.run.finish()
 
-    def budget_words(self) -> str:
-        """Why the run paused."""
-        return budget_words(self.run, waiting=waiting_hints(self.run).count())
+    def waiting(self) -> str:
+        """Those without an outcome."""
+        return f"{waiting_hints(self.run).count():,} items"
 
 
 def rule_of(run: HintRun) -> Rule:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from debate.hearing import Hearing
 from debate.kinds import Rule, rule_of
 from debate.models import Debate, DebateRun
-from debate.services.budget import budget_words, open_account
 from debate.services.closing import close_run
 from debate.services.outcomes import Outcome, store_outcomes
 from debate.services.prompts import PromptGone
@@ -14,7 +13,6 @@ from llm.endpoints import Endpoint
 from llm.failures import CannotGoOn
 from llm.fencing import fence_key
 from llm.gateways import Gateways
-from llm.models import Account
 from llm.pump import GROUP_SECONDS
 from llm.pump import Pump as CallPump
 
@@ -44,10 +42,6 @@ class Pump(CallPump[Debate, Outcome]):
         super().__init__(run, endpoint, seconds=seconds, group_seconds=_GROUP_SECONDS)
         self.run, self.rule, self.key = run, prepare(run), fence_key()
 
-    def open_account(self) -> Account:
-        """The run's."""
-        return open_account(self.run)
-
     def read_page(self, after: int) -> Sequence[Debate]:
         """Waiting debates with what their rule reads."""
         waiting = Debate.objects.waiting().filter(run_id=self.run.pk, pk__gt=after)
@@ -66,9 +60,9 @@ class Pump(CallPump[Debate, Outcome]):
         """Make of the outcomes what the kind of run makes of them."""
         close_run(self.run)
 
-    def budget_words(self) -> str:
-        """Why the run paused."""
-        return budget_words(self.run, waiting=self.run.debates.waiting().count())
+    def waiting(self) -> str:
+        """Those without an outcome."""
+        return f"{self.run.debates.waiting().count():,} pairs"
 
 
 def prepare(run: DebateRun) -> Rule:

@@ -13,7 +13,6 @@ from debate import dream
 from debate.canaries import BAITS
 from debate.kinds import debate_config
 from debate.models import DebateStatus, Trial, TrialItem
-from debate.services.budget import open_account
 from debate.services.prompts import template_of
 from debate.services.trials import Tried, store_tried
 from kit.runs import worker_id
@@ -22,6 +21,7 @@ from llm.errors import LLMError
 from llm.fencing import fence_key
 from llm.gateways import Gateways
 from llm.lost_calls import CALL_DEADLINE_S
+from llm.paying import open_account
 
 T = TypeVar("T")
 # Small enough that progress is seen, and that a kill repeats little (from the ledger, unpaid).

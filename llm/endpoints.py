@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from django.conf import settings
 
+from kit.errors import Refused
+
 DEFAULT: Final = "default"
 PRACTICE: Final = "practice"
 PRACTICE_MODEL: Final = "practice-1"
@@ -71,6 +73,14 @@ def get(name: str) -> Endpoint:
         f"No endpoint named {name!r} is set up. Set OPENAI_BASE_URL and OPENAI_API_KEY, "
         "or start the practice model (manage.py practice_model)."
     )
+
+
+def chosen(name: str, *, field: str = "endpoint") -> Endpoint:
+    """The endpoint that a person named in a form or request. Raises Refused, naming the field."""
+    try:
+        return get(name)
+    except UnknownEndpoint as error:
+        raise Refused(str(error), field=field) from None
 
 
 def practice(base_url: str) -> Endpoint:

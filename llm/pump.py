@@ -27,7 +27,7 @@ from llm.endpoints import Endpoint
 from llm.failures import HALTS, Blame, Failure
 from llm.gateways import Gateways
 from llm.lost_calls import CALL_DEADLINE_S, Lookout
-from llm.models import Account
+from llm.paying import AskingRun, budget_words, open_account
 from llm.streak import Heard, Streak, outage
 
 T = TypeVar("T")
@@ -52,11 +52,8 @@ class Keyed(Protocol):
     def pk(self) -> Any: ...
 
 
-class Paid(Protocol):
-    """A tracked run whose calls are paid for."""
-
-    done: int
-    calls_in_flight: int
+class Held(Protocol):
+    """What a drive holds of its run: the run itself, or a part that workers share."""
 
     def beat(self, **fields: Any) -> None: ...
     def release(self) -> None: ...
@@ -75,13 +72,14 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
     def __init__(
         self,
-        run: Paid,
+        run: AskingRun,
         endpoint: Endpoint | None,
         *,
         seconds: float | None,
         group_seconds: float = GROUP_SECONDS,
+        held: Held | None = None,
     ) -> None:
-        self._run, self._endpoint = run, endpoint
+        self._run, self._endpoint, self._held = run, endpoint, held or run
         self._is_fresh = run.done == 0
         self._ends_at = math.inf if seconds is None else time.monotonic() + seconds
         self._is_cut = False
@@ -92,10 +90,6 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         self._results: asyncio.Queue[ResultT | None] = asyncio.Queue(maxsize=4 * GROUP)
         self._under_way: set[asyncio.Task[None]] = set()
         self._database = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pump-db")
-
-    @abstractmethod
-    def open_account(self) -> Account:
-        """The account that the calls are charged to."""
 
     @abstractmethod
     def read_page(self, after: int) -> Sequence[ItemT]:
@@ -114,14 +108,14 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         """Finish the run: nothing waits any more."""
 
     @abstractmethod
-    def budget_words(self) -> str:
-        """Why the run paused for its budget, and what to do."""
+    def waiting(self) -> str:
+        """What waits for its outcome, such as "3 pairs"."""
 
     async def run_to_end(self) -> None:
         """Feed, work, write and beat until nothing waits or the time is up."""
         sys.setswitchinterval(min(_SWITCH_S, sys.getswitchinterval()))
         try:
-            account = await self._db(self.open_account)
+            account = await self._db(partial(open_account, self._run))
             gateways = Gateways(
                 concurrency=self._run.calls_in_flight,
                 owner=worker_id(),
@@ -161,13 +155,13 @@ class Pump(ABC, Generic[ItemT, ResultT]):
     def _leave(self) -> None:
         """Finish the run, or give it back, or pause it with words for people."""
         if self._halted_by is None:
-            self._run.release() if self._is_cut else self.close()
+            self._held.release() if self._is_cut else self.close()
             return
         if self._halted_by.blame is Blame.BUDGET:
-            words = self.budget_words()
+            words = budget_words(self._run, waiting=self.waiting())
         else:
             words = outage(self._halted_by.words, many=self.words[1])
-        self._run.pause(pause_reason=words, error=words)
+        self._held.pause(pause_reason=words, error=words)
 
     async def _wind_down(
         self, gateways: Gateways, feed: "asyncio.Task[None]", writer: "asyncio.Task[None]"
@@ -237,7 +231,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             await asyncio.sleep(pause)
             if stopping.is_set():
                 raise Stopping
-            await self._db(self._run.beat)
+            await self._db(self._held.beat)
             await self._db(lookout.look)
 
     async def _db(self, function: Callable[[], T]) -> T:

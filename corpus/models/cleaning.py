@@ -1,6 +1,5 @@
 """Cleaning a corpus: the run, the pages it works on, what it changed, and where texts went."""
 
-from decimal import Decimal
 from typing import Self
 
 from django.apps import apps
@@ -11,8 +10,8 @@ from django.utils import timezone
 
 from corpus.models.benchmark import Benchmark, Domain
 from corpus.models.texts import CorpusVersion, Document, Passage
-from kit.runs import RunQuerySet, RunStatus, TrackedRun
-from llm.models import Account
+from kit.runs import RunQuerySet, RunStatus
+from llm.paying import AskingRun
 
 
 class CleaningPreset(models.TextChoices):
@@ -49,7 +48,7 @@ class CleaningRunQuerySet(RunQuerySet):
         return self.due() | self.filter(shared | unswept)
 
 
-class CleaningRun(TrackedRun):
+class CleaningRun(AskingRun):
     """Makes a new corpus version out of another one.
 
     `config` holds what is frozen when the run is made: the agents' settings and the hashes of
@@ -71,15 +70,9 @@ class CleaningRun(TrackedRun):
         max_length=10, choices=ViolationPolicy.choices, default=ViolationPolicy.REPAIR
     )
     config = models.JSONField(default=dict)
-    # Endpoints are chosen by name; neither address nor key is stored or shown.
+    # Rules alone ask nobody.
     endpoint = models.CharField(max_length=60, blank=True, default="")
     model = models.CharField(max_length=120, blank=True, default="")
-    practice = models.BooleanField(default=False)
-    calls_in_flight = models.PositiveSmallIntegerField(default=16)
-    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
-    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
-    # Why a worker paused the run by itself, and what to do; for people.
-    pause_reason = models.TextField(blank=True, default="")
     is_planned = models.BooleanField(default=False)
     last_id = models.BigIntegerField(default=0)
     # Counts and shares, whole when the run is done.
@@ -102,11 +95,6 @@ class CleaningRun(TrackedRun):
     def has_calls(self) -> bool:
         """Whether an endpoint is asked at all, for texts or for vectors."""
         return self.has_agents or self.preset == CleaningPreset.DCHUNK
-
-    @property
-    def spent_usd(self) -> Decimal:
-        """What its answered calls have cost so far."""
-        return self.account.spent_usd if self.account else Decimal(0)
 
 
 class PageState(models.TextChoices):

@@ -1,14 +1,11 @@
 """Computing a retrieval run here, as long work."""
 
-from decimal import Decimal
-
 from django.db import models
 
 from corpus.models.benchmark import Benchmark
 from corpus.models.runs import RetrievalRun
 from corpus.models.texts import CorpusVersion
-from kit.runs import TrackedRun
-from llm.models import Account
+from llm.paying import PayingRun
 
 
 class Method(models.TextChoices):
@@ -21,7 +18,7 @@ class Method(models.TextChoices):
     HYBRID = "hybrid", "Hybrid of two runs"
 
 
-class RunComputation(TrackedRun):
+class RunComputation(PayingRun):
     """Ranks the corpus for every query by one method; `config` is frozen when it is asked for.
 
     `run` holds its lists while they are written, unseen until the last; `report` says what was
@@ -45,8 +42,6 @@ class RunComputation(TrackedRun):
     )
     report = models.JSONField(default=dict)
     practice = models.BooleanField(default=False)
-    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
-    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
         ordering = ["-pk"]
@@ -55,6 +50,8 @@ class RunComputation(TrackedRun):
         return self.name
 
     @property
-    def spent_usd(self) -> Decimal:
-        """What its calls have cost so far."""
-        return self.account.spent_usd if self.account else Decimal(0)
+    def asked(self) -> list[tuple[str, str]]:
+        """The endpoint that embeds, of that method alone."""
+        if self.method != Method.EMBEDDINGS:
+            return []
+        return [(self.config["endpoint"], self.config["model"])]

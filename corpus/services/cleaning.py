@@ -23,13 +23,14 @@ from corpus.models import (
     ViolationPolicy,
 )
 from corpus.models.texts import CLEANED
-from corpus.services.cleaning_budget import check_budget, open_account, set_limit
 from corpus.services.loading_context import unused_name
 from corpus.services.loading_sweep import drop_version
 from kit import audit
 from kit.errors import Refused
+from kit.run_moves import move_run
 from kit.runs import RunStatus, Stopping, lease, stopping, wake, worker_id
 from llm.endpoints import Endpoint
+from llm.paying import check_budget, open_account
 
 # What each setting is where a person says nothing, and within which bounds.
 DEFAULTS: Final[dict[str, Any]] = {
@@ -101,7 +102,7 @@ def start_cleaning(
         run.version = _begin_version(run)
         run.save(update_fields=["version"])
         if run.has_calls:
-            check_budget(run, budget_usd)
+            check_budget(budget_usd, run.asked)
             open_account(run)
         data = {"preset": preset, "source": source.pk}
         audit.record(
@@ -137,21 +138,6 @@ def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
     with transaction.atomic():
         _move(run, RunStatus.CANCELLED, actor, "cancel cleaning", lease_until=None)
         wake(run)
-
-
-def set_budget(*, run: CleaningRun, usd: Decimal | None, actor: User | None) -> None:
-    """Limit what the run may spend from its next call on; None lifts the limit."""
-    check_budget(run, usd)
-    with transaction.atomic():
-        set_limit(run, usd)
-        data = {"usd": None if usd is None else str(usd)}
-        audit.record(
-            actor=actor,
-            verb="set budget of cleaning",
-            target=run,
-            scope=run.benchmark.slug,
-            data=data,
-        )
 
 
 def drop_cancelled(run: CleaningRun) -> None:
@@ -243,7 +229,4 @@ def _check(
 
 
 def _move(run: CleaningRun, to: str, actor: User, verb: str, **fields: Any) -> None:
-    with transaction.atomic():
-        if not run.move(to, **fields):
-            raise Refused(f"This run is {run.get_status_display().lower()} already.")
-        audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug)
+    move_run(run, to, actor=actor, verb=verb, scope=run.benchmark.slug, **fields)

@@ -27,8 +27,7 @@ class Share:
 
     def __init__(self, run: CleaningRun, *, leads: bool) -> None:
         self.run, self.leads = run, leads
-        self.pk, self.done = run.pk, run.done
-        self.calls_in_flight = run.calls_in_flight
+        self.pk = run.pk
         self.held: dict[int, CleaningGroup] = {}
         # Whether the run was given back, paused or ended, and is no more this worker's.
         self.is_over = False

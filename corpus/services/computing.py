@@ -20,7 +20,7 @@ from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.errors import LLMError, OverBudget
 from llm.lost_calls import list_lost_calls
-from llm.models import Account, to_units
+from llm.paying import check_budget, open_account
 from llm.prices import PriceError, UnknownPrice
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,6 @@ def start(
     benchmark without anything to rank.
     """
     frozen = computing_config.freeze(benchmark, method, config or {})
-    computing_config.check_budget(frozen, budget_usd)
     key = _key(benchmark, frozen, version)
     rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
     names = dict(rows.values_list("pk", "name"))
@@ -67,7 +66,11 @@ def start(
             budget_usd=budget_usd,
             created_by=actor,
         )
-        _open_account(computation)
+        if budget_usd is not None:
+            check_is_paid(computation)
+            check_budget(budget_usd, computation.asked)
+        if computation.asked:
+            open_account(computation)
         note(computation, "start retrieval run", actor)
         if claimed:
             computation.claim()
@@ -93,15 +96,10 @@ def retry(*, computation: RunComputation, actor: User | None) -> None:
         wake(computation)
 
 
-def set_budget(*, computation: RunComputation, usd: Decimal | None, actor: User | None) -> None:
-    """Another limit for what it may spend; None lifts it. Raises Refused."""
-    computing_config.check_budget(computation.config, usd)
-    with transaction.atomic():
-        limit = None if usd is None else to_units(usd)
-        Account.objects.filter(pk=computation.account_id or 0).update(limit_units=limit)
-        RunComputation.objects.filter(pk=computation.pk).update(budget_usd=usd)
-        computation.budget_usd = usd
-        note(computation, "set budget of retrieval run", actor)
+def check_is_paid(computation: RunComputation) -> None:
+    """Raises Refused for a method that asks no model, which no budget could limit."""
+    if not computation.asked:
+        raise Refused("Only embeddings cost anything.", field="budget_usd")
 
 
 def carry_out(computation: RunComputation) -> None:
@@ -178,14 +176,3 @@ def _is_of_practice(config: dict[str, Any]) -> bool:
         return False
     runs = RetrievalRun.objects.filter(pk__in=config["runs"])
     return any(run.provenance.get("practice") for run in runs)
-
-
-def _open_account(computation: RunComputation) -> None:
-    if computation.method != Method.EMBEDDINGS:
-        return
-    usd = computation.budget_usd
-    computation.account = Account.objects.create(
-        name=f"retrieval run {computation.pk}",
-        limit_units=None if usd is None else to_units(usd),
-    )
-    computation.save(update_fields=["account"])

@@ -1,8 +1,6 @@
 """What a computation may be asked for: checked, completed and frozen as JSON."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from decimal import Decimal
 from math import isfinite
 from typing import Any
 
@@ -13,7 +11,6 @@ from corpus.retrieval.vectors import DIMENSIONS
 from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.prices import PriceError, UnknownPrice, table
 
 MAX_DEPTH = 1000
 _MOST_DIMENSIONS = 1024
@@ -37,21 +34,6 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
         found |= _seat(found)
     depth = _whole("depth", 1, MAX_DEPTH, MAX_DEPTH)(given.get("depth"))
     return {"method": method, "depth": depth, **found}
-
-
-def check_budget(config: dict[str, Any], usd: Decimal | None) -> None:
-    """Raise Refused for an amount that is none, and for a model without a known price."""
-    if usd is None:
-        return
-    if config["method"] != Method.EMBEDDINGS:
-        raise Refused("Only embeddings cost anything.", field="budget_usd")
-    if not usd.is_finite() or usd < 0 or usd > 1_000_000 or usd != round(usd, 2):
-        raise Refused("Give the budget in dollars and cents, 0 or more.", field="budget_usd")
-    try:
-        endpoint = endpoints.get(config["endpoint"])
-        table().demand(endpoint, config["model"], on=datetime.now(UTC).date())
-    except (UnknownEndpoint, EndpointError, UnknownPrice, PriceError) as error:
-        raise Refused(str(error), field="budget_usd") from None
 
 
 def title(config: dict[str, Any], names: dict[int, str]) -> str:

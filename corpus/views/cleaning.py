@@ -22,6 +22,7 @@ from kit.errors import Refused
 from kit.refusals import told
 from kit.tables import Column, Filter, Table
 from llm import endpoints
+from llm.paying import set_budget
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 VERBS = {
@@ -135,7 +136,7 @@ def cleaning_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     with told(request):
         if not form.is_valid():
             raise Refused("Give the budget in dollars and cents, or nothing.")
-        verbs.set_budget(run=run, usd=form.cleaned_data["usd"], actor=access.user)
+        set_budget(run, form.cleaned_data["usd"], actor=access.user, scope=access.benchmark.slug)
     return htmx.redirect(request, run_url(run))
 
 

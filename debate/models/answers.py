@@ -1,16 +1,13 @@
 """Runs in which a model writes reference answers."""
 
-from decimal import Decimal
-
 from django.db import models
 
 from annotate.models import ReferenceAnswer
 from corpus.models import Benchmark, Query
-from kit.runs import TrackedRun
-from llm.models import Account
+from llm.paying import AskingRun
 
 
-class AnswerRun(TrackedRun):
+class AnswerRun(AskingRun):
     """Asks one model for the reference answers of many queries, or of one.
 
     `config` is frozen when the run is made: temperature, whether weights are told, and version
@@ -21,26 +18,12 @@ class AnswerRun(TrackedRun):
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="answer_runs")
     config = models.JSONField(default=dict)
-    # Endpoints are chosen by name; neither address nor key is stored or shown.
-    endpoint = models.CharField(max_length=60)
-    model = models.CharField(max_length=120)
-    practice = models.BooleanField(default=False)
-    calls_in_flight = models.PositiveSmallIntegerField(default=16)
-    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
-    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
-    # Why a worker paused the run by itself, and what to do; for people.
-    pause_reason = models.TextField(blank=True, default="")
 
     class Meta:
         ordering = ["-pk"]
 
     def __str__(self) -> str:
         return f"answer run {self.pk}"
-
-    @property
-    def spent_usd(self) -> Decimal:
-        """What its answered calls have cost so far."""
-        return self.account.spent_usd if self.account else Decimal(0)
 
 
 class AnswerItemState(models.TextChoices):

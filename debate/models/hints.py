@@ -1,6 +1,5 @@
 """Runs that write the two reasons beside each item of a reference panel."""
 
-from decimal import Decimal
 from typing import Any
 
 from django.db import models
@@ -8,8 +7,7 @@ from django.db import models
 from annotate.models import ReferenceItem, ReferencePanel
 from corpus.models import Benchmark, Passage, Query
 from debate.models.runs import MAX_TOKENS
-from kit.runs import TrackedRun
-from llm.models import Account
+from llm.paying import AskingRun
 
 
 class HintStatus(models.TextChoices):
@@ -23,7 +21,7 @@ class HintStatus(models.TextChoices):
     LATE = "late", "too late"
 
 
-class HintRun(TrackedRun):
+class HintRun(AskingRun):
     """One model writes a reason for and one against, for every item that has none yet.
 
     What it writes is frozen into the panel's items; the run can be looked at and paid for, and
@@ -33,16 +31,9 @@ class HintRun(TrackedRun):
     task_name = "debate.hints"
 
     panel = models.ForeignKey(ReferencePanel, on_delete=models.PROTECT, related_name="hint_runs")
-    endpoint = models.CharField(max_length=60)
-    model = models.CharField(max_length=120)
-    practice = models.BooleanField(default=False)
     prompt_version = models.PositiveSmallIntegerField()
     prompt_sha256 = models.CharField(max_length=64)
     max_tokens = models.PositiveIntegerField(default=MAX_TOKENS)
-    calls_in_flight = models.PositiveSmallIntegerField(default=16)
-    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
-    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
-    pause_reason = models.TextField(blank=True, default="")
 
     class Meta:
         ordering = ["-pk"]
@@ -59,11 +50,6 @@ class HintRun(TrackedRun):
     def seats(self) -> list[dict[str, Any]]:
         """Who is asked, as a run's seats."""
         return [{"model": self.model, "endpoint": self.endpoint}]
-
-    @property
-    def spent_usd(self) -> Decimal:
-        """What the run's answered calls have cost so far."""
-        return self.account.spent_usd if self.account else Decimal(0)
 
 
 class Hint(models.Model):

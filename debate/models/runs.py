@@ -1,6 +1,5 @@
 """A debate run: many pairs, one configuration."""
 
-from decimal import Decimal
 from typing import Any, Self
 
 from django.conf import settings
@@ -9,8 +8,8 @@ from django.db.models import Exists, OuterRef, Q
 
 from annotate.models import CaseStatus
 from corpus.models import Benchmark, Pool
-from kit.runs import RunQuerySet, RunStatus, TrackedRun
-from llm.models import Account
+from kit.runs import RunQuerySet, RunStatus
+from llm.paying import AskingRun
 
 # A turn has three short parts; reasoning models think some hundreds of tokens before it.
 MAX_TOKENS = 2000
@@ -40,7 +39,7 @@ class DebateRunQuerySet(RunQuerySet):
         return super().due().exclude(waits, Exists(undecided))
 
 
-class DebateRun(TrackedRun):
+class DebateRun(AskingRun):
     """Puts every pair of a pool through one rule, configured and frozen when the run is made.
 
     `config` holds the whole configuration (debate.configuration.RunConfig); `endpoint`, `model`,
@@ -63,25 +62,14 @@ class DebateRun(TrackedRun):
     adopted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    # Endpoints are chosen by name; neither address nor key is stored or shown.
-    endpoint = models.CharField(max_length=60)
-    model = models.CharField(max_length=120)
-    practice = models.BooleanField(default=False)
     rounds = models.PositiveSmallIntegerField(default=2)
     temperature = models.FloatField(default=0.0)
     prompt_version = models.PositiveSmallIntegerField(default=1)
     prompt_sha256 = models.CharField(max_length=64)
-    calls_in_flight = models.PositiveSmallIntegerField(default=16)
 
     # An answer's length at most, where the configuration names none: without one no call has an
     # upper bound, and no budget could be kept.
     max_tokens = models.PositiveIntegerField(default=MAX_TOKENS)
-    # What a person allows to be spent; null is no limit. The account holds the same number, for
-    # the reservation that goes with every call (debate/services/budget.py writes both).
-    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
-    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
-    # Why a worker paused the run by itself, and what to do; for people.
-    pause_reason = models.TextField(blank=True, default="")
     # Queued, but due only once people have decided what it asked them (live LARA).
     awaits_people = models.BooleanField(default=False, db_default=False)
 
@@ -94,14 +82,10 @@ class DebateRun(TrackedRun):
         return self.name
 
     @property
-    def spent_usd(self) -> Decimal:
-        """What the run's answered calls have cost so far."""
-        return self.account.spent_usd if self.account else Decimal(0)
-
-    @property
-    def reserved_usd(self) -> Decimal:
-        """What its calls of unknown cost may come to at most."""
-        return self.account.reserved_usd if self.account else Decimal(0)
+    def asked(self) -> list[tuple[str, str]]:
+        """Every seat that is configured, or who stands for them all."""
+        seats = [(each["endpoint"], each["model"]) for each in self.seats]
+        return seats or super().asked
 
     @property
     def is_provisional(self) -> bool:

@@ -1,6 +1,5 @@
 """Starting, limiting and stopping runs in which a model writes reference answers."""
 
-from collections.abc import Collection
 from decimal import Decimal
 
 from django.conf import settings
@@ -9,20 +8,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from corpus.models import Benchmark, Query
-from debate.answering.asking import (
-    MAX_TOKENS,
-    Settings,
-    default_prompt,
-)
-from debate.models import AnswerItem, AnswerItemState, AnswerRun
+from debate.answering.asking import Settings, default_prompt
+from debate.models import AnswerItem, AnswerRun
 from debate.services.answer_plans import all_materials
-from debate.services.budget import check_budget
 from kit import audit
 from kit.errors import Refused
+from kit.run_moves import move_run
 from kit.runs import RunStatus, wake
 from llm.endpoints import Endpoint
 from llm.failures import CannotGoOn
-from llm.models import Account, to_units
+from llm.paying import check_budget, open_account
 
 
 def start_answers(
@@ -48,8 +43,7 @@ def start_answers(
     if not ready:
         why = found[0].unready if len(found) == 1 else "No query is ready for an answer."
         raise Refused(why)
-    if budget_usd is not None:
-        check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
+    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     prompt = default_prompt()
     config = {
         "temperature": temperature,
@@ -98,43 +92,6 @@ def cancel_answers(*, run: AnswerRun, actor: User) -> None:
     _move(run, RunStatus.CANCELLED, actor, "cancel answers")
 
 
-def set_answer_budget(*, run: AnswerRun, usd: Decimal | None, actor: User | None) -> None:
-    """Limit what the run may spend from its next call on; None lifts the limit."""
-    if usd is not None:
-        check_budget(usd, [(run.endpoint, run.model)])
-    with transaction.atomic():
-        limit = None if usd is None else to_units(usd)
-        Account.objects.filter(pk=open_account(run).pk).update(limit_units=limit)
-        AnswerRun.objects.filter(pk=run.pk).update(budget_usd=usd)
-        run.budget_usd = usd
-        _note(run, actor, "set budget of answers", usd=None if usd is None else str(usd))
-
-
-def open_account(run: AnswerRun) -> Account:
-    """The run's account, made when it is first needed."""
-    with transaction.atomic():
-        row = AnswerRun.objects.select_for_update().get(pk=run.pk)
-        if row.account is None:
-            limit = None if row.budget_usd is None else to_units(row.budget_usd)
-            row.account = Account.objects.create(name=f"answer run {run.pk}", limit_units=limit)
-            AnswerRun.objects.filter(pk=run.pk).update(account=row.account)
-    run.account = row.account
-    assert run.account is not None  # it was there or was made above
-    return run.account
-
-
-def budget_words(run: AnswerRun) -> str:
-    """Why a run paused for its budget, and what to do."""
-    account = open_account(run)
-    waiting = run.items.filter(state=AnswerItemState.WAITING).count()
-    return (
-        f"The budget of ${account.limit_usd or Decimal(0):,.2f} has no room for the next call: "
-        f"${account.spent_usd:,.4f} spent, ${account.reserved_usd:,.4f} held; an answer may take "
-        f"up to {MAX_TOKENS:,} tokens. {waiting} queries keep waiting. Raise the budget, then "
-        "resume the run."
-    )
-
-
 def settings_of(run: AnswerRun) -> Settings:
     """The model as it was frozen. Raises CannotGoOn where the prompt changed since."""
     prompt = default_prompt()
@@ -149,13 +106,8 @@ def settings_of(run: AnswerRun) -> Settings:
     )
 
 
-def _move(
-    run: AnswerRun, to: str, actor: User, verb: str, *, sources: Collection[str] = ()
-) -> None:
-    with transaction.atomic():
-        if not run.move(to, sources=sources):
-            raise Refused(f"This run is {run.get_status_display().lower()} already.")
-        _note(run, actor, verb)
+def _move(run: AnswerRun, to: str, actor: User, verb: str) -> None:
+    move_run(run, to, actor=actor, verb=verb, scope=run.benchmark.slug)
 
 
 def _note(run: AnswerRun, actor: User | None, verb: str, **data: object) -> None:

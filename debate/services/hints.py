@@ -23,13 +23,14 @@ from debate.baselines.hints import load_hint_prompt
 from debate.dream.prompting import PROMPTS
 from debate.escalation import quote_row
 from debate.models import Hint, HintRun, HintStatus
-from debate.services.budget import set_budget
 from debate.services.outcomes import Outcome
 from kit import audit
 from kit.errors import Refused
+from kit.run_moves import move_run
 from kit.runs import OVER, RunStatus, wake
 from kit.updates import update_rows
 from llm.endpoints import Endpoint
+from llm.paying import set_budget
 from llm.prompts import PromptTemplate
 
 NOT_PREPARING = "This panel is open or closed; what its labellers see does not change any more."
@@ -90,7 +91,7 @@ def start_hints(
         Hint.objects.bulk_create(Hint(run=run, item_id=pk) for pk in items)
         _note(run, actor, "start hint run", items=len(items), model=run.model)
         if budget_usd is not None:
-            set_budget(run=run, usd=budget_usd, actor=actor)
+            set_budget(run, budget_usd, actor=actor, scope=_scope(run))
         if claimed:
             run.claim()
         else:
@@ -185,10 +186,7 @@ def _end(hint: Hint, outcome: Outcome, frozen: Collection[int]) -> None:
 
 def _move(run: HintRun, to: str, access: Access, verb: str) -> None:
     _need_admin(run.panel, access)
-    with transaction.atomic():
-        if not run.move(to):
-            raise Refused(f"This run is {run.get_status_display().lower()} already.")
-        _note(run, access.user, verb)
+    move_run(run, to, actor=access.user, verb=verb, scope=_scope(run), data={"panel": run.panel_id})
 
 
 def _need_admin(panel: ReferencePanel, access: Access | None) -> None:
@@ -199,7 +197,9 @@ def _need_admin(panel: ReferencePanel, access: Access | None) -> None:
 
 
 def _note(run: HintRun, actor: User | None, verb: str, **data: Any) -> None:
-    scope = f"{run.benchmark.slug}#panels"
-    audit.record(
-        actor=actor, verb=verb, target=run, scope=scope, data={"panel": run.panel_id, **data}
-    )
+    data = {"panel": run.panel_id, **data}
+    audit.record(actor=actor, verb=verb, target=run, scope=_scope(run), data=data)
+
+
+def _scope(run: HintRun) -> str:
+    return f"{run.benchmark.slug}#panels"

@@ -13,13 +13,13 @@ from corpus.models import Benchmark, Pool
 from debate.configuration import BadConfig, RunConfig, Seat, amended, as_json
 from debate.kinds import prompts_of
 from debate.models import DebateRun, RunKind
-from debate.services.budget import check_budget
 from debate.services.presets import DEFAULT_VOTES, PRESETS, equal_votes, preset_config
 from debate.services.prompts import prompt_numbered
 from debate.services.runs import check_pool, start_run, take_seats
 from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import Endpoint
+from llm.paying import check_budget
 from llm.prompts import PromptTemplate
 
 _SETTINGS: Final = tuple(each.name for each in fields(RunConfig))
@@ -98,8 +98,7 @@ def plan_run(
     _need_others(config)
     check_pool(benchmark, pool, config)
     version, prompt = prompt_numbered(benchmark, prompt_version)
-    if budget_usd is not None:
-        check_budget(budget_usd, [(seat.endpoint, seat.model) for seat in config.everybody])
+    check_budget(budget_usd, [(seat.endpoint, seat.model) for seat in config.everybody])
     return Plan(
         benchmark=benchmark,
         pool=pool,
@@ -191,8 +190,5 @@ def _seat(value: Any, default: Endpoint, field: str) -> Any:
     if not isinstance(value, Mapping):
         return value
     name = value.get("endpoint") or default.name
-    try:
-        found = default if name == default.name else endpoints.get(name)
-    except endpoints.UnknownEndpoint as error:
-        raise Refused(str(error), field=field) from None
+    found = default if name == default.name else endpoints.chosen(name, field=field)
     return {**value, "endpoint": name, "model": value.get("model") or found.default_model}

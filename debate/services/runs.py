@@ -14,13 +14,14 @@ from corpus.services.references import reference_labels
 from debate.configuration import SIMULATED, BadConfig, RunConfig, Seat, as_json, check
 from debate.kinds import prompts_of
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
-from debate.services.budget import set_budget
 from debate.services.prompts import prompt_numbered
 from kit import audit
 from kit.errors import Refused
+from kit.run_moves import move_run
 from kit.runs import RunStatus, wake
 from llm import endpoints
 from llm.endpoints import Endpoint
+from llm.paying import set_budget
 
 
 def start_run(
@@ -66,7 +67,7 @@ def start_run(
         _add_debates(run, pool)
         audit.record(actor=actor, verb="start debate run", target=run, scope=benchmark.slug)
         if budget_usd is not None:
-            set_budget(run=run, usd=budget_usd, actor=actor)
+            set_budget(run, budget_usd, actor=actor, scope=benchmark.slug)
         if claimed:
             run.claim()
         else:
@@ -144,10 +145,7 @@ def _columns(config: RunConfig, endpoint: Endpoint) -> dict[str, Any]:
 def _has_practice(config: RunConfig, endpoint: Endpoint) -> bool:
     """Whether any of the models is the practice model. Raises Refused for an unknown endpoint."""
     names = {seat.endpoint for seat in config.everybody} - {endpoint.name}
-    try:
-        others = [endpoints.get(name) for name in names]
-    except endpoints.UnknownEndpoint as error:
-        raise Refused(str(error), field="agents") from None
+    others = [endpoints.chosen(name, field="agents") for name in names]
     return any(each.is_practice for each in (endpoint, *others))
 
 
@@ -196,7 +194,5 @@ def _add_debates(run: DebateRun, pool: Pool) -> None:
 def _move(
     run: DebateRun, to: str, actor: User, verb: str, *, sources: Collection[str] = ()
 ) -> None:
-    with transaction.atomic():
-        if not run.move(to, sources=sources):
-            raise Refused(f"This run is {run.get_status_display().lower()} already.")
-        audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug)
+    scope = run.benchmark.slug
+    move_run(run, to, actor=actor, verb=verb, scope=scope, sources=sources)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -22,6 +23,7 @@ from debate.models import (
 )
 from kit import audit
 from kit.errors import Refused
+from kit.run_moves import move_run
 from kit.runs import RunStatus, wake
 
 MOST = 500
@@ -64,10 +66,14 @@ def start_canaries(*, run: DebateRun, size: int, seed: int, actor: User | None) 
 
 def cancel_trial(*, trial: Trial, actor: User) -> None:
     """Stop a trial for good; what is tried so far stays."""
-    with transaction.atomic():
-        if not trial.move(RunStatus.CANCELLED):
-            raise Refused(f"This trial is {trial.get_status_display().lower()} already.")
-        _note(trial, actor, "cancel trial")
+    move_run(
+        trial,
+        RunStatus.CANCELLED,
+        actor=actor,
+        verb="cancel trial",
+        scope=trial.run.benchmark.slug,
+        data=_data(trial),
+    )
 
 
 def store_tried(*, trial: Trial, results: Sequence[Tried]) -> None:
@@ -124,6 +130,9 @@ def _drawn(debates: QuerySet[Debate], size: int, seed: int, by: str) -> list[int
 
 
 def _note(trial: Trial, actor: User | None, verb: str) -> None:
-    data = {"kind": trial.kind, "run": trial.run_id, "seed": trial.seed, "pairs": trial.total}
     scope = trial.run.benchmark.slug
-    audit.record(actor=actor, verb=verb, target=trial, scope=scope, data=data)
+    audit.record(actor=actor, verb=verb, target=trial, scope=scope, data=_data(trial))
+
+
+def _data(trial: Trial) -> dict[str, Any]:
+    return {"kind": trial.kind, "run": trial.run_id, "seed": trial.seed, "pairs": trial.total}

@@ -24,6 +24,7 @@ from kit.refusals import told
 from kit.tables import Column, Filter, Table
 from llm import endpoints
 from llm.endpoints import Endpoint
+from llm.paying import set_budget
 
 VERBS = {
     "pause": verbs.pause_answers,
@@ -168,7 +169,7 @@ def answer_run_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     with told(request):
         if not form.is_valid():
             raise Refused("Give the budget in dollars and cents, or nothing.")
-        verbs.set_answer_budget(run=run, usd=form.cleaned_data["usd"], actor=access.user)
+        set_budget(run, form.cleaned_data["usd"], actor=access.user, scope=access.benchmark.slug)
     return htmx.redirect(request, run_url(run))
 
 
@@ -212,10 +213,7 @@ def pick_endpoint(name: str) -> Endpoint:
     known = endpoints.available()
     if not known:
         raise Refused(NO_ENDPOINT, field="endpoint")
-    try:
-        return endpoints.get(name) if name else known[0]
-    except endpoints.UnknownEndpoint as error:
-        raise Refused(str(error), field="endpoint") from None
+    return endpoints.chosen(name) if name else known[0]
 
 
 def forecast_of(access: Access, params: Any) -> Any:

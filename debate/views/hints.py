@@ -15,12 +15,12 @@ from corpus.models import Role
 from debate.forms import HintForm
 from debate.models import HintRun, HintStatus
 from debate.services import hints as verbs
-from debate.services.budget import set_budget
 from kit import htmx
 from kit.errors import Refused
 from kit.refusals import told
 from kit.runs import OVER, RunStatus
 from llm import endpoints
+from llm.paying import set_budget
 
 TEMPLATE = "debate/hints.html"
 
@@ -69,7 +69,8 @@ def hint_run_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         messages.error(request, " ".join(map(str, form.errors["budget_usd"])))
     else:
         try:
-            set_budget(run=run, usd=form.cleaned_data["budget_usd"], actor=access.user)
+            usd = form.cleaned_data["budget_usd"]
+            set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
         except Refused as refusal:
             messages.error(request, refusal.message)
         else:
@@ -89,10 +90,7 @@ def hints_url(panel: ReferencePanel) -> str:
 
 
 def _start(access: Access, panel: ReferencePanel, given: dict[str, Any]) -> HintRun:
-    try:
-        endpoint = endpoints.get(given.pop("endpoint"))
-    except endpoints.UnknownEndpoint as error:
-        raise Refused(str(error), field="endpoint") from None
+    endpoint = endpoints.chosen(given.pop("endpoint"))
     return verbs.start_hints(
         panel=panel, endpoint=endpoint, actor=access.user, access=access, **given
     )

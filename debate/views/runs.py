@@ -13,13 +13,13 @@ from debate.forms import BudgetForm
 from debate.run_lists import RUNS, run_choices
 from debate.services import requeue
 from debate.services import runs as verbs
-from debate.services.budget import set_budget
 from debate.services.spending import spending
 from debate.views.loaders import READERS, get_debate, get_run, run_url
 from debate.views.room import room_context
 from kit import htmx
 from kit.errors import Refused
 from kit.refusals import told
+from llm.paying import set_budget
 
 VERBS = {
     "pause": verbs.pause_run,
@@ -84,7 +84,8 @@ def run_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             messages.error(request, " ".join(map(str, errors)))
     else:
         try:
-            set_budget(run=run, usd=form.cleaned_data["budget_usd"], actor=access.user)
+            usd = form.cleaned_data["budget_usd"]
+            set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
         except Refused as refusal:
             messages.error(request, refusal.message)
         else:

@@ -18,6 +18,7 @@ from kit.models import Event
 from kit.runs import LostLease
 from llm import endpoints
 from llm.models import Call
+from llm.paying import set_budget
 from tests.annotate.answering import make_room
 from tests.factories import make_query
 
@@ -141,7 +142,7 @@ def test_a_budget_of_nothing_is_enough_for_a_free_model_and_none_below_it_is_tak
     run = run_through(room, practice, budget_usd=Decimal("0.00"))
     assert run.status == "done"
     with pytest.raises(Refused, match="dollars and cents"):
-        verbs.set_answer_budget(run=run, usd=Decimal("-1"), actor=room.admin)
+        set_budget(run, Decimal("-1"), actor=room.admin, scope="")
 
 
 def test_the_forecast_counts_what_is_ready_and_names_the_rest(room, practice) -> None:

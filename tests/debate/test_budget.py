@@ -9,7 +9,6 @@ import pytest
 
 from debate.forecast import Pair, from_measured, from_requests
 from debate.models import Debate, DebateRun
-from debate.services.budget import set_budget
 from debate.services.forecast import forecast_run
 from debate.services.runs import resume_run, start_run
 from debate.tasks import run_debates
@@ -18,6 +17,7 @@ from kit.models import Event
 from kit.runs import RunStatus
 from llm import accounts, endpoints
 from llm.models import Call
+from llm.paying import set_budget
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
 from tests.llm.stub import completion, status
@@ -62,7 +62,7 @@ def test_run_pauses_where_the_next_call_does_not_fit_and_goes_on_after_a_raise(s
     with answering(settings, turn("no")) as stub:
         run = run_of(20)
         admin = admin_of(run)
-        set_budget(run=run, usd=Decimal("0.09"), actor=admin)
+        set_budget(run, Decimal("0.09"), actor=admin, scope="")
         run_debates(run.pk)
         run.refresh_from_db()
         assert run.status == RunStatus.PAUSED
@@ -75,7 +75,7 @@ def test_run_pauses_where_the_next_call_does_not_fit_and_goes_on_after_a_raise(s
         assert run.done == 20 - waiting == Debate.objects.filter(status="agreed").count()
         assert f"{waiting} pairs keep waiting" in run.pause_reason
 
-        set_budget(run=run, usd=Decimal("10"), actor=admin)
+        set_budget(run, Decimal("10"), actor=admin, scope="")
         resume_run(run=run, actor=admin)
         run_debates(run.pk)
     run.refresh_from_db()
@@ -91,7 +91,7 @@ def test_calls_of_unknown_cost_stay_held_and_the_words_say_so(settings) -> None:
     silent = status(200, body=completion(turn("no"), usage=None))
     with answering(settings, silent):
         run = run_of(20)
-        set_budget(run=run, usd=Decimal("0.20"), actor=None)
+        set_budget(run, Decimal("0.20"), actor=None, scope="")
         run_debates(run.pk)
     run.refresh_from_db()
     assert (run.status, run.spent_usd) == (RunStatus.PAUSED, 0)
@@ -105,7 +105,7 @@ def test_budget_without_a_known_price_is_refused_and_stops_no_run_without(settin
         settings.ASSAY_PRICES = ""
         run = run_of(1)
         with pytest.raises(Refused, match=r"stub-1.*ASSAY_PRICES"):
-            set_budget(run=run, usd=Decimal("5"), actor=None)
+            set_budget(run, Decimal("5"), actor=None, scope="")
         run_debates(run.pk)
     run.refresh_from_db()
     assert (run.status, run.budget_usd) == (RunStatus.DONE, None)
@@ -127,7 +127,7 @@ def test_run_made_with_a_budget_stops_before_its_first_call_without_a_price(sett
 @pytest.mark.parametrize("usd", ["-1", "0.001", "NaN", "1e9"])
 def test_amount_that_is_none_is_refused(settings, usd: str) -> None:
     with answering(settings, turn("no")), pytest.raises(Refused, match="dollars and cents"):
-        set_budget(run=run_of(1), usd=Decimal(usd), actor=None)
+        set_budget(run_of(1), Decimal(usd), actor=None, scope="")
 
 
 def test_measured_forecast_shows_its_arithmetic() -> None:

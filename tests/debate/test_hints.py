@@ -17,12 +17,12 @@ from debate.dream import Pair
 from debate.hint_tasks import drive_claimed, write_hints
 from debate.models import HintRun, HintStatus
 from debate.services import hints as verbs
-from debate.services.budget import set_budget
 from debate.services.references import reference_called
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints
 from llm.models import Call
+from llm.paying import set_budget
 from tests.annotate.panels import (
     access_of,
     first_item,
@@ -204,7 +204,7 @@ def test_a_budget_without_room_pauses_the_run_in_words(world, panel, settings, t
         assert run.status == RunStatus.PAUSED
         assert "The budget of $0.0100 has no room" in run.pause_reason
         assert Call.objects.count() == 0
-        set_budget(run=run, usd=Decimal("9.00"), actor=world.admin)
+        set_budget(run, Decimal("9.00"), actor=world.admin, scope="")
         verbs.resume_hints(run=run, access=access)
         write_hints(run.pk)
         run.refresh_from_db()

@@ -1,0 +1,145 @@
+"""Runs whose calls cost money: the limit a person sets, and the account that is charged."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Final
+
+from django.contrib.auth.models import User
+from django.db import models, transaction
+
+from kit import audit
+from kit.errors import Refused
+from kit.runs import TrackedRun
+from llm import endpoints
+from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.models import Account, to_units
+from llm.prices import PriceError, UnknownPrice, table
+
+_MOST_USD: Final = Decimal(1_000_000)
+
+
+class PayingRun(TrackedRun):
+    """Base of runs that ask models.
+
+    `budget_usd` is what a person allows to be spent, null for no limit. The account holds the same
+    number, for the reservation that goes with every call; `set_budget` writes both.
+    """
+
+    budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
+    account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        abstract = True
+
+    @property
+    def asked(self) -> list[tuple[str, str]]:
+        """Everybody whose answers it pays for, as (endpoint, model)."""
+        raise NotImplementedError
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """What its answered calls have cost so far."""
+        return self.account.spent_usd if self.account else Decimal(0)
+
+    @property
+    def reserved_usd(self) -> Decimal:
+        """What its calls of unknown cost may come to at most."""
+        return self.account.reserved_usd if self.account else Decimal(0)
+
+
+class AskingRun(PayingRun):
+    """Base of runs that ask one endpoint at least, many calls at a time, and may pause for it."""
+
+    # Endpoints are chosen by name; neither address nor key is stored or shown.
+    endpoint = models.CharField(max_length=60)
+    model = models.CharField(max_length=120)
+    practice = models.BooleanField(default=False)
+    calls_in_flight = models.PositiveSmallIntegerField(default=16)
+    # Why a worker paused the run by itself, and what to do; for people.
+    pause_reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        abstract = True
+
+    @property
+    def asked(self) -> list[tuple[str, str]]:
+        """The one endpoint with its model; runs that ask several say so."""
+        return [(self.endpoint, self.model)]
+
+
+def check_budget(usd: Decimal | None, seats: Iterable[tuple[str, str]]) -> None:
+    """Raises Refused for an amount that is none, and for a seat whose price nobody knows.
+
+    `seats`: (endpoint, model) of everybody who is asked. No limit needs no price.
+    """
+    if usd is None:
+        return
+    if not usd.is_finite() or not 0 <= usd <= _MOST_USD or usd != round(usd, 2):
+        raise Refused("Give the budget in dollars and cents, 0 or more.", field="budget_usd")
+    try:
+        for name, model in set(seats):
+            table().demand(endpoints.get(name), model, on=datetime.now(UTC).date())
+    except (UnknownEndpoint, EndpointError, UnknownPrice, PriceError) as error:
+        raise Refused(str(error), field="budget_usd") from None
+
+
+def open_account(run: PayingRun) -> Account:
+    """The account that the run's calls are charged to, made when it is first needed."""
+    with transaction.atomic():
+        rows = type(run).objects
+        row = rows.select_for_update().only("account_id", "budget_usd").get(pk=run.pk)
+        if row.account_id is None:
+            row.account = Account.objects.create(
+                name=f"{run._meta.verbose_name} {run.pk}", limit_units=_limit(row.budget_usd)
+            )
+            rows.filter(pk=run.pk).update(account=row.account)
+    run.account = row.account
+    assert run.account is not None  # it was there or was made above
+    return run.account
+
+
+def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope: str) -> None:
+    """Limit what the run may spend, from its next call on; None lifts the limit.
+
+    What is spent already counts. A paused run has to be resumed by itself. Raises Refused as
+    `check_budget` does.
+    """
+    check_budget(usd, run.asked)
+    with transaction.atomic():
+        account = open_account(run)
+        Account.objects.filter(pk=account.pk).update(limit_units=_limit(usd))
+        type(run).objects.filter(pk=run.pk).update(budget_usd=usd)
+        run.budget_usd = usd
+        run.account = Account.objects.get(pk=account.pk)
+        audit.record(
+            actor=actor,
+            verb=f"set budget of {run._meta.verbose_name}",
+            target=run,
+            scope=scope,
+            data={"usd": None if usd is None else str(usd)},
+        )
+
+
+def budget_words(run: PayingRun, *, waiting: str) -> str:
+    """Why a run paused for its budget, and what to do; `waiting` says what, such as "3 pairs"."""
+    account = open_account(run)
+    held = ""
+    if account.reserved_units:
+        held = (
+            f" and ${_cents(account.reserved_usd)} held for calls that were not answered, or "
+            "whose answer named no tokens, and may have been paid for"
+        )
+    return (
+        f"The budget of ${_cents(account.limit_usd or Decimal(0))} has no room for the next call: "
+        f"${_cents(account.spent_usd)} spent{held}. {waiting} keep waiting. Raise the "
+        "budget, then resume the run."
+    )
+
+
+def _limit(usd: Decimal | None) -> int | None:
+    return None if usd is None else to_units(usd)
+
+
+def _cents(usd: Decimal) -> str:
+    return f"{usd:,.2f}" if usd >= 1 or not usd else f"{usd:,.4f}"
