@@ -8,8 +8,11 @@ import pytest
 from django.core.management.color import no_style
 from django.db import connections, transaction
 from django.test import TransactionTestCase
+from django.test.utils import setup_databases, teardown_databases
 from hypothesis import settings as hypothesis_settings
 from whitenoise.middleware import WhiteNoiseMiddleware
+
+from tests import migrated
 
 # How long an example takes says more about the machine than about the code.
 hypothesis_settings.register_profile("suite", deadline=None)
@@ -18,6 +21,23 @@ hypothesis_settings.load_profile("suite")
 # Rows that follow from the code alone: every test may rely on them, and none changes them.
 _CONSTANT_TABLES = {"django_content_type", "auth_permission"}
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_blocker: Any, django_db_modify_db_settings: None
+) -> Iterator[None]:
+    """The test database of this process, copied from one that is migrated (tests/migrated.py)."""
+    with django_db_blocker.unblock():
+        name = connections["default"].creation._get_test_db_name()
+        with migrated.one_at_a_time():
+            copied = migrated.copy_to(name)
+            made = setup_databases(0, interactive=False, keepdb=copied, serialized_aliases=())
+            if not copied:
+                migrated.keep()
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture(autouse=True)
