@@ -1,5 +1,6 @@
 """Everything the suite shares."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ hypothesis_settings.register_profile("suite", deadline=None)
 hypothesis_settings.load_profile("suite")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: looking through it for garbage took a twelfth of the time."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
