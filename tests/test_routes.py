@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
@@ -685,7 +686,9 @@ def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory, undone_database: None) -> SimpleNamespace:
     """The world of all cases here: each undoes what its requests did."""
-    return make_everything(tmp_path_factory.mktemp("release"))
+    world = make_everything(tmp_path_factory.mktemp("release"))
+    world.sessions = {role: session_of(person) for role, person in world.people.items()}
+    return world
 
 
 @pytest.fixture
@@ -945,11 +948,18 @@ def expected(name: str, row: Row, role: str) -> int:
     return 404 if role == "stranger" else 403
 
 
-def answer(user: User | None, method: str, url: str, body: dict[str, Any]) -> int:
+def session_of(user: User) -> str:
+    """The cookie of a signed-in person."""
+    client = Client()
+    client.force_login(user)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def answer(session: str | None, method: str, url: str, body: dict[str, Any]) -> int:
     """The status, with everything that the request did undone."""
     client = Client(raise_request_exception=False)
-    if user:
-        client.force_login(user)
+    if session:
+        client.cookies[settings.SESSION_COOKIE_NAME] = session
     with transaction.atomic():
         sent = {"content_type": "application/json"} if url.startswith("/api/") else {}
         status = getattr(client, method)(url, body, **sent).status_code
@@ -975,7 +985,7 @@ def test_route_answers_each_role(name: str, row: Row, world: SimpleNamespace) ->
         key: str(world.aspect.pk) if value == "{aspect}" else value
         for key, value in row.body.items()
     }
-    got = {role: answer(world.people.get(role), row.method, url, body) for role in ROLES}
+    got = {role: answer(world.sessions.get(role), row.method, url, body) for role in ROLES}
     assert got == {role: expected(name, row, role) for role in ROLES}
 
 
@@ -998,4 +1008,4 @@ def test_another_benchmarks_objects_do_not_exist_in_mine(role: str, world: Simpl
     ]
     for name in [*reached, "assignment", "document", "retrieval-run", "ranked-list", "pool"]:
         url = address(name, ROWS[name], world).replace("/b/demo/", "/b/other/")
-        assert answer(world.people[role], "get", url, {}) == 404, name
+        assert answer(world.sessions[role], "get", url, {}) == 404, name

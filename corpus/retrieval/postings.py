@@ -13,7 +13,6 @@ from typing import Any, Final
 import bm25s
 import numpy as np
 import numpy.typing as npt
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from corpus.retrieval.analysis import Terms
 from corpus.retrieval.counts import Counts
@@ -62,6 +61,9 @@ def build_bm25(counts: Counts, folder: Path, *, k1: float = K1, b: float = B) ->
 
 def build_tfidf(counts: Counts, folder: Path) -> None:
     """Write the index: (1 + ln tf) idf, each document's weights of length 1 (scikit-learn)."""
+    # Every process that looks at the forms would take seconds to import it.
+    from sklearn.feature_extraction.text import TfidfTransformer
+
     transformer = TfidfTransformer(sublinear_tf=True)
     matrix = transformer.fit(counts.matrix).transform(counts.matrix, copy=False)
     _save(_Index(method="tf-idf"), matrix, counts.terms, folder)

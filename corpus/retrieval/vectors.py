@@ -6,8 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from corpus.retrieval.analysis import Terms
 from corpus.retrieval.counts import Counts
@@ -96,6 +94,10 @@ def build_lsa(counts: Counts, folder: Path, *, dimensions: int = DIMENSIONS) -> 
     A truncated singular value decomposition from a fixed seed; the terms are cut to the most
     common, so that memory stays bounded.
     """
+    # Every process that looks at the forms would take seconds to import them.
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfTransformer
+
     holding = np.bincount(counts.matrix.indices, minlength=counts.matrix.shape[1])
     kept = np.argsort(-holding, kind="stable")[:MOST_TERMS]
     kept.sort()

@@ -6,7 +6,7 @@ The jackknife is the default; the other ways are here to compare.
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from kit.stats.jackknife import jackknife
 from kit.stats.ratings import Floats
@@ -42,7 +42,7 @@ def interval(
         return _by_jackknife(statistic, counts, confidence)
     if method == "delta":
         value, error = delta(statistic, counts)
-        reach = float(stats.norm.ppf((1 + confidence) / 2)) * error
+        reach = float(special.ndtri((1 + confidence) / 2)) * error
         return _finite(value - reach, min(value + reach, 1.0), confidence, "delta method")
     values = resampled(statistic, counts, resamples=resamples, seed=seed)
     quantiles = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
@@ -106,8 +106,8 @@ def _bca_quantiles(
     if not 0 < below < 1 or squares <= 0:
         return np.full(2, np.nan)
     bend = (counts @ pull**3) / (6 * squares**1.5)
-    shift = stats.norm.ppf(below) + stats.norm.ppf(quantiles)
-    return stats.norm.cdf(stats.norm.ppf(below) + shift / (1 - bend * shift))
+    shift = special.ndtri(below) + special.ndtri(quantiles)
+    return special.ndtr(special.ndtri(below) + shift / (1 - bend * shift))
 
 
 def _finite(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from kit.stats.means import AT_ONCE
 from kit.stats.ratings import Floats
@@ -37,7 +37,7 @@ def mcnemar(only_first: int, only_second: int) -> McNemar:
     n = only_first + only_second
     if n == 0:
         return McNemar(0, 0, None, "The two never differ.")
-    tail = float(stats.binom.cdf(min(only_first, only_second), n, 0.5))
+    tail = float(special.bdtr(min(only_first, only_second), n, 0.5))
     return McNemar(only_first, only_second, min(1.0, 2 * tail))
 
 
@@ -63,7 +63,7 @@ def paired_t(differences: Floats) -> PairedTest:
     if np.ptp(differences) <= _EQUAL:
         return PairedTest(name, size, mean, None, why="all differences are equal")
     statistic = mean / float(differences.std(ddof=1) / np.sqrt(size))
-    p = 2.0 * float(stats.t.sf(abs(statistic), size - 1))
+    p = 2.0 * float(special.stdtr(size - 1, -abs(statistic)))
     return PairedTest(name, size, mean, p, statistic)
 
 

@@ -103,8 +103,11 @@ def _process(
             process.wait()
 
 
-def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 60.0) -> None:
-    """Return once something listens; raises if the process ends or the time is over."""
+def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 300.0) -> None:
+    """Return once something listens; raises if the process ends or the time is over.
+
+    A first start migrates, which may take minutes where many processes share the machine.
+    """
     deadline = time.monotonic() + seconds
     while True:
         with socket.socket() as probe:

@@ -50,8 +50,13 @@ def _set_up(options: argparse.Namespace, folder: Path, database: Database) -> No
     }
     import django
     from django.core.management import call_command
+    from django.db import connection
+
+    from tests import migrated
 
     django.setup()
+    with migrated.one_at_a_time():
+        migrated.copy_to(str(connection.settings_dict["NAME"]))
     call_command("migrate", verbosity=0)
 
 

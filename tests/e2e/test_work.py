@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
+from tests import migrated
 from tests.bench.server import ROOT, Assay, free_port, running_assay
 
 pytestmark = pytest.mark.e2e
@@ -285,6 +286,7 @@ def test_server_that_restarts_is_waited_for(browser: Browser, tmp_path: Path) ->
     port = free_port()
     context = browser.new_context(base_url=f"http://127.0.0.1:{port}")
     page = context.new_page()
+    migrated.copy_to(str(tmp_path / "assay.sqlite3"))
     with running_assay(tmp_path, port=port, demo=True) as first:
         path = f"{HOME}queries/{load(first)['weather-3']}/"
         sign_in(page, first, "expert-1")

@@ -1,0 +1,55 @@
+"""`--database-only`: leave out what says the same on every database.
+
+A test without a database fixture, mark or class cannot reach one: pytest-django forbids it. Those
+of modules that start processes stay, because a process opens a database by itself.
+"""
+
+from typing import Any
+
+import pytest
+from django.test import SimpleTestCase
+
+_FIXTURES = {"django_db_setup", "db", "transactional_db", "live_server"}
+_SPARED = "spared_tests"
+_COUNT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--database-only", action="store_true", help="leave out tests that touch no database"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect them, and count them where the controlling process finds the number."""
+    if not config.getoption("--database-only"):
+        return
+    spared = [item for item in items if not may_reach_database(item)]
+    items[:] = [item for item in items if may_reach_database(item)]
+    config.hook.pytest_deselected(items=spared)
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[_SPARED] = len(spared)
+
+
+def may_reach_database(item: pytest.Item) -> bool:
+    """Whether the test, or a process that it starts, may open a database."""
+    kind = getattr(item, "cls", None)
+    return (
+        bool(_FIXTURES.intersection(getattr(item, "fixturenames", ())))
+        or item.get_closest_marker("django_db") is not None
+        or (kind is not None and issubclass(kind, SimpleTestCase))
+        or hasattr(getattr(item, "module", None), "subprocess")
+    )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Every worker of pytest-xdist collects the same tests, so any one's count is everybody's."""
+    if _SPARED in getattr(node, "workeroutput", {}):
+        node.config.stash[_COUNT] = node.workeroutput[_SPARED]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say how many a run on several processes left out; without them pytest says so itself."""
+    if count := config.stash.get(_COUNT, 0):
+        terminalreporter.write_line(f"{count:,} tests that touch no database were left out")
