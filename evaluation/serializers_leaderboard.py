@@ -13,7 +13,7 @@ class ScoreSheetSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = ScoreSheet
-        fields = [*RUN_FIELDS, "corpus_version", "run_ids"]
+        fields = [*RUN_FIELDS, "corpus_version", "matched_with", "run_ids", "pool"]
 
 
 class ComparedSerializer(serializers.Serializer):
