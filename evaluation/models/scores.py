@@ -68,6 +68,30 @@ class DomainScore(models.Model):
         return f"{self.run_id} in {self.domain_id}, {self.view}"
 
 
+class KeptComparison(models.Model):
+    """What was drawn and tested of two systems on one sheet, which it goes with.
+
+    `figures`: {difference, tests} (evaluation/services/compared_tests.py).
+    """
+
+    sheet = models.ForeignKey(ScoreSheet, on_delete=models.CASCADE, related_name="comparisons")
+    first = models.ForeignKey(RetrievalRun, on_delete=models.CASCADE, related_name="+")
+    second = models.ForeignKey(RetrievalRun, on_delete=models.CASCADE, related_name="+")
+    metric = models.CharField(max_length=60)
+    view = models.CharField(max_length=8)
+    figures: Any = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["sheet", "first", "second", "metric", "view"], name="comparison_kept_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first_id} beside {self.second_id}, {self.metric}, {self.view}"
+
+
 class NoiseCheck(TrackedRun):
     """How ranks move when each label is wrong with a given chance (features.md X08).
 

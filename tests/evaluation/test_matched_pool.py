@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from corpus.models import CorpusVersion, Crosswalk, Passage, RankedList, RetrievalRun
 from corpus.services.crosswalk import kept_of, origins
-from evaluation.models import ScoreSheet
+from evaluation.models import NoiseCheck, ScoreSheet
 from evaluation.services import before_after, sheets
 from evaluation.services.before_after import compare_sides, matched, query_gaps, side_of
 from evaluation.services.matched import MatchedPool, best_of
@@ -195,3 +195,42 @@ def test_commands_take_a_version_and_the_matched_pool(shrunk, capsys) -> None:
         call_command("leaderboard", "shrunk", corpus_version="gone")
     with pytest.raises(CommandError, match="nothing to match"):
         call_command("compare_versions", "shrunk", matched=True)
+
+
+def test_a_run_file_is_scored_against_the_gold_of_a_version(shrunk, tmp_path, capsys) -> None:
+    run = tmp_path / "run.txt"
+    run.write_text("q Q0 plain#A 1 2.0 x\nq Q0 gold#A 2 1.0 x\n")
+    options = {"benchmark": "shrunk", "json": True, "metrics": "MRR,recall@10", "per_query": True}
+    call_command("score_run", str(run), corpus_version="cleaned", **options)
+    found = json.loads(capsys.readouterr().out)["metrics"]
+    assert found["MRR"]["mean"] == 0.5
+    call_command("score_run", str(run), **options)
+    # As loaded, nothing of this list is known.
+    assert json.loads(capsys.readouterr().out)["metrics"]["MRR"]["mean"] == 0.0
+    for wrong, said in (
+        ({"domain": "geology"}, "Choose a domain"),
+        ({"corpus_version": "gone"}, "no corpus version"),
+        ({"base": "x.txt"}, "--base: a benchmark brings its own"),
+        ({"benchmark": "moon"}, "no benchmark 'moon'"),
+    ):
+        with pytest.raises(CommandError, match=said):
+            call_command("score_run", str(run), **(options | wrong))
+
+
+def test_label_noise_is_of_a_version(shrunk) -> None:
+    loaded = CorpusVersion.objects.loaded(shrunk)
+    client = Client()
+    client.force_login(shrunk.admin)
+    given = {"metric": "MRR", "view": "base", "if_relevant": 0.9, "if_not": 0.1, "draws": 10}
+    page = reverse("noise-checks", args=["shrunk"])
+    assert client.post(page, given | {"version": shrunk.after.pk}).status_code == 302
+    assert client.post(page, given).status_code == 302
+    api = reverse("api-noise-checks", args=["shrunk"])
+    asked = client.post(api, given | {"version": shrunk.after.pk})
+    assert (asked.status_code, asked.json()["corpus_version"]) == (202, shrunk.after.pk)
+    kept = NoiseCheck.objects.order_by("pk").values_list("corpus_version", flat=True)
+    assert list(kept) == [shrunk.after.pk, None, shrunk.after.pk]
+    assert client.post(page, given | {"version": loaded.pk + 99}).status_code == 422
+    assert client.post(api, given | {"version": loaded.pk + 99}).status_code in (400, 409)
+    shown = client.get(page).content.decode()
+    assert '<td data-label="Corpus">cleaned</td>' in shown
