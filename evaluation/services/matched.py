@@ -97,7 +97,8 @@ class MatchedPool:
 
     def _sources(self, domain: Domain, pids: Collection[str]) -> dict[str, list[str]]:
         """The ids of the loaded passages in the pool that each of the version stands for."""
-        wanted, keys = sorted(pids), {}
+        wanted = sorted(pids)
+        keys: dict[str, int] = {}
         inside = Passage.objects.in_version(self.version).filter(domain=domain).order_by()
         for start in range(0, len(wanted), _CHUNK):
             rows = inside.filter(pid__in=wanted[start : start + _CHUNK])

@@ -80,7 +80,7 @@ def matched_context(
     matched = verbs.matched(*sides)
     if not matched:
         return {}
-    address = {"a": sides[0].version.pk, "b": sides[1].version.pk}
+    address: dict[str, object] = {"a": sides[0].version.pk, "b": sides[1].version.pk}
     address |= {"view_a": sides[0].view, "view_b": sides[1].view, "metric": metric}
     here = reverse("leaderboard-versions-matched", args=[access.benchmark.slug])
     found: dict[str, Any] = {
