@@ -26,6 +26,7 @@ from debate.views.answers import (
 )
 from kit.api import RUN_FIELDS, Route
 from llm.paying import set_budget
+from llm.requests import EFFORTS
 
 
 class AnswerRunSerializer(serializers.ModelSerializer):
@@ -52,6 +53,9 @@ class NewAnswerRunSerializer(serializers.Serializer):
     endpoint = serializers.CharField(required=False, allow_blank=True, default="")
     with_weights = serializers.BooleanField(required=False, default=True)
     temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
+    reasoning_effort = serializers.ChoiceField(
+        choices=EFFORTS, required=False, allow_blank=True, default=""
+    )
     budget_usd = serializers.DecimalField(
         max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0
     )

@@ -12,6 +12,7 @@ from debate.baselines.lara import MODELS
 from debate.baselines.votes import MAX_VOTES
 from debate.dream import MAX_AGENTS, MAX_ROUNDS
 from debate.models import RunKind
+from llm.requests import EFFORTS
 
 MAX_TEMPERATURE: Final = 2.0
 # How LARA's picks get their labels: from labels known already, from people in batches of
@@ -93,6 +94,7 @@ class RunConfig:
     continue_to: int = 0
     temperature: float = 0.0
     max_tokens: int | None = None
+    reasoning_effort: str = ""
     replicate: int = 0
     adjudicator: Seat | None = None
     history_labels: bool = True
@@ -177,6 +179,8 @@ def check(config: RunConfig) -> None:
     _within(config.temperature, 0, MAX_TEMPERATURE, "temperature", words)
     if config.max_tokens is not None:
         _whole(config.max_tokens, 1, 1_000_000, "max_tokens", "An answer needs at least a token.")
+    words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
+    _need(config.reasoning_effort in ("", *EFFORTS), "reasoning_effort", words)
     _whole(config.replicate, 0, 1_000_000, "replicate", "A replicate is a number from 0.")
     _whole(config.samples, 1, MAX_VOTES, "samples", f"Draw 1 to {MAX_VOTES} samples.")
     _whole(config.threshold, 1, 3, "threshold", "The grade that is relevant is 1, 2 or 3.")

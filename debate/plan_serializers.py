@@ -17,6 +17,7 @@ from debate.configuration import (
 )
 from debate.dream import MAX_ROUNDS
 from debate.models import RunKind
+from llm.requests import EFFORTS
 
 _OF_PLAN = ("endpoint", "preset", "models", "prompt_version", "name", "budget_usd")
 
@@ -68,6 +69,7 @@ class PlanSerializer(serializers.Serializer):
     max_tokens = serializers.IntegerField(
         min_value=1, max_value=1_000_000, required=False, allow_null=True
     )
+    reasoning_effort = serializers.ChoiceField(choices=EFFORTS, required=False, allow_blank=True)
     replicate = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False)
     history_labels = serializers.BooleanField(required=False)
     history_for_people = serializers.BooleanField(required=False)

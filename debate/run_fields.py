@@ -18,6 +18,7 @@ from debate.configuration import (
 )
 from debate.dream import MAX_AGENTS, MAX_ROUNDS
 from debate.models import RunKind
+from llm.requests import EFFORTS
 
 _WORDS: Final = {
     "lara_reference": "as the public code has it",
@@ -80,6 +81,12 @@ class RunFields(forms.Form):
     rule = _one_of("Which votes decide", RULES)
     temperature = forms.FloatField(
         label="Temperature", min_value=0, max_value=MAX_TEMPERATURE, initial=0.0
+    )
+    reasoning_effort = forms.ChoiceField(
+        label="Reasoning effort",
+        required=False,
+        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
+        help_text="For models that take it; others may refuse the request.",
     )
     threshold = _number("Relevant from grade", 1, 3, 2)
     profile = _one_of("Reading of answers", PROFILES)

@@ -31,7 +31,7 @@ SETTINGS: Final[dict[str, tuple[str, ...]]] = {
 }
 # Fields named after the options of LARA, `lara_` before each.
 LARA: Final = ("variant", "mode", "batch", "budget", "groups", "seed", "smooth", "verbalised")
-_ASKED: Final = ("max_tokens", "replicate")
+_ASKED: Final = ("max_tokens", "reasoning_effort", "replicate")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class RunForm(RunFields):
             ),
             "Checks": CHECKS,
             "Disputed pairs": ("has_adjudicator", "adjudicator_endpoint", "adjudicator_model"),
-            "Limits": ("budget_usd", "max_tokens", "replicate"),
+            "Limits": ("budget_usd", *_ASKED),
         }
         found = [
             (title, [self[n] for n in names if n in self.fields]) for title, names in groups.items()

@@ -132,6 +132,7 @@ class NoiseChecks(Route):
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, *READERS)
         given = self.read(NoiseCheckSerializer)
+        given["version"] = chosen(access.benchmark, given.pop("version", None))
         made = noise.request_check(benchmark=access.benchmark, actor=access.user, **given)
         return Response(NoiseCheckSerializer(made).data, status=202)
 

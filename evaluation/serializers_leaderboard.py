@@ -13,7 +13,7 @@ class ScoreSheetSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = ScoreSheet
-        fields = [*RUN_FIELDS, "corpus_version", "run_ids"]
+        fields = [*RUN_FIELDS, "corpus_version", "matched_with", "run_ids", "pool"]
 
 
 class ComparedSerializer(serializers.Serializer):
@@ -39,12 +39,18 @@ class ComparedSerializer(serializers.Serializer):
 
 
 class NoiseCheckSerializer(serializers.ModelSerializer):
-    """Ranks under noisy labels."""
+    """Ranks under noisy labels; `version` names the corpus version, by default the current one."""
+
+    version = serializers.IntegerField(required=False, allow_null=True, write_only=True)
 
     class Meta:
         model = NoiseCheck
-        fields = [*RUN_FIELDS, "metric", "view", "if_relevant", "if_not", "seed", "draws", "result"]
-        read_only_fields = [*RUN_FIELDS, "seed", "result"]
+        fields = [
+            *RUN_FIELDS,
+            *("metric", "view", "if_relevant", "if_not", "seed", "draws", "result"),
+            *("corpus_version", "version"),
+        ]
+        read_only_fields = [*RUN_FIELDS, "seed", "result", "corpus_version"]
 
 
 class HoleDebateSerializer(serializers.Serializer):

@@ -38,6 +38,11 @@ urlpatterns = [
         name="leaderboard-versions-csv",
     ),
     path(
+        f"{_BOARD}/versions/matched/",
+        before_after.versions_matched,
+        name="leaderboard-versions-matched",
+    ),
+    path(
         f"{_BOARD}/versions/<int:query_pk>/",
         before_after.versions_query,
         name="leaderboard-versions-query",

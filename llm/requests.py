@@ -5,7 +5,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+
+# How long a reasoning model may think, in OpenAI's words; "" leaves it to the model.
+EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
 
 Message: TypeAlias = dict[str, str]
 """One chat message: {"role": "system" | "user" | "assistant", "content": text}."""
@@ -17,7 +20,7 @@ class Request:
 
     `endpoint` is an endpoint's name, never its address. `schema` is the JSON schema that the
     answer has to follow, announced under `schema_name`. `replicate` tells repeated draws at a
-    temperature above 0 apart.
+    temperature above 0 apart. `reasoning_effort` is one of EFFORTS, or "".
     """
 
     endpoint: str
@@ -32,6 +35,7 @@ class Request:
     seed: int | None = None
     replicate: int = 0
     logprobs: bool = False
+    reasoning_effort: str = ""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -42,6 +46,7 @@ class Request:
             "max_tokens": self.max_tokens,
             "seed": self.seed,
             "logprobs": self.logprobs or None,
+            "reasoning_effort": self.reasoning_effort or None,
         }
         return {name: value for name, value in given.items() if value is not None}
 

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from corpus.models import CorpusVersion, Passage, Query
-from corpus.services.crosswalk_rows import rows_of
+from corpus.models import CorpusVersion, Crosswalk, Passage, Query
+from corpus.services.crosswalk_rows import rows_behind, rows_of
 from corpus.services.holding import holding
 
 
@@ -96,6 +96,34 @@ def targets(version: CorpusVersion, passages: Collection[int]) -> dict[int, list
             for key, keys in reached.items()
         }
     return {key: list(dict.fromkeys(found)) for key, found in reached.items()}
+
+
+def origins(version: CorpusVersion, passages: Collection[int]) -> dict[int, list[int]]:
+    """For passages of a version the loaded ones that they take over: `targets` backwards.
+
+    A passage of a version that no cleaning made is its own origin.
+    """
+    found = {key: [key] for key in passages}
+    at: CorpusVersion | None = version
+    while at is not None and at.is_derived:
+        before: dict[int, list[int]] = defaultdict(list)
+        for old, new in rows_behind(at, {key for keys in found.values() for key in keys}):
+            before[new].append(old)
+        found = {key: [old for each in keys for old in before[each]] for key, keys in found.items()}
+        at = at.parent
+    return {key: list(dict.fromkeys(keys)) for key, keys in found.items()}
+
+
+def kept_of(version: CorpusVersion) -> set[int] | None:
+    """The loaded passages that a version still holds; None for all, where no cleaning made it."""
+    kept: set[int] | None = None
+    at: CorpusVersion | None = version
+    while at is not None and at.is_derived:
+        rows = Crosswalk.objects.filter(version=at, carries=True).order_by()
+        pairs = rows.values_list("old_id", "new_id").iterator(chunk_size=5_000)
+        kept = {old for old, new in pairs if kept is None or new in kept}
+        at = at.parent
+    return kept
 
 
 def excluded_in(version: CorpusVersion, queries: Collection[Query]) -> dict[int, set[str]]:

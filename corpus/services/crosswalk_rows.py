@@ -27,6 +27,15 @@ def rows_of(version: CorpusVersion, old: Collection[int]) -> Iterator[tuple[int,
         yield from rows.values_list("old_id", "new_id", "carries")
 
 
+def rows_behind(version: CorpusVersion, new: Collection[int]) -> Iterator[tuple[int, int]]:
+    """(older passage, passage of the version) where labels carry, for these passages of it."""
+    keys = sorted(new)
+    for start in range(0, len(keys), CHUNK):
+        part = keys[start : start + CHUNK]
+        rows = Crosswalk.objects.filter(version=version, new_id__in=part, carries=True)
+        yield from rows.order_by("pk").values_list("old_id", "new_id")
+
+
 def _holds(version: CorpusVersion, new: Collection[int]) -> dict[int, list[tuple[int, bool]]]:
     found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
     keys = sorted(new)

@@ -90,6 +90,7 @@ class Settings:
     prompt: PromptTemplate
     temperature: float = 0.0
     with_weights: bool = True
+    reasoning_effort: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,13 @@ class Written:
 @cache
 def default_prompt() -> PromptTemplate:
     """The prompt that comes with the app."""
+    return PromptTemplate.parse(prompt_text(), placeholders=PLACEHOLDERS)
+
+
+def prompt_text() -> str:
+    """Its whole text, which its hash is of."""
     path = Path(__file__).resolve().parent.parent / "prompts" / "reference_answer.txt"
-    return PromptTemplate.load(path, placeholders=PLACEHOLDERS)
+    return path.read_text("utf-8").replace("\r\n", "\n")
 
 
 def request(task: Task, settings: Settings, *, key: bytes) -> Request:
@@ -132,6 +138,7 @@ def request(task: Task, settings: Settings, *, key: bytes) -> Request:
         schema=SCHEMA,
         temperature=settings.temperature,
         max_tokens=MAX_TOKENS,
+        reasoning_effort=settings.reasoning_effort,
     )
 
 

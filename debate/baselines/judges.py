@@ -42,6 +42,7 @@ class JudgeConfig:
     prompts: Mapping[str, PromptTemplate] = field(default_factory=dict)
     temperature: float = 0.0
     max_tokens: int | None = None
+    reasoning_effort: str = ""
     coerce: bool = False
     reference_parser: bool = False
     threshold: int = 2
@@ -77,6 +78,7 @@ class Question:
     messages: tuple[Message, ...]
     temperature: float = 0.0
     max_tokens: int | None = None
+    reasoning_effort: str = ""
     logprobs: bool = False
     round: int = 1
     is_repair: bool = False
@@ -92,6 +94,7 @@ class Question:
             schema=self.schema,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
+            reasoning_effort=self.reasoning_effort,
             replicate=self.agent.replicate,
             logprobs=self.logprobs,
         )
@@ -138,6 +141,7 @@ def questions_of(
             messages=messages,
             temperature=config.temperature,
             max_tokens=config.max_tokens,
+            reasoning_effort=config.reasoning_effort,
         )
         for judge in config.judges
     ]

@@ -21,6 +21,7 @@ class TurnRequest:
     messages: tuple[Message, ...]
     temperature: float = 0.0
     max_tokens: int | None = None
+    reasoning_effort: str = ""
     replicate: int = 0
     repair: bool = False
     role: str = SCHEMA_NAME
@@ -36,6 +37,7 @@ class TurnRequest:
             schema=SCHEMA,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
+            reasoning_effort=self.reasoning_effort,
             replicate=self.replicate,
         )
 
@@ -54,6 +56,7 @@ def turn_request(
         messages=turn_messages(pair, config, agent=agent, previous=previous, key=key),
         temperature=config.temperature,
         max_tokens=config.max_tokens,
+        reasoning_effort=config.reasoning_effort,
         replicate=config.replicate,
     )
 
@@ -69,6 +72,7 @@ def adjudication_request(
         agent=judge,
         messages=adjudication_messages(pair, config, adjudicator=judge, previous=previous, key=key),
         max_tokens=config.max_tokens,
+        reasoning_effort=config.reasoning_effort,
         role=ADJUDICATION,
     )
 

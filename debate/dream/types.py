@@ -70,6 +70,7 @@ class Config:
     rounds: int = 2
     temperature: float = 0.0
     max_tokens: int | None = None
+    reasoning_effort: str = ""
     continue_to: int = 0
     history_labels: bool = True
     replicate: int = 0

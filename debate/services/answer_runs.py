@@ -18,6 +18,7 @@ from kit.runs import RunStatus, wake
 from llm.endpoints import Endpoint
 from llm.failures import CannotGoOn
 from llm.paying import check_budget, open_account
+from llm.requests import EFFORTS
 
 
 def start_answers(
@@ -29,6 +30,7 @@ def start_answers(
     budget_usd: Decimal | None = None,
     temperature: float = 0.0,
     with_weights: bool = True,
+    reasoning_effort: str = "",
     claimed: bool = False,
 ) -> AnswerRun:
     """Make a run over those of the queries that are ready, and wake a worker.
@@ -38,6 +40,9 @@ def start_answers(
     """
     if not 0 <= temperature <= 2:
         raise Refused("The temperature is a number from 0 to 2.", field="temperature")
+    if reasoning_effort not in ("", *EFFORTS):
+        words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
+        raise Refused(words, field="reasoning_effort")
     found = list(all_materials(queries))
     ready = [each.query for each in found if not each.unready]
     if not ready:
@@ -48,6 +53,7 @@ def start_answers(
     config = {
         "temperature": temperature,
         "with_weights": with_weights,
+        "reasoning_effort": reasoning_effort,
         "prompt": prompt.sha256,
         "prompt_version": prompt.version,
     }
@@ -103,6 +109,8 @@ def settings_of(run: AnswerRun) -> Settings:
         prompt,
         temperature=run.config["temperature"],
         with_weights=run.config["with_weights"],
+        # Runs of before have none.
+        reasoning_effort=run.config.get("reasoning_effort", ""),
     )
 
 

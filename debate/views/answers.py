@@ -25,6 +25,7 @@ from kit.tables import Column, Filter, Table
 from llm import endpoints
 from llm.endpoints import Endpoint
 from llm.paying import set_budget
+from llm.requests import EFFORTS
 
 VERBS = {
     "pause": verbs.pause_answers,
@@ -71,6 +72,11 @@ class RunForm(forms.Form):
         label="Tell the model the weights", required=False, initial=True
     )
     temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
+    reasoning_effort = forms.ChoiceField(
+        required=False,
+        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
+        help_text="For models that take it; others may refuse the request.",
+    )
     budget_usd = forms.DecimalField(
         label="Budget in USD", min_value=0, max_digits=9, decimal_places=2, required=False
     )

@@ -100,6 +100,8 @@ def _setup(run: DebateRun) -> list[tuple[str, str]]:
         value = getattr(config, name)
         words = {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value}"
         found.append((in_words(name).capitalize(), words))
+    if config.reasoning_effort:
+        found.append(("Reasoning effort", config.reasoning_effort))
     if run.kind == RunKind.DEBATE:
         shown = "yes" if config.history_for_people else "no"
         found.append(("People see the debate", shown))

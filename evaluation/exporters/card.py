@@ -170,6 +170,8 @@ def _files_section(card: Card) -> Iterator[str]:
         yield "  the earlier corpus version in it, their labels, and what those were made from"
     yield "- `evidence/{split}.jsonl`: what each label that stands was made from: answers, votes,"
     yield "  verdicts; people are pseudonyms that hold in this release alone"
+    yield "- `evidence/answers/{split}.jsonl`: where each reference answer comes from: model,"
+    yield "  prompt and parameters, a person, or the import (where a split has answers)"
     yield "- `croissant.json`: Croissant metadata of the tables; `LICENCE.md`: the licence"
     yield "- `provenance/{split}.jsonl`: where each label comes from, superseded ones included"
     yield "- `SHA256SUMS`: checksums, for `sha256sum -c SHA256SUMS`"

@@ -30,6 +30,7 @@ def file_sum(path: Path) -> str:
 
 def write_sums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
     """Write SHA256SUMS over all other files and return every sum, its own included."""
+    (folder / SUMS).unlink(missing_ok=True)
     sums = file_sums(folder, known)
     (folder / SUMS).write_bytes(sums_text(sums).encode())
     return {**sums, SUMS: file_sum(folder / SUMS)}

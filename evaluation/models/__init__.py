@@ -2,6 +2,14 @@
 
 from evaluation.models.experiments import Experiment
 from evaluation.models.releases import Release, ReleaseState
-from evaluation.models.scores import DomainScore, NoiseCheck, ScoreSheet
+from evaluation.models.scores import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
 
-__all__ = ["DomainScore", "Experiment", "NoiseCheck", "Release", "ReleaseState", "ScoreSheet"]
+__all__ = [
+    "DomainScore",
+    "Experiment",
+    "KeptComparison",
+    "NoiseCheck",
+    "Release",
+    "ReleaseState",
+    "ScoreSheet",
+]

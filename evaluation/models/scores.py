@@ -14,6 +14,9 @@ class ScoreSheet(TrackedRun):
     `event_id` is the last event that could change a score when the benchmark was read, `run_ids`
     the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}}; `holes` by
     domain (evaluation/services/hole_report.py).
+
+    With `matched_with` the lists were scored over the passages that this version shares with that
+    one (evaluation/services/matched.py): there is a `pool` then, and neither boards nor holes.
     """
 
     task_name = "evaluation.score_benchmark"
@@ -23,10 +26,14 @@ class ScoreSheet(TrackedRun):
     corpus_version = models.ForeignKey(
         CorpusVersion, null=True, on_delete=models.CASCADE, related_name="+"
     )
+    matched_with = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.CASCADE, related_name="+"
+    )
     event_id = models.BigIntegerField(default=0)
     run_ids = models.JSONField(default=list)
     boards = models.JSONField(default=dict)
     holes = models.JSONField(default=dict)
+    pool = models.JSONField(default=dict)
 
     class Meta:
         ordering = ["-pk"]
@@ -59,6 +66,30 @@ class DomainScore(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} in {self.domain_id}, {self.view}"
+
+
+class KeptComparison(models.Model):
+    """What was drawn and tested of two systems on one sheet, which it goes with.
+
+    `figures`: {difference, tests} (evaluation/services/compared_tests.py).
+    """
+
+    sheet = models.ForeignKey(ScoreSheet, on_delete=models.CASCADE, related_name="comparisons")
+    first = models.ForeignKey(RetrievalRun, on_delete=models.CASCADE, related_name="+")
+    second = models.ForeignKey(RetrievalRun, on_delete=models.CASCADE, related_name="+")
+    metric = models.CharField(max_length=60)
+    view = models.CharField(max_length=8)
+    figures: Any = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["sheet", "first", "second", "metric", "view"], name="comparison_kept_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first_id} beside {self.second_id}, {self.metric}, {self.view}"
 
 
 class NoiseCheck(TrackedRun):

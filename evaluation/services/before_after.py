@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.contrib.auth.models import User
 
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from evaluation.metrics.run import Floats
@@ -17,7 +18,7 @@ from evaluation.models import DomainScore, ScoreSheet
 from evaluation.services.leaderboard import metric_name
 from evaluation.services.scores import GoldView
 from evaluation.services.sheet_reading import SEED
-from evaluation.services.sheets import latest
+from evaluation.services.sheets import latest, request_sheet
 from kit.errors import Refused
 from kit.stats.paired import PairedTest, randomisation
 
@@ -26,11 +27,15 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Side:
-    """One board of a comparison; `sheet` is None while its runs were not scored."""
+    """One board of a comparison; `sheet` is None while its runs were not scored.
+
+    With `matched_with` it is scored over what its version shares with that one.
+    """
 
     version: CorpusVersion
     view: str
     sheet: ScoreSheet | None
+    matched_with: CorpusVersion | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,33 @@ def side_of(benchmark: Benchmark, version: CorpusVersion, view: str) -> Side:
     if view not in list(GoldView):
         raise Refused(f"There is no view {view!r}: {', '.join(GoldView)}.", field="view")
     return Side(version, view, latest(benchmark, version))
+
+
+def matched(before: Side, after: Side) -> list[Side]:
+    """Both sides over the passages that both versions hold (matched.py); none where these are
+    one."""
+    if before.version == after.version:
+        return []
+    return [_matched(before, after), _matched(after, before)]
+
+
+def _matched(side: Side, other: Side) -> Side:
+    sheet = latest(side.version.benchmark, side.version, other.version)
+    return Side(side.version, side.view, sheet, other.version)
+
+
+def request_matched(*, before: Side, after: Side, actor: User | None) -> list[ScoreSheet]:
+    """Have both versions scored over what they share; raises Refused where they are one, and
+    without runs of either."""
+    return [
+        request_sheet(
+            benchmark=one.version.benchmark,
+            version=one.version,
+            matched_with=other.version,
+            actor=actor,
+        )
+        for one, other in ((before, after), (after, before))
+    ]
 
 
 def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:

@@ -10,12 +10,13 @@ from corpus.models import Benchmark, RetrievalRun
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import read_metric, read_metrics
 from evaluation.models import DomainScore, ScoreSheet
+from evaluation.services.compared_tests import tested
 from evaluation.services.scores import GoldView
-from evaluation.services.sheet_reading import METRICS, SEED
+from evaluation.services.sheet_reading import METRICS
 from kit.errors import Refused
 from kit.sheets import Cell, Sheet, text
-from kit.stats.means import Mean, bootstrap_macro
-from kit.stats.paired import PairedTest, paired_t, randomisation
+from kit.stats.means import Mean
+from kit.stats.paired import PairedTest
 
 NAMES: tuple[str, ...] = tuple(each.name for each in read_metrics(METRICS))
 DEFAULT = NAMES[0]
@@ -174,6 +175,15 @@ def compare(
         differences[[place for place, key in enumerate(both) if key[0] == domain]]
         for domain in dict.fromkeys(key[0] for key in both)
     ]
+    drawn = tested(
+        sheet,
+        first,
+        second,
+        metric=name,
+        view=view,
+        by_domain=by_domain,
+        differences=differences,
+    )
     order = np.argsort(-np.abs(differences), kind="stable")
     return Compared(
         first=first,
@@ -186,8 +196,8 @@ def compare(
         ),
         first_mean=float(one.mean()) if both else None,
         second_mean=float(other.mean()) if both else None,
-        difference=bootstrap_macro(by_domain, seed=SEED, resamples=2000),
-        tests=(paired_t(differences), randomisation(differences, seed=SEED)),
+        difference=drawn.difference,
+        tests=drawn.tests,
         wins=int((differences > 0).sum()),
         ties=int((differences == 0).sum()),
         losses=int((differences < 0).sum()),

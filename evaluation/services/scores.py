@@ -11,7 +11,7 @@ from typing import Any
 
 from corpus.models import Benchmark, CorpusVersion, Domain, RankedList, RetrievalRun
 from corpus.services.crosswalk import excluded_in
-from corpus.services.versions import stored
+from corpus.services.versions import called, stored
 from evaluation.exporters.records import QueryRecord
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Aspect, Gold
@@ -82,6 +82,20 @@ def score_runs(
     except MetricFault as fault:
         raise Refused(str(fault)) from None
     return [RunScores(run, view, found[run.pk]) for run in runs]
+
+
+def gold_here(slug: str, *, domain: str, version: str, view: GoldView) -> Gold:
+    """The gold of a benchmark's domain in a corpus version, both by name, by default the only
+    domain and the current version. Raises Refused for what is not here."""
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        raise Refused(f"There is no benchmark {slug!r}.")
+    with frozen():
+        shown = view_of(benchmark, called(benchmark, version))
+        known = {each.name: each for each in shown.splits.values()}
+        if domain not in known and (domain or len(known) != 1):
+            raise Refused(f"Choose a domain with --domain: {', '.join(known) or 'none is here'}.")
+        return gold_of(shown, known[domain] if domain else next(iter(known.values())), view)
 
 
 def gold_of(shown: View, domain: Domain, view: GoldView) -> Gold:

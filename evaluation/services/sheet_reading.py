@@ -18,6 +18,7 @@ from evaluation.metrics.scoring import case_of, counts, value_of
 from evaluation.metrics.standings import Standing, standings, task_means
 from evaluation.models import DomainScore, ScoreSheet
 from evaluation.services.hole_report import holes_of
+from evaluation.services.matched import MatchedPool
 from evaluation.services.scores import GoldView, gold_in
 from evaluation.services.sheet_events import last_event
 from evaluation.services.view import read_queries, view_of
@@ -44,6 +45,7 @@ class Reading:
     scores: list[DomainScore] = field(default_factory=list)
     boards: dict[str, dict[str, list[dict[str, Any]]]] = field(default_factory=dict)
     holes: dict[str, Any] = field(default_factory=dict)
+    pool: dict[str, Any] = field(default_factory=dict)
     # In the order of the boards' columns.
     domains: list[str] = field(default_factory=list)
     done: int = 0
@@ -56,15 +58,24 @@ class Reading:
         rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
         self.runs = list(rows.order_by("pk"))
         metrics = read_metrics(METRICS)
-        shown = view_of(benchmark, stored(benchmark, key), shown_only=True)
+        version = stored(benchmark, key)
+        matched_with = self.sheet.matched_with
+        pool = None
+        if version is not None and matched_with is not None:
+            pool = MatchedPool.of(benchmark, version, matched_with)
+        shown = view_of(benchmark, pool.loaded if pool else version, shown_only=True)
         values: dict[str, dict[str, list[Floats]]] = {
             view: {each.name: [] for each in metrics} for view in GoldView
         }
         for name, domain in shown.splits.items():
             records = read_queries(shown, domain, with_answers=False)
+            records = pool.records(records) if pool else records
             if not any(record.labels for record in records):
                 continue
-            lists = {run.pk: lists_of(run, domain) for run in self.runs}
+            if pool:
+                lists = pool.lists(self.runs, domain)
+            else:
+                lists = {run.pk: lists_of(run, domain) for run in self.runs}
             if all(each is None for each in lists.values()):
                 continue
             self.domains.append(domain.name)
@@ -82,12 +93,15 @@ class Reading:
                     found.append(scored)
                 for each in metrics:
                     values[view][each.name].append(_table(found, each.name, len(gold)))
-                if view == GoldView.REFINED and cases:
+                if view == GoldView.REFINED and cases and not pool:
                     names = {run.pk: run.name for run in self.runs}
                     self.holes[name] = holes_of(cases, names, seed=SEED)
         if not self.domains:
             raise Refused("No run ranks a query that has gold. There is nothing to score.")
-        self.boards = {view: self._board(values[view]) for view in GoldView}
+        if pool:
+            self.pool = pool.figures
+        else:
+            self.boards = {view: self._board(values[view]) for view in GoldView}
 
     def _score(
         self,

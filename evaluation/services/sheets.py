@@ -10,6 +10,7 @@ from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from evaluation.metrics.faults import MetricFault
 from evaluation.models import DomainScore, ScoreSheet
 from evaluation.services.frozen import frozen
+from evaluation.services.matched import SAME
 from evaluation.services.sheet_events import last_event
 from evaluation.services.sheet_reading import Reading
 from kit.errors import Refused
@@ -20,28 +21,48 @@ logger = logging.getLogger(__name__)
 BROKEN = "The scores could not be computed because of a fault in the program; see the log."
 
 
-def sheets_of(benchmark: Benchmark, version: CorpusVersion | None) -> models.QuerySet[ScoreSheet]:
-    """Every sheet of a corpus version, by default the current one."""
+def sheets_of(
+    benchmark: Benchmark,
+    version: CorpusVersion | None,
+    matched_with: CorpusVersion | None = None,
+) -> models.QuerySet[ScoreSheet]:
+    """Every sheet of a corpus version, by default the current one: of its whole corpus, or over
+    what it shares with the version `matched_with`."""
     found = version or CorpusVersion.objects.current(benchmark)
     return ScoreSheet.objects.filter(
-        benchmark=benchmark, corpus_version=found.key if found else None
+        benchmark=benchmark,
+        corpus_version=found.key if found else None,
+        matched_with=matched_with,
     )
 
 
-def latest(benchmark: Benchmark, version: CorpusVersion | None = None) -> ScoreSheet | None:
+def latest(
+    benchmark: Benchmark,
+    version: CorpusVersion | None = None,
+    matched_with: CorpusVersion | None = None,
+) -> ScoreSheet | None:
     """The newest sheet that is whole."""
-    return sheets_of(benchmark, version).filter(status=RunStatus.DONE).order_by("-pk").first()
+    rows = sheets_of(benchmark, version, matched_with).filter(status=RunStatus.DONE)
+    return rows.order_by("-pk").first()
 
 
-def under_way(benchmark: Benchmark, version: CorpusVersion | None = None) -> ScoreSheet | None:
+def under_way(
+    benchmark: Benchmark,
+    version: CorpusVersion | None = None,
+    matched_with: CorpusVersion | None = None,
+) -> ScoreSheet | None:
     """The sheet that is being computed or waits for a worker."""
     live = (RunStatus.QUEUED, RunStatus.RUNNING)
-    return sheets_of(benchmark, version).filter(status__in=live).first()
+    return sheets_of(benchmark, version, matched_with).filter(status__in=live).first()
 
 
-def failed(benchmark: Benchmark, version: CorpusVersion | None = None) -> ScoreSheet | None:
+def failed(
+    benchmark: Benchmark,
+    version: CorpusVersion | None = None,
+    matched_with: CorpusVersion | None = None,
+) -> ScoreSheet | None:
     """The newest sheet, if it failed: asked again of itself, it would only fail again."""
-    newest = sheets_of(benchmark, version).order_by("-pk").first()
+    newest = sheets_of(benchmark, version, matched_with).order_by("-pk").first()
     return newest if newest is not None and newest.status == RunStatus.FAILED else None
 
 
@@ -58,26 +79,33 @@ def request_sheet(
     *,
     benchmark: Benchmark,
     version: CorpusVersion | None = None,
+    matched_with: CorpusVersion | None = None,
     actor: User | None,
     claimed: bool = False,
 ) -> ScoreSheet:
     """Have the scores of a corpus version (by default the current one) computed, unless they are
-    being computed; raises Refused without runs of it.
+    being computed; raises Refused without runs of it. With `matched_with` they are scored over
+    what both versions hold.
 
     Scores are derived: asking for them leaves no event. `claimed` keeps it for this process.
     """
     version = version or CorpusVersion.objects.current(benchmark)
     key = version.key if version else None
+    if matched_with is not None and matched_with == version:
+        raise Refused(SAME, field="version")
     if not RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).exists():
         of = f" of “{version.name}”" if version and version.is_derived else ""
         raise Refused(f"There is no retrieval run{of} to score. Import one or compute one.")
     with transaction.atomic():
         # One at a time, also where two ask at once.
         Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-        found = None if claimed else under_way(benchmark, version)
+        found = None if claimed else under_way(benchmark, version, matched_with)
         if found is None:
             found = ScoreSheet.objects.create(
-                benchmark=benchmark, corpus_version_id=key, created_by=actor
+                benchmark=benchmark,
+                corpus_version_id=key,
+                matched_with=matched_with,
+                created_by=actor,
             )
         if claimed:
             found.claim()
@@ -114,9 +142,13 @@ def _keep(sheet: ScoreSheet, reading: Reading) -> None:
             run_ids=[run.pk for run in reading.runs],
             boards={"domains": reading.domains, "views": reading.boards},
             holes=reading.holes,
+            pool=reading.pool,
         )
         older = ScoreSheet.objects.filter(
-            benchmark=sheet.benchmark, corpus_version=sheet.corpus_version_id, pk__lt=sheet.pk
+            benchmark=sheet.benchmark,
+            corpus_version=sheet.corpus_version_id,
+            matched_with=sheet.matched_with_id,
+            pk__lt=sheet.pk,
         )
         older.filter(status__in=(RunStatus.DONE, RunStatus.FAILED)).delete()
 

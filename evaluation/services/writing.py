@@ -16,6 +16,7 @@ from evaluation.exporters.lines import write_jsonl
 from evaluation.exporters.records import QueryRecord
 from evaluation.exporters.statistics import Statistics, count, total
 from evaluation.services import carried_rows
+from evaluation.services.answer_origins import prompts_at_hand, read_origins
 from evaluation.services.carried_faults import told_as_carried
 from evaluation.services.corpus_words import corpus_words
 from evaluation.services.courses import read_course
@@ -53,6 +54,7 @@ class _Builder:
     done: int = 0
     total: int = 0
     courses: set[int] = field(default_factory=set)
+    prompts: set[str] = field(default_factory=set)
     splits: dict[str, Statistics] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     configurations: dict[str, list[str]] = field(
@@ -65,6 +67,7 @@ class _Builder:
         write_jsonl(self.folder / f"provenance/{split}.jsonl", read_provenance(self.view, domain))
         evidence = self._noting(read_evidence(self.view, domain, self.name))
         write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
+        self._write_origins(split, domain)
         if self.view.is_derived:
             carried = carried_rows.evidence(self.view, domain, self.name)
             write_jsonl(self.folder / f"carried/{split}.jsonl", carried)
@@ -78,6 +81,21 @@ class _Builder:
             if "course" in row:
                 self.courses.add(row["course"])
             yield row
+
+    def _write_origins(self, split: str, domain: Domain) -> None:
+        """Of the split's answers, where there are any, and the prompts of those by a model."""
+        origins = list(read_origins(domain))
+        if origins:
+            write_jsonl(self.folder / f"evidence/answers/{split}.jsonl", origins)
+        self.prompts |= {each["prompt_sha256"] for each in origins if "prompt_sha256" in each}
+
+    def write_prompts(self) -> None:
+        """The prompts behind published answers, as far as they are at hand."""
+        for sha256, text in prompts_at_hand().items():
+            if sha256 in self.prompts:
+                path = self.folder / f"evidence/prompts/{sha256}.txt"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text.encode())
 
     def write_courses(self) -> None:
         """The LARA runs that any label of the release is of."""
@@ -138,6 +156,7 @@ def write_release(
         step(builder.done, builder.total)
         builder.write_split(split, domain)
     builder.write_courses()
+    builder.write_prompts()
     if not total(builder.splits.values()).queries:
         raise Refused(NOTHING)
     kappa = vote_kappa(view.benchmark)

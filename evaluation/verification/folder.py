@@ -12,6 +12,7 @@ from evaluation.exporters.checksums import SUMS, file_sum
 from evaluation.exporters.names import fits_trec
 from evaluation.exporters.records import Label
 from evaluation.exporters.trec import VIEWS
+from evaluation.verification.answers import check_answers, check_prompts
 from evaluation.verification.carried import derive_carried
 from evaluation.verification.courses import Courses
 from evaluation.verification.faults import Fails
@@ -66,6 +67,8 @@ def verify(folder: Path) -> Report:
         raise ValueError(f"{folder} holds no provenance: it is no release.")
     for split in splits:
         report.differences += _split(folder, split, report)
+        report.differences += [Difference(*each) for each in check_answers(folder, split)]
+    report.differences += [Difference(*each) for each in check_prompts(folder)]
     return report
 
 

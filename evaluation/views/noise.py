@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
-from corpus.models import Role
+from corpus.models import Benchmark, CorpusVersion, Role
+from corpus.services.versions import chosen, names
 from evaluation.models import NoiseCheck
 from evaluation.services import noise
 from evaluation.services.leaderboard import DEFAULT, NAMES, WORDS
@@ -34,25 +35,41 @@ class NoiseForm(forms.Form):
         label="Share of irrelevant labels that are wrong", min_value=0, max_value=1
     )
     draws = forms.IntegerField(min_value=10, max_value=MOST_DRAWS, initial=200)
+    version = forms.TypedChoiceField(
+        label="Corpus version", required=False, coerce=int, empty_value=None
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known = CorpusVersion.objects.choices(benchmark)
+        if len(known) < 2:
+            del self.fields["version"]
+            return
+        choices = [("", "the current one"), *((each.pk, each.name) for each in known)]
+        self.fields["version"].choices = choices  # type: ignore[attr-defined]
 
 
 @require_http_methods(["GET", "POST"])
 def noise_checks(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for a check, and the list of those before."""
     access = enter(request.user, slug, *READERS)
-    form = NoiseForm(request.POST if request.method == "POST" else None)
+    data = request.POST if request.method == "POST" else None
+    form = NoiseForm(data, benchmark=access.benchmark)
     if request.method == "POST" and form.is_valid():
+        given = dict(form.cleaned_data)
         try:
-            check = noise.request_check(
-                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
-            )
+            given["version"] = chosen(access.benchmark, given.get("version"))
+            check = noise.request_check(benchmark=access.benchmark, actor=access.user, **given)
         except Refused as refusal:
             field = refusal.field if refusal.field in form.fields else None
             form.add_error(field, refusal.message)
         else:
             return htmx.redirect(request, reverse("noise-check", args=[slug, check.pk]))
     checks = NoiseCheck.objects.filter(benchmark=access.benchmark)[:20]
-    context = {"access": access, "tab": "leaderboard", "form": form, "checks": checks}
+    known = names(access.benchmark)
+    rows = [(check, known.get(check.corpus_version_id, "")) for check in checks]
+    context = {"access": access, "tab": "leaderboard", "form": form, "checks": rows}
+    context["has_versions"] = bool(known)
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "evaluation/noise_checks.html", context)
 
@@ -65,6 +82,7 @@ def noise_check(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     here = reverse("noise-check", args=[slug, pk])
     context: dict[str, Any] = {"access": access, "tab": "leaderboard"}
     context |= {"run": check, "progress_url": here}
+    context["version_name"] = names(access.benchmark).get(check.corpus_version_id, "")
     context["rows"] = sorted(check.result, key=lambda row: (row["rank"], row["name"]))
     if not htmx.is_fragment(request):
         return htmx.render(request, "evaluation/noise_check.html", context)

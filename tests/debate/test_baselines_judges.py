@@ -153,7 +153,9 @@ def test_several_samples_give_their_mode_and_ties_the_lower_grade() -> None:
 
 
 def test_samples_are_draws_of_their_own() -> None:
-    _, asked = play(graded, samples(3, temperature=0.7), [grade(1)] * 3)
+    config = samples(3, temperature=0.7, reasoning_effort="high")
+    _, asked = play(graded, config, [grade(1)] * 3)
+    assert {each.as_llm_request().reasoning_effort for each in asked[0]} == {"high"}
     assert len({question.as_llm_request().key for question in asked[0]}) == 3
 
 

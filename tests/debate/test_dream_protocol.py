@@ -349,11 +349,14 @@ def test_same_course_makes_the_same_requests() -> None:
 
 def test_llm_request_carries_the_seat_and_the_settings() -> None:
     agents = line_up([("llama", "east"), ("qwen", "west")], first="irrelevant")
-    config = replace(TWO, agents=agents, temperature=0.6, replicate=3, max_tokens=500)
+    config = replace(
+        TWO, agents=agents, temperature=0.6, replicate=3, max_tokens=500, reasoning_effort="low"
+    )
     _, asked = play(config, [says("no"), says("no")])
     request = asked[0][1].as_llm_request()
     assert (request.model, request.endpoint, request.role) == ("qwen", "west", "debate_turn")
     assert (request.temperature, request.replicate, request.max_tokens) == (0.6, 3, 500)
+    assert request.reasoning_effort == "low"
     assert request.schema_name == "debate_turn"
     assert [agent.stance for agent in agents] == ["irrelevant", "relevant"]
 

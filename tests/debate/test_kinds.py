@@ -413,6 +413,7 @@ def test_failed_pairs_of_a_baseline_are_tried_again(benchmark, endpoint) -> None
         ({"rounds": True}, "rounds"),
         ({"continue_to": 6}, "continue_to"),
         ({"temperature": 2.1}, "temperature"),
+        ({"reasoning_effort": "hard"}, "reasoning_effort"),
         ({"temperature": float("nan")}, "temperature"),
         ({"agents": (Seat("m", ""),)}, "agents"),
         ({"agents": (Seat("m", ""),) * 7}, "agents"),

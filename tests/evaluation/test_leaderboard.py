@@ -13,8 +13,8 @@ from django.utils import timezone
 from annotate.models import EscalationCase
 from corpus.models import RetrievalRun, Source
 from debate.models import DebateRun
-from evaluation.models import DomainScore, NoiseCheck, ScoreSheet
-from evaluation.services import leaderboard, noise, published, sheets
+from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
+from evaluation.services import compared_tests, leaderboard, noise, published, sheets
 from evaluation.services.drill import drill
 from evaluation.services.scores import GoldView, score_runs
 from kit.errors import Refused
@@ -145,6 +145,22 @@ def test_a_page_does_not_ask_again_by_itself_what_failed(admin, ranked) -> None:
         assert "It broke." in shown
         assert "Score anew" in shown
         assert "load delay" not in shown
+
+
+def test_what_was_drawn_of_two_systems_goes_with_the_sheet(ranked, monkeypatch) -> None:
+    sheet = score(ranked.benchmark)
+    asked = {"metric": "recall@10", "view": "expert"}
+    drawn = leaderboard.compare(sheet, run("bm25"), run("dense"), **asked)
+    with monkeypatch.context() as patch:
+        patch.setattr(compared_tests, "randomisation", None)
+        patch.setattr(compared_tests, "bootstrap_macro", None)
+        assert leaderboard.compare(sheet, run("bm25"), run("dense"), **asked) == drawn
+    assert drawn.difference.low is not None
+    other = leaderboard.compare(sheet, run("dense"), run("bm25"), **asked)
+    assert other.difference.value == -0.25
+    assert KeptComparison.objects.count() == 2
+    score(ranked.benchmark)
+    assert KeptComparison.objects.count() == 0
 
 
 def test_compare_is_paired_and_counts_who_wins(ranked) -> None:

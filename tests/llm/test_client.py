@@ -63,6 +63,22 @@ def test_request_carries_schema_and_only_the_parameters_that_are_set() -> None:
     assert headers["Authorization"] == "Bearer sk-stub"
 
 
+def test_reasoning_effort_is_sent_where_it_is_set_and_asks_anew() -> None:
+    async def run() -> list[dict[str, Any]]:
+        async with Stub("yes", "yes") as stub, Client(stub.endpoint) as client:
+            for effort in ("", "low"):
+                await client.send(ask(reasoning_effort=effort))
+            return stub.asked
+
+    plain, low = asyncio.run(run())
+    assert "reasoning_effort" not in plain
+    assert low == plain | {"reasoning_effort": "low"}
+    keys = {ask(reasoning_effort=effort).key for effort in ("", "low", "high")}
+    assert len(keys) == 3
+    assert ask(reasoning_effort="").key == ask().key
+    assert ask(reasoning_effort="low").stored["reasoning_effort"] == "low"
+
+
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 422, 307])
 def test_refusals_are_permanent(code: int) -> None:
     error = failure(status(code, headers={"Location": "http://127.0.0.1:1/"}))

@@ -26,6 +26,7 @@ from debate.tasks import drive_claimed
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints
+from llm.requests import EFFORTS
 
 
 class Command(BaseCommand):
@@ -42,6 +43,9 @@ class Command(BaseCommand):
         parser.add_argument("--out", metavar="FILE.jsonl", type=Path, help="where outcomes go")
         parser.add_argument("--rounds", type=int, help="rounds at most (1 to 5; default: 2)")
         parser.add_argument("--temperature", type=float, help="of every agent (default: 0)")
+        parser.add_argument(
+            "--reasoning-effort", choices=EFFORTS, help="of every agent (default: the model's own)"
+        )
         parser.add_argument(
             "--agents",
             metavar="MODEL@ENDPOINT,...",
@@ -163,7 +167,7 @@ def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
     else:
         benchmark = _benchmark(options["benchmark"])
         pool = _pool(benchmark, options["pool"])
-    names = ("rounds", "temperature", "audit", "decoys", "canaries")
+    names = ("rounds", "temperature", "reasoning_effort", "audit", "decoys", "canaries")
     changes = {name: options[name] for name in names if options[name] is not None}
     lara = {"mode": options["people"], "batch": options["batch"]}
     if lara := {name: value for name, value in lara.items() if value is not None}:

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.models import Benchmark
+from corpus.models import Benchmark, CorpusVersion
+from corpus.services.versions import called
 from evaluation.models import ScoreSheet
 from evaluation.services import leaderboard, sheets
 from evaluation.services.scores import GoldView
@@ -24,6 +25,9 @@ class Command(BaseCommand):
         parser.add_argument("slug", help="the benchmark")
         parser.add_argument("--metric", default=leaderboard.DEFAULT)
         parser.add_argument("--view", choices=[str(v) for v in GoldView], default="refined")
+        parser.add_argument(
+            "--corpus-version", default="", help="whose runs (default: the current version)"
+        )
         parser.add_argument("--json", action="store_true", help="print the board as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,9 +35,8 @@ class Command(BaseCommand):
         if benchmark is None:
             raise CommandError(f"There is no benchmark {options['slug']!r}.")
         try:
-            board = leaderboard.board_of(
-                _sheet(benchmark), metric=options["metric"], view=options["view"]
-            )
+            sheet = current_sheet(benchmark, called(benchmark, options["corpus_version"]))
+            board = leaderboard.board_of(sheet, metric=options["metric"], view=options["view"])
         except Refused as refusal:
             raise CommandError(refusal.message) from None
         if options["json"]:
@@ -44,12 +47,18 @@ class Command(BaseCommand):
             self.stdout.write(_words(line))
 
 
-def _sheet(benchmark: Benchmark) -> ScoreSheet:
+def current_sheet(
+    benchmark: Benchmark,
+    version: CorpusVersion | None,
+    matched_with: CorpusVersion | None = None,
+) -> ScoreSheet:
     """The newest sheet if it is current, else a new one, computed here. Raises Refused."""
-    newest = sheets.latest(benchmark)
+    newest = sheets.latest(benchmark, version, matched_with)
     if newest is not None and sheets.is_current(newest):
         return newest
-    sheet = sheets.request_sheet(benchmark=benchmark, actor=None, claimed=True)
+    sheet = sheets.request_sheet(
+        benchmark=benchmark, version=version, matched_with=matched_with, actor=None, claimed=True
+    )
     sheets.carry_out(sheet)
     sheet.refresh_from_db()
     if sheet.status != RunStatus.DONE:

@@ -1,4 +1,5 @@
-"""`manage.py score_run RUN --qrels FILE`: measures of one run, without a database."""
+"""`manage.py score_run RUN --qrels FILE`: measures of one run, without a database; or against the
+gold of a benchmark here."""
 
 import json
 from argparse import RawDescriptionHelpFormatter
@@ -11,10 +12,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import MEASURES, read_metrics
-from evaluation.metrics.profiles import PROFILES, STRICT
+from evaluation.metrics.profiles import PROFILES, STRICT, Profile
 from evaluation.metrics.reading.inputs import Files, Inputs, read_inputs
+from evaluation.metrics.reading.runs import read_run
 from evaluation.metrics.results import PerQuery, Scores
 from evaluation.metrics.scoring import check_needs, score
+from evaluation.services.scores import GoldView, gold_here
+from kit.errors import Refused
 
 DEFAULT = "nDCG@10,recall@100,MAP,MRR"
 _COUNTS = {
@@ -34,7 +38,10 @@ _COUNTS = {
 
 
 class Command(BaseCommand):
-    help = "Score one run against a gold and print means, counts and rows. Needs no database."
+    help = (
+        "Score one run against a gold and print means, counts and rows. Needs no database, unless "
+        "the gold is that of a benchmark here."
+    )
     requires_system_checks = []
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -51,7 +58,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
         add("run", type=Path, help="a TREC run or score.json, also with .gz")
-        add("--qrels", required=True, type=Path, help="TREC, BEIR, BRIDGE or Bright-Pro gold")
+        gold = parser.add_mutually_exclusive_group(required=True)
+        gold.add_argument("--qrels", type=Path, help="TREC, BEIR, BRIDGE or Bright-Pro gold")
+        gold.add_argument("--benchmark", metavar="SLUG", help="the gold of a benchmark here")
+        add("--domain", default="", help="of the benchmark; its only one where none is given")
+        add("--corpus-version", default="", help="of the benchmark (default: the current one)")
+        add("--view", choices=[str(v) for v in GoldView], default=str(GoldView.REFINED))
         add("--aspects", type=Path, help="Bright-Pro aspects, or qrels of subtopics")
         add("--base", type=Path, help="the original gold, to tell holes")
         add("--excluded", type=Path, help="ids to leave out of each list")
@@ -68,10 +80,10 @@ class Command(BaseCommand):
         paths = {name: options[name] for name in Files.__dataclass_fields__}
         try:
             metrics = read_metrics(options["metrics"])
-            inputs = read_inputs(Files(**paths), profile)
+            inputs = _inputs(options, paths, profile)
             check_needs(inputs.gold, metrics)
             scores = score(inputs.run.run, inputs.gold, metrics, profile)
-        except MetricFault as fault:
+        except (MetricFault, Refused) as fault:
             raise CommandError(str(fault)) from None
         scores = replace(scores, counts=_with_file(scores, inputs))
         if options["json"]:
@@ -81,6 +93,22 @@ class Command(BaseCommand):
         else:
             for line in lines(options["run"].name, inputs, scores, options["per_query"]):
                 self.stdout.write(line)
+
+
+def _inputs(options: dict[str, Any], paths: dict[str, Path | None], profile: Profile) -> Inputs:
+    """The files, or the run's file beside the gold of a benchmark. Raises Refused, MetricFault."""
+    if not options["benchmark"]:
+        return read_inputs(Files(**paths), profile)  # type: ignore[arg-type]
+    beside = [f"--{name}" for name in ("aspects", "base", "excluded") if options[name]]
+    if beside:
+        raise Refused(f"{', '.join(beside)}: a benchmark brings its own.")
+    gold = gold_here(
+        options["benchmark"],
+        domain=options["domain"],
+        version=options["corpus_version"],
+        view=GoldView(options["view"]),
+    )
+    return Inputs(read_run(options["run"]), gold, {})
 
 
 def _with_file(scores: Scores, inputs: Inputs) -> dict[str, int]:

@@ -1,0 +1,71 @@
+"""`manage.py answer_comparison SLUG`: draw, close and read blind comparisons of answers."""
+
+import json
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotate.models import AnswerComparison
+from annotate.services.comparing import SEED, SIZE, close_comparison, draw_comparison
+from annotate.services.comparison_report import report
+from corpus.access import Access
+from corpus.models import Benchmark, Membership
+from kit.errors import Refused
+from kit.sheets import as_data
+
+
+class Command(BaseCommand):
+    help = (
+        "Print the report of a closed blind comparison of people's and a model's reference "
+        "answers, the newest where none is named. With --draw, draw one; with --close, end it."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the benchmark")
+        parser.add_argument("--comparison", type=int, help="its number; default: the newest")
+        parser.add_argument("--draw", action="store_true", help="draw a new one")
+        parser.add_argument("--size", type=int, default=SIZE, help="queries to draw")
+        parser.add_argument("--seed", type=int, default=SEED)
+        parser.add_argument("--close", action="store_true", help="end it, and show whose is whose")
+        parser.add_argument("--as", dest="person", default="", help="the admin who does it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark = Benchmark.objects.filter(slug=options["slug"]).first()
+        if benchmark is None:
+            raise CommandError(f"There is no benchmark {options['slug']!r}.")
+        try:
+            if options["draw"]:
+                access = _access(benchmark, options["person"])
+                made = draw_comparison(access=access, size=options["size"], seed=options["seed"])
+                self.stdout.write(f"Comparison {made.pk} is drawn: {made.pairs.count()} queries")
+                return
+            found = _comparison(benchmark, options["comparison"])
+            if options["close"]:
+                close_comparison(comparison=found, access=_access(benchmark, options["person"]))
+                found.refresh_from_db()
+        except Refused as refusal:
+            raise CommandError(refusal.message) from None
+        if found.closed_at is None:
+            raise CommandError(
+                f"Comparison {found.pk} is open: nobody sees whose answers were rated. --close it "
+                "when the ratings are in."
+            )
+        self.stdout.write(json.dumps(as_data(report(found, lambda domain: ""))))
+
+
+def _comparison(benchmark: Benchmark, number: int | None) -> AnswerComparison:
+    rows = AnswerComparison.objects.filter(benchmark=benchmark)
+    found = rows.first() if number is None else rows.filter(pk=number).first()
+    if found is None:
+        raise Refused("There is no such comparison here. --draw one.")
+    return found
+
+
+def _access(benchmark: Benchmark, person: str) -> Access:
+    """The place of the admin that is named: drawing and closing are people's decisions."""
+    user = User.objects.filter(username=person).first()
+    place = Membership.objects.filter(user=user, benchmark=benchmark).first()
+    if user is None or place is None or not Access(user, benchmark, place).is_admin:
+        raise Refused("Say who does it: --as with the name of an admin.")
+    return Access(user, benchmark, place)

@@ -1,0 +1,127 @@
+"""The matched pool: two corpus versions scored over the loaded passages that both still hold.
+
+A cleaning that drops passages raises scores by itself, for there is less to rank above the gold
+(features.md M08). So the lists of either version are told in passages as they were loaded: a
+passage of a derived version stands for those whose labels it takes over (protocol.md 4.5), and of
+several that stand for one the best score counts (protocol.md 5.1, 5.3). What one side does not
+hold is left out of both, from lists, labels and aspects alike, and the gold is that of the loaded
+passages.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from corpus.models import Benchmark, CorpusVersion, Domain, Passage, RankedList, RetrievalRun
+from corpus.services.crosswalk import kept_of, origins
+from evaluation.exporters.records import QueryRecord
+from evaluation.metrics.run import Run
+from kit.errors import Refused
+
+SAME = "Both sides are one corpus version: there is nothing to match. Choose two."
+# A list that is left shorter says little about the first ten.
+_ENOUGH = 10
+_CHUNK = 500
+
+
+@dataclass
+class MatchedPool:
+    """What two versions share, as loaded; `version` is the one whose lists are read.
+
+    `gold` counts the relevant pairs in the pool and `gold_left_out` those outside it, refined;
+    `short` counts the `lists` that have fewer than ten passages left of ten or more.
+    """
+
+    version: CorpusVersion
+    loaded: CorpusVersion
+    shared: set[int]
+    gold: int = 0
+    gold_left_out: int = 0
+    lists_read: int = 0
+    short: int = 0
+
+    @classmethod
+    def of(
+        cls, benchmark: Benchmark, version: CorpusVersion, other: CorpusVersion
+    ) -> "MatchedPool":
+        """The pool of two versions of a benchmark; raises Refused where they are one."""
+        loaded = CorpusVersion.objects.loaded(benchmark)
+        if version == other or loaded is None:
+            raise Refused(SAME, field="version")
+        kept = [found for each in (version, other) if (found := kept_of(each)) is not None]
+        return cls(version, loaded, set.intersection(*kept))
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """As a sheet keeps them."""
+        return {
+            "passages": len(self.shared),
+            "gold": self.gold,
+            "gold_left_out": self.gold_left_out,
+            "lists": self.lists_read,
+            "short": self.short,
+        }
+
+    def records(self, records: Sequence[QueryRecord]) -> list[QueryRecord]:
+        """Queries as loaded, with the labels and aspects that lie in the pool."""
+        found = []
+        for record in records:
+            labels = tuple(each for each in record.labels if each.passage_pk in self.shared)
+            inside = {each.passage for each in labels}
+            aspects = tuple(
+                replace(each, passages=tuple(pid for pid in each.passages if pid in inside))
+                for each in record.aspects
+            )
+            kept = replace(record, labels=labels, aspects=aspects)
+            self.gold += len(kept.relevant)
+            self.gold_left_out += len(record.relevant) - len(kept.relevant)
+            found.append(kept)
+        return found
+
+    def lists(self, runs: Sequence[RetrievalRun], domain: Domain) -> dict[int, Run | None]:
+        """The runs in one domain, told in passages as loaded; None where one ranks no query."""
+        columns = ("query__qid", "pids", "scores")
+        rows: dict[int, list[Any]] = {}
+        for run in runs:
+            lists = RankedList.objects.filter(run=run, query__domain=domain)
+            rows[run.pk] = list(lists.values_list(*columns))
+        ranked = {pid for found in rows.values() for _, pids, _ in found for pid in pids}
+        sources = self._sources(domain, ranked)
+        return {pk: self._run(found, sources) if found else None for pk, found in rows.items()}
+
+    def _run(self, rows: Sequence[Any], sources: Mapping[str, Sequence[str]]) -> Run:
+        lists = {qid: best_of(pids, scores, sources) for qid, pids, scores in rows}
+        self.lists_read += len(rows)
+        self.short += sum(len(lists[qid]) < _ENOUGH <= len(pids) for qid, pids, _ in rows)
+        return Run.of(lists)
+
+    def _sources(self, domain: Domain, pids: Collection[str]) -> dict[str, list[str]]:
+        """The ids of the loaded passages in the pool that each of the version stands for."""
+        wanted = sorted(pids)
+        keys: dict[str, int] = {}
+        inside = Passage.objects.in_version(self.version).filter(domain=domain).order_by()
+        for start in range(0, len(wanted), _CHUNK):
+            rows = inside.filter(pid__in=wanted[start : start + _CHUNK])
+            keys.update(rows.values_list("pid", "pk"))
+        came = origins(self.version, set(keys.values()))
+        roots = sorted({root for found in came.values() for root in found} & self.shared)
+        names: dict[int, str] = {}
+        for start in range(0, len(roots), _CHUNK):
+            part = Passage.objects.filter(pk__in=roots[start : start + _CHUNK]).order_by()
+            names.update(part.values_list("pk", "pid"))
+        return {pid: [names[r] for r in came[pk] if r in names] for pid, pk in keys.items()}
+
+
+def best_of(
+    pids: Sequence[str], scores: Sequence[float] | None, sources: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
+    """A list told in its sources, each with the best score of what stands for it.
+
+    Without scores the places count down, so that the order holds.
+    """
+    given = range(0, -len(pids), -1) if scores is None else scores
+    best: dict[str, float] = {}
+    for pid, score in zip(pids, given, strict=True):
+        for source in sources.get(pid, ()):
+            best[source] = max(best.get(source, score), score)
+    return best
