@@ -30,10 +30,12 @@ from evaluation.metrics.shifts import kendall_tau, shifts
 from evaluation.services import sheets
 from evaluation.services.before_after import compare_sides, query_gaps, side_of
 from evaluation.services.building import carry_out, rebuild
+from evaluation.services.published import CHUNKS, beside_cleaning, table_called
 from evaluation.services.releases import start_here
 from evaluation.verification.folder import verify
 from kit.errors import Refused
 from kit.models import Event
+from llm import endpoints
 from tests.corpus.cleaning import clean
 from tests.corpus.real_texts import noisy_texts
 from tests.evaluation.conftest import make_aspect, make_support
@@ -202,6 +204,28 @@ def test_citations_are_those_of_the_version(crawled, tmp_path) -> None:
     # page10 was no gold before, and is none now.
     places = [place["passage"] for place in faults["foreign_citations"]["rows"]]
     assert places == carried[2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_retention_stands_beside_that_of_the_paper(crawled) -> None:
+    table = table_called(CHUNKS)
+    assert all(cell.ours is None for row in beside_cleaning(table, None) for cell in row.cells)
+    with endpoints.practice_if_unconfigured() as endpoint:
+        run = clean(crawled, endpoint)
+    made = Passage.objects.filter(version=run.version).count()
+    first, *others = beside_cleaning(table, run)
+    assert (first.name, first.run) == ("biology", run.name)
+    assert [cell.printed for cell in first.cells] == [57359, 2102, 3.66]
+    assert [cell.ours for cell in first.cells] == [24, made, round(100 * made / 24, 2)]
+    assert all(row.run is None for row in others)  # other domains are not here: no total either
+    client = Client()
+    client.force_login(crawled.admin)
+    report = client.get(reverse("cleaning-report", args=[crawled.slug, run.pk])).content.decode()
+    url = reverse("published-table", args=[crawled.slug, CHUNKS])
+    assert f'href="{url}"' in report
+    page = client.get(url).content.decode()
+    assert f"beside {run.name}" in page
+    assert "ours 24.00" in page
 
 
 def test_a_citation_that_is_not_carried_is_listed(crawled, tmp_path) -> None:
