@@ -95,6 +95,13 @@ def foreign_citations(answer: str, gold: Collection[str], known: Collection[str]
     return [cited for cited in brackets(answer) if _resolve(cited, order, known) == ""]
 
 
+def numbered(cited: str, gold: Sequence[str]) -> str | None:
+    """The id that `doc_3` stands for; None for other words and for a number that is too high."""
+    number = _NUMBERED.fullmatch(cited)
+    place = int(number[1]) if number else 0
+    return gold[place - 1] if 1 <= place <= len(gold) else None
+
+
 def renamed(answer: str, names: Mapping[str, str]) -> str:
     """The answer with citations of `names` replaced by what they stand for."""
 
@@ -140,10 +147,8 @@ def _resolve(cited: str, gold: Sequence[str], known: Collection[str]) -> str | N
     """The gold passage that is meant; "" for a citation of anything else, None for no citation."""
     if cited in gold:
         return cited
-    number = _NUMBERED.fullmatch(cited)
-    if number is not None:
-        place = int(number[1])
-        return gold[place - 1] if 1 <= place <= len(gold) else ""
+    if _NUMBERED.fullmatch(cited):
+        return numbered(cited, gold) or ""
     return "" if cited in known or _LIKE_AN_ID.fullmatch(cited) else None
 
 

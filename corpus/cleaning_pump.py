@@ -5,14 +5,8 @@ from collections.abc import Sequence
 
 from corpus.marcus.agents import work_on
 from corpus.models import CleaningGroup, PageState
-from corpus.services.cleaning_pages import (
-    Job,
-    PageOutcome,
-    read_jobs,
-    settings_of,
-    store_outcomes,
-    waiting_in,
-)
+from corpus.services.cleaning_outcomes import PageOutcome, store_outcomes
+from corpus.services.cleaning_pages import Job, read_jobs, settings_of, waiting_in
 from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import gold_of
 from llm.endpoints import Endpoint

@@ -10,7 +10,7 @@ from corpus.marcus.tokens import tokenise
 
 GOLD: Final = "g"
 OTHER: Final = "i"
-_NUMBERED: Final = re.compile(r"^(?P<page>.+)_(?P<n>\d+)(?P<end>\.\w{1,5})?$", re.DOTALL)
+_NUMBERED: Final = re.compile(r"^(?P<page>.+)_(?P<n>\d+)(?P<end>\.\w{1,5})$", re.DOTALL)
 _BETWEEN: Final = "\n"
 
 
@@ -61,12 +61,13 @@ class Page:
 def page_of(pid: str) -> tuple[str, int]:
     """Page and position of a passage: `folder/page_7.txt` is the 7th piece of `folder/page.txt`.
 
-    An id without a number is a page of its own, with position 0.
+    Any other id is a page of its own, with position 0: `msmarco_passage_05_12` ends in a number,
+    too, and is no 12th piece of anything.
     """
     match = _NUMBERED.match(pid)
     if match is None:
         return pid, 0
-    return match["page"] + (match["end"] or ""), int(match["n"])
+    return match["page"] + match["end"], int(match["n"])
 
 
 def take_apart(

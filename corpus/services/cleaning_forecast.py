@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
+from django.core.cache import cache
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Length
 
@@ -25,6 +26,9 @@ _LETTERS_PER_WORD: Final = 6
 _TOKENS_PER_CALL: Final = 1600
 # What a first answer leaves poor is asked again; a guess for the upper end.
 _AGAIN: Final = 1.2
+# Passages asked for at a time.
+_AT_ONCE: Final = 500
+_DAY: Final = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -47,20 +51,13 @@ def forecast(version: CorpusVersion, preset: str, endpoint: Endpoint | None) -> 
     cost nothing and are not taken off.
     """
     passages = Passage.objects.in_version(version).with_text()
-    sums = passages.aggregate(letters=Sum(Length("text")), n=Count("pk"))
-    gold = set(gold_of(version))
-    pages: set[tuple[int, str]] = set()
-    gold_pages: set[tuple[int, str]] = set()
-    for pk, domain, pid in passages.values_list("pk", "domain_id", "pid").iterator():
-        page = (domain, page_of(pid)[0])
-        pages.add(page)
-        if pk in gold:
-            gold_pages.add(page)
+    pages, letters = _sizes(version, passages)
+    gold_pages = _gold_pages(version, passages)
     if preset == CleaningPreset.DCHUNK:
-        return _of_chunks(passages, len(pages), len(gold_pages), endpoint)
-    tokens = -(-(sums["letters"] or 0) // CHARACTERS_PER_TOKEN)
+        return _of_chunks(passages, pages, gold_pages, endpoint)
+    tokens = -(-letters // CHARACTERS_PER_TOKEN)
     # A page with gold has about two parts, the others one.
-    parts = len(pages) + len(gold_pages)
+    parts = pages + gold_pages
     rounds = (SPLITTER in AGENTS[preset]) + (len(AGENTS[preset]) > 1)
     lead = max(
         (likely_tokens(prompt(r).system + prompt(r).user) for r in AGENTS[preset]), default=0
@@ -71,13 +68,34 @@ def forecast(version: CorpusVersion, preset: str, endpoint: Endpoint | None) -> 
     usd = price.cost(Usage(input=given, output=taken)) if price and rounds else None
     return Forecast(
         preset=preset,
-        pages=len(pages),
-        gold_pages=len(gold_pages),
+        pages=pages,
+        gold_pages=gold_pages,
         calls=round(_AGAIN * rounds * parts),
         input_tokens=given,
         output_tokens=taken,
         usd=Decimal(0) if not rounds else usd,
     )
+
+
+def _sizes(version: CorpusVersion, passages: QuerySet[Passage]) -> tuple[int, int]:
+    """Pages and letters of the version; kept for a day, since a version that is ready stays."""
+    key = f"cleaning-sizes:{version.pk}:{version.created_at.timestamp()}"
+    known: tuple[int, int] | None = cache.get(key)
+    if known is None:
+        rows = passages.order_by().values_list("domain_id", "pid").iterator(chunk_size=5000)
+        pages = len({(domain, page_of(pid)[0]) for domain, pid in rows})
+        known = pages, passages.aggregate(letters=Sum(Length("text")))["letters"] or 0
+        cache.set(key, known, timeout=_DAY)
+    return known
+
+
+def _gold_pages(version: CorpusVersion, passages: QuerySet[Passage]) -> int:
+    gold = sorted(gold_of(version))
+    pages: set[tuple[int, str]] = set()
+    for start in range(0, len(gold), _AT_ONCE):
+        part = passages.filter(pk__in=gold[start : start + _AT_ONCE]).order_by()
+        pages |= {(domain, page_of(pid)[0]) for domain, pid in part.values_list("domain_id", "pid")}
+    return len(pages)
 
 
 def _of_chunks(

@@ -1,17 +1,15 @@
-"""The pages of a cleaning with agents: read, compared with earlier runs, stored."""
+"""The pages of a cleaning with agents: read, and compared with those of earlier runs."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
-from django.db import transaction
 from django.db.models import QuerySet
 
-from corpus.marcus.agents import Chunk, Result, uncleaned
 from corpus.marcus.asking import prompt
-from corpus.marcus.findings import Finding, Place
+from corpus.marcus.findings import Place
 from corpus.marcus.parts import Page, Source, take_apart
 from corpus.marcus.settings import AGENTS, Settings
 from corpus.models import (
@@ -22,9 +20,7 @@ from corpus.models import (
     Passage,
     Violation,
 )
-from corpus.services.cleaning_share import Share
-from kit.failpoints import reach
-from llm.failures import CannotGoOn, Failure
+from llm.failures import CannotGoOn
 
 PAGE: Final = 50
 
@@ -47,16 +43,6 @@ class Job:
     def pk(self) -> int:
         """The row's key."""
         return self.row.pk
-
-
-@dataclass(frozen=True)
-class PageOutcome:
-    """What became of a job; with a `failure` the page is cleaned by rules, or waits."""
-
-    job: Job
-    result: Result | None
-    failure: Failure | None = None
-    heard: bool = False
 
 
 def settings_of(run: CleaningRun) -> Settings:
@@ -110,112 +96,6 @@ def waiting_in(run: CleaningRun, group: CleaningGroup) -> QuerySet[CleanedPage]:
     return run.pages.filter(state=PageState.WAITING, pk__gt=group.after, pk__lte=group.up_to)
 
 
-def store_outcomes(*, share: Share, outcomes: Sequence[PageOutcome]) -> None:
-    """Write a group of outcomes in one transaction. Raises LostLease, and writes nothing then."""
-    with transaction.atomic():
-        share.hold_groups({each.job.group for each in outcomes})
-        waiting = CleanedPage.objects.filter(
-            pk__in=[each.job.pk for each in outcomes], state=PageState.WAITING
-        )
-        still = set(waiting.values_list("pk", flat=True))
-        ended = 0
-        for outcome in outcomes:
-            if outcome.job.pk in still:
-                still.discard(outcome.job.pk)
-                ended += _store(outcome)
-        share.count(ended)
-        reach("before-outcomes-commit")
-    reach("after-outcomes-commit")
-
-
-def _store(outcome: PageOutcome) -> bool:
-    """Fill the page's row; whether it is through."""
-    job, row = outcome.job, outcome.job.row
-    row.digest = job.digest
-    row.is_gold = any(part.is_gold for part in job.page.parts)
-    if outcome.failure:
-        row.state, row.error = PageState.FAILED, outcome.failure.words
-        row.result = {"chunks": _rows(uncleaned(row.page_id, job.page), job)}
-        row.flags = ["not cleaned by agents"]
-    elif job.known:
-        _take_over(row, job.known)
-    elif outcome.result is not None:
-        notes = outcome.result.notes
-        row.state = PageState.HELD if outcome.result.is_held else PageState.DONE
-        row.flags, row.counts = notes.flags, dict(sorted(notes.counts.items()))
-        if job.page.unplaced:
-            row.flags = [*row.flags, "passage not found in its page"]
-        if job.page.repeated:
-            row.flags = [*row.flags, "id repeated, first kept"]
-        pairs = {f"{f.place[0]}:{f.place[1]}:{f.place[2]}" for f in notes.findings}
-        row.result = {
-            "chunks": _rows(outcome.result.chunks, job),
-            "pairs": {name: list(notes.pairs[name]) for name in sorted(pairs)},
-            "recalls": notes.recalls,
-        }
-        _list(row, notes.findings)
-    row.save()
-    return row.state != PageState.HELD
-
-
-def _rows(chunks: Sequence[Chunk], job: Job) -> list[dict[str, Any]]:
-    names = _names(job.page, job.row)
-    return [
-        {
-            "pid": each.pid,
-            "text": each.text,
-            "gold": each.is_gold,
-            "holds": [
-                [names[c.overlap.key], c.overlap.tokens, c.overlap.of, c.carries]
-                for c in each.holds
-            ],
-            "tables": list(each.tables),
-        }
-        for each in chunks
-    ]
-
-
-def _names(page: Page, row: CleanedPage) -> dict[int, str]:
-    keys = {stretch.key for part in page.parts for stretch in part.stretches}
-    return dict(Passage.objects.filter(pk__in=keys).values_list("pk", "pid"))
-
-
-def _list(row: CleanedPage, findings: Sequence[Finding]) -> None:
-    """Add what is new; what was decided before stays as it was decided."""
-    there = {_place(each) for each in row.violations.all()}
-    Violation.objects.bulk_create(
-        Violation(
-            page=row,
-            stage=each.place[0],
-            part=each.place[1],
-            window=each.place[2],
-            number=each.place[3],
-            kind=each.kind,
-            is_violation=each.is_violation,
-            start=each.start,
-            end=each.end,
-            out_start=each.out_start,
-            out_end=each.out_end,
-            source=each.source,
-            output=each.output,
-            decision=each.decision,
-        )
-        for each in findings
-        if each.place not in there
-    )
-
-
-def _take_over(row: CleanedPage, known: CleanedPage) -> None:
-    row.state, row.reused = PageState.DONE, True
-    row.result, row.flags, row.counts = known.result, known.flags, known.counts
-    copied = []
-    for each in known.violations.all():
-        each.pk, each.id, each.page = None, None, row
-        each._state.adding = True
-        copied.append(each)
-    Violation.objects.bulk_create(copied)
-
-
 def _with_known(run: CleaningRun, jobs: list[Job]) -> list[Job]:
     """Each job with the page of an earlier run that was the same in every respect."""
     earlier = CleanedPage.objects.filter(
@@ -233,12 +113,8 @@ def _decisions(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:
     found: dict[int, dict[Place, str]] = {}
     decided = Violation.objects.filter(page__in=rows).exclude(decision="")
     for each in decided:
-        found.setdefault(each.page_id, {})[_place(each)] = each.decision
+        found.setdefault(each.page_id, {})[place_of(each)] = each.decision
     return found
-
-
-def _place(each: Violation) -> Place:
-    return each.stage, each.part, each.window, each.number
 
 
 def _digest(
@@ -254,3 +130,8 @@ def _digest(
         [[s.pid, s.text, s.start, s.end, bool(gold.get(s.key))] for s in sources],
     ]
     return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def place_of(each: Violation) -> Place:
+    """The place that a finding names."""
+    return each.stage, each.part, each.window, each.number

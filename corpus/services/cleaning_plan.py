@@ -1,11 +1,11 @@
 """What a cleaning works on, listed and cut into groups that workers take one by one."""
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, Max, OuterRef
 
 from corpus.marcus.parts import page_of
 from corpus.models import (
@@ -27,6 +27,8 @@ PAGES: Final = 20
 _MOST, _LEAST, _PARTS = 5000, 500, 64
 # Of those that may need calls: a group is written, and paid for again by nobody, as a whole.
 _LONG: Final = 50
+# Domain, name of the page, its document, and one of its passages.
+_Row = tuple[int, str, int | None, int | None]
 
 
 def plan(run: CleaningRun) -> None:
@@ -37,8 +39,7 @@ def plan(run: CleaningRun) -> None:
         return
     if not run.is_planned:
         _list_pages(run)
-    if not run.groups.exists():
-        _plan_pages(run)
+    _plan_pages(run)
 
 
 def reopen(run: CleaningRun) -> bool:
@@ -74,46 +75,83 @@ def _plan_passages(run: CleaningRun) -> None:
 
 
 def _list_pages(run: CleaningRun) -> None:
-    run.groups.all().delete()
-    run.pages.all().delete()
-    listed = _pages(run)
-    total = 0
-    while part := list(islice(listed, _ROWS)):
+    """Store the run's pages, each with the keys of its passages; _ROWS rows are held at a time."""
+    drop_rows(CleaningGroup, run=run)
+    drop_rows(CleanedPage, run=run)
+    for rows in chain(_passages(run), _documents(run)):
         with transaction.atomic():
             run.beat()
-            CleanedPage.objects.bulk_create(part)
-        total += len(part)
-    run.beat(is_planned=True, total=total, done=0)
+            _add_to_pages(run, rows)
+    run.beat(is_planned=True, total=run.pages.count(), done=0)
 
 
-def _pages(run: CleaningRun) -> Iterator[CleanedPage]:
-    """The pages of the source version, each with the keys of its passages."""
-    groups: dict[tuple[int, str], tuple[int | None, list[int]]] = {}
-    passages = Passage.objects.filter(version_id__in=run.source.layers, text__isnull=False)
+def _passages(run: CleaningRun) -> Iterator[list[_Row]]:
+    found = Passage.objects.filter(version_id__in=run.source.layers).order_by("pk")
     columns = ("pk", "domain_id", "pid", "document_id", "document__doc_id")
-    rows = passages.order_by("pk").values_list(*columns)
-    for pk, domain, pid, document, doc_id in rows.iterator(chunk_size=5000):
-        key = (domain, doc_id or page_of(pid)[0])
-        groups.setdefault(key, (document, []))[1].append(pk)
-    pages = Document.objects.filter(version_id__in=run.source.layers).order_by("pk")
-    for pk, domain, doc_id in pages.values_list("pk", "domain_id", "doc_id").iterator():
-        groups.setdefault((domain, doc_id), (pk, []))
-    for (domain, name), (document, members) in groups.items():
-        yield CleanedPage(
-            run=run, domain_id=domain, page_id=name, document_id=document, passages=members
-        )
+    rows, after = found.with_text().values_list(*columns), 0
+    while part := list(rows.filter(pk__gt=after)[:_ROWS]):
+        after = part[-1][0]
+        yield [
+            (domain, doc_id or page_of(pid)[0], document, pk)
+            for pk, domain, pid, document, doc_id in part
+        ]
+
+
+def _documents(run: CleaningRun) -> Iterator[list[_Row]]:
+    """Pages that were loaded: those without a passage are cleaned, too."""
+    found = Document.objects.filter(version_id__in=run.source.layers).order_by("pk")
+    rows, after = found.values_list("pk", "domain_id", "doc_id"), 0
+    while part := list(rows.filter(pk__gt=after)[:_ROWS]):
+        after = part[-1][0]
+        yield [(domain, doc_id, pk, None) for pk, domain, doc_id in part]
+
+
+def _add_to_pages(run: CleaningRun, rows: Sequence[_Row]) -> None:
+    """Add passages to their pages: to those that were listed with earlier rows, and to new ones."""
+    # With the domains, or the index on all three would not be used.
+    listed = run.pages.filter(
+        domain_id__in={domain for domain, *_ in rows}, page_id__in={name for _, name, *_ in rows}
+    )
+    known = {
+        (domain, name): members
+        for domain, name, members in listed.values_list("domain_id", "page_id", "passages")
+    }
+    pages: dict[tuple[int, str], CleanedPage] = {}
+    for domain, name, document, passage in rows:
+        key = (domain, name)
+        if key not in pages:
+            if passage is None and key in known:
+                continue
+            pages[key] = CleanedPage(
+                run=run,
+                domain_id=domain,
+                page_id=name,
+                document_id=document,
+                passages=known.get(key, []),
+            )
+        if passage is not None:
+            pages[key].passages.append(passage)
+    CleanedPage.objects.bulk_create(
+        pages.values(),
+        update_conflicts=True,
+        unique_fields=["run", "domain", "page_id"],
+        update_fields=["passages"],
+    )
 
 
 def _plan_pages(run: CleaningRun) -> None:
+    """Groups for the pages that have none: all, or what a leader that was killed had left."""
+    after = run.groups.aggregate(last=Max("up_to"))["last"] or 0
     keys = run.pages.order_by("pk").values_list("pk", flat=True)
-    groups: list[CleaningGroup] = []
-    after = 0
-    while part := list(keys.filter(pk__gt=after)[:PAGES]):
-        groups.append(_group(run, after, part))
-        after = part[-1]
-    with transaction.atomic():
-        run.beat()
-        CleaningGroup.objects.bulk_create(groups, batch_size=_ROWS)
+    while part := list(keys.filter(pk__gt=after)[: PAGES * _ROWS]):
+        groups = []
+        for start in range(0, len(part), PAGES):
+            own = part[start : start + PAGES]
+            groups.append(_group(run, after, own))
+            after = own[-1]
+        with transaction.atomic():
+            run.beat()
+            CleaningGroup.objects.bulk_create(groups, batch_size=_ROWS)
 
 
 def _group(run: CleaningRun, after: int, keys: list[int]) -> CleaningGroup:

@@ -89,7 +89,7 @@ def report(run: CleaningRun, widths: Widths = Widths()) -> Report:
 
 def _retention(run: CleaningRun) -> Sheet:
     assert run.version is not None
-    old, new = _by_domain(run.source), _by_domain(run.version)
+    old, new = passages_by_domain(run.source), passages_by_domain(run.version)
     names = sorted(old.keys() | new.keys())
     urls = [
         reverse("version", args=[run.benchmark.slug, each.pk]) for each in (run.source, run.version)
@@ -111,7 +111,8 @@ def _retention_row(
     return text(name), *counts, Cell(None if kept is None else round(kept, 2))
 
 
-def _by_domain(version: CorpusVersion) -> dict[str, int]:
+def passages_by_domain(version: CorpusVersion) -> dict[str, int]:
+    """How many passages the version has, by the names of domains."""
     rows = Passage.objects.in_version(version).order_by().values_list("domain__name")
     return dict(rows.annotate(n=Count("pk")))
 

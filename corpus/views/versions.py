@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 
 from corpus.access import Access, enter
 from corpus.marcus.showing import Sides, side_by_side
-from corpus.models import CleaningRun, CorpusVersion, Crosswalk, Passage, Role
+from corpus.models import CleaningPreset, CleaningRun, CorpusVersion, Crosswalk, Passage, Role
 from corpus.services.finding import begins_with
 from corpus.services.overview import passages_counted
 from corpus.services.versions import before_last, loaded_since
@@ -27,7 +27,6 @@ def _gold(rows: QuerySet[Passage], value: str) -> QuerySet[Passage]:
     return rows.filter(extra__gold=value == "yes")
 
 
-_PARTS = (("yes", "from gold"), ("no", "from the rest"))
 PASSAGES = Table(
     search=_of_id,
     filters=(
@@ -55,6 +54,7 @@ def versions(request: HttpRequest, slug: str) -> HttpResponse:
         "tab": "versions",
         "tree": _tree(list(rows.order_by("pk"))),
         "runs": runs[:50],
+        "presets": dict(CleaningPreset.choices),
         "current": CorpusVersion.objects.current(access.benchmark),
         "loaded": CorpusVersion.objects.loaded(access.benchmark),
         "since": loaded_since(access.benchmark),

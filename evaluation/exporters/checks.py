@@ -69,7 +69,14 @@ def _foreign_citations(split: str, queries: Sequence[QueryRecord]) -> Iterator[P
         if query.reference_answer:
             names = known | query.cited
             for cited in foreign_citations(query.reference_answer, query.gold_ids, names):
-                yield _place(split, query, passage=cited)
+                if cited not in query.uncarried_citations:
+                    yield _place(split, query, passage=cited)
+
+
+def _uncarried_citations(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
+    for query in queries:
+        for cited in query.uncarried_citations:
+            yield _place(split, query, passage=cited)
 
 
 def _practice_answers(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
@@ -129,6 +136,7 @@ CHECKS: dict[str, Check] = {
     "support_without_label": _support_without_label,
     "two_aspects": _two_aspects,
     "foreign_citations": _foreign_citations,
+    "uncarried_citations": _uncarried_citations,
     "aspects_without_passages": _aspects_without_passages,
     "empty_aspects": _empty_aspects,
     "mixed_scales": _mixed_scales,

@@ -110,6 +110,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "1 reference answer cites a passage that is not gold of its query.",
         "{count} reference answers cite passages that are not gold of their query.",
     ),
+    "uncarried_citations": (
+        "1 citation in reference answers names a passage whose text was not carried to this "
+        "corpus version.",
+        "{count} citations in reference answers name passages whose text was not carried to this "
+        "corpus version.",
+    ),
     "agreement_below_bar": (
         "The voters' agreement is below the bar that was set for this release, or cannot be "
         "measured.",
@@ -171,6 +177,7 @@ BLOCKING = frozenset(
         "support_without_label",
         "two_aspects",
         "foreign_citations",
+        "uncarried_citations",
         "agreement_below_bar",
         "empty_aspects",
         "mixed_scales",

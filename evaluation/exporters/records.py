@@ -78,6 +78,8 @@ class QueryRecord:
     reference_answer: str = ""
     # Of what the answer cites in brackets, the ids of passages of the domain.
     cited: frozenset[str] = frozenset()
+    # Citations that no passage of a derived corpus version takes over; they stay as written.
+    uncarried_citations: tuple[str, ...] = ()
     practice_answer: bool = False
     labels: tuple[Label, ...] = ()
     aspects: tuple[AspectRecord, ...] = ()

@@ -1,5 +1,6 @@
 """What a LARA run's labels follow from beside their own pair: every pair, and people's answers."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from annotate.models import CaseStatus
@@ -37,6 +38,14 @@ def read_course(run_pk: int) -> dict[str, Any]:
         "columns": COLUMNS,
         "pairs": [_pair(*row) for row in rows.iterator()],
     }
+
+
+def courses_in(row: Mapping[str, Any]) -> set[int]:
+    """The runs that a row of evidence follows from, by way of what it was carried from too."""
+    found = {row["course"]} if "course" in row else set()
+    for part in (row.get("carried") or {}).get("from", ()):
+        found |= courses_in(part) | courses_in(part["given"] or {})
+    return found
 
 
 def _pair(

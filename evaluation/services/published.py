@@ -8,12 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from corpus.marcus.figures import retention
+from corpus.models import CleaningRun
+from corpus.services.cleaning_report import passages_by_domain
 from evaluation.models import ScoreSheet
 from evaluation.services.leaderboard import Board, board_of
 from kit.errors import Refused
 
 _FOLDER = Path(__file__).parent.parent / "published"
 MEAN = "mean"
+# The table of passages before and after a cleaning, and its row over all sets.
+CHUNKS, TOTAL = "marcus-chunks", "total"
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class PublishedTable:
     @property
     def digits(self) -> int:
         """Decimals with which ours is shown."""
-        return 3 if self.unit == "share" else 1
+        return {"share": 3, "number": 2}.get(self.unit, 1)
 
     @property
     def scale(self) -> float:
@@ -130,6 +135,30 @@ def compared(
             for printed, own in zip(row.values, ours, strict=True)
         )
         rows.append(BesideRow(row.name, line.run.name if line else None, cells, table.columns))
+    return rows
+
+
+def beside_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[BesideRow]:
+    """The table CHUNKS with passages before and after a cleaning and what was kept, in percent.
+
+    Sets are our domains of the same name; the total is ours where both have the same sets.
+    """
+    counts: dict[str, tuple[int, int]] = {}
+    if run is not None and run.version is not None:
+        old, new = passages_by_domain(run.source), passages_by_domain(run.version)
+        counts = {plain(name): (old[name], new.get(name, 0)) for name in old}
+        if counts.keys() == {plain(row.name) for row in table.rows} - {TOTAL}:
+            counts[TOTAL] = sum(old.values()), sum(new.values())
+    rows = []
+    for row in table.rows:
+        known = counts.get(plain(row.name))
+        ours: tuple[float | None, ...] = (None, None, None)
+        if known is not None:
+            kept = retention(known[1], known[0])
+            ours = (*known, None if kept is None else round(kept, 2))
+        cells = tuple(map(Beside, row.values, ours, [table.tolerance] * len(ours)))
+        name = run.name if run is not None and known else None
+        rows.append(BesideRow(row.name, name, cells, table.columns))
     return rows
 
 

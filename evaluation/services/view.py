@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.db.models import Exists, OuterRef, Q
 
 from annotate.models import Aspect, GoldPassage
-from annotate.services.answer_evidence import Published, published_answers
+from annotate.services.answer_carrying import PublishedIn, answers_in
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query, Status
 from corpus.models.labels import JudgmentQuerySet, Source
 from corpus.models.texts import PassageQuerySet
@@ -139,16 +139,16 @@ def read_queries(
     queries = domain.queries.order_by("pk")
     queries = queries if only is None else queries.filter(pk=only)
     columns = ("pk", "qid", "text", "answers")
-    published = published_answers(domain, only=only) if with_answers else {}
-    nothing = Published("")
+    published = answers_in(view.corpus, domain, only=only) if with_answers else {}
     return [
         QueryRecord(
             pk=pk,
             qid=qid,
             text=text,
             answers=tuple(answers),
-            reference_answer=(answer := published.get(pk, nothing)).text,
+            reference_answer=(answer := published.get(pk, PublishedIn())).text,
             cited=answer.cited,
+            uncarried_citations=answer.uncarried,
             practice_answer=answer.practice,
             labels=tuple(labels.get(pk, ())),
             aspects=tuple(aspects.get(pk, ())),

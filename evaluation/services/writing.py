@@ -19,7 +19,7 @@ from evaluation.services import carried_rows
 from evaluation.services.answer_origins import prompts_at_hand, read_origins
 from evaluation.services.carried_faults import told_as_carried
 from evaluation.services.corpus_words import corpus_words
-from evaluation.services.courses import read_course
+from evaluation.services.courses import courses_in, read_course
 from evaluation.services.evidence import Pseudonym, pseudonyms, read_evidence
 from evaluation.services.findings import VoteKappa, agreement_fault, database_faults, vote_kappa
 from evaluation.services.view import View, read_documents, read_provenance, read_queries
@@ -70,7 +70,7 @@ class _Builder:
         self._write_origins(split, domain)
         if self.view.is_derived:
             carried = carried_rows.evidence(self.view, domain, self.name)
-            write_jsonl(self.folder / f"carried/{split}.jsonl", carried)
+            write_jsonl(self.folder / f"carried/{split}.jsonl", self._noting(carried))
         documents = self._write_documents(split, domain)
         self.faults += told_as_carried(self.view, find_faults(split, queries))
         self.faults += database_faults(self.view, split, domain)
@@ -78,8 +78,7 @@ class _Builder:
 
     def _noting(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for row in rows:
-            if "course" in row:
-                self.courses.add(row["course"])
+            self.courses.update(courses_in(row))
             yield row
 
     def _write_origins(self, split: str, domain: Domain) -> None:

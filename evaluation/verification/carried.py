@@ -9,17 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corpus.marcus.carrying import label_of
+from evaluation.verification.courses import Courses
 from evaluation.verification.faults import Fails
 from evaluation.verification.rules import derive
 
 Row = Mapping[str, Any]
 
 
-def derive_carried(row: Row, supporting: bool) -> tuple[int | None, int | None, int]:
+def derive_carried(
+    row: Row, supporting: bool, courses: Courses | None = None, split: str = ""
+) -> tuple[int | None, int | None, int]:
     """(label of the imported gold, label given since, labels that could not be derived).
 
     Either is None where nothing is carried. `supporting` says whether the release's aspects list
-    the passage. Raises Fails.
+    the passage; `courses` are those of the release's LARA runs (rules.py). Raises Fails.
     """
     carried = row["carried"]
     parts: Sequence[Row] = carried["from"]
@@ -30,7 +33,7 @@ def derive_carried(row: Row, supporting: bool) -> tuple[int | None, int | None, 
     counts: dict[int, int] = {}
     unverified = 0
     for number, part in enumerate(parts):
-        base, given, missed = _part(part, supporting)
+        base, given, missed = _part(part, supporting, courses, split)
         unverified += missed
         if base is not None:
             gold[number] = base
@@ -55,12 +58,14 @@ def _is_given(label: int | None, parts: Sequence[Row], counts: Mapping[int, int]
     return False
 
 
-def _part(part: Row, supporting: bool) -> tuple[int | None, int | None, int]:
+def _part(
+    part: Row, supporting: bool, courses: Courses | None, split: str
+) -> tuple[int | None, int | None, int]:
     """What one older passage has: as its own evidence, or what was carried to it, tells."""
     base, given, unverified = part["base"], part["given"], 0
     label = None if given is None else int(given["label"])
     if "carried" in part:
-        carried, since, unverified = derive_carried(part, supporting)
+        carried, since, unverified = derive_carried(part, supporting, courses, split)
         if carried != base:
             raise Fails(f"{part['passage_id']} is {base} in the gold, what it came from {carried}")
         if given is not None and "rule" not in given and since != label:
@@ -68,7 +73,7 @@ def _part(part: Row, supporting: bool) -> tuple[int | None, int | None, int]:
     if given is not None and "rule" in given:
         # An expert's word is told by the aspects: they list the chunk if its labels carry.
         is_listed = given["rule"] == "assigned" and (supporting or not part["carries"])
-        found = derive(dict(given), is_listed)
+        found = derive(dict(given), is_listed, courses, split)
         if found is None:
             unverified += 1
         elif found != label:

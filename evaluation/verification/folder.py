@@ -105,7 +105,7 @@ def _split(folder: Path, split: str, report: Report) -> Iterator[Difference]:
             yield Difference(evidence, f"it says {row['label']}, its evidence {found}", *pair)
         derived[pair] = found
     base: dict[Pair, int | None] = {}
-    yield from _carried(folder, split, aspects, recorded, derived, base, report)
+    yield from _carried(folder, split, aspects, courses, recorded, derived, base, report)
     labels: dict[Pair, Label] = {}
     for pair, label in _labels(folder, split, recorded, derived, base, report):
         if isinstance(label, Difference):
@@ -120,6 +120,7 @@ def _carried(
     folder: Path,
     split: str,
     aspects: set[Pair],
+    courses: Courses,
     recorded: dict[Pair, tuple[int, str]],
     derived: dict[Pair, int],
     base: dict[Pair, int | None],
@@ -132,7 +133,7 @@ def _carried(
     for row in _rows(folder / name):
         pair = (row["query_id"], row["passage_id"])
         try:
-            gold, given, unverified = derive_carried(row, pair in aspects)
+            gold, given, unverified = derive_carried(row, pair in aspects, courses, split)
         except Fails as why:
             yield Difference(name, str(why), *pair)
             continue

@@ -4,8 +4,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from corpus.access import enter
+from corpus.models import Benchmark, CleaningPreset, CleaningRun
 from evaluation.services import published, sheets
 from kit import htmx
+from kit.runs import RunStatus
 
 
 @require_GET
@@ -29,7 +31,10 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         raise Http404("No such table.")
     sheet = sheets.latest(access.benchmark)
     pair = (request.GET.get("system", ""), request.GET.get("run", ""))
-    rows = published.compared(table, sheet, [pair] if all(pair) else [])
+    if table.id == published.CHUNKS:
+        rows = published.beside_cleaning(table, _last_cleaning(access.benchmark))
+    else:
+        rows = published.compared(table, sheet, [pair] if all(pair) else [])
     context = {
         "access": access,
         "tab": "leaderboard",
@@ -41,3 +46,9 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "chosen": pair[1],
     }
     return htmx.render(request, "evaluation/published_table.html", context)
+
+
+def _last_cleaning(benchmark: Benchmark) -> CleaningRun | None:
+    """The newest that all agents of MARCUS worked on, as in the paper."""
+    done = CleaningRun.objects.filter(benchmark=benchmark, status=RunStatus.DONE)
+    return done.filter(preset=CleaningPreset.MARCUS).select_related("source", "version").first()

@@ -31,6 +31,7 @@ NEXT: dict[str, tuple[str, str]] = {
     "support_without_label": ("queries", "Confirm or discard them"),
     "two_aspects": ("queries", "Keep one aspect of each"),
     "foreign_citations": ("answers", "Correct the answers"),
+    "uncarried_citations": ("answers", "Correct the answers"),
     "agreement_below_bar": ("disputes", "See the votes"),
     "aspects_without_passages": ("queries", "Find passages"),
     "empty_aspects": ("queries", "Write them"),

@@ -1,5 +1,7 @@
 """Cleaning by rules at size, beside the bare function and driver: time and memory, by rows.
 
+Then the plan of a run with agents, which asks no model yet: its own time and memory.
+
 Each measurement is a process and a database of its own; bare and ours in turn, and the median of
 the ratios of processor times counts. The texts are crawled passages of ../shared/data, repeated
 with variation, where they are there. ASSAY_BENCH_ROWS changes the size (526319 is the largest
@@ -30,6 +32,13 @@ def main() -> None:
         peak = statistics.median(p[1]["peak"] for p in pairs)
         more = statistics.median(p[1]["peak"] - p[1]["before"] for p in pairs)
         print(f"{rows:8} {bare:8.1f} {ours:8.1f} {ratio:6.2f} {peak:8.0f} {more:8.0f}", flush=True)
+    print("plan with agents")
+    for rows in (ROWS // 10, ROWS):
+        plan = once("plan", rows)
+        more = plan["peak"] - plan["before"]
+        print(
+            f"{rows:8} {'':8} {plan['cpu']:8.1f} {'':6} {plan['peak']:8.0f} {more:8.0f}", flush=True
+        )
 
 
 def once(kind: str, rows: int) -> dict[str, Any]:

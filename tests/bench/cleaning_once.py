@@ -1,7 +1,7 @@
-"""One measured cleaning by rules in a process of its own: seconds, processor seconds, peak memory.
+"""One measured cleaning in a process of its own: seconds, processor seconds, peak memory.
 
-python -m tests.bench.cleaning_once {bare|ours} ROWS, with ASSAY_DATA and DATABASE_URL set to an
-empty, migrated database.
+python -m tests.bench.cleaning_once {bare|ours|plan} ROWS, with ASSAY_DATA and DATABASE_URL set to
+an empty, migrated database.
 """
 
 import json
@@ -29,7 +29,9 @@ from corpus.models import (  # noqa: E402
 )
 from corpus.services.benchmarks import create_benchmark  # noqa: E402
 from corpus.services.cleaning import start_cleaning  # noqa: E402
+from corpus.services.cleaning_plan import plan  # noqa: E402
 from kit.bulk import copy_rows  # noqa: E402
+from llm.endpoints import Endpoint  # noqa: E402
 from tests.bench.loading_once import peak  # noqa: E402
 from tests.conftest import SHARED  # noqa: E402
 from tests.corpus.real_texts import noisy_texts, web_pages  # noqa: E402
@@ -44,7 +46,7 @@ _COLUMNS = ("version_id", "domain_id", "pid", "text")
 def main(kind: str, rows: int) -> None:
     """Print one line of JSON."""
     version = fill(rows)
-    act = ours(version) if kind == "ours" else bare(version)
+    act = {"ours": ours, "bare": bare, "plan": planned}[kind](version)
     before = peak()
     wall, cpu = time.perf_counter(), time.process_time()
     act()
@@ -103,6 +105,20 @@ def ours(version: CorpusVersion) -> Callable[[], None]:
         benchmark=version.benchmark, source=version, preset="diver_rules", actor=None, claimed=True
     )
     return lambda: drive_claimed(run)
+
+
+def planned(version: CorpusVersion) -> Callable[[], None]:
+    """What a worker does with a run with agents before the first page: list all, cut in groups."""
+    endpoint = Endpoint("bench", "http://127.0.0.1:9/v1", "", True, "none")
+    run = start_cleaning(
+        benchmark=version.benchmark,
+        source=version,
+        preset="marcus",
+        endpoint=endpoint,
+        actor=None,
+        claimed=True,
+    )
+    return lambda: plan(run)
 
 
 def bare(version: CorpusVersion) -> Callable[[], None]:

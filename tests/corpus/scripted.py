@@ -44,8 +44,9 @@ class _Handler(BaseHTTPRequestHandler):
         answer = chat_completion({**body, "model": MODEL})
         message = answer["choices"][0]["message"]
         role = body["response_format"]["json_schema"]["name"]
-        said = json.loads(message["content"])["text"]
-        message["content"] = json.dumps({"text": self.server.change(role, said)})
+        said = json.loads(message["content"])
+        if "text" in said:  # not of a debate, which the demo begins with
+            message["content"] = json.dumps({"text": self.server.change(role, said["text"])})
         return answer
 
     def log_message(self, *args: Any) -> None:

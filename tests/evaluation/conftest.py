@@ -1,7 +1,7 @@
 """A benchmark that has a bit of everything a release must hold, and a folder to build into."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -76,9 +76,11 @@ def make_case(query: Query, passage: Passage, status: str = "open") -> Escalatio
     return EscalationCase.objects.create(origin=origin, query=query, passage=passage, status=status)
 
 
-def release_into(benchmark: Benchmark, folder: Path, version: str = "0.1.0") -> Release:
+def release_into(
+    benchmark: Benchmark, folder: Path, version: str = "0.1.0", **options: Any
+) -> Release:
     """A release built in this process, as the command does."""
-    release = start_here(benchmark=benchmark, version=version, folder=folder)
+    release = start_here(benchmark=benchmark, version=version, folder=folder, **options)
     build(release, folder=folder)
     release.refresh_from_db()
     return release

@@ -16,6 +16,7 @@ from debate.tasks import run_debates
 from evaluation.exporters.checksums import SUMS, write_sums
 from evaluation.verification.folder import Report, verify
 from llm import endpoints
+from tests.corpus.cleaning import clean
 from tests.debate.runs import hold, pool_of
 from tests.evaluation.conftest import release_into
 from tests.factories import make_benchmark, make_gold, make_member
@@ -85,6 +86,26 @@ def test_a_course_with_people_is_followed_again(benchmark, endpoint, tmp_path, v
     assert report.differences == []
     # Four pairs by three votes each, the others by the calibrated model.
     assert (report.derived, report.unverified) == (11, 0)
+
+
+def test_a_carried_label_of_a_course_is_followed_again(benchmark, endpoint, tmp_path) -> None:
+    run = simulated(benchmark, endpoint)
+    adopt_run(run=run, actor=None)
+    once = clean(benchmark, preset="diver_rules").version
+    twice = clean(benchmark, preset="diver_rules", source=once, name="twice").version
+    folder = tmp_path / "r"
+    release_into(benchmark, folder, corpus=twice)
+    report = verify(folder)
+    assert report.differences == []
+    assert (report.derived, report.unverified) == (8, 0)
+
+    path, course = course_of(folder)
+    given = course["columns"].index("given")
+    asked = [row for row in course["pairs"] if row[given] is not None]
+    asked[0][given] = None
+    found = [each for each in found_after(folder, path, [course]) if "carried/" in each]
+    assert len(found) == 8
+    assert all("has no label" in each for each in found)
 
 
 def test_grades_are_read_again(benchmark, endpoint, tmp_path) -> None:

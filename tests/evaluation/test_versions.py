@@ -1,16 +1,27 @@
 """A cleaned corpus version taken up and used everywhere: pool, runs, scores, release."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from django.test import Client
 from django.urls import reverse
 from scipy import stats
 
 from annotate.models import GoldPassage
-from corpus.models import CorpusVersion, Judgment, Passage, RetrievalRun, Source
+from annotate.services.answer_carrying import answers_in
+from corpus.models import (
+    CorpusVersion,
+    Crosswalk,
+    Judgment,
+    Passage,
+    Query,
+    RetrievalRun,
+    Source,
+)
 from corpus.services import computing, versions
 from corpus.services.holding import holding
 from corpus.services.judgments import record_judgment
@@ -19,10 +30,12 @@ from evaluation.metrics.shifts import kendall_tau, shifts
 from evaluation.services import sheets
 from evaluation.services.before_after import compare_sides, query_gaps, side_of
 from evaluation.services.building import carry_out, rebuild
+from evaluation.services.published import CHUNKS, beside_cleaning, table_called
 from evaluation.services.releases import start_here
 from evaluation.verification.folder import verify
 from kit.errors import Refused
 from kit.models import Event
+from llm import endpoints
 from tests.corpus.cleaning import clean
 from tests.corpus.real_texts import noisy_texts
 from tests.evaluation.conftest import make_aspect, make_support
@@ -162,6 +175,78 @@ def test_gold_that_is_not_carried_refuses_a_final_release(crawled, tmp_path) -> 
     made.refresh_from_db()
     assert made.status == "failed"
     assert "uncarried_gold" in {fault["check"] for fault in made.faults}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_citations_are_those_of_the_version(crawled, tmp_path) -> None:
+    query = crawled.domains.get().queries.order_by("pk").first()
+    written = "It lives [page0/part_0.txt]. It eats [doc_2]; [sic] and [doc page10/part_10.txt]."
+    Query.objects.filter(pk=query.pk).update(reference_answer=written)
+    cleaned = clean(crawled, preset="dchunk", options={"most": 40, "long_from": 40}).version
+    made = release(crawled, tmp_path / "out", "1.0.0", corpus=cleaned)
+    rows = pq.read_table(tmp_path / "out/examples/biology.parquet").to_pylist()
+    row = next(each for each in rows if str(each["id"]) == "0")
+    cited = re.findall(r"\[([^\]]+)\]", row["reference_answer"])
+    carried = [
+        list(
+            Crosswalk.objects.filter(version=cleaned, old__pid=pid, carries=True)
+            .order_by("pk")
+            .values_list("new__pid", flat=True)
+        )
+        for pid in ("page0/part_0.txt", "page5/part_5.txt", "page10/part_10.txt")
+    ]
+    assert all(len(each) > 1 for each in carried)
+    # The second gold passage in the order of ids is page5; what is no citation stays.
+    assert cited == [*carried[0], *carried[1], "sic", *carried[2]]
+    assert set(carried[0]) <= set(row["gold_ids"])
+    faults = {fault["check"]: fault for fault in made.faults}
+    assert "uncarried_citations" not in faults
+    # page10 was no gold before, and is none now.
+    places = [place["passage"] for place in faults["foreign_citations"]["rows"]]
+    assert places == carried[2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_retention_stands_beside_that_of_the_paper(crawled) -> None:
+    table = table_called(CHUNKS)
+    assert all(cell.ours is None for row in beside_cleaning(table, None) for cell in row.cells)
+    with endpoints.practice_if_unconfigured() as endpoint:
+        run = clean(crawled, endpoint)
+    made = Passage.objects.filter(version=run.version).count()
+    first, *others = beside_cleaning(table, run)
+    assert (first.name, first.run) == ("biology", run.name)
+    assert [cell.printed for cell in first.cells] == [57359, 2102, 3.66]
+    assert [cell.ours for cell in first.cells] == [24, made, round(100 * made / 24, 2)]
+    assert all(row.run is None for row in others)  # other domains are not here: no total either
+    client = Client()
+    client.force_login(crawled.admin)
+    report = client.get(reverse("cleaning-report", args=[crawled.slug, run.pk])).content.decode()
+    url = reverse("published-table", args=[crawled.slug, CHUNKS])
+    assert f'href="{url}"' in report
+    page = client.get(url).content.decode()
+    assert f"beside {run.name}" in page
+    assert "ours 24.00" in page
+
+
+def test_a_citation_that_is_not_carried_is_listed(crawled, tmp_path) -> None:
+    query = crawled.domains.get().queries.order_by("pk").first()
+    written = "It lives [page0/part_0.txt]. It eats [doc_2]."
+    Query.objects.filter(pk=query.pk).update(reference_answer=written)
+    cleaned = clean(crawled, preset="diver_rules").version
+    Crosswalk.objects.filter(version=cleaned, old__pid="page5/part_5.txt").update(carries=False)
+    made = start_here(
+        benchmark=crawled, version="1.0.0", folder=tmp_path / "out", final=True, corpus=cleaned
+    )
+    carry_out(made)
+    made.refresh_from_db()
+    assert made.status == "failed"
+    faults = {fault["check"]: fault for fault in made.faults}
+    assert "foreign_citations" not in faults
+    [place] = faults["uncarried_citations"]["rows"]
+    assert (place["query_pk"], place["passage"]) == (query.pk, "doc_2")
+    found = answers_in(cleaned, crawled.domains.get(), only=query.pk)[query.pk]
+    assert found.text == written
+    assert found.uncarried == ("doc_2",)
 
 
 def test_a_label_given_in_a_derived_version_stands_there_only(crawled) -> None:

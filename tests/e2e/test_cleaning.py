@@ -1,0 +1,153 @@
+"""A corpus is cleaned by agents that leave a word out: from the form to its report, by keys."""
+
+import re
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.bench.server import Assay, running_assay
+from tests.corpus.scripted import cleaner
+
+pytestmark = pytest.mark.e2e
+
+HOME = "/b/garden-weather/"
+LOOKS = [(1280, 900, "light"), (1280, 900, "dark"), (390, 800, "light"), (320, 640, "dark")]
+TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
+
+
+def without_a_word(role: str, said: str) -> str:
+    """What a cleaner of gold text must not do."""
+    words = said.split(" ")
+    return " ".join(words[:-4] + words[-3:]) if role == "safe_clean" and words[8:] else said
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assay]:
+    """The demo with an endpoint whose cleaner of gold leaves words out."""
+    given = SimpleNamespace()
+    with cleaner(given, without_a_word):
+        settings = {
+            "OPENAI_BASE_URL": given.OPENAI_BASE_URL,
+            "OPENAI_API_KEY": given.OPENAI_API_KEY,
+            "ASSAY_MODEL": given.ASSAY_MODEL,
+        }
+        with running_assay(tmp_path_factory.mktemp("cleaning"), **settings) as running:
+            yield running
+
+
+@pytest.fixture
+def page(browser: Browser, site: Assay) -> Iterator[Page]:
+    """The admin's, who signs in."""
+    context = browser.new_context(base_url=site.url, viewport={"width": 1280, "height": 900})
+    found = context.new_page()
+    found.goto(site.link("admin"))
+    found.get_by_role("button", name="Sign in").click()
+    expect(found.get_by_role("heading", name="My work")).to_be_visible()
+    yield found
+    context.close()
+
+
+@pytest.fixture
+def look_at(page: Page, axe: Callable[..., list[str]]) -> Callable[[], None]:
+    """Looks at the page as it stands in every window and all colours."""
+
+    def look() -> None:
+        faults = []
+        for width, height, scheme in LOOKS:
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+            if (excess := page.evaluate(TOO_WIDE)) > 0:
+                faults.append(f"{page.url}, {width}: {excess} px too wide")
+            faults += [f"{page.url}, {width}, {scheme}: {each}" for each in axe(page)]
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.emulate_media(color_scheme="light")
+        assert faults == []
+
+    return look
+
+
+def press(page: Page, key: str, to: str) -> None:
+    """Press a key that leads to another page."""
+    page.keyboard.press(key)
+    page.wait_for_url(re.compile(to))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+def test_violations_are_decided_and_the_report_is_read_by_keys(page: Page, look_at) -> None:
+    page.goto(f"{HOME}versions/")
+    press(page, "n", "/cleaning/new/$")
+    expect(page.locator("#forecast")).to_contain_text("MARCUS")
+    page.get_by_label("Where an agent changed gold text").select_option("person")
+    page.get_by_label("Name of the new version").fill("by hand")
+    look_at()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(re.compile(r"/cleaning/\d+/$"))
+    expect(page.get_by_role("link", name=re.compile("Decide"))).to_be_visible(timeout=60_000)
+    look_at()
+
+    press(page, "l", "/pages/")
+    look_at()
+    page.go_back()
+    press(page, "d", r"/violations/\d+/$")
+    look_at()
+    for number in range(100):
+        if "/violations/" not in page.url:
+            break
+        page.keyboard.press("123"[number % 3])
+        page.wait_for_url(lambda url, before=page.url: url != before)
+    expect(page.locator("#live .tag.good")).to_contain_text("done", timeout=60_000)
+    look_at()
+
+    press(page, "v", "/violations/$")
+    expect(page.locator("#results")).to_contain_text("repaired from the source")
+    look_at()
+    page.go_back()
+    press(page, "a", "/report/$")
+    look_at()
+    page.get_by_text("Width of the bins").click()
+    page.get_by_label("Tokens in a bin").fill("20")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"tokens=20"))
+    lengths = page.get_by_role("region", name="Table: Lengths of passages")
+    count = lengths.locator("tbody a").first
+    expected = int(count.inner_text().replace(",", ""))
+    count.click()
+    page.wait_for_url(re.compile("/rows/"))
+    expect(page.locator("table tbody tr")).to_have_count(expected)
+    look_at()
+    press(page, "b", "/report/")
+
+
+def test_a_version_is_searched_compared_taken_up_and_given_back(page: Page, look_at) -> None:
+    page.goto(f"{HOME}cleaning/new/")
+    page.get_by_label("Preset").select_option("diver_rules")
+    page.get_by_label("Name of the new version").fill("by rules")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(re.compile(r"/cleaning/\d+/$"))
+    expect(page.locator("#live .tag.good")).to_contain_text("done", timeout=60_000)
+
+    press(page, "o", r"/versions/\d+/$")
+    look_at()
+    press(page, "f", "/search/$")
+    page.keyboard.press("/")
+    page.keyboard.type("leaf")
+    expect(page.locator("article.passage").first).to_be_visible(timeout=30_000)
+    look_at()
+    page.get_by_role("link", name=re.compile("Beside what it came from")).first.click()
+    expect(page.get_by_role("region", name="Before")).to_be_visible()
+    look_at()
+    press(page, "]", r"/passages/\d+/$")
+
+    page.goto(f"{HOME}versions/")
+    look_at()
+    page.get_by_role("link", name="take up by rules").click()
+    look_at()
+    press(page, "t", "/versions/$")
+    row = page.get_by_role("row", name=re.compile("by rules")).first
+    expect(row.get_by_text("current", exact=True)).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.get_by_text(re.compile("is the current version again"))).to_be_visible()
+    page.goto(f"{HOME}leaderboard/versions/")
+    look_at()
