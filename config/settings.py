@@ -167,8 +167,12 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
     # A file, as in real use: threads and processes of a test see what others committed.
     _database["TEST"] = {"NAME": str(ASSAY_DATA / "tests.sqlite3")}
 else:
+    _database["ENGINE"] = "kit.postgresql"
     _database["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     _database["CONN_HEALTH_CHECKS"] = True
+    # How often a statement of kit/prepared.py is asked on a connection before the server keeps its
+    # plan. `?prepare_threshold=None` in the URL keeps none, for poolers that cannot have it.
+    _database.setdefault("OPTIONS", {}).setdefault("prepare_threshold", 2)
     # Compiling a query takes longer than any list here may, and indexes lie on disks (or in
     # memory) that find any page at about the same price. `?options=...` in the URL goes first.
     _database.setdefault("OPTIONS", {}).setdefault("options", "-c jit=off -c random_page_cost=1.1")
