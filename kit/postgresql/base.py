@@ -6,22 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, operations
 
 # Seconds for which a connection that answered is believed without being asked again.
 _TRUST: Final = 1.0
 
 
-class DatabaseOperations(base.DatabaseOperations):
+class DatabaseOperations(operations.DatabaseOperations):
     """As Django's, for cursors of both kinds."""
 
-    def last_executed_query(self, cursor: Any, sql: str, params: Any) -> str | None:
+    def last_executed_query(self, cursor: Any, sql: str, params: Any) -> str:
         """The text with its values, for logs and tests."""
         if isinstance(cursor, base.ServerBindingCursor):
             written: str = self.compose_sql(sql, params)
             return written
-        told: str | None = super().last_executed_query(cursor, sql, params)
-        return told
+        return super().last_executed_query(cursor, sql, params)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
