@@ -167,8 +167,13 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
     # A file, as in real use: threads and processes of a test see what others committed.
     _database["TEST"] = {"NAME": str(ASSAY_DATA / "tests.sqlite3")}
 else:
+    _database["ENGINE"] = "kit.postgresql"
     _database["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     _database["CONN_HEALTH_CHECKS"] = True
+    # The queries of kit/prepared.py are planned at their third time on a connection, and kept; not
+    # behind a pooler that lends its connections for one transaction and cannot have that.
+    _keeps_plans = env.bool("ASSAY_KEEP_PLANS", default=True)
+    _database.setdefault("OPTIONS", {})["prepare_threshold"] = 2 if _keeps_plans else None
     # Compiling a query takes longer than any list here may, and indexes lie on disks (or in
     # memory) that find any page at about the same price. `?options=...` in the URL goes first.
     _database.setdefault("OPTIONS", {}).setdefault("options", "-c jit=off -c random_page_cost=1.1")

@@ -131,7 +131,7 @@ def budget_words(run: PayingRun, *, waiting: str) -> str:
             "whose answer named no tokens, and may have been paid for"
         )
     return (
-        f"The budget of ${_cents(account.limit_usd or Decimal(0))} has no room for the next call: "
+        f"The budget of ${account.limit_usd or Decimal(0):,.2f} has no room for the next call: "
         f"${_cents(account.spent_usd)} spent{held}. {waiting} keep waiting. Raise the "
         "budget, then resume the run."
     )

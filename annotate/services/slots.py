@@ -15,7 +15,7 @@ from annotate.services.arms import arm_of_case
 from annotate.services.eligibility import judgeable_by, voting_domains
 from annotate.services.majority import CAP
 from corpus.access import Access
-from kit.prepared import Prepared
+from kit.prepared import Prepared, preparing
 
 _TRIES = 20  # a place that somebody else took a moment before
 
@@ -80,8 +80,9 @@ def take(
     arm = arm_of_case(plan, case)
     values = {"voter_id": voter_id, "expires_at": expires, "batch": batch, "arm": arm}
     said: dict[str, None] = {"committed_at": None, "first_label": None, "first_ms": None}
-    if not VoteSlot.objects.free(now).filter(pk=slot.pk).update(**values, **said):
-        return None
+    with preparing(connection):
+        if not VoteSlot.objects.free(now).filter(pk=slot.pk).update(**values, **said):
+            return None
     for name, value in (values | said).items():
         setattr(slot, name, value)
     slot.case = case

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from annotate.models import (
@@ -32,7 +32,7 @@ from annotate.services.vote_events import note
 from corpus.access import Access
 from corpus.services.judgments import hold_queries
 from kit.errors import Refused
-from kit.prepared import Prepared
+from kit.prepared import Prepared, preparing
 
 CLOSED = "This case was decided meanwhile. Nothing is left to do here."
 FULL = "Enough people are judging this case just now. Take the next one."
@@ -144,7 +144,7 @@ def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch
     """
     is_after = item.arm == Reveal.AFTER
     start, end = answer.span or (None, None)
-    vote = Vote.objects.create(
+    vote = Vote(
         case_id=slot.case_id,
         voter_id=slot.voter_id or 0,
         label=answer.label,
@@ -160,9 +160,11 @@ def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch
         batch=batch,
         guideline=guideline,
     )
-    mine = VoteSlot.objects.held_by(slot.voter_id or 0).filter(pk=slot.pk)
-    if not mine.update(vote=vote, expires_at=None):
-        raise Refused(FULL)
+    with preparing(connection):
+        vote.save()
+        mine = VoteSlot.objects.held_by(slot.voter_id or 0).filter(pk=slot.pk)
+        if not mine.update(vote=vote, expires_at=None):
+            raise Refused(FULL)
     return vote
 
 
@@ -178,9 +180,9 @@ def _is_theirs(access: Access, voter: User, case: EscalationCase) -> bool:
 def _count(case: EscalationCase, more: int) -> bool:
     # The UPDATE comes first: its row lock makes the voters of one case take turns, and what is
     # read after it is the truth until this transaction ends.
-    return bool(
-        EscalationCase.objects.open().filter(pk=case.pk).update(votes_in=F("votes_in") + more)
-    )
+    rows = EscalationCase.objects.open().filter(pk=case.pk)
+    with preparing(connection):
+        return bool(rows.update(votes_in=F("votes_in") + more))
 
 
 def _places_of(case: int, query: int, passage: int, voter: int) -> QuerySet[VoteSlot]:

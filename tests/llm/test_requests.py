@@ -25,6 +25,7 @@ CHANGES = {
     "schema_name": "is_supported",
     "schema": {"type": "object", "required": ["x"]},
     "temperature": 0.7,
+    "reasoning_effort": "high",
     "top_p": 0.9,
     "max_tokens": 128,
     "seed": 7,

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend, for many small requests a second."""
