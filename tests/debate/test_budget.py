@@ -66,7 +66,7 @@ def test_run_pauses_where_the_next_call_does_not_fit_and_goes_on_after_a_raise(s
         run_debates(run.pk)
         run.refresh_from_db()
         assert run.status == RunStatus.PAUSED
-        assert "The budget of $0.0900 has no room" in run.pause_reason
+        assert "The budget of $0.09 has no room" in run.pause_reason
         assert "Raise the budget, then resume" in run.pause_reason
         assert run.spent_usd <= Decimal("0.09")
         assert run.spent_usd == COST * len(stub.asked)
