@@ -15,6 +15,7 @@ from evaluation.models import NoiseCheck, ScoreSheet
 from evaluation.serializers_leaderboard import (
     ComparedSerializer,
     HoleDebateSerializer,
+    KnownSystemSerializer,
     NoiseCheckSerializer,
     ScoreSheetSerializer,
     StartedSerializer,
@@ -22,6 +23,7 @@ from evaluation.serializers_leaderboard import (
 from evaluation.services import hole_pages, leaderboard, noise, published, sheets
 from evaluation.services.hole_debates import debate_holes
 from evaluation.services.scores import GoldView
+from evaluation.services.systems import beside_runs
 from evaluation.views.noise import READERS, get_check
 from kit.api import Route, SheetSerializer
 from kit.errors import Refused
@@ -168,8 +170,21 @@ class OnePublished(Route):
     def get(self, request: Request, slug: str, name: str) -> Response:
         access = enter(self.person(), slug)
         table = published.table_called(name)
-        rows = published.compared(table, sheets.latest(access.benchmark))
+        rows = published.beside_ours(table, access.benchmark)
         return Response([_beside(table.columns, row) for row in rows])
+
+
+class KnownSystems(Route):
+    """The systems of DREAM/BRIDGE; `run` is the retrieval run here of that name, or null."""
+
+    @extend_schema(responses=KnownSystemSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug)
+        found = [
+            {"name": system.name, "kind": system.kind, "parts": system.parts, "run": run and run.pk}
+            for system, run in beside_runs(access.benchmark)
+        ]
+        return Response(KnownSystemSerializer(found, many=True).data)
 
 
 def _beside(columns: tuple[str, ...], row: published.BesideRow) -> dict[str, Any]:
@@ -226,6 +241,7 @@ urlpatterns = [
     path(f"{_BOARD}/runs/<int:pk>/", LeaderboardRun.as_view(), name="api-leaderboard-run"),
     path(f"{_BOARD}/noise/", NoiseChecks.as_view(), name="api-noise-checks"),
     path(f"{_BOARD}/noise/<int:pk>/", OneNoiseCheck.as_view(), name="api-noise-check"),
+    path(f"{_BOARD}/systems/", KnownSystems.as_view(), name="api-known-systems"),
     path(f"{_BOARD}/published/", Published.as_view(), name="api-published-tables"),
     path(f"{_BOARD}/published/<slug:name>/", OnePublished.as_view(), name="api-published-table"),
     path("b/<slug:slug>/holes/", Holes.as_view(), name="api-holes"),

@@ -66,3 +66,19 @@ class StartedSerializer(serializers.Serializer):
 
     debate_run = serializers.IntegerField()
     pool = serializers.IntegerField()
+
+
+class SystemPartSerializer(serializers.Serializer):
+    """A model or package, and where it is published."""
+
+    name = serializers.CharField()
+    link = serializers.URLField()
+
+
+class KnownSystemSerializer(serializers.Serializer):
+    """A system of a paper; `kind` is sparse, dense, rerank or rewrite."""
+
+    name = serializers.CharField()
+    kind = serializers.CharField()
+    parts = SystemPartSerializer(many=True)
+    run = serializers.IntegerField(allow_null=True)

@@ -55,6 +55,7 @@ urlpatterns = [
     ),
     path(f"{_BOARD}/noise/", noise.noise_checks, name="noise-checks"),
     path(f"{_BOARD}/noise/<int:pk>/", noise.noise_check, name="noise-check"),
+    path(f"{_BOARD}/systems/", published.known_systems, name="known-systems"),
     path(f"{_BOARD}/published/", published.published_tables, name="published-tables"),
     path(f"{_BOARD}/published/<slug:name>/", published.published_table, name="published-table"),
     path("b/<slug:slug>/holes/", holes.holes, name="holes"),

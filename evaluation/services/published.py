@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from corpus.marcus.figures import retention
-from corpus.models import CleaningRun
+from corpus.models import Benchmark, CleaningPreset, CleaningRun
 from corpus.services.cleaning_report import passages_by_domain
 from evaluation.models import ScoreSheet
+from evaluation.services import sheets
 from evaluation.services.leaderboard import Board, board_of
 from kit.errors import Refused
+from kit.runs import RunStatus
 
 _FOLDER = Path(__file__).parent.parent / "published"
 MEAN = "mean"
@@ -113,6 +115,15 @@ def beside(board: Board) -> list[PublishedTable]:
     return [table for table in tables().values() if table.metric == board.metric]
 
 
+def beside_ours(
+    table: PublishedTable, benchmark: Benchmark, names: Sequence[tuple[str, str]] = ()
+) -> list[BesideRow]:
+    """The table's rows with what this benchmark has: passages of a cleaning, or scores."""
+    if table.id == CHUNKS:
+        return beside_cleaning(table, _last_cleaning(benchmark))
+    return compared(table, sheets.latest(benchmark), names)
+
+
 def compared(
     table: PublishedTable, sheet: ScoreSheet | None, names: Sequence[tuple[str, str]] = ()
 ) -> list[BesideRow]:
@@ -160,6 +171,12 @@ def beside_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[Besi
         name = run.name if run is not None and known else None
         rows.append(BesideRow(row.name, name, cells, table.columns))
     return rows
+
+
+def _last_cleaning(benchmark: Benchmark) -> CleaningRun | None:
+    """The newest that all agents of MARCUS worked on, as in the paper."""
+    done = CleaningRun.objects.filter(benchmark=benchmark, status=RunStatus.DONE)
+    return done.filter(preset=CleaningPreset.MARCUS).select_related("source", "version").first()
 
 
 def plain(name: str) -> str:

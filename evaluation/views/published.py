@@ -4,10 +4,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from corpus.access import enter
-from corpus.models import Benchmark, CleaningPreset, CleaningRun
-from evaluation.services import published, sheets
+from evaluation.services import published
+from evaluation.services.systems import beside_runs
 from kit import htmx
-from kit.runs import RunStatus
 
 
 @require_GET
@@ -29,12 +28,8 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     table = published.tables().get(name)
     if table is None:
         raise Http404("No such table.")
-    sheet = sheets.latest(access.benchmark)
     pair = (request.GET.get("system", ""), request.GET.get("run", ""))
-    if table.id == published.CHUNKS:
-        rows = published.beside_cleaning(table, _last_cleaning(access.benchmark))
-    else:
-        rows = published.compared(table, sheet, [pair] if all(pair) else [])
+    rows = published.beside_ours(table, access.benchmark, [pair] if all(pair) else [])
     context = {
         "access": access,
         "tab": "leaderboard",
@@ -48,7 +43,15 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     return htmx.render(request, "evaluation/published_table.html", context)
 
 
-def _last_cleaning(benchmark: Benchmark) -> CleaningRun | None:
-    """The newest that all agents of MARCUS worked on, as in the paper."""
-    done = CleaningRun.objects.filter(benchmark=benchmark, status=RunStatus.DONE)
-    return done.filter(preset=CleaningPreset.MARCUS).select_related("source", "version").first()
+@require_GET
+def known_systems(request: HttpRequest, slug: str) -> HttpResponse:
+    """The systems of DREAM/BRIDGE, and the runs here that bear their names."""
+    access = enter(request.user, slug)
+    systems = beside_runs(access.benchmark)
+    context = {
+        "access": access,
+        "tab": "leaderboard",
+        "systems": systems,
+        "here": sum(run is not None for _, run in systems),
+    }
+    return htmx.render(request, "evaluation/systems.html", context)

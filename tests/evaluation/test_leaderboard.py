@@ -1,8 +1,10 @@
-"""Score sheets and the pages read from them: numbers, staleness, comparison, holes, noise."""
+"""Score sheets and the pages read from collections import Counter
+from them: numbers, staleness, comparison, holes, noise."""
 
 import io
 import json
 import time
+from collections import Counter
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,6 +19,7 @@ from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreShee
 from evaluation.services import compared_tests, leaderboard, noise, published, sheets
 from evaluation.services.drill import drill
 from evaluation.services.scores import GoldView, score_runs
+from evaluation.services.systems import beside_runs, known_systems
 from kit.errors import Refused
 from tests.evaluation.conftest import label
 from tests.factories import make_benchmark, make_member, make_ranking
@@ -258,6 +261,16 @@ def test_published_tables_are_whole_and_stand_beside_ours(db) -> None:
             assert table.metric in leaderboard.NAMES, table.id
 
 
+def test_known_systems_are_those_of_the_printed_tables_beside_runs_of_their_names(ranked) -> None:
+    printed = [row.name for row in published.tables()["dream-hole10"].rows]
+    assert [system.name for system in known_systems()] == [n for n in printed if n != "Avg"]
+    kinds = Counter(system.kind for system in known_systems())
+    assert kinds == {"sparse": 2, "dense": 10, "rerank": 10, "rewrite": 3}
+    assert all(part.link.startswith("https://") for each in known_systems() for part in each.parts)
+    beside = {system.name: run and run.name for system, run in beside_runs(ranked.benchmark)}
+    assert {name: run for name, run in beside.items() if run} == {"BM25": "bm25"}
+
+
 @pytest.mark.parametrize("name", ["dream-hole10", "diver-full-pipelines", "marcus-bright"])
 def test_printed_means_are_those_of_the_printed_values(name) -> None:
     table = published.tables()[name]
@@ -303,6 +316,7 @@ PAGES = (
     ("holes", {}),
     ("leaderboard-compare", {}),
     ("published-tables", {}),
+    ("known-systems", {}),
     ("noise-checks", {}),
 )
 
