@@ -1,5 +1,4 @@
-"""Score sheets and the pages read from collections import Counter
-from them: numbers, staleness, comparison, holes, noise."""
+"""Score sheets and the pages read from them: numbers, staleness, comparison, holes, noise."""
 
 import io
 import json
