@@ -202,7 +202,7 @@ def test_a_budget_without_room_pauses_the_run_in_words(world, panel, settings, t
         write_hints(run.pk)
         run.refresh_from_db()
         assert run.status == RunStatus.PAUSED
-        assert "The budget of $0.0100 has no room" in run.pause_reason
+        assert "The budget of $0.01 has no room" in run.pause_reason
         assert Call.objects.count() == 0
         set_budget(run, Decimal("9.00"), actor=world.admin, scope="")
         verbs.resume_hints(run=run, access=access)
