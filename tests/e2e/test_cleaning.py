@@ -93,10 +93,11 @@ def test_violations_are_decided_and_the_report_is_read_by_keys(page: Page, look_
     press(page, "d", r"/violations/\d+/$")
     look_at()
     for number in range(100):
-        if "/violations/" not in page.url:
+        before = page.url
+        if "/violations/" not in before:
             break
         page.keyboard.press("123"[number % 3])
-        page.wait_for_url(lambda url, before=page.url: url != before)
+        page.wait_for_url(lambda url, before=before: url != before)
     expect(page.locator("#live .tag.good")).to_contain_text("done", timeout=60_000)
     look_at()
 
