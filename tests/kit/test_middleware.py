@@ -1,5 +1,6 @@
 """Messages reach fragments, and an expired sign-in never lands inside a page."""
 
+import logging
 from collections.abc import Callable
 
 import pytest
@@ -145,3 +146,10 @@ def test_expired_login_without_htmx_is_a_plain_redirect(client: Client):
 def test_other_redirects_are_left_alone(client: Client):
     response = client.get("/elsewhere/", headers=HX)
     assert (response.status_code, response["Location"]) == (302, "/quiet/")
+
+
+@pytest.mark.parametrize(("status", "is_written"), [(409, False), (404, True), (500, True)])
+def test_a_refused_write_is_no_line_of_the_log(status: int, is_written: bool) -> None:
+    (console,) = (each for each in logging.getLogger().handlers if each.get_name() == "console")
+    record = logging.makeLogRecord({"name": "django.request", "status_code": status})
+    assert bool(console.filter(record)) is is_written
