@@ -32,7 +32,7 @@ from corpus.services.cleaning import start_cleaning  # noqa: E402
 from corpus.services.cleaning_plan import plan  # noqa: E402
 from kit.bulk import copy_rows  # noqa: E402
 from llm.endpoints import Endpoint  # noqa: E402
-from tests.bench.loading_once import peak  # noqa: E402
+from tests.bench.processor import own_peak  # noqa: E402
 from tests.conftest import SHARED  # noqa: E402
 from tests.corpus.real_texts import noisy_texts, web_pages  # noqa: E402
 
@@ -47,12 +47,14 @@ def main(kind: str, rows: int) -> None:
     """Print one line of JSON."""
     version = fill(rows)
     act = {"ours": ours, "bare": bare, "plan": planned}[kind](version)
-    before = peak()
+    before = own_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     act()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     made = Passage.objects.exclude(version=version).count()
-    print(json.dumps({"wall": wall, "cpu": cpu, "peak": peak(), "before": before, "rows": made}))
+    print(
+        json.dumps({"wall": wall, "cpu": cpu, "peak": own_peak(), "before": before, "rows": made})
+    )
 
 
 def fill(rows: int) -> CorpusVersion:

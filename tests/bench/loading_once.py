@@ -23,6 +23,7 @@ from corpus.services.benchmarks import create_benchmark  # noqa: E402
 from corpus.services.imports import queue_import  # noqa: E402
 from corpus.services.loading import load  # noqa: E402
 from tests.bench.loading_data import columns_of  # noqa: E402
+from tests.bench.processor import own_peak  # noqa: E402
 
 _COLUMNS = "version_id, domain_id, pid, text"
 
@@ -34,13 +35,9 @@ def main(kind: str, folder: Path, format: str = "bright_pro") -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     act()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    print(json.dumps({"wall": wall, "cpu": cpu, "peak": peak(), "rows": Passage.objects.count()}))
-
-
-def peak() -> int:
-    """Megabytes; getrusage would count what the process that started this one had."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
+    print(
+        json.dumps({"wall": wall, "cpu": cpu, "peak": own_peak(), "rows": Passage.objects.count()})
+    )
 
 
 def ours(benchmark: Benchmark, folder: Path, format: str) -> Callable[[], None]:

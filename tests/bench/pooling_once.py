@@ -25,7 +25,7 @@ from corpus.models import (  # noqa: E402
 )
 from corpus.services.pool_builds import build_pool  # noqa: E402
 from kit.bulk import analyze, copy_rows  # noqa: E402
-from tests.bench.loading_once import peak  # noqa: E402
+from tests.bench.processor import own_peak  # noqa: E402
 from tests.factories import make_benchmark  # noqa: E402
 
 SYSTEMS, RANKED = 25, 20
@@ -82,10 +82,10 @@ def build(depth: int) -> None:
     """Print one line of JSON."""
     benchmark = Benchmark.objects.get()
     runs = list(RetrievalRun.objects.all())
-    before, begun = peak(), time.perf_counter()
+    before, begun = own_peak(), time.perf_counter()
     pool = build_pool(benchmark=benchmark, runs=runs, depth=depth, actor=None)
     wall = time.perf_counter() - begun
-    found = {"wall": wall, "pairs": pool.entries.count(), "peak": peak(), "before": before}
+    found = {"wall": wall, "pairs": pool.entries.count(), "peak": own_peak(), "before": before}
     print(json.dumps(found))
 
 

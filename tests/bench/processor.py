@@ -23,6 +23,12 @@ def busy_seconds(pids: Iterable[int]) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
+def own_peak() -> int:
+    """Megabytes that this process had at most; getrusage counts those of its starter, too."""
+    status = (PROC / "self" / "status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
+
+
 def waited_seconds() -> float:
     """The same of our own children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -9,7 +9,6 @@ documents twice (parquet, BEIR), everything else that a release holds, and check
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from tests.bench.loading import environment, prepare
 from tests.bench.loading_data import FULL, columns_of, make_folder
+from tests.bench.processor import own_peak
 from tests.bench.server import ROOT
 
 
@@ -148,7 +148,7 @@ def _measured(begun: tuple[float, float, float]) -> dict[str, float]:
         "cpu": cpu,
         # This thread, or all the others together: those that sum up files, too.
         "longest": max(own, cpu - own),
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak": own_peak(),
     }
 
 

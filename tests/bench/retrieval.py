@@ -7,7 +7,6 @@ texts, each in a process of its own, in turn; read the ratios.
 import argparse
 import json
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import time
 from pathlib import Path
 
 from tests.bench.loading_data import FULL, columns_of, make_folder
+from tests.bench.processor import own_peak
 
 QUERIES, DEPTH = 739, 1000
 
@@ -92,13 +92,12 @@ def theirs(texts: list[str], queries: list[str]) -> dict[str, float]:
 
 def _times(begun: tuple[float, float], built: float) -> dict[str, float]:
     ended = time.perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "build": built - begun[0],
         "search": ended - built,
         "whole": ended - begun[0],
         "cpu": time.process_time() - begun[1],
-        "peak": peak,
+        "peak": own_peak(),
     }
 
 
