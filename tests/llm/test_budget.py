@@ -3,6 +3,7 @@
 import asyncio
 import random
 import threading
+import time
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -158,6 +159,7 @@ def test_64_workers_never_overspend_and_use_97_hundredths() -> None:
                 if pk is None:
                     if not ledger.is_awaiting(spender.pk, since=timezone.now() - HOUR):
                         return
+                    time.sleep(0.05 + 0.1 * rng.random())  # as a gateway waits
                     continue
                 now = Account.objects.get(pk=spender.pk)
                 overspent.extend([now.spent_usd] if now.spent_usd > limit else [])
