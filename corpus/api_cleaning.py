@@ -24,7 +24,7 @@ from corpus.services.cleaning_rows import rows_of
 from corpus.views.cleaning import READERS, VERBS, forecast_of, get_done, get_run
 from corpus.views.cleaning_report import read_widths
 from corpus.views.violations import get_violation, listed
-from kit.api import Route, SheetSerializer
+from kit.api import Route, SheetSerializer, find_verb, verb_parameter
 from kit.errors import Refused
 from kit.sheets import as_data
 from llm import endpoints
@@ -96,14 +96,12 @@ class CleaningVerb(Route):
         operation_id="cleaning_verb",
         request=None,
         responses=CleaningSerializer,
-        parameters=[OpenApiParameter("verb", enum=list(VERBS), location=OpenApiParameter.PATH)],
+        parameters=[verb_parameter(VERBS)],
     )
     def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
-        if verb not in VERBS:
-            raise Http404("No such verb.")
-        VERBS[verb](run=run, actor=access.user)
+        find_verb(VERBS, verb)(run=run, actor=access.user)
         return Response(CleaningSerializer(get_run(access, pk)).data)
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.http import Http404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -24,7 +23,7 @@ from debate.views.answers import (
     item_rows,
     pick_endpoint,
 )
-from kit.api import RUN_FIELDS, Route
+from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
 from llm.paying import set_budget
 from llm.requests import EFFORTS
 
@@ -172,14 +171,12 @@ class AnswerRunVerb(Route):
         operation_id="answer_run_verb",
         request=None,
         responses=AnswerRunSerializer,
-        parameters=[OpenApiParameter("verb", enum=list(VERBS), location=OpenApiParameter.PATH)],
+        parameters=[verb_parameter(VERBS)],
     )
     def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
-        if verb not in VERBS:
-            raise Http404("No such verb.")
-        VERBS[verb](run=run, actor=access.user)
+        find_verb(VERBS, verb)(run=run, actor=access.user)
         return Response(AnswerRunSerializer(get_run(access, pk)).data)
 
 

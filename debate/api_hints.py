@@ -1,8 +1,7 @@
 """API of hint runs: having the reasons of a panel written."""
 
-from django.http import Http404
 from django.urls import path
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +12,7 @@ from corpus.models import Role
 from debate.models import HintRun
 from debate.services import hints as verbs
 from debate.views.hints import get_hint_run
-from kit.api import RUN_FIELDS, Route
+from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
 from llm import endpoints
 from llm.paying import set_budget
 
@@ -83,16 +82,12 @@ class HintRunVerb(Route):
         operation_id="hint_run_verb",
         request=None,
         responses=HintRunSerializer,
-        parameters=[
-            OpenApiParameter("verb", enum=list(verbs.VERBS), location=OpenApiParameter.PATH)
-        ],
+        parameters=[verb_parameter(verbs.VERBS)],
     )
     def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_hint_run(access, pk)
-        if verb not in verbs.VERBS:
-            raise Http404("No such verb.")
-        verbs.VERBS[verb](run=run, access=access)
+        find_verb(verbs.VERBS, verb)(run=run, access=access)
         return Response(HintRunSerializer(run).data)
 
 

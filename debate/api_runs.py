@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -29,7 +28,7 @@ from debate.services.planning import Plan, plan_run, start_planned
 from debate.services.prompts import PromptGone
 from debate.views.loaders import READERS, get_debate, get_run
 from debate.views.runs import VERBS
-from kit.api import Route
+from kit.api import Route, find_verb, verb_parameter
 from kit.errors import Refused
 from llm import endpoints
 from llm.paying import set_budget
@@ -111,13 +110,16 @@ class RunForecast(Route):
 class RunVerb(Route):
     """Pause, resume or cancel a run, or retry its failed pairs."""
 
-    @extend_schema(operation_id="debate_run_verb", request=None, responses=DebateRunSerializer)
+    @extend_schema(
+        operation_id="debate_run_verb",
+        request=None,
+        responses=DebateRunSerializer,
+        parameters=[verb_parameter(VERBS)],
+    )
     def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
-        if verb not in VERBS:
-            raise Http404("No such verb.")
-        VERBS[verb](run=run, actor=access.user)
+        find_verb(VERBS, verb)(run=run, actor=access.user)
         return Response(DebateRunSerializer(run).data)
 
 

@@ -1,15 +1,20 @@
 """What every API route shares: errors in words, lists in pages, the signed-in person."""
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
 
 from kit.errors import Conflict, Refused
+
+_Verb = TypeVar("_Verb")
 
 # What every tracked run shows of itself.
 RUN_FIELDS = ["id", "status", "done", "total", "error", "created_at", "started_at", "ended_at"]
@@ -48,6 +53,18 @@ def handle_error(error: Exception, context: dict[str, Any]) -> Response | None:
         current = {"version": error.current.version, "updated_at": error.current.updated_at}
         return Response({"detail": str(error), "current": current}, status=409)
     return exception_handler(error, context)
+
+
+def verb_parameter(verbs: Mapping[str, object]) -> OpenApiParameter:
+    """What the API's page says of an address that ends in one of these words."""
+    return OpenApiParameter("verb", enum=list(verbs), location=OpenApiParameter.PATH)
+
+
+def find_verb(verbs: Mapping[str, _Verb], name: str) -> _Verb:
+    """The verb that an address names; raises Http404 for any other word."""
+    if name not in verbs:
+        raise Http404("No such verb.")
+    return verbs[name]
 
 
 class Route(APIView):
