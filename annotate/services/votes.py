@@ -38,7 +38,6 @@ CLOSED = "This case was decided meanwhile. Nothing is left to do here."
 FULL = "Enough people are judging this case just now. Take the next one."
 OWN = "You brought this passage in yourself, so others judge it."
 BATCHED = "You judged this case in a batch before."
-NOT_SEEN = "Judge from the passage alone first; then you see what the agents said."
 
 
 class AlreadyVoted(Refused):

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-SCHEME = "per query min-max over the returned list, missing 0, constant list 0"
-
 
 def scaled(scores: Mapping[str, float]) -> dict[str, float]:
     """Min-max over the list: the lowest 0, the highest 1; a list of equal scores all 0."""

@@ -1,7 +1,6 @@
 """Score sheets: every run under every gold, computed in the background and kept."""
 
 import logging
-from collections.abc import Iterator
 
 from django.contrib.auth.models import User
 from django.db import InterfaceError, OperationalError, models, transaction
@@ -158,9 +157,3 @@ def _fail(sheet: ScoreSheet, message: str) -> None:
         sheet.finish(status=RunStatus.FAILED, error=message)
     except LostLease:
         logger.info("score sheet %s was stopped or taken over", sheet.pk)
-
-
-def query_rows(score: DomainScore) -> Iterator[tuple[str, dict[str, float | None]]]:
-    """(query id, value of each metric) of one run in one domain."""
-    for place, qid in enumerate(score.qids):
-        yield qid, {name: values[place] for name, values in score.values.items()}
