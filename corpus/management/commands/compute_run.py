@@ -95,6 +95,8 @@ def _config(
 ) -> dict[str, Any]:
     names = (*_NUMBERS, *_WHOLE, *_WORDS, "weights")
     config = {name: options[name] for name in names if options[name] is not None}
+    if options["method"] == Method.HYBRID and not options["runs"]:
+        raise CommandError("A hybrid is made of two runs: name them, --runs NAME NAME.")
     if options["runs"]:
         key = version.key if version else None
         rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
