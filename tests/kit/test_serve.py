@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from kit.management.commands import serve
 from kit.processes import Child
+from tests.bench.server import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +51,14 @@ def test_nothing_is_loaded_while_the_port_is_taken(taken: int, monkeypatch) -> N
     with pytest.raises(CommandError, match="is taken"):
         call_command("serve", port=taken, first=["no_such_command"])
     assert os.environ["ASSAY_URL"] == "unchanged"
+
+
+def test_ctrl_c_before_the_start_is_no_fault(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("ASSAY_URL", "unchanged")
+    with pytest.raises(SystemExit) as stopped:
+        call_command("serve", port=free_port(), first=['shell -v 0 -c "raise KeyboardInterrupt"'])
+    assert stopped.value.code == 130
+    assert "The next one goes on" in capsys.readouterr().err
 
 
 def test_port_comes_from_the_environment(taken: int, monkeypatch) -> None:

@@ -46,9 +46,13 @@ class Command(BaseCommand):
         _check_free(host, port)
         url = f"http://{host}:{port}"
         os.environ["ASSAY_URL"] = url
-        for command in options["first"]:
-            name, *arguments = shlex.split(command)
-            call_command(name, *arguments)
+        try:
+            for command in options["first"]:
+                name, *arguments = shlex.split(command)
+                call_command(name, *arguments)
+        except KeyboardInterrupt:
+            self.stderr.write("Stopped before the start. The next one goes on from here.")
+            raise SystemExit(130) from None
         self.stdout.flush()  # the links must be seen now, into a file or a pipe too
         Thread(target=self._announce, args=[url], daemon=True).start()
         Supervisor(_children(host, port, options["web_processes"], options["workers"])).run()
