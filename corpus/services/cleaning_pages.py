@@ -103,10 +103,11 @@ def _with_known(run: CleaningRun, jobs: list[Job]) -> list[Job]:
         state=PageState.DONE,
         run__benchmark_id=run.benchmark_id,
     ).exclude(run=run)
-    found: dict[str, CleanedPage] = {}
+    # The same text under another name is another page: new ids begin with the page's.
+    found: dict[tuple[str, str], CleanedPage] = {}
     for page in earlier.order_by("pk").prefetch_related("violations"):
-        found.setdefault(page.digest, page)
-    return [replace(job, known=found.get(job.digest)) for job in jobs]
+        found.setdefault((page.digest, page.page_id), page)
+    return [replace(job, known=found.get((job.digest, job.row.page_id))) for job in jobs]
 
 
 def _decisions(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:

@@ -7,15 +7,18 @@ from decimal import Decimal
 import pytest
 
 from corpus.cleaning_tasks import clean_corpus
+from corpus.marcus import asking
 from corpus.models import (
     CleaningRun,
     CorpusVersion,
     Crosswalk,
+    Document,
     Passage,
     VersionState,
     Violation,
 )
 from corpus.services import cleaning as verbs
+from corpus.services import cleaning_pages
 from corpus.services.cleaning_plan import plan
 from corpus.services.cleaning_rules import clean_by_rules
 from corpus.services.cleaning_share import Share
@@ -25,7 +28,9 @@ from kit.models import Event
 from kit.runs import LostLease
 from llm import endpoints
 from llm.models import Call
+from llm.prompts import PromptTemplate
 from tests.corpus.cleaning import FERNS, MENU, MOTHS, clean, make_corpus, texts
+from tests.corpus.scripted import cleaner
 from tests.factories import make_gold, make_member, make_query, make_version
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -101,6 +106,43 @@ def test_a_page_that_did_not_change_is_not_paid_for_again(practice) -> None:
     third = clean(benchmark, practice, name="after a change")
     assert third.pages.filter(reused=False).count() == 1
     assert Call.objects.count() > paid
+
+
+def test_two_pages_of_one_text_are_each_taken_over_under_their_own_names(practice) -> None:
+    benchmark = make_corpus()
+    source, domain = CorpusVersion.objects.current(benchmark), benchmark.domains.get()
+    for name in ("first.html", "second.html"):
+        Document.objects.create(version=source, domain=domain, doc_id=name, text=MOTHS)
+    first = clean(benchmark, practice)
+    paid = Call.objects.count()
+    second = clean(benchmark, practice, name="again")
+    assert (second.status, Call.objects.count()) == ("done", paid)
+    assert second.figures["digest"] == first.figures["digest"]
+    assert {"first.html#iA", "second.html#iA"} <= texts(second).keys()
+
+
+def test_another_prompt_model_or_temperature_is_paid_for_again(settings, monkeypatch) -> None:
+    benchmark = make_corpus()
+    plain = asking.prompt
+
+    def rewritten(role: str) -> PromptTemplate:
+        found = plain(role)
+        return replace(found, system=found.system + " Go slowly.", sha256=found.sha256[::-1])
+
+    with cleaner(settings, lambda role, text: text) as server:
+        first = clean(benchmark, server.endpoint)
+        paid = server.asked.total()
+        warm = clean(benchmark, server.endpoint, name="warm", options={"temperature": 0.7})
+        assert server.asked.total() == 2 * paid
+        other = clean(benchmark, server.endpoint, name="other model", model="another")
+        assert server.asked.total() == 3 * paid
+        for module in (asking, cleaning_pages, verbs):
+            monkeypatch.setattr(module, "prompt", rewritten)
+        last = clean(benchmark, server.endpoint, name="other prompts")
+        assert server.asked.total() == 4 * paid
+    for run in (warm, other, last):
+        assert not run.pages.filter(reused=True).exists()
+        assert run.figures["digest"] == first.figures["digest"]
 
 
 @pytest.mark.parametrize("preset", ["diver_rules", "dchunk"])
