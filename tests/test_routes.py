@@ -223,6 +223,7 @@ SCREENS: dict[str, Row] = {
     "cleaning-violation-next": get(READERS, 302),
     "cleaning-violation": get(READERS),
     "cleaning-violation-decide": post(READERS),
+    "cleaning-violation-undo": post(READERS),
     "vote": get(MEMBERS, special={"annotator": 302}),
     "vote-case": get(OWN),
     "vote-undo": post(ANNOTATORS),
@@ -372,6 +373,8 @@ API: dict[str, Row] = {
     "api-cleaning-rows": get(READERS, 404),
     "api-cleaning-violations": get(READERS),
     "api-cleaning-violation": post(READERS, 400),
+    # Nobody has decided it.
+    "api-cleaning-violation-undo": post(READERS, 409),
     "api-cleaning-verb": post(ADMIN, 409, kwargs={"verb": "pause"}),
     "api-imports": get(ADMIN),
     "api-import-folder": get(ADMIN),

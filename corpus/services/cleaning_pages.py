@@ -78,7 +78,7 @@ def read_jobs(
     rows = list(waiting.select_related("document")[:PAGE])
     wanted = [pk for row in rows for pk in row.passages]
     texts = Passage.objects.in_bulk(wanted)
-    decided = _decisions(rows)
+    decided = decisions_of(rows)
     jobs = []
     for row in rows:
         members = [texts[pk] for pk in row.passages if pk in texts]
@@ -110,7 +110,8 @@ def _with_known(run: CleaningRun, jobs: list[Job]) -> list[Job]:
     return [replace(job, known=found.get((job.digest, job.row.page_id))) for job in jobs]
 
 
-def _decisions(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:
+def decisions_of(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:
+    """What was decided about places of these pages, by page."""
     found: dict[int, dict[Place, str]] = {}
     decided = Violation.objects.filter(page__in=rows).exclude(decision="")
     for each in decided:
