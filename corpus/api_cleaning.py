@@ -68,7 +68,10 @@ class CleaningForecast(Route):
     """What a preset would take on a version, and what is advised for a budget."""
 
     @extend_schema(
-        parameters=[OpenApiParameter(n) for n in ("source", "preset", "endpoint", "budget_usd")],
+        parameters=[
+            OpenApiParameter(name)
+            for name in ("source", "preset", "endpoint", "model", "budget_usd")
+        ],
         responses=CleaningForecastSerializer,
     )
     def get(self, request: Request, slug: str) -> Response:

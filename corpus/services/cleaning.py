@@ -31,11 +31,13 @@ from kit.run_moves import move_run
 from kit.runs import RunStatus, Stopping, lease, stopping, wake, worker_id
 from llm.endpoints import Endpoint
 from llm.paying import check_budget, open_account
+from llm.requests import EFFORTS
 
 # What each setting is where a person says nothing, and within which bounds.
 DEFAULTS: Final[dict[str, Any]] = {
     "site": "the web",
     "temperature": 0.0,
+    "reasoning_effort": "",
     "window": WINDOW_TOKENS,
     "fixed": FIXED_TOKENS,
     "single_span": False,
@@ -44,6 +46,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "overlap": 0.2,
     "long_from": 4096,
 }
+_MOST_SITE: Final = 80
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "temperature": (0, 2),
     "window": (200, 100_000),
@@ -81,6 +84,9 @@ def start_cleaning(
     agents = AGENTS[preset]
     if not asks(preset):
         endpoint, budget_usd = None, None
+    if not agents or not config["reasoning_effort"]:
+        # Not part of what was asked: pages of runs before there was such a choice stay known.
+        del config["reasoning_effort"]
     config["prompts"] = {role: prompt(role).sha256 for role in agents}
     taken = taken_names(benchmark).values_list("name", flat=True)
     label = name.strip() or unused_name(f"{source.name[:50]}, {preset}", taken)
@@ -223,6 +229,14 @@ def _check(
             raise Refused(f"{option} is a number.", field=option)
         if not low <= value <= high:
             raise Refused(f"{option} is a number from {low} to {high}.", field=option)
+    if config["reasoning_effort"] not in ("", *EFFORTS):
+        words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
+        raise Refused(words, field="reasoning_effort")
+    site = config["site"]
+    if not isinstance(site, str) or not site.strip() or len(site) > _MOST_SITE:
+        raise Refused(f"site is a text of up to {_MOST_SITE} characters.", field="site")
+    if not isinstance(config["single_span"], bool):
+        raise Refused("single_span is true or false.", field="single_span")
     texts = Passage.objects.in_version(source).with_text()
     if not texts.exists() and not Document.objects.filter(version__in=source.layers).exists():
         raise Refused("This version holds no text that could be cleaned.", field="source")

@@ -57,6 +57,7 @@ def settings_of(run: CleaningRun) -> Settings:
         endpoint=run.endpoint,
         model=run.model,
         temperature=config["temperature"],
+        reasoning_effort=config.get("reasoning_effort", ""),
         site=config["site"],
         window=int(config["window"]),
         fixed=int(config["fixed"]),

@@ -1,5 +1,6 @@
 """Cleaning runs from their start to a version: with the practice model and by rules."""
 
+import json
 import math
 from dataclasses import replace
 from decimal import Decimal
@@ -145,6 +146,25 @@ def test_another_prompt_model_or_temperature_is_paid_for_again(settings, monkeyp
         assert run.figures["digest"] == first.figures["digest"]
 
 
+def test_the_reasoning_effort_is_sent_where_it_is_set(settings) -> None:
+    benchmark = make_corpus()
+    with cleaner(settings, lambda role, text: text) as server:
+        plain = clean(benchmark, server.endpoint)
+        assert not any("reasoning_effort" in body for body in server.asked)
+        most = {json.loads(body)["max_tokens"] for body in server.asked}
+        server.asked.clear()
+        run = clean(benchmark, server.endpoint, options={"reasoning_effort": "low"})
+        bodies = [json.loads(body) for body in server.asked]
+    assert {body["reasoning_effort"] for body in bodies} == {"low"}
+    # What the model thinks counts in the bound, and there is room for it.
+    assert {body["max_tokens"] - 4_000 for body in bodies} == most
+    assert run.version.recipe["reasoning_effort"] == "low"
+    assert "reasoning_effort" not in plain.config
+    with endpoints.practice_if_unconfigured() as practice:
+        rules = clean(benchmark, practice, preset="diver_rules", name="by rules")
+    assert "reasoning_effort" not in rules.config
+
+
 @pytest.mark.parametrize("preset", ["diver_rules", "dchunk"])
 def test_by_rules_ids_are_kept_and_gold_is_never_dropped(preset: str) -> None:
     benchmark = make_corpus()
@@ -186,6 +206,12 @@ def test_what_cannot_start_is_refused_in_words(practice) -> None:
         verbs.start_cleaning(preset="polish", **common)
     with pytest.raises(Refused, match="threshold is a number from"):
         verbs.start_cleaning(preset="dchunk", endpoint=practice, options={"threshold": 7}, **common)
+    for option, value in (("reasoning_effort", "much"), ("site", 5), ("single_span", "no")):
+        with pytest.raises(Refused) as refused:
+            verbs.start_cleaning(
+                preset="marcus", endpoint=practice, options={option: value}, **common
+            )
+        assert refused.value.field == option
     with pytest.raises(Refused, match="choose an endpoint"):
         verbs.start_cleaning(preset="dchunk", **common)
     with pytest.raises(Refused, match="No endpoint named"):
