@@ -196,6 +196,7 @@ SCREENS: dict[str, Row] = {
     "version-passage": get(READERS),
     # Versions: current, searched, compared.
     "version-take-up": get(ADMIN),
+    "version-work": get(READERS),
     "version-undo": post(ADMIN),
     "version-search": get(READERS),
     "api-version-current": get(MEMBERS),
@@ -364,6 +365,7 @@ API: dict[str, Row] = {
     "api-pool-pairs": get(READERS),
     "api-versions": get(READERS),
     "api-version-labels": get(READERS),
+    "api-version-work": get(READERS),
     "api-version-passage": get(READERS),
     "api-cleanings": get(READERS),
     "api-cleaning-forecast": get(ADMIN),
