@@ -1,6 +1,7 @@
 """Starting, pausing and stopping cleaning runs."""
 
 import contextlib
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -146,10 +147,11 @@ def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
         wake(run)
 
 
-def drop_cancelled(run: CleaningRun) -> None:
+def drop_cancelled(run: CleaningRun, *, before_each: Callable[[], object] = lambda: None) -> None:
     """Remove what a cancelled run wrote, in small groups; one worker at a time does.
 
     A worker that still wrote has lost the run. Killed, another goes on when the lease is over.
+    `before_each` is called before each group.
     """
     version = run.version
     if version is None or version.state != VersionState.LOADING:
@@ -161,6 +163,7 @@ def drop_cancelled(run: CleaningRun) -> None:
         return
 
     def go_on() -> None:
+        before_each()
         if stopping.is_set():
             rows.update(lease_until=None)
             raise Stopping(f"cleaning run {run.pk}")
