@@ -62,7 +62,8 @@ def measure(run: CleaningRun) -> Measures:
     """
     assert run.version is not None
     key = f"cleaning-texts:{run.pk}:{run.created_at.timestamp()}"
-    texts: Texts = cache.get_or_set(key, lambda: _texts(run), timeout=_DAY)
+    texts: Texts | None = cache.get_or_set(key, lambda: _texts(run), timeout=_DAY)
+    assert texts is not None
     carried = labels_of(run.version)
     return Measures(
         before=Side(texts.before, _likenesses(labels_of(run.source))),
@@ -113,9 +114,10 @@ def _likenesses(carried: Carried) -> list[tuple[int, int, float]]:
     pairs = [(each.query, each.passage) for each in carried.labels if each.label > 0]
     pairs = pairs[:: max(1, -(-len(pairs) // _PAIRS))]
     key = f"cleaning-cosines:{sha256(json.dumps(pairs).encode()).hexdigest()}"
-    found: list[tuple[int, int, float]] = cache.get_or_set(
+    found: list[tuple[int, int, float]] | None = cache.get_or_set(
         key, lambda: _cosines(pairs), timeout=_DAY
     )
+    assert found is not None
     return found
 
 
