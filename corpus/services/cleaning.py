@@ -140,10 +140,12 @@ def resume_cleaning(*, run: CleaningRun, actor: User) -> None:
 def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
     """Stop for good; nobody ever sees the version that it was making.
 
-    A worker drops its rows: half a million take longer than a person waits.
+    A worker drops its rows: half a million take longer than a person waits. A failed run can be
+    given up, too: what it has half made would keep its name.
     """
+    sources = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.FAILED)
     with transaction.atomic():
-        _move(run, RunStatus.CANCELLED, actor, "cancel cleaning", lease_until=None)
+        _move(run, RunStatus.CANCELLED, actor, "cancel cleaning", sources=sources, lease_until=None)
         wake(run)
 
 

@@ -19,8 +19,10 @@ def queue(run: CleaningRun) -> QuerySet[Violation]:
     rows = Violation.objects.filter(
         page__run=run, is_violation=True, decision="", page__state=PageState.HELD
     )
-    return rows.select_related("page__domain").order_by(
-        "page_id", "stage", "part", "window", "number"
+    return (
+        rows.select_related("page__domain")
+        .defer("page__result")
+        .order_by("page_id", "stage", "part", "window", "number")
     )
 
 

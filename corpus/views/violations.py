@@ -165,7 +165,8 @@ def violation_undo(request: HttpRequest, slug: str, pk: int, violation_pk: int) 
 
 def listed(run: CleaningRun) -> QuerySet[Violation]:
     """Every place of the run, with its page."""
-    return Violation.objects.filter(page__run=run).select_related("page__domain", "decided_by")
+    rows = Violation.objects.filter(page__run=run).select_related("page__domain", "decided_by")
+    return rows.defer("page__result")  # both texts of the page, which a list shows no word of
 
 
 def get_violation(run: CleaningRun, pk: int) -> Violation:

@@ -76,7 +76,7 @@ def test_a_person_decides_and_the_run_goes_on(benchmark, settings, decision, wor
     with cleaner(settings, careless) as server:
         run = clean(benchmark, server.endpoint, policy="person")
         assert run.status == "paused"
-        assert "1 pages wait for a person" in run.pause_reason
+        assert "1 page waits for a person" in run.pause_reason
         assert run.version.state == "loading"
         found = queue(run).get()
         assert decide(violation=found, decision=decision, actor=admin) is None
@@ -137,7 +137,7 @@ def test_a_decision_is_taken_back_until_the_page_is_cleaned_with_it(benchmark, s
         here = f"/b/demo/cleaning/{run.pk}/violations/"
         assert decide(violation=first, decision="accepted", actor=admin) == second
         page = client.get(f"{here}{second.pk}/").content.decode()
-        assert "Undo the last decision" in page
+        assert "Undo the last" in page
         for person, words in ((other, "Somebody else"), (admin, "Nobody has")):
             with pytest.raises(Refused, match=words):
                 undo(violation=first if person == other else second, actor=person)

@@ -262,6 +262,28 @@ def test_a_half_made_version_is_dropped_by_a_worker_and_its_name_is_free_at_once
     assert again.version in CorpusVersion.objects.all()
 
 
+def test_a_failed_run_is_given_up_and_leaves_nothing() -> None:
+    benchmark = make_corpus()
+    admin = make_member(benchmark, "admin", "admin")
+    source = CorpusVersion.objects.current(benchmark)
+    common = {"benchmark": benchmark, "source": source, "preset": "diver_rules", "name": "tidy"}
+    run = verbs.start_cleaning(actor=admin, claimed=True, **common)
+    plan(run)
+    clean_by_rules(Share(run, leads=True), ends_at=math.inf)
+    run.finish("failed", error="A prompt changed since this run was made.")
+    assert run.can_cancel
+    with pytest.raises(Refused, match="named 'tidy' already"):
+        verbs.start_cleaning(actor=admin, **common)
+    verbs.cancel_cleaning(run=run, actor=admin)
+    assert CleaningRun.objects.calling().get() == run
+    clean_corpus(run.pk)
+    assert set(Passage.objects.values_list("version", flat=True)) == {source.pk}
+    assert verbs.start_cleaning(actor=admin, **common).version.name == "tidy"
+    run.refresh_from_db()
+    with pytest.raises(Refused):
+        verbs.cancel_cleaning(run=run, actor=admin)
+
+
 def test_repairs_and_violations_are_listed(practice) -> None:
     benchmark = make_corpus()
     run = clean(benchmark, practice)
