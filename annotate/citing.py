@@ -102,6 +102,11 @@ def numbered(cited: str, gold: Sequence[str]) -> str | None:
     return gold[place - 1] if 1 <= place <= len(gold) else None
 
 
+def numbers_gold(cited: str) -> bool:
+    """Whether it is a number in the gold, as `doc_3`, whatever stands there."""
+    return _NUMBERED.fullmatch(cited) is not None
+
+
 def renamed(answer: str, names: Mapping[str, str]) -> str:
     """The answer with citations of `names` replaced by what they stand for."""
 

@@ -13,6 +13,7 @@ from annotate.views import (
     audit,
     batches,
     beside,
+    carried,
     collecting,
     comparisons,
     disputes,
@@ -47,6 +48,7 @@ _ANSWER = "b/<slug:slug>/queries/<int:pk>/answer"
 _COMPARISON = "b/<slug:slug>/answers/comparisons/<int:pk>"
 
 urlpatterns = [
+    path("b/<slug:slug>/versions/<int:pk>/work/", carried.version_work, name="version-work"),
     path("home/annotate/", home.annotate_home, name="annotate-home"),
     path("b/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
     path("drafts/", drafts.drafts, name="drafts"),

@@ -31,6 +31,7 @@ urlpatterns = [
     path("", include("annotate.api_qualification")),
     path("", include("annotate.api_answers")),
     path("", include("annotate.api_comparisons")),
+    path("", include("annotate.api_carried")),
     path("", include("debate.api_trials")),
     path("", include("debate.api")),
     path("", include("debate.api_adoption")),

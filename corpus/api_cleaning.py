@@ -18,7 +18,7 @@ from corpus.serializers_cleaning import (
     ViolationSerializer,
 )
 from corpus.services import cleaning as verbs
-from corpus.services.cleaning_decisions import decide
+from corpus.services.cleaning_decisions import decide, undo
 from corpus.services.cleaning_report import SIDES, report
 from corpus.services.cleaning_rows import rows_of
 from corpus.views.cleaning import READERS, VERBS, forecast_of, get_done, get_run
@@ -68,7 +68,10 @@ class CleaningForecast(Route):
     """What a preset would take on a version, and what is advised for a budget."""
 
     @extend_schema(
-        parameters=[OpenApiParameter(n) for n in ("source", "preset", "endpoint", "budget_usd")],
+        parameters=[
+            OpenApiParameter(name)
+            for name in ("source", "preset", "endpoint", "model", "budget_usd")
+        ],
         responses=CleaningForecastSerializer,
     )
     def get(self, request: Request, slug: str) -> Response:
@@ -170,6 +173,17 @@ class OneViolation(Route):
         return Response({"next": following.pk if following else None})
 
 
+class UndoDecision(Route):
+    """Taking a decision of one's own back, until the page is cleaned with it."""
+
+    @extend_schema(request=None, responses=ViolationSerializer)
+    def post(self, request: Request, slug: str, pk: int, violation_pk: int) -> Response:
+        access = enter(self.person(), slug, *READERS)
+        run = get_run(access, pk)
+        undo(violation=get_violation(run, violation_pk), actor=access.user)
+        return Response(ViolationSerializer(get_violation(run, violation_pk)).data)
+
+
 _RUN = "b/<slug:slug>/cleanings/<int:pk>"
 urlpatterns = [
     path("b/<slug:slug>/cleanings/", Cleanings.as_view(), name="api-cleanings"),
@@ -187,6 +201,11 @@ urlpatterns = [
         f"{_RUN}/violations/<int:violation_pk>/",
         OneViolation.as_view(),
         name="api-cleaning-violation",
+    ),
+    path(
+        f"{_RUN}/violations/<int:violation_pk>/undo/",
+        UndoDecision.as_view(),
+        name="api-cleaning-violation-undo",
     ),
     path(f"{_RUN}/<slug:verb>/", CleaningVerb.as_view(), name="api-cleaning-verb"),
 ]

@@ -43,7 +43,8 @@ class RunComputationSerializer(serializers.ModelSerializer):
 
 
 class NewComputationSerializer(serializers.Serializer):
-    """What to compute. `config`: depth; k1, b; dimensions; endpoint, model; runs, weights."""
+    """What to compute. `config`: depth, by_document; k1, b; dimensions; endpoint, model; runs,
+    weights."""
 
     method = serializers.ChoiceField(choices=Method.choices)
     config = serializers.DictField(required=False, default=dict)

@@ -7,6 +7,7 @@ from django import forms
 from corpus.models import Benchmark, CleaningPreset, CorpusVersion, ViolationPolicy
 from corpus.services.cleaning import DEFAULTS
 from llm import endpoints
+from llm.requests import EFFORTS
 
 
 class CleaningForm(forms.Form):
@@ -38,6 +39,12 @@ class CleaningForm(forms.Form):
         initial=DEFAULTS["site"],
         help_text="Told to the cleaner of gold, such as Wikipedia.",
     )
+    reasoning_effort = forms.ChoiceField(
+        label="Reasoning effort",
+        required=False,
+        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
+        help_text="For models that take it; others may refuse the request.",
+    )
     budget_usd = forms.DecimalField(
         label="Budget in USD", min_value=0, max_digits=9, decimal_places=2, required=False
     )
@@ -65,8 +72,8 @@ class CleaningForm(forms.Form):
     def as_verb(self) -> dict[str, Any]:
         """The cleaned data as start_cleaning takes it."""
         given = dict(self.cleaned_data)
-        site = given.pop("site") or DEFAULTS["site"]
-        return given | {"options": {"site": site}}
+        site, effort = given.pop("site") or DEFAULTS["site"], given.pop("reasoning_effort")
+        return given | {"options": {"site": site, "reasoning_effort": effort}}
 
 
 class BudgetForm(forms.Form):

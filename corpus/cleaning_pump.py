@@ -92,8 +92,12 @@ class CleaningPump(Pump[Job, PageOutcome]):
         self._end_groups()
 
     def close(self) -> None:
-        """Nothing waits that this worker holds; what follows is the leader's."""
+        """Give back groups with pages that were sent back behind us; the rest is the leader's.
+
+        A person may decide about a page while its group is still under way.
+        """
         self._end_groups()
+        self.share.let_go()
 
     def _end_groups(self) -> None:
         for group in list(self.share.held.values()):

@@ -8,7 +8,7 @@ from corpus.models import Benchmark, CorpusVersion
 from corpus.models.computations import Method
 from corpus.retrieval.postings import K1, B
 from corpus.retrieval.vectors import DIMENSIONS
-from corpus.services.computing_config import MAX_DEPTH
+from corpus.services.computing_config import BY_DOCUMENT, MAX_DEPTH, is_in_chunks
 from corpus.services.versions import chosen
 from corpus.version_forms import FIELD, RunField, runs_of, version_field
 from llm import endpoints
@@ -39,6 +39,7 @@ class ComputeForm(forms.Form):
         self.fields.update(_fields(method, benchmark))
         if method != Method.HYBRID:
             self.fields.update(version_field(benchmark))
+            self.fields.update(_by_document(benchmark))
 
     @property
     def options(self) -> dict[str, Any]:
@@ -60,6 +61,20 @@ class ComputeForm(forms.Form):
             found["runs"] = [first.pk, second.pk]
             found["weights"] = [given["weight_first"], given["weight_second"]]
         return found
+
+
+def _by_document(benchmark: Benchmark) -> dict[str, forms.Field]:
+    """Only where there is a version in chunks."""
+    if not any(is_in_chunks(each) for each in CorpusVersion.objects.choices(benchmark)):
+        return {}
+    return {
+        BY_DOCUMENT: forms.BooleanField(
+            label="Documents by their best chunk",
+            required=False,
+            help_text="Of a version in semantic chunks, as DIVER does: the run is of the version "
+            "that it was cut from, and stands beside runs over whole documents.",
+        )
+    }
 
 
 def _fields(method: str, benchmark: Benchmark) -> dict[str, forms.Field]:

@@ -123,4 +123,9 @@ urlpatterns = [
         violations.violation_decide,
         name="cleaning-violation-decide",
     ),
+    path(
+        "b/<slug:slug>/cleaning/<int:pk>/violations/<int:violation_pk>/undo/",
+        violations.violation_undo,
+        name="cleaning-violation-undo",
+    ),
 ]

@@ -56,8 +56,12 @@ MOVES: dict[str, tuple[str, ...]] = {
     RunStatus.DONE: (),
     RunStatus.CANCELLED: (),
 }
-# Legal only for a verb that does a finished run's failed parts again, and names the state.
-REDO_MOVES: dict[str, tuple[str, ...]] = {RunStatus.DONE: (RunStatus.QUEUED,)}
+# Legal only for a verb that names the state: one that does a finished run's failed parts again, or
+# that gives up a failed one and what it has half made.
+REDO_MOVES: dict[str, tuple[str, ...]] = {
+    RunStatus.DONE: (RunStatus.QUEUED,),
+    RunStatus.FAILED: (RunStatus.CANCELLED,),
+}
 OVER = (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
 
 

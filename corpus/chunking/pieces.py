@@ -1,6 +1,4 @@
-"""Cutting by size alone, and putting chunks' scores together."""
-
-from collections.abc import Callable, Mapping
+"""Cutting by size alone."""
 
 FIXED_TOKENS = 512
 
@@ -27,15 +25,3 @@ def cut_fixed(text: str, *, most: int = FIXED_TOKENS) -> list[str]:
     if current:
         pieces.append("\n".join(current))
     return [piece.strip() for piece in pieces if piece.strip()]
-
-
-def best_per_id(
-    scores: Mapping[str, float], *, base: Callable[[str], str] = lambda pid: pid.split("#", 1)[0]
-) -> dict[str, float]:
-    """score(document) = the highest of its chunks' scores (protocol.md 5.1, step 7)."""
-    best: dict[str, float] = {}
-    for pid, score in scores.items():
-        document = base(pid)
-        if document not in best or score > best[document]:
-            best[document] = score
-    return best

@@ -15,7 +15,7 @@ _OUTPUT = re.compile(r"(?P<domain>.+)_(?P<tag>[^_]+)_long_(?:True|False)")
 # results/{retriever}/{subset}_retrieved_corpus.json
 _RETRIEVED = "_retrieved_corpus"
 
-DUPLICATE = "passages ranked twice for a query, the first kept"
+DUPLICATE = "passages ranked twice for a query, the best kept"
 UNSORTED = "rankings that are not in the order of their scores"
 NO_TAG = "runs without a name"
 

@@ -88,6 +88,8 @@ def _ranking(domain: str, qid: str, ranking: Any, tag: str, place: Place) -> Ite
         if fault := _fault(pid, value, is_scored=is_scored):
             problems.append(Problem(place.at(f"{qid}: {str(pid)[:80]}"), fault))
         elif pid in kept:
+            # A document named once for each of its chunks has the score of the best of them.
+            kept[pid] = max((s for s in (kept[pid], _score(value)) if s is not None), default=None)
             repeated.append(pid)
         else:
             kept[pid] = _score(value)

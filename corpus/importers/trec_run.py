@@ -129,6 +129,8 @@ def _ranking(domain: str, lines: list[Line]) -> Iterator[RunFileRow]:
 
 def _seen(kept: dict[str, float], line: Line) -> bool:
     if line.pid in kept:
+        # A document named once for each of its chunks has the score of the best of them.
+        kept[line.pid] = max(kept[line.pid], line.score)
         return True
     kept[line.pid] = line.score
     return False

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from corpus.chunking.pieces import cut_fixed
 from corpus.chunking.rules import clean
 from corpus.marcus.asking import Ask, read_reply, request, says_nothing
-from corpus.marcus.carrying import Carried, carry, overlaps
+from corpus.marcus.carrying import Carried, Overlap, carry, overlaps
 from corpus.marcus.cutting import JOIN, Cut, cuts_of, kept_texts, missing, rank, without_inventions
 from corpus.marcus.findings import Notes, Place
 from corpus.marcus.gold_check import check_gold
 from corpus.marcus.labels import label, read_chunks
 from corpus.marcus.parts import Page, Part
 from corpus.marcus.settings import FAST_CLEAN, SAFE_CLEAN, SPLITTER, Settings
+from corpus.marcus.tokens import tokenise
 from corpus.marcus.verify import (
     LEAST_COVERAGE,
     LEAST_RECALL,
@@ -86,17 +87,20 @@ def uncleaned(page_id: str, page: Page) -> list[Chunk]:
 
 
 def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
-    texts = list(done.texts)
+    # What holds no word at all is put in again below, with its label.
+    texts = list(done.texts) if any(map(tokenise, done.texts)) or not part.is_gold else []
     carried = carry(overlaps(part, texts))
     if part.is_gold:
-        # A gold passage of which nothing is left goes along as it was loaded.
+        # A gold passage of which nothing is left goes along as it was loaded, also one of signs
+        # alone or of nothing at all, of which no token could be aligned.
         there = {each.overlap.key for each in carried}
-        missing = [s for s in part.stretches if s.key not in there]
-        rest = [part.text[s.start : s.end] for s in missing if part.text[s.start : s.end].strip()]
-        if rest:
-            notes.flag("gold passage kept whole")
-            texts += rest
-            carried = carry(overlaps(part, texts))
+        for stretch in part.stretches:
+            if stretch.key not in there:
+                there.add(stretch.key)
+                notes.flag("gold passage kept whole")
+                whole = Overlap(stretch.key, len(texts), 0, 0)
+                carried.append(Carried(whole, carries=True))
+                texts.append(part.text[stretch.start : stretch.end])
     return [
         Chunk(
             pid=f"{prefix}{label(number)}",

@@ -1,6 +1,7 @@
 """Where a text stands inside another one, and what differs between two."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,9 +9,13 @@ from rapidfuzz.distance import LCSseq
 
 from corpus.marcus.tokens import Token
 
-# Tokens of one text times those of the other: beyond it no alignment is tried (300 MB).
+# Tokens of one text times those of the other: beyond it (300 MB) texts are cut before.
 MOST_CELLS: Final = 2_000_000_000
 _GRAM: Final = 4
+# Runs of so many tokens that stand once in both texts are the places where long ones are cut, and
+# the least distance between two cuts.
+_ANCHOR: Final = 8
+_APART: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +32,78 @@ class Block:
 def blocks(first: Sequence[Token], second: Sequence[Token]) -> list[Block]:
     """The two token sequences as blocks that match and blocks that differ, in order.
 
-    By a longest common subsequence. Two texts too long to align differ as a whole.
+    By a longest common subsequence; texts too long for it are cut where both say the same, and
+    what is too long between two cuts differs as a whole.
     """
     a, b = [token.form for token in first], [token.form for token in second]
-    if len(a) * len(b) > MOST_CELLS and a != b:
-        return [Block(False, 0, len(a), 0, len(b))]
     found: list[Block] = []
-    for each in LCSseq.opcodes(a, b):
-        a0, a1, b0, b1 = each.src_start, each.src_end, each.dest_start, each.dest_end
-        same = each.tag == "equal"
+    for block in _aligned(a, b):
         last = found[-1] if found else None
-        if last and last.same == same:
-            found[-1] = Block(same, last.a0, a1, last.b0, b1)
+        if last and last.same == block.same:
+            found[-1] = Block(block.same, last.a0, block.a1, last.b0, block.b1)
         else:
-            found.append(Block(same, a0, a1, b0, b1))
+            found.append(block)
     return found
+
+
+def _aligned(a: Sequence[str], b: Sequence[str]) -> Iterator[Block]:
+    for a0, a1, b0, b1 in _sections(a, b):
+        one, other = a[a0:a1], b[b0:b1]
+        if len(one) * len(other) > MOST_CELLS and one != other:
+            yield Block(False, a0, a1, b0, b1)
+            continue
+        for op in LCSseq.opcodes(one, other):
+            yield Block(
+                op.tag == "equal",
+                a0 + op.src_start,
+                a0 + op.src_end,
+                b0 + op.dest_start,
+                b0 + op.dest_end,
+            )
+
+
+def _sections(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Both texts whole, or in sections that lie side by side where they are too long."""
+    a0 = b0 = 0
+    if len(a) * len(b) > MOST_CELLS:
+        for i, j in _anchors(a, b):
+            if i - a0 >= _APART and j - b0 >= _APART:
+                yield a0, i, b0, j
+                a0, b0 = i, j
+    yield a0, len(a), b0, len(b)
+
+
+def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+    """Places of runs that each text has once: as many as stand in the same order in both."""
+    there = _once(b)
+    pairs = [(i, there[run]) for run, i in _once(a).items() if run in there]
+    # The longest increasing subsequence of their places in the second text.
+    ends: list[int] = []
+    chain: list[int] = []
+    before = [-1] * len(pairs)
+    for number, (_, j) in enumerate(pairs):
+        at = bisect_left(ends, j)
+        before[number] = chain[at - 1] if at else -1
+        ends[at : at + 1] = [j]
+        chain[at : at + 1] = [number]
+    found, number = [], chain[-1] if chain else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
+
+
+def _once(tokens: Sequence[str]) -> dict[int, int]:
+    """The runs that stand once in a text, as hashes, with their places in ascending order."""
+    found: dict[int, int] = {}
+    again: set[int] = set()
+    for at in range(len(tokens) - _ANCHOR + 1):
+        run = hash(tuple(tokens[at : at + _ANCHOR]))
+        if run in found:
+            again.add(run)
+        else:
+            found[run] = at
+    return {run: at for run, at in found.items() if run not in again}
 
 
 def find_exactly(page: str, text: str, *, after: int = 0) -> tuple[int, int] | None:

@@ -22,6 +22,14 @@ PLACEHOLDERS: Final = {
     FAST_CLEAN: {"page"},
     SPLITTER: {"page"},
 }
+# What a model may think beside its answer, which counts in the bound of it.
+_THOUGHTS: Final = {
+    "minimal": 1_000,
+    "low": 4_000,
+    "medium": 8_000,
+    "high": 16_000,
+    "xhigh": 32_000,
+}
 _NOTHING: Final = re.compile(
     r"(?:\W*(?:there is |the page has |i found )?(?:no|empty) (?:main )?(?:content|text|article)"
     r"(?: (?:found|here|available|to extract))?|\W*n/?a|\W*none|\W*empty(?: line| string)?)\W*",
@@ -52,7 +60,8 @@ def request(role: str, text: str, settings: Settings, key: bytes, *, again: int 
         schema_name=role,
         schema=SCHEMA,
         temperature=settings.temperature,
-        max_tokens=2 * likely_tokens(text) + 500,
+        max_tokens=2 * likely_tokens(text) + 500 + _THOUGHTS.get(settings.reasoning_effort, 0),
+        reasoning_effort=settings.reasoning_effort,
         replicate=again,
     )
 

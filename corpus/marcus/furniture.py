@@ -4,13 +4,16 @@ import re
 from bisect import bisect_right
 from typing import Final
 
+from corpus.marcus.html import elements
 from kit.boilerplate import edit_marks, is_boilerplate
 
-_ELEMENT: Final = re.compile(
-    r"<(nav|header|footer|aside|form|button|select|noscript|script|style|template)\b"
-    r".*?(?:</\1\s*>|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
+# Elements that hold no words of a page, and those that may: where they are short and hold neither
+# heading nor paragraph. Whole pages stand in one form, and titles in a header.
+_ALWAYS: Final = ("nav", "footer", "button", "select", "noscript", "template")
+_WHERE_SHORT: Final = ("header", "aside", "form")
+_MOST_WORDS: Final = 40
+_LONGEST_ELEMENT: Final = 20_000
+_PROSE: Final = re.compile(r"<(?:h[1-6]|p|article|main|table|blockquote|pre)\b", re.IGNORECASE)
 # What ends a line of a page: line breaks, and the tags of blocks.
 _BREAK: Final = re.compile(
     r"\n|</?(?:p|div|li|ul|ol|tr|td|th|table|h[1-6]|br|hr|section|article|main|body|head|html|dl|dt|dd"
@@ -50,7 +53,11 @@ def furniture(text: str) -> Spans:
     """Lines, edit marks and elements of HTML that are no part of what a page says."""
     spans = edit_marks(text)
     if "<" in text:
-        spans += [match.span() for match in _ELEMENT.finditer(text)]
+        spans += [
+            (start, end)
+            for name, start, end in elements(text, (*_ALWAYS, *_WHERE_SHORT))
+            if name in _ALWAYS or _is_short(text[start:end])
+        ]
     at = 0
     for match in _BREAK.finditer(text):
         _note(text, at, match.start(), spans)
@@ -63,6 +70,13 @@ def tables(text: str) -> Spans:
     """Rows of tables, in Markdown, between tabs, or in HTML."""
     spans = [match.span() for match in _TABLE.finditer(text)]
     return Spans(spans + [match.span() for match in _TABLE_ELEMENT.finditer(text)])
+
+
+def _is_short(element: str) -> bool:
+    # Looked at no further than its words can reach: elements may lie in each other by the thousand.
+    if len(element) > _LONGEST_ELEMENT or _PROSE.search(element):
+        return False
+    return len(_TAG.sub(" ", element).split()) <= _MOST_WORDS
 
 
 def _note(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:

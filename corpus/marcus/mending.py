@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from corpus.marcus.tokens import without_tags
+from corpus.marcus.html import Span, markup, without_markup
 from corpus.marcus.verify import Piece, Verdict
 
 
@@ -21,6 +21,7 @@ def mend(
     `cuts` are places in the output at which it is cut; the parts come back in order.
     """
     parts: list[list[str]] = [[]]
+    tags = markup(source)
     pending = [*sorted(cuts), len(output) + 1]
     at = 0
 
@@ -43,16 +44,16 @@ def mend(
         copy(piece.out_start)
         if piece.start < piece.end:
             before = "".join(parts[-1])[-1:] or (output[at - 1 : at] if at else "")
-            parts[-1].append(_put_in(source, output, piece, before))
+            parts[-1].append(_put_in(source, output, piece, before, tags))
         at = max(at, piece.out_end)
     copy(len(output))
     return [_tidy("".join(part)) for part in parts]
 
 
-def _put_in(source: str, output: str, piece: Piece, before: str) -> str:
-    words = without_tags(source[piece.start : piece.end])
+def _put_in(source: str, output: str, piece: Piece, before: str, tags: Sequence[Span]) -> str:
+    words = without_markup(source, tags, piece.start, piece.end)
     is_new = piece.out_start == piece.out_end
-    lead = without_tags(_gap_before(source, piece.start)) if is_new else ""
+    lead = _gap_before(source, piece.start) if is_new else ""
     if not lead and before and not before.isspace() and not _touches(source, piece.start):
         lead = " "
     after = output[piece.out_end : piece.out_end + 1]

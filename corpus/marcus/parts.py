@@ -148,8 +148,9 @@ def _from_text(
         after = found[0]
     spans = _merged(sorted(places[s.key] for s in sources if s.key in places and gold.get(s.key)))
     parts = [_cut(GOLD, page, [span], places, gold) for span in spans]
-    lost = [s for s in sources if s.key in unplaced and gold.get(s.key) and s.text.strip()]
-    # Gold that is not found in its page is a segment of its own: it must not get lost with it.
+    lost = [s for s in sources if s.key in unplaced and gold.get(s.key)]
+    # Gold that is not found in its page is a segment of its own, an empty one too: its label must
+    # not get lost with it.
     parts += [_joined(GOLD, [source], gold) for source in lost]
     rest = _between(len(page), spans)
     other = _cut(OTHER, page, rest, {k: v for k, v in places.items() if not gold.get(k)}, gold)

@@ -56,6 +56,7 @@ class Settings:
     endpoint: str = ""
     model: str = ""
     temperature: float = 0.0
+    reasoning_effort: str = ""
     site: str = "the web"
     window: int = WINDOW_TOKENS
     fixed: int = FIXED_TOKENS

@@ -1,8 +1,9 @@
 """Texts as tokens with places, white space and markup left out: what "verbatim" is measured in.
 
-HTML tags, comments, scripts and Markdown's own signs are markup. Words, numbers and punctuation
-are text and must be the same, letter by letter and in the same case; only quotation marks are
-told apart neither by shape nor by slant, and Unicode is compared in its composed form (NFC).
+HTML's markup (corpus.marcus.html) and Markdown's own signs are left out. Words, numbers and
+punctuation are text and must be the same, letter by letter and in the same case; only quotation
+marks are told apart neither by shape nor by slant, and Unicode is compared in its composed form
+(NFC).
 Places are code points of the text as given.
 """
 
@@ -12,11 +13,8 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Final
 
-_HTML: Final = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template)\b.*?(?:</\1\s*>|\Z)"
-    r"|</?[a-zA-Z][a-zA-Z0-9-]*(?:\s[^<>]*)?/?>|<![a-zA-Z][^<>]*>",
-    re.DOTALL | re.IGNORECASE,
-)
+from corpus.marcus.html import markup
+
 _TOKEN: Final = re.compile(
     r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,10});"
     r"|(?<![\w.])[-−+]\d+(?:[.,]\d+)*"
@@ -69,20 +67,10 @@ def count_tokens(text: str) -> int:
     return len(text.split())
 
 
-def without_tags(text: str) -> str:
-    """The text without HTML's tags, comments and scripts."""
-    return _HTML.sub("", text) if "<" in text else text
-
-
 def _blank(text: str) -> str:
     """The text with markup as blanks, so that places stay."""
-    spans: list[tuple[int, int]] = []
-    has_tags = "<" in text
-    if has_tags:
-        spans += [match.span() for match in _HTML.finditer(text)]
-        text = _put_blanks(text, spans)
-        spans = []
-    spans += [match.span() for match in _RULE.finditer(text)]
+    text = _put_blanks(text, markup(text))
+    spans = [match.span() for match in _RULE.finditer(text)]
     spans += [match.span() for match in _LINE_MARK.finditer(text) if match.end() > match.start()]
     for match in _LINK.finditer(text):
         start, end = match.span(1)

@@ -87,6 +87,11 @@ class CleaningRun(AskingRun):
         return self.name
 
     @property
+    def can_cancel(self) -> bool:
+        """Whether a person may still stop it, or give up what it has half made."""
+        return super().can_cancel or self.status == RunStatus.FAILED
+
+    @property
     def has_agents(self) -> bool:
         """Whether language models are asked."""
         return self.preset.startswith("marcus")

@@ -40,6 +40,24 @@ def best(
     return found, scores[found]
 
 
+def best_of(
+    found: Scored,
+    k: int,
+    owner: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+) -> Scored:
+    """The k best documents of scored chunks: a document has the score of its best chunk.
+
+    `found` as `best` gives it; `owner` says which document each chunk is of, `order` the place of
+    each document's id (protocol.md 5.1, step 7).
+    """
+    chunks, scores = found
+    documents, first = np.unique(owner[chunks], return_index=True)
+    scores = scores[first]
+    ranked = np.lexsort((order[documents], -scores))[:k]
+    return documents[ranked], scores[ranked]
+
+
 def plain(scores: npt.NDArray[np.float32]) -> list[float]:
     """The same numbers with the fewest digits that tell single precision apart."""
     return [float(text) for text in scores.astype(np.float32).astype("U32").tolist()]

@@ -1,6 +1,7 @@
 """Starting, pausing and stopping cleaning runs."""
 
 import contextlib
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -31,11 +32,13 @@ from kit.run_moves import move_run
 from kit.runs import RunStatus, Stopping, lease, stopping, wake, worker_id
 from llm.endpoints import Endpoint
 from llm.paying import check_budget, open_account
+from llm.requests import EFFORTS
 
 # What each setting is where a person says nothing, and within which bounds.
 DEFAULTS: Final[dict[str, Any]] = {
     "site": "the web",
     "temperature": 0.0,
+    "reasoning_effort": "",
     "window": WINDOW_TOKENS,
     "fixed": FIXED_TOKENS,
     "single_span": False,
@@ -44,6 +47,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "overlap": 0.2,
     "long_from": 4096,
 }
+_MOST_SITE: Final = 80
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "temperature": (0, 2),
     "window": (200, 100_000),
@@ -81,6 +85,9 @@ def start_cleaning(
     agents = AGENTS[preset]
     if not asks(preset):
         endpoint, budget_usd = None, None
+    if not agents or not config["reasoning_effort"]:
+        # Not part of what was asked: pages of runs before there was such a choice stay known.
+        del config["reasoning_effort"]
     config["prompts"] = {role: prompt(role).sha256 for role in agents}
     taken = taken_names(benchmark).values_list("name", flat=True)
     label = name.strip() or unused_name(f"{source.name[:50]}, {preset}", taken)
@@ -133,17 +140,20 @@ def resume_cleaning(*, run: CleaningRun, actor: User) -> None:
 def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
     """Stop for good; nobody ever sees the version that it was making.
 
-    A worker drops its rows: half a million take longer than a person waits.
+    A worker drops its rows: half a million take longer than a person waits. A failed run can be
+    given up, too: what it has half made would keep its name.
     """
+    sources = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.FAILED)
     with transaction.atomic():
-        _move(run, RunStatus.CANCELLED, actor, "cancel cleaning", lease_until=None)
+        _move(run, RunStatus.CANCELLED, actor, "cancel cleaning", sources=sources, lease_until=None)
         wake(run)
 
 
-def drop_cancelled(run: CleaningRun) -> None:
+def drop_cancelled(run: CleaningRun, *, before_each: Callable[[], object] = lambda: None) -> None:
     """Remove what a cancelled run wrote, in small groups; one worker at a time does.
 
     A worker that still wrote has lost the run. Killed, another goes on when the lease is over.
+    `before_each` is called before each group.
     """
     version = run.version
     if version is None or version.state != VersionState.LOADING:
@@ -155,6 +165,7 @@ def drop_cancelled(run: CleaningRun) -> None:
         return
 
     def go_on() -> None:
+        before_each()
         if stopping.is_set():
             rows.update(lease_until=None)
             raise Stopping(f"cleaning run {run.pk}")
@@ -223,6 +234,14 @@ def _check(
             raise Refused(f"{option} is a number.", field=option)
         if not low <= value <= high:
             raise Refused(f"{option} is a number from {low} to {high}.", field=option)
+    if config["reasoning_effort"] not in ("", *EFFORTS):
+        words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
+        raise Refused(words, field="reasoning_effort")
+    site = config["site"]
+    if not isinstance(site, str) or not site.strip() or len(site) > _MOST_SITE:
+        raise Refused(f"site is a text of up to {_MOST_SITE} characters.", field="site")
+    if not isinstance(config["single_span"], bool):
+        raise Refused("single_span is true or false.", field="single_span")
     texts = Passage.objects.in_version(source).with_text()
     if not texts.exists() and not Document.objects.filter(version__in=source.layers).exists():
         raise Refused("This version holds no text that could be cleaned.", field="source")

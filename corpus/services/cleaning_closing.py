@@ -10,9 +10,7 @@ from kit.runs import RunStatus
 
 # Between two looks at the groups that others hold.
 _LOOK_S: Final = 0.2
-HELD: Final = (
-    "{count} pages wait for a person: decide about their violations, and the run goes on by itself."
-)
+HELD: Final = "{pages} for a person: decide about the violations, and the run goes on by itself."
 
 
 def wait_for_others(share: Share, *, ends_at: float) -> bool:
@@ -36,6 +34,7 @@ def close(run: CleaningRun) -> None:
         return
     held = run.pages.filter(state=PageState.HELD).count()
     if held:
-        run.pause(pause_reason=HELD.format(count=held))
+        pages = "1 page waits" if held == 1 else f"{held:,} pages wait"
+        run.pause(pause_reason=HELD.format(pages=pages))
         return
     publish(run, write_pages(run))

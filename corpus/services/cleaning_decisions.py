@@ -10,14 +10,19 @@ from kit import audit
 from kit.errors import Refused
 from kit.runs import RunStatus, wake
 
+# A page that no worker has gone on with.
+_BEFORE = (PageState.HELD, PageState.WAITING)
+
 
 def queue(run: CleaningRun) -> QuerySet[Violation]:
     """Violations that wait for a person, page by page."""
     rows = Violation.objects.filter(
         page__run=run, is_violation=True, decision="", page__state=PageState.HELD
     )
-    return rows.select_related("page__domain").order_by(
-        "page_id", "stage", "part", "window", "number"
+    return (
+        rows.select_related("page__domain")
+        .defer("page__result")
+        .order_by("page_id", "stage", "part", "window", "number")
     )
 
 
@@ -27,7 +32,8 @@ def decide(*, violation: Violation, decision: str, actor: User) -> Violation | N
     `original` settles all violations of the same text, and so does any decision about a moved
     stretch for all that moved in it: half a move would lose or double text. After the last of a
     page the page goes back to the worker; after the last of a paused run the run goes on. Returns
-    the next violation of the run. Raises Refused where it is decided already or the run is over.
+    the next violation of the run behind this one, at the end the first. Raises Refused where it is
+    decided already or the run is over.
     """
     if decision not in (
         Violation.Decision.ACCEPTED,
@@ -57,7 +63,61 @@ def decide(*, violation: Violation, decision: str, actor: User) -> Violation | N
             page.state = PageState.WAITING
             page.save(update_fields=["state"])
         _go_on(run)
-    return queue(run).first()
+    return following(run, violation)
+
+
+def undo(*, violation: Violation, actor: User) -> None:
+    """Take a decision of one's own back, for all that it settled; the place waits again.
+
+    Until a worker has gone on with the page: what was made of it stands. Raises Refused then, and
+    where nobody or somebody else decided.
+    """
+    with transaction.atomic():
+        page = CleanedPage.objects.select_for_update().get(pk=violation.page_id)
+        run = CleaningRun.objects.select_related("benchmark").get(pk=page.run_id)
+        found = page.violations.get(pk=violation.pk)
+        if found.decided_by_id is None:
+            raise Refused("Nobody has decided this.")
+        if found.decided_by_id != actor.pk:
+            raise Refused("Somebody else has decided this: ask them to take it back.")
+        if run.is_over or page.state not in _BEFORE:
+            raise Refused("The page was cleaned with this decision already.")
+        together = page.violations.filter(
+            decided_by=actor, decided_at=found.decided_at, decision=found.decision
+        )
+        count = together.update(decision="", decided_by=None, decided_at=None)
+        page.state = PageState.HELD
+        page.save(update_fields=["state"])
+        audit.record(
+            actor=actor,
+            verb="undo cleaning decision",
+            target=page,
+            scope=run.benchmark.slug,
+            data={"decision": found.decision, "violations": count, "place": str(violation.pk)},
+        )
+
+
+def following(run: CleaningRun, violation: Violation) -> Violation | None:
+    """The next that waits behind this one, at the end the first; None where no other waits."""
+    rows = queue(run).exclude(pk=violation.pk)
+    here = (violation.stage, violation.part, violation.window, violation.number)
+    for each in rows.filter(page_id=violation.page_id):
+        if (each.stage, each.part, each.window, each.number) > here:
+            return each
+    return rows.filter(page_id__gt=violation.page_id).first() or rows.first()
+
+
+def last_of(run: CleaningRun, actor: User) -> Violation | None:
+    """What a person decided last in a run, if it can still be taken back."""
+    mine = Violation.objects.filter(page__run=run, decided_by=actor).select_related("page")
+    last = mine.order_by("-decided_at", "-pk").first()
+    return last if last and may_undo(last, run, actor) else None
+
+
+def may_undo(violation: Violation, run: CleaningRun, actor: User) -> bool:
+    """Whether a person can take the decision about this place back."""
+    is_theirs = violation.decided_by_id == actor.pk
+    return is_theirs and not run.is_over and violation.page.state in _BEFORE
 
 
 def _open(page: CleanedPage) -> QuerySet[Violation]:

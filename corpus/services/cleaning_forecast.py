@@ -44,8 +44,12 @@ class Forecast:
     usd: Decimal | None
 
 
-def forecast(version: CorpusVersion, preset: str, endpoint: Endpoint | None) -> Forecast:
+def forecast(
+    version: CorpusVersion, preset: str, endpoint: Endpoint | None, model: str = ""
+) -> Forecast:
     """From the sizes of the texts: every agent reads and writes about as much as there is.
+
+    In prices of `model`, or of the endpoint's own.
 
     Answers that are in the ledger already, and pages that an earlier run cleaned the same way,
     cost nothing and are not taken off.
@@ -54,7 +58,7 @@ def forecast(version: CorpusVersion, preset: str, endpoint: Endpoint | None) -> 
     pages, letters = _sizes(version, passages)
     gold_pages = _gold_pages(version, passages)
     if preset == CleaningPreset.DCHUNK:
-        return _of_chunks(passages, pages, gold_pages, endpoint)
+        return _of_chunks(passages, pages, gold_pages, _price(endpoint, model))
     tokens = -(-letters // CHARACTERS_PER_TOKEN)
     # A page with gold has about two parts, the others one.
     parts = pages + gold_pages
@@ -64,7 +68,7 @@ def forecast(version: CorpusVersion, preset: str, endpoint: Endpoint | None) -> 
     )
     given = round(_AGAIN * rounds * (tokens + parts * lead))
     taken = round(_AGAIN * rounds * tokens)
-    price = _price(endpoint)
+    price = _price(endpoint, model)
     usd = price.cost(Usage(input=given, output=taken)) if price and rounds else None
     return Forecast(
         preset=preset,
@@ -99,14 +103,13 @@ def _gold_pages(version: CorpusVersion, passages: QuerySet[Passage]) -> int:
 
 
 def _of_chunks(
-    passages: QuerySet[Passage], pages: int, gold_pages: int, endpoint: Endpoint | None
+    passages: QuerySet[Passage], pages: int, gold_pages: int, price: Price | None
 ) -> Forecast:
     """Vectors of the sentences of long texts: read once, nothing is written."""
     letters = Length("text")
     long = passages.annotate(letters=letters).filter(letters__gt=MOST_TOKENS * _LETTERS_PER_WORD)
     sums = long.aggregate(sum=Sum("letters"), n=Count("pk"))
     given = -(-(sums["sum"] or 0) // CHARACTERS_PER_TOKEN)
-    price = _price(endpoint)
     return Forecast(
         preset=CleaningPreset.DCHUNK,
         pages=pages,
@@ -118,13 +121,17 @@ def _of_chunks(
     )
 
 
-def advise(version: CorpusVersion, endpoint: Endpoint | None, budget: Decimal | None) -> Advice:
+def advise(
+    version: CorpusVersion, endpoint: Endpoint | None, budget: Decimal | None, model: str = ""
+) -> Advice:
     """Splitter alone or all three agents, for a budget."""
-    small, full = (forecast(version, each, endpoint) for each in ("marcus_s", "marcus"))
+    small, full = (forecast(version, each, endpoint, model) for each in ("marcus_s", "marcus"))
     return recommend(budget=budget, usd_s=small.usd, usd_full=full.usd)
 
 
-def _price(endpoint: Endpoint | None) -> Price | None:
+def _price(endpoint: Endpoint | None, model: str) -> Price | None:
     if endpoint is None:
         return None
-    return table().find(endpoint, endpoint.default_model, on=datetime.now(UTC).date())
+    return table().find(
+        endpoint, model.strip() or endpoint.default_model, on=datetime.now(UTC).date()
+    )

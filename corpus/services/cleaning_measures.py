@@ -1,7 +1,9 @@
 """What is measured on the two versions of a cleaning, once: lengths, likenesses, doubles."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
 from django.core.cache import cache
@@ -21,6 +23,19 @@ _DAY: Final = 24 * 3600
 
 
 @dataclass(frozen=True)
+class Texts:
+    """What the texts alone say: passages of both versions with their tokens, and doubles.
+
+    Doubles are (passage, passage, share) among so many (`compared`) passages of the new version.
+    """
+
+    before: list[tuple[int, int]]
+    after: list[tuple[int, int]]
+    doubles: list[tuple[int, int, float]]
+    compared: int
+
+
+@dataclass(frozen=True)
 class Side:
     """A version: passages with their tokens, gold pairs (query, passage) with their cosines."""
 
@@ -30,7 +45,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Measures:
-    """Both sides; doubles as (passage, passage, share) among so many passages of the new one."""
+    """Both sides; doubles as in Texts; the labels as they hold now."""
 
     before: Side
     after: Side
@@ -40,28 +55,36 @@ class Measures:
 
 
 def measure(run: CleaningRun) -> Measures:
-    """The measures of a run that is done; kept for a day, since versions do not change."""
-    key = f"cleaning-measures:{run.pk}:{run.created_at.timestamp()}"
-    known: Measures | None = cache.get(key)
-    if known is None:
-        known = _measure(run)
-        cache.set(key, known, timeout=_DAY)
-    return known
+    """The measures of a run that is done.
 
-
-def _measure(run: CleaningRun) -> Measures:
+    Texts of a version do not change: what they alone say is kept for a day. Labels do, with every
+    decision: they are read anew, and cosines kept for the pairs that they are of.
+    """
     assert run.version is not None
+    key = f"cleaning-texts:{run.pk}:{run.created_at.timestamp()}"
+    texts: Texts | None = cache.get_or_set(key, lambda: _texts(run), timeout=_DAY)
+    assert texts is not None
     carried = labels_of(run.version)
+    return Measures(
+        before=Side(texts.before, _likenesses(labels_of(run.source))),
+        after=Side(texts.after, _likenesses(carried)),
+        doubles=texts.doubles,
+        compared=texts.compared,
+        carried=carried,
+    )
+
+
+def _texts(run: CleaningRun) -> Texts:
+    assert run.version is not None
     keys = _keys(run.version)
     chosen = spread(keys, _TEXTS)
     texts = Passage.objects.in_bulk(chosen)
     found = near_duplicates([texts[pk].text or "" for pk in chosen])
-    return Measures(
-        before=Side(_lengths(_keys(run.source)), _likenesses(labels_of(run.source))),
-        after=Side(_lengths(keys), _likenesses(carried)),
+    return Texts(
+        before=_lengths(_keys(run.source)),
+        after=_lengths(keys),
         doubles=[(chosen[a], chosen[b], share) for a, b, share in found],
         compared=len(chosen),
-        carried=carried,
     )
 
 
@@ -90,6 +113,15 @@ def _likenesses(carried: Carried) -> list[tuple[int, int, float]]:
     """Queries and their gold passages with their cosines, as hashed words."""
     pairs = [(each.query, each.passage) for each in carried.labels if each.label > 0]
     pairs = pairs[:: max(1, -(-len(pairs) // _PAIRS))]
+    key = f"cleaning-cosines:{sha256(json.dumps(pairs).encode()).hexdigest()}"
+    found: list[tuple[int, int, float]] | None = cache.get_or_set(
+        key, lambda: _cosines(pairs), timeout=_DAY
+    )
+    assert found is not None
+    return found
+
+
+def _cosines(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int, float]]:
     queries = dict(Query.objects.filter(pk__in={q for q, _ in pairs}).values_list("pk", "text"))
     passages = dict(
         Passage.objects.filter(pk__in={p for _, p in pairs}, text__isnull=False).values_list(

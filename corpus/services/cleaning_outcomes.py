@@ -10,7 +10,7 @@ from corpus.marcus.agents import Chunk, Result, uncleaned
 from corpus.marcus.findings import Finding
 from corpus.marcus.parts import Page
 from corpus.models import CleanedPage, PageState, Passage, Violation
-from corpus.services.cleaning_pages import Job, place_of
+from corpus.services.cleaning_pages import Job, decisions_of, place_of
 from corpus.services.cleaning_share import Share
 from kit.failpoints import reach
 from llm.failures import Failure
@@ -30,10 +30,7 @@ def store_outcomes(*, share: Share, outcomes: Sequence[PageOutcome]) -> None:
     """Write a group of outcomes in one transaction. Raises LostLease, and writes nothing then."""
     with transaction.atomic():
         share.hold_groups({each.job.group for each in outcomes})
-        waiting = CleanedPage.objects.filter(
-            pk__in=[each.job.pk for each in outcomes], state=PageState.WAITING
-        )
-        still = set(waiting.values_list("pk", flat=True))
+        still = _still(outcomes)
         ended = 0
         for outcome in outcomes:
             if outcome.job.pk in still:
@@ -42,6 +39,17 @@ def store_outcomes(*, share: Share, outcomes: Sequence[PageOutcome]) -> None:
         share.count(ended)
         reach("before-outcomes-commit")
     reach("after-outcomes-commit")
+
+
+def _still(outcomes: Sequence[PageOutcome]) -> set[int]:
+    """The pages that wait, and whose decisions are those that were read with them."""
+    pages = CleanedPage.objects.filter(
+        pk__in=[each.job.pk for each in outcomes], state=PageState.WAITING
+    )
+    rows = list(pages.select_for_update().order_by("pk").only("pk"))
+    decided = decisions_of(rows)
+    read = {each.job.pk: each.job.decided for each in outcomes}
+    return {row.pk for row in rows if decided.get(row.pk, {}) == read[row.pk]}
 
 
 def _store(outcome: PageOutcome) -> bool:

@@ -57,6 +57,7 @@ def settings_of(run: CleaningRun) -> Settings:
         endpoint=run.endpoint,
         model=run.model,
         temperature=config["temperature"],
+        reasoning_effort=config.get("reasoning_effort", ""),
         site=config["site"],
         window=int(config["window"]),
         fixed=int(config["fixed"]),
@@ -78,7 +79,7 @@ def read_jobs(
     rows = list(waiting.select_related("document")[:PAGE])
     wanted = [pk for row in rows for pk in row.passages]
     texts = Passage.objects.in_bulk(wanted)
-    decided = _decisions(rows)
+    decided = decisions_of(rows)
     jobs = []
     for row in rows:
         members = [texts[pk] for pk in row.passages if pk in texts]
@@ -103,13 +104,15 @@ def _with_known(run: CleaningRun, jobs: list[Job]) -> list[Job]:
         state=PageState.DONE,
         run__benchmark_id=run.benchmark_id,
     ).exclude(run=run)
-    found: dict[str, CleanedPage] = {}
+    # The same text under another name is another page: new ids begin with the page's.
+    found: dict[tuple[str, str], CleanedPage] = {}
     for page in earlier.order_by("pk").prefetch_related("violations"):
-        found.setdefault(page.digest, page)
-    return [replace(job, known=found.get(job.digest)) for job in jobs]
+        found.setdefault((page.digest, page.page_id), page)
+    return [replace(job, known=found.get((job.digest, job.row.page_id))) for job in jobs]
 
 
-def _decisions(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:
+def decisions_of(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:
+    """What was decided about places of these pages, by page."""
     found: dict[int, dict[Place, str]] = {}
     decided = Violation.objects.filter(page__in=rows).exclude(decision="")
     for each in decided:

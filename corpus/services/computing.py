@@ -42,18 +42,22 @@ def start(
 ) -> RunComputation:
     """Ask for a retrieval run by this method; `claimed` keeps it for the calling process.
 
-    It ranks the corpus version, by default the current one; a hybrid that of its two runs.
+    It ranks the corpus version, by default the current one; a hybrid that of its two runs. With
+    `by_document` in the config the run is of the version that this one was cut from.
     Raises Refused, naming the field, for a setting that cannot be, a name that is taken, and a
     benchmark without anything to rank.
     """
     frozen = computing_config.freeze(benchmark, method, config or {})
+    ranked = version or CorpusVersion.objects.current(benchmark)
+    computing_config.check_cut(frozen, ranked)
     key = _key(benchmark, frozen, version)
-    rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
+    made = key if frozen["method"] == Method.HYBRID else computing_config.key_of_run(frozen, ranked)
+    rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=made)
     names = dict(rows.values_list("pk", "name"))
     taken = {*names.values(), *_under_way(benchmark, key)}
     if name.strip() in taken:
         raise Refused(f"There is a retrieval run named {name.strip()!r} already.", field="name")
-    name = name.strip() or unused_name(computing_config.title(frozen, names)[:190], taken)
+    name = name.strip() or unused_name(computing_config.title(frozen, names, ranked)[:190], taken)
     is_practice = method == Method.EMBEDDINGS and endpoints.get(frozen["endpoint"]).is_practice
     with transaction.atomic():
         computation = RunComputation.objects.create(

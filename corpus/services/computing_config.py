@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-from corpus.models import Benchmark, RankedList, RetrievalRun
+from corpus.models import Benchmark, CleaningPreset, CorpusVersion, RankedList, RetrievalRun
 from corpus.models.computations import Method
 from corpus.retrieval.postings import K1, B
 from corpus.retrieval.vectors import DIMENSIONS
@@ -13,6 +13,8 @@ from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 
 MAX_DEPTH = 1000
+# Documents are ranked, each by its best chunk, instead of the chunks (protocol.md 5.1, step 7).
+BY_DOCUMENT = "by_document"
 _MOST_DIMENSIONS = 1024
 _MOST_PREFIX = 2000
 
@@ -22,8 +24,9 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
     if method not in Method.values:
         raise Refused(f"There is no method {method!r}: {', '.join(Method.values)}.", field="method")
     known = _READERS[Method(method)]
+    shared = ("depth",) if method == Method.HYBRID else ("depth", BY_DOCUMENT)
     for name in given:
-        if name not in known and name != "depth":
+        if name not in known and name not in shared:
             raise Refused(f"{Method(method).label} has no setting {name!r}.", field=name)
     found = {name: read(given.get(name)) for name, read in known.items()}
     if method == Method.HYBRID:
@@ -33,11 +36,41 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
     if method == Method.EMBEDDINGS:
         found |= _seat(found)
     depth = _whole("depth", 1, MAX_DEPTH, MAX_DEPTH)(given.get("depth"))
+    if _yes(BY_DOCUMENT, given.get(BY_DOCUMENT)):
+        found[BY_DOCUMENT] = True
     return {"method": method, "depth": depth, **found}
 
 
-def title(config: dict[str, Any], names: dict[int, str]) -> str:
+def is_in_chunks(version: CorpusVersion) -> bool:
+    """Whether a version holds documents in chunks, each chunk of one document."""
+    return version.is_derived and version.recipe.get("preset") == CleaningPreset.DCHUNK
+
+
+def check_cut(config: dict[str, Any], version: CorpusVersion | None) -> None:
+    """Raises Refused for documents by their best chunk in a version that is not cut in chunks."""
+    if config.get(BY_DOCUMENT) and (version is None or not is_in_chunks(version)):
+        raise Refused(
+            "Only a version in semantic chunks has documents to rank by their best chunk.",
+            field=BY_DOCUMENT,
+        )
+
+
+def key_of_run(config: dict[str, Any], ranked: CorpusVersion | None) -> int | None:
+    """The key of the corpus version whose ids a run will hold.
+
+    That of the version that is ranked, or of the one that it was cut from where documents are
+    ranked by their best chunk.
+    """
+    if config.get(BY_DOCUMENT) and ranked is not None and ranked.parent is not None:
+        return ranked.parent.key
+    return ranked.key if ranked else None
+
+
+def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion | None) -> str:
     """A name for the run where nobody gave one."""
+    if config.get(BY_DOCUMENT) and version is not None:
+        plain = title({**config, BY_DOCUMENT: False}, names, version)
+        return f"{plain}, best chunk of {version.name}"
     method = Method(config["method"])
     if method == Method.EMBEDDINGS:
         return str(config["model"])
@@ -96,6 +129,12 @@ def _whole(name: str, low: int, high: int, default: int | None) -> Callable[[Any
         return value
 
     return read
+
+
+def _yes(name: str, value: Any) -> bool:
+    if value is not None and not isinstance(value, bool):
+        raise Refused(f"{name} is true or false.", field=name)
+    return bool(value)
 
 
 def _text(name: str, most: int) -> Callable[[Any], str]:

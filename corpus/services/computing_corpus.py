@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
-from corpus.models import CorpusVersion, Domain, Judgment, Passage
+from corpus.models import CorpusVersion, Crosswalk, Domain, Judgment, Passage
 from corpus.models.texts import PassageQuerySet
 from corpus.retrieval.toplist import order_of
 from kit.errors import Refused
@@ -56,6 +56,39 @@ class Corpus:
     def number_of(self) -> dict[str, int]:
         """Where each id stands."""
         return {pid: number for number, pid in enumerate(self.pids)}
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The documents that a corpus's passages are chunks of: their ids, each chunk's, and the most
+    chunks that one of them has."""
+
+    pids: list[str]
+    owner: npt.NDArray[np.int64]
+    most: int
+
+    @cached_property
+    def order(self) -> npt.NDArray[np.int64]:
+        """For each document the place of its id in ascending order."""
+        return order_of(self.pids)
+
+
+def documents_of(version: CorpusVersion, domain: Domain, corpus: Corpus) -> Documents:
+    """What the chunks of a version were cut from; a passage that was not cut is its own document.
+
+    By the crosswalk and not by the form of the ids, which a loaded id may have by chance.
+    """
+    rows = Crosswalk.objects.filter(version=version, new__domain=domain).order_by()
+    cut = rows.exclude(old__pid=F("new__pid")).values_list("new__pid", "old__pid")
+    names = dict(cut.iterator(chunk_size=_CHUNK))
+    numbers: dict[str, int] = {}
+    owner = np.fromiter(
+        (numbers.setdefault(names.get(pid, pid), len(numbers)) for pid in corpus.pids),
+        np.int64,
+        len(corpus.pids),
+    )
+    most = int(np.bincount(owner).max()) if len(owner) else 1
+    return Documents(list(numbers), owner, most)
 
 
 CHANGED = "The corpus changed while it was being ranked. Start again."

@@ -12,7 +12,8 @@ from django.db import transaction
 
 from corpus.models import CorpusVersion, Domain, RankedList, RetrievalRun, RunComputation
 from corpus.models.computations import Method
-from corpus.services.computing_corpus import read_corpus
+from corpus.services.computing_config import BY_DOCUMENT, key_of_run
+from corpus.services.computing_corpus import documents_of, read_corpus
 from corpus.services.computing_methods import Asked, Job, Ranked, fused, rank
 from corpus.services.computing_vectors import Asking
 from corpus.services.crosswalk import excluded_in
@@ -95,7 +96,7 @@ class Draft:
             run = RetrievalRun.everything.create(
                 benchmark=computation.benchmark,
                 name=computation.name,
-                corpus_version_id=computation.corpus_version_id,
+                corpus_version_id=key_of_run(computation.config, computation.corpus_version),
                 is_ready=False,
             )
             computation.hold(run=run)
@@ -125,7 +126,11 @@ class Draft:
             raise Refused(f"The domain {domain.name} has queries but no passage with a text.")
         self.total += len(corpus.pids)
         config = self.computation.config
-        job = Job(corpus, asked, config, config["depth"], step, asking)
+        documents = None
+        if config.get(BY_DOCUMENT):
+            documents = documents_of(self.version, domain, corpus)
+            counts |= {"documents": len(documents.pids), "ranked": self.version.name}
+        job = Job(corpus, asked, config, config["depth"], step, asking, documents)
         lists, was_there = rank(job)
         counts["index_was_kept"] = was_there
         self.done += len(corpus.pids)

@@ -11,8 +11,8 @@ from corpus.models.computations import Method
 from corpus.pooling import Ranking, top
 from corpus.retrieval import analysis, fusion, postings, vectors
 from corpus.retrieval.counts import Counts, NoWords, count
-from corpus.retrieval.toplist import Scored, plain
-from corpus.services.computing_corpus import Corpus, kept_index
+from corpus.retrieval.toplist import Scored, best_of, plain
+from corpus.services.computing_corpus import Corpus, Documents, kept_index
 from corpus.services.computing_vectors import Asking
 from corpus.services.crosswalk import excluded_in
 from kit.errors import Refused
@@ -43,6 +43,15 @@ class Job:
     # Told how many passages are indexed; queries are counted by who takes the lists.
     step: Step
     asking: Asking | None = None
+    # Where documents are ranked by their best chunk.
+    documents: Documents | None = None
+
+    @property
+    def reach(self) -> int:
+        """How many passages are looked for: so many that `depth` documents are among them."""
+        if self.documents is None:
+            return self.depth
+        return min(len(self.corpus.pids), self.depth * self.documents.most)
 
     def without(self, query: Asked) -> list[int]:
         """Numbers of the passages that this query excludes."""
@@ -51,6 +60,10 @@ class Job:
 
     def ranked(self, query: Asked, found: Scored) -> Ranked:
         """A list as it is kept."""
+        if self.documents is not None:
+            found = best_of(found, self.depth, self.documents.owner, self.documents.order)
+            names = self.documents.pids
+            return query.pk, [names[number] for number in found[0].tolist()], plain(found[1])
         pids = [self.corpus.pids[number] for number in found[0].tolist()]
         return query.pk, pids, plain(found[1])
 
@@ -108,7 +121,7 @@ def _by_words(job: Job) -> tuple[Iterator[Ranked], bool]:
     def lists() -> Iterator[Ranked]:
         for query in job.queries:
             found = index.search(
-                query.text, job.depth, job.corpus.order, without=job.without(query)
+                query.text, job.reach, job.corpus.order, without=job.without(query)
             )
             yield job.ranked(query, found)
 
@@ -170,7 +183,7 @@ def _compared(
     documents = vectors.load_vectors(folder)
     if documents.shape[1] != found.shape[1]:
         raise Refused("The model's vectors of queries and of passages differ in length.")
-    lists = vectors.search(documents, found, job.depth, job.corpus.order, without=without)
+    lists = vectors.search(documents, found, job.reach, job.corpus.order, without=without)
     for query, each in zip(queries, lists, strict=True):
         yield job.ranked(query, each)
 

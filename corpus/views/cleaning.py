@@ -184,11 +184,12 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
     preset = preset if preset in CleaningPreset.values else CleaningPreset.MARCUS
     known = endpoints.available()
     endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+    model = params.get("model", "")[:120]
     if source is None:
         return {"forecast": None, "advice": None}
     return {
-        "forecast": forecast(source, preset, endpoint),
-        "advice": advise(source, endpoint, _usd(params.get("budget_usd", ""))),
+        "forecast": forecast(source, preset, endpoint, model),
+        "advice": advise(source, endpoint, _usd(params.get("budget_usd", "")), model),
         "has_agents": preset.startswith("marcus"),
         "has_calls": verbs.asks(preset),
         "presets": dict(CleaningPreset.choices),

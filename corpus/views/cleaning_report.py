@@ -39,7 +39,9 @@ def cleaning_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             bars("Lengths of passages, in tokens", *found.lengths),
             bars("Cosine of queries and their gold", *found.similarities),
         ],
-        "advice": advise(run.source, endpoint, run.budget_usd) if run.has_agents else None,
+        "advice": advise(run.source, endpoint, run.budget_usd, run.model)
+        if run.has_agents
+        else None,
         "presets": dict(CleaningPreset.choices),
         "form": WidthForm(initial=widths.params),
         "query": f"?{urlencode(widths.params)}" if widths.params else "",

@@ -9,10 +9,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from corpus.access import enter
+from corpus.lists import is_key
 from corpus.marcus.settings import SAFE_CLEAN, SPLITTER
 from corpus.marcus.showing import side_by_side, window
 from corpus.models import CleaningRun, Violation
-from corpus.services.cleaning_decisions import decide, queue
+from corpus.services.cleaning_decisions import (
+    decide,
+    following,
+    last_of,
+    may_undo,
+    queue,
+    undo,
+)
 from corpus.services.finding import begins_with
 from corpus.views.cleaning import READERS, get_run
 from kit import htmx
@@ -88,10 +96,12 @@ def violations(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_GET
 def next_violation(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The first that waits for a person."""
+    """The first that waits for a person, or the one behind `?after=`."""
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
-    found = queue(run).first()
+    asked = request.GET.get("after", "")
+    behind = listed(run).filter(pk=int(asked)).first() if is_key(asked) else None
+    found = following(run, behind) if behind else queue(run).first()
     if found is not None:
         return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, found.pk]))
     return htmx.redirect(request, reverse("cleaning-violations", args=[slug, pk]))
@@ -114,6 +124,8 @@ def violation(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> Ht
         "after": window(output, found.out_start, found.out_end),
         "sides": side_by_side(source, output),
         "can_decide": found.decision == "" and found.is_violation and not run.is_over,
+        "following": following(run, found),
+        "undoable": found if may_undo(found, run, access.user) else last_of(run, access.user),
     }
     return htmx.render(request, "corpus/cleaning/violation.html", context)
 
@@ -137,9 +149,24 @@ def violation_decide(request: HttpRequest, slug: str, pk: int, violation_pk: int
     return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, following.pk]))
 
 
+@require_POST
+def violation_undo(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> HttpResponse:
+    """Take one's decision back; its place waits again."""
+    access = enter(request.user, slug, *READERS)
+    found = get_violation(get_run(access, pk), violation_pk)
+    try:
+        undo(violation=found, actor=access.user)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The decision was taken back. Decide again.")
+    return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, found.pk]))
+
+
 def listed(run: CleaningRun) -> QuerySet[Violation]:
     """Every place of the run, with its page."""
-    return Violation.objects.filter(page__run=run).select_related("page__domain", "decided_by")
+    rows = Violation.objects.filter(page__run=run).select_related("page__domain", "decided_by")
+    return rows.defer("page__result")  # both texts of the page, which a list shows no word of
 
 
 def get_violation(run: CleaningRun, pk: int) -> Violation:

@@ -1,6 +1,7 @@
 """Cleaning by rules at size, beside the bare function and driver: time and memory, by rows.
 
-Then the plan of a run with agents, which asks no model yet: its own time and memory.
+Then the plan of a run with agents, which asks no model yet: its own time and memory; and a run
+that is cancelled when it has made everything: the request, and the worker that removes it.
 
 Each measurement is a process and a database of its own; bare and ours in turn, and the median of
 the ratios of processor times counts. The texts are crawled passages of ../shared/data, repeated
@@ -38,6 +39,15 @@ def main() -> None:
         more = plan["peak"] - plan["before"]
         print(
             f"{rows:8} {'':8} {plan['cpu']:8.1f} {'':6} {plan['peak']:8.0f} {more:8.0f}", flush=True
+        )
+    print("cancelled when everything was made: request ms, removal s, longest group ms")
+    for rows in (ROWS // 10, ROWS):
+        gone = once("cancel", rows)
+        more = gone["peak"] - gone["before"]
+        print(
+            f"{rows:8} {1000 * gone['request']:8.1f} {gone['cpu']:8.1f} "
+            f"{1000 * gone['longest']:6.0f} {gone['peak']:8.0f} {more:8.0f}",
+            flush=True,
         )
 
 

@@ -1,21 +1,24 @@
 """One measured cleaning in a process of its own: seconds, processor seconds, peak memory.
 
-python -m tests.bench.cleaning_once {bare|ours|plan} ROWS, with ASSAY_DATA and DATABASE_URL set to
-an empty, migrated database.
+python -m tests.bench.cleaning_once {bare|ours|plan|cancel} ROWS, with ASSAY_DATA and DATABASE_URL
+set to an empty, migrated database.
 """
 
 import json
+import math
 import os
 import re
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
+from django.contrib.auth.models import User  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 
 from corpus.chunking.rules import clean  # noqa: E402
@@ -28,8 +31,14 @@ from corpus.models import (  # noqa: E402
     VersionState,
 )
 from corpus.services.benchmarks import create_benchmark  # noqa: E402
-from corpus.services.cleaning import start_cleaning  # noqa: E402
+from corpus.services.cleaning import (  # noqa: E402
+    cancel_cleaning,
+    drop_cancelled,
+    start_cleaning,
+)
 from corpus.services.cleaning_plan import plan  # noqa: E402
+from corpus.services.cleaning_rules import clean_by_rules  # noqa: E402
+from corpus.services.cleaning_share import Share  # noqa: E402
 from kit.bulk import copy_rows  # noqa: E402
 from llm.endpoints import Endpoint  # noqa: E402
 from tests.bench.processor import own_peak  # noqa: E402
@@ -46,6 +55,9 @@ _COLUMNS = ("version_id", "domain_id", "pid", "text")
 def main(kind: str, rows: int) -> None:
     """Print one line of JSON."""
     version = fill(rows)
+    if kind == "cancel":
+        print(json.dumps(cancelled(version)))
+        return
     act = {"ours": ours, "bare": bare, "plan": planned}[kind](version)
     before = own_peak()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -121,6 +133,32 @@ def planned(version: CorpusVersion) -> Callable[[], None]:
         claimed=True,
     )
     return lambda: plan(run)
+
+
+def cancelled(version: CorpusVersion) -> dict[str, float]:
+    """A run that has made everything and shown nothing, cancelled: the request, then a worker."""
+    admin = User.objects.create(username="admin")
+    run = start_cleaning(
+        benchmark=version.benchmark, source=version, preset="diver_rules", actor=admin, claimed=True
+    )
+    plan(run)
+    clean_by_rules(Share(run, leads=True), ends_at=math.inf)
+    made = Passage.objects.exclude(version=version)
+    count = made.count()
+    began = time.process_time()
+    cancel_cleaning(run=run, actor=admin)
+    request = time.process_time() - began
+    steps = [time.process_time()]
+    before = own_peak()
+    drop_cancelled(run, before_each=lambda: steps.append(time.process_time()))
+    assert not made.exists()
+    assert not CorpusVersion.objects.exclude(pk=version.pk).exists()
+    longest = max(b - a for a, b in pairwise(steps))
+    whole, peak = steps[-1] - steps[0], own_peak()
+    return {
+        "rows": count, "request": request, "cpu": whole, "longest": longest,
+        "peak": peak, "before": before,
+    }  # fmt: skip
 
 
 def bare(version: CorpusVersion) -> Callable[[], None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from corpus.chunking.pieces import best_per_id, cut_fixed
+from corpus.chunking.pieces import cut_fixed
 from corpus.chunking.rules import clean
 from corpus.chunking.semantic import cosine, dchunk
 from corpus.chunking.sentences import sentences
@@ -86,13 +86,6 @@ def test_the_offline_embedder_gives_fixed_cuts() -> None:
     chunks = dchunk(MOTHS + FERNS, lambda texts: [embed(text) for text in texts])
     assert chunks == dchunk(MOTHS + FERNS, lambda texts: [embed(text) for text in texts])
     assert cosine([1, 0], [0, 0]) == 0
-
-
-def test_score_of_a_document_is_that_of_its_best_chunk() -> None:
-    assert best_per_id({"d.txt#c1": 0.3, "d.txt#c2": 0.7, "e.txt": 0.1}) == {
-        "d.txt": 0.7,
-        "e.txt": 0.1,
-    }
 
 
 def test_fixed_pieces_lose_nothing() -> None:

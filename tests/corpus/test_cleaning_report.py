@@ -7,7 +7,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from corpus.marcus.figures import bin_of, edges_of, histogram
-from corpus.models import CleaningRun, Domain, Passage
+from corpus.models import CleaningRun, Domain, Judgment, Passage
 from corpus.services.cleaning_report import Widths, report
 from llm import endpoints
 from llm.models import Call
@@ -53,6 +53,26 @@ def test_every_number_of_the_report_leads_to_as_many_rows(run: CleaningRun) -> N
                     assert len(rows) == cell.value, cell.url
                 tried += 1
     assert tried > 10
+
+
+def test_a_label_that_is_given_or_taken_back_is_in_the_report_at_once(run: CleaningRun) -> None:
+    """What texts alone say is kept for a day, what labels say is not."""
+
+    def told() -> tuple[str, int, int]:
+        found = report(run)
+        lost, cosines = found.sheet("not-carried"), found.similarities
+        return lost.notes[0], len(lost.rows), sum(each.count for each in cosines[1])
+
+    assert told() == ("6 labels hold in the new version.", 0, 3)
+    query = make_query(run.benchmark, "late")
+    menu = Passage.objects.get(version=run.source, pid="menu/page_0.txt")
+    judge = {"query": query, "source": "expert", "status": "standing"}
+    lost = Judgment.objects.create(passage=menu, label=1, **judge)
+    ferns = Passage.objects.get(version=run.source, pid="garden/ferns_0.txt")
+    Judgment.objects.create(passage=ferns, label=1, **judge)
+    assert told() == ("7 labels hold in the new version.", 1, 4)
+    Judgment.objects.filter(pk=lost.pk).update(status="superseded")
+    assert told() == ("7 labels hold in the new version.", 0, 4)
 
 
 def test_retention_is_counted_by_domain(run: CleaningRun) -> None:

@@ -1,5 +1,6 @@
 """Cleaning runs from their start to a version: with the practice model and by rules."""
 
+import json
 import math
 from dataclasses import replace
 from decimal import Decimal
@@ -7,15 +8,18 @@ from decimal import Decimal
 import pytest
 
 from corpus.cleaning_tasks import clean_corpus
+from corpus.marcus import asking
 from corpus.models import (
     CleaningRun,
     CorpusVersion,
     Crosswalk,
+    Document,
     Passage,
     VersionState,
     Violation,
 )
 from corpus.services import cleaning as verbs
+from corpus.services import cleaning_pages
 from corpus.services.cleaning_plan import plan
 from corpus.services.cleaning_rules import clean_by_rules
 from corpus.services.cleaning_share import Share
@@ -25,7 +29,9 @@ from kit.models import Event
 from kit.runs import LostLease
 from llm import endpoints
 from llm.models import Call
+from llm.prompts import PromptTemplate
 from tests.corpus.cleaning import FERNS, MENU, MOTHS, clean, make_corpus, texts
+from tests.corpus.scripted import cleaner
 from tests.factories import make_gold, make_member, make_query, make_version
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -103,6 +109,62 @@ def test_a_page_that_did_not_change_is_not_paid_for_again(practice) -> None:
     assert Call.objects.count() > paid
 
 
+def test_two_pages_of_one_text_are_each_taken_over_under_their_own_names(practice) -> None:
+    benchmark = make_corpus()
+    source, domain = CorpusVersion.objects.current(benchmark), benchmark.domains.get()
+    for name in ("first.html", "second.html"):
+        Document.objects.create(version=source, domain=domain, doc_id=name, text=MOTHS)
+    first = clean(benchmark, practice)
+    paid = Call.objects.count()
+    second = clean(benchmark, practice, name="again")
+    assert (second.status, Call.objects.count()) == ("done", paid)
+    assert second.figures["digest"] == first.figures["digest"]
+    assert {"first.html#iA", "second.html#iA"} <= texts(second).keys()
+
+
+def test_another_prompt_model_or_temperature_is_paid_for_again(settings, monkeypatch) -> None:
+    benchmark = make_corpus()
+    plain = asking.prompt
+
+    def rewritten(role: str) -> PromptTemplate:
+        found = plain(role)
+        return replace(found, system=found.system + " Go slowly.", sha256=found.sha256[::-1])
+
+    with cleaner(settings, lambda role, text: text) as server:
+        first = clean(benchmark, server.endpoint)
+        paid = server.asked.total()
+        warm = clean(benchmark, server.endpoint, name="warm", options={"temperature": 0.7})
+        assert server.asked.total() == 2 * paid
+        other = clean(benchmark, server.endpoint, name="other model", model="another")
+        assert server.asked.total() == 3 * paid
+        for module in (asking, cleaning_pages, verbs):
+            monkeypatch.setattr(module, "prompt", rewritten)
+        last = clean(benchmark, server.endpoint, name="other prompts")
+        assert server.asked.total() == 4 * paid
+    for run in (warm, other, last):
+        assert not run.pages.filter(reused=True).exists()
+        assert run.figures["digest"] == first.figures["digest"]
+
+
+def test_the_reasoning_effort_is_sent_where_it_is_set(settings) -> None:
+    benchmark = make_corpus()
+    with cleaner(settings, lambda role, text: text) as server:
+        plain = clean(benchmark, server.endpoint)
+        assert not any("reasoning_effort" in body for body in server.asked)
+        most = {json.loads(body)["max_tokens"] for body in server.asked}
+        server.asked.clear()
+        run = clean(benchmark, server.endpoint, options={"reasoning_effort": "low"})
+        bodies = [json.loads(body) for body in server.asked]
+    assert {body["reasoning_effort"] for body in bodies} == {"low"}
+    # What the model thinks counts in the bound, and there is room for it.
+    assert {body["max_tokens"] - 4_000 for body in bodies} == most
+    assert run.version.recipe["reasoning_effort"] == "low"
+    assert "reasoning_effort" not in plain.config
+    with endpoints.practice_if_unconfigured() as practice:
+        rules = clean(benchmark, practice, preset="diver_rules", name="by rules")
+    assert "reasoning_effort" not in rules.config
+
+
 @pytest.mark.parametrize("preset", ["diver_rules", "dchunk"])
 def test_by_rules_ids_are_kept_and_gold_is_never_dropped(preset: str) -> None:
     benchmark = make_corpus()
@@ -144,6 +206,12 @@ def test_what_cannot_start_is_refused_in_words(practice) -> None:
         verbs.start_cleaning(preset="polish", **common)
     with pytest.raises(Refused, match="threshold is a number from"):
         verbs.start_cleaning(preset="dchunk", endpoint=practice, options={"threshold": 7}, **common)
+    for option, value in (("reasoning_effort", "much"), ("site", 5), ("single_span", "no")):
+        with pytest.raises(Refused) as refused:
+            verbs.start_cleaning(
+                preset="marcus", endpoint=practice, options={option: value}, **common
+            )
+        assert refused.value.field == option
     with pytest.raises(Refused, match="choose an endpoint"):
         verbs.start_cleaning(preset="dchunk", **common)
     with pytest.raises(Refused, match="No endpoint named"):
@@ -192,6 +260,28 @@ def test_a_half_made_version_is_dropped_by_a_worker_and_its_name_is_free_at_once
     assert not Passage.objects.filter(version=run.version_id).exists()
     assert set(Passage.objects.values_list("version", flat=True)) == {source.pk}
     assert again.version in CorpusVersion.objects.all()
+
+
+def test_a_failed_run_is_given_up_and_leaves_nothing() -> None:
+    benchmark = make_corpus()
+    admin = make_member(benchmark, "admin", "admin")
+    source = CorpusVersion.objects.current(benchmark)
+    common = {"benchmark": benchmark, "source": source, "preset": "diver_rules", "name": "tidy"}
+    run = verbs.start_cleaning(actor=admin, claimed=True, **common)
+    plan(run)
+    clean_by_rules(Share(run, leads=True), ends_at=math.inf)
+    run.finish("failed", error="A prompt changed since this run was made.")
+    assert run.can_cancel
+    with pytest.raises(Refused, match="named 'tidy' already"):
+        verbs.start_cleaning(actor=admin, **common)
+    verbs.cancel_cleaning(run=run, actor=admin)
+    assert CleaningRun.objects.calling().get() == run
+    clean_corpus(run.pk)
+    assert set(Passage.objects.values_list("version", flat=True)) == {source.pk}
+    assert verbs.start_cleaning(actor=admin, **common).version.name == "tidy"
+    run.refresh_from_db()
+    with pytest.raises(Refused):
+        verbs.cancel_cleaning(run=run, actor=admin)
 
 
 def test_repairs_and_violations_are_listed(practice) -> None:

@@ -74,6 +74,9 @@ def test_a_run_is_set_up_on_the_screen_with_its_forecast(client, benchmark) -> N
     part = text(client, "/b/demo/cleaning/forecast/?preset=marcus_s", HTTP_HX_REQUEST="true")
     assert "Tokens in" in part
     assert "MARCUS-S" in part
+    wrong = {"source": source.pk, "preset": "marcus", "policy": "repair"}
+    wrong |= {"reasoning_effort": "much"}
+    assert client.post("/b/demo/cleaning/new/", wrong).status_code == 422
     sent = {"source": source.pk, "preset": "diver_rules", "policy": "repair", "name": "tidy"}
     assert client.post("/b/demo/cleaning/new/", sent).status_code == 302
     made = CleaningRun.objects.get()
@@ -86,6 +89,20 @@ def test_a_run_is_set_up_on_the_screen_with_its_forecast(client, benchmark) -> N
     clean_corpus(made.pk)
     made.refresh_from_db()
     assert (made.status, made.version) == ("cancelled", None)
+
+
+def test_the_forecast_is_in_prices_of_the_model_that_is_named(client, settings) -> None:
+    settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = "http://127.0.0.1:9/v1", "sk-test"
+    settings.ASSAY_MODEL = "gpt-5"
+    url = "/api/b/demo/cleaning-forecast/?preset=marcus_s"
+    own, small, unknown = (
+        client.get(url + model).json()["usd"]
+        for model in ("", "&model=gpt-5-mini", "&model=nobody-knows")
+    )
+    assert float(own) == pytest.approx(5 * float(small), rel=0.01)
+    assert unknown is None
+    part = text(client, "/b/demo/cleaning/forecast/?model=nobody-knows", HTTP_HX_REQUEST="true")
+    assert "no price is known" in part
 
 
 def test_the_report_counts_draws_and_downloads(client, run) -> None:

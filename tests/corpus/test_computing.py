@@ -1,5 +1,6 @@
 """Retrieval runs computed here: real lists in the database, caches, faults, restarts."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,11 @@ from corpus.services import computing
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import RunStatus
-from llm.endpoints import practice
+from llm.endpoints import practice, practice_if_unconfigured
 from llm.models import Call
 from llm.practice.server import serve
-from tests.factories import make_benchmark, make_passage, make_query, make_ranking
+from tests.corpus.cleaning import clean
+from tests.factories import make_benchmark, make_gold, make_passage, make_query, make_ranking
 from tests.llm.stub import Stub, status
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -280,3 +282,48 @@ def test_an_endpoint_that_refuses_ends_in_words(world, settings) -> None:
     assert "HTTP 40" in failed.error
     assert "sk-secret" not in failed.error
     assert not RetrievalRun.everything.exists()
+
+
+@pytest.mark.parametrize("method", ["bm25", "tfidf", "lsa", "embeddings"])
+def test_documents_in_chunks_are_ranked_by_their_best_chunk(method: str) -> None:
+    benchmark = make_benchmark()
+    query = make_query(benchmark, "1", text="Does mulch keep soil moist?", excluded_ids=["d"])
+    apart = "Trees give shade. Oaks give more shade. Beeches give most shade. "
+    mulch = "Mulch keeps soil moist. Moist soil needs mulch. "
+    # One document whose id looks like a chunk's, and one that the query excludes.
+    long = {"a": apart * 2 + mulch, "b": apart * 3, "d": mulch * 4, "x#c1": mulch + apart * 2}
+    for pid, text in {**long, "c": "Mulch is moist."}.items():
+        make_passage(benchmark, pid, text=text)
+    make_gold(query, Passage.objects.get(pid="a"))
+    cut = clean(benchmark, preset="dchunk", options={"long_from": 16, "most": 16}).version
+    assert Passage.objects.filter(version=cut).count() == 12
+    model = practice_if_unconfigured() if method == "embeddings" else nullcontext()
+    config = {"dimensions": 4} if method == "lsa" else {}
+    with model:
+        chunks = compute(benchmark, method, version=cut, config=config).run
+        made = compute(
+            benchmark, method, version=cut, config={**config, "by_document": True, "depth": 3}
+        )
+    assert (made.status, made.error) == ("done", "")
+    run = made.run
+    # Of the version that was cut, beside runs over whole documents.
+    assert (run.corpus_version, chunks.corpus_version) == (None, cut)
+    assert run.provenance["domains"]["biology"]["ranked"] == cut.name
+    assert run.name.endswith(f"best chunk of {cut.name}")
+    cut_from = dict(cut.crosswalk.values_list("new__pid", "old__pid"))
+    (listed,) = RankedList.objects.filter(run=chunks)
+    wanted: dict[str, float] = {}
+    for pid, score in zip(listed.pids, listed.scores, strict=True):
+        wanted[cut_from[pid]] = max(score, wanted.get(cut_from[pid], score))
+    (found,) = RankedList.objects.filter(run=run)
+    ranked = sorted(wanted.items(), key=lambda each: (-each[1], each[0]))[:3]
+    assert list(zip(found.pids, found.scores, strict=True)) == ranked
+    assert "d" not in wanted
+    assert "x#c1" in wanted
+
+
+def test_only_chunks_have_documents_to_rank(world) -> None:
+    with pytest.raises(Refused, match="semantic chunks"):
+        computing.start(benchmark=world, method="bm25", config={"by_document": True}, actor=None)
+    with pytest.raises(Refused, match="true or false"):
+        computing.start(benchmark=world, method="bm25", config={"by_document": 1}, actor=None)

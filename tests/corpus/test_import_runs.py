@@ -58,7 +58,15 @@ def test_the_order_of_the_file_is_kept_and_said_to_be_odd(tmp_path) -> None:
 def test_a_passage_ranked_twice_counts_once(tmp_path) -> None:
     rows = read_run(written(tmp_path, "q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 a 3 1 t\n"))
     assert (rows[0].pids, rows[0].scores) == (("a", "b"), (3.0, 2.0))
-    assert oddities(rows) == [("passages ranked twice for a query, the first kept", "biology-q: a")]
+    assert oddities(rows) == [("passages ranked twice for a query, the best kept", "biology-q: a")]
+
+
+def test_a_document_named_for_each_of_its_chunks_has_the_score_of_the_best(tmp_path) -> None:
+    rows = read_run(written(tmp_path, "q Q0 a 1 .3 t\nq Q0 b 2 .5 t\nq Q0 a 3 .7 t\n"))
+    assert (rows[0].pids, rows[0].scores) == (("a", "b"), (0.7, 0.5))
+    text = '{"q": {"a": 0, "b": 0.5, "a": {"score": 0.7}, "c": -1, "c": 0}}'
+    rows = of_kind(read_run(scores(tmp_path, text), "score_json"), RunRow)
+    assert (rows[-1].pids, rows[-1].scores) == (("a", "b", "c"), (0.7, 0.5, 0.0))
 
 
 def test_queries_that_stand_apart_are_put_together(tmp_path) -> None:
@@ -138,10 +146,10 @@ def test_what_is_odd_about_scores_is_counted(tmp_path) -> None:
     assert [row.pids for row in of_kind(rows, RunRow)] == [("a", "b"), ("c",)]
     assert oddities(rows) == [
         ("runs without a name", "biology.json"),
-        ("passages ranked twice for a query, the first kept", "biology-q: a"),
+        ("passages ranked twice for a query, the best kept", "biology-q: a"),
         ("rankings that are not in the order of their scores", "biology-q"),
         ("passage texts in a run, not read", "biology-q"),
-        ("passages ranked twice for a query, the first kept", "biology-r: c"),
+        ("passages ranked twice for a query, the best kept", "biology-r: c"),
     ]
 
 

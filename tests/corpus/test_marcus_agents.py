@@ -142,6 +142,16 @@ def test_gold_that_is_furniture_alone_goes_along_as_it_was() -> None:
     assert [c.text for c in result.chunks] == ["Privacy policy"]
 
 
+@pytest.mark.parametrize("said", ["", "  ", "----", "<br>", "![](ferns.png)"])
+@pytest.mark.parametrize("page_text", ["", "A page about moths."])
+def test_gold_without_a_word_keeps_its_label(said: str, page_text: str) -> None:
+    given = take_apart([Source(1, "f/p_0.txt", said)], {1: [7]}, page_text=page_text)
+    result, _ = run(faithful, given=given)
+    (gold,) = [chunk for chunk in result.chunks if chunk.is_gold]
+    assert gold.text.strip() in said
+    assert [(each.overlap.key, each.carries) for each in gold.holds] == [(1, True)]
+
+
 def test_a_table_in_words_is_flagged_and_goes_along() -> None:
     table = "| year | spores |\n|---|---|\n| 1901 | 4 |"
     text = f"Ferns have no seeds at all, as every child in this village knows.\n{table}\nThe end."

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from corpus.marcus.alignment import MOST_CELLS
 from corpus.marcus.carrying import LEAST_TOKENS, carry, label_of, overlaps
 from corpus.marcus.figures import (
     PUBLISHED,
@@ -124,6 +125,25 @@ def test_a_chunk_is_gold_from_30_tokens_or_a_fifth_of_the_passage_on() -> None:
     short = take_apart([Source(1, "p_0.txt", "ten words are fewer than thirty")], {1: [3]}).parts[0]
     assert LEAST_TOKENS == 30
     assert carry(overlaps(short, ["ten words are fewer than thirty"]))[0].carries
+
+
+def test_parts_too_long_for_one_alignment_are_laid_over_their_chunks() -> None:
+    """60,000 tokens against as many: 450 MB as one table of a common subsequence."""
+    words = [f"w{n}" for n in range(60_000)]
+    sources = [
+        Source(n, f"p_{n}.txt", " ".join(words[n * 20_000 : (n + 1) * 20_000])) for n in range(3)
+    ]
+    part = take_apart(sources, {n: [3] for n in range(3)}).parts[0]
+    assert len(words) ** 2 > MOST_CELLS
+    left = [word for n, word in enumerate(words) if n % 1_000]
+    chunks = [" ".join(left[:30_000]), " ".join(left[30_000:])]
+    found = {(o.key, o.chunk): o.tokens / o.of for o in overlaps(part, chunks)}
+    assert found == {
+        (0, 0): pytest.approx(0.999),
+        (1, 0): pytest.approx(0.501),
+        (1, 1): pytest.approx(0.498),
+        (2, 1): pytest.approx(0.999),
+    }
 
 
 def test_a_label_goes_to_the_best_chunk_where_none_has_enough() -> None:

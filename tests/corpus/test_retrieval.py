@@ -12,7 +12,7 @@ from corpus.retrieval.analysis import Terms, split
 from corpus.retrieval.counts import NoWords, count
 from corpus.retrieval.fusion import fuse, scaled
 from corpus.retrieval.postings import Postings, build_bm25, build_tfidf
-from corpus.retrieval.toplist import best, order_of, plain
+from corpus.retrieval.toplist import best, best_of, order_of, plain
 from corpus.retrieval.vectors import build_lsa, load_vectors, lsa_queries, search
 
 TEXTS = [
@@ -137,3 +137,14 @@ def test_hybrid_of_the_protocol() -> None:
     assert fused == pytest.approx({"b": 0.75, "a": 0.5, "d": 0.25, "c": 0.0})
     assert list(fused) == ["b", "a", "d", "c"]
     assert scaled({"a": 3.0, "b": 3.0}) == {"a": 0.0, "b": 0.0}
+
+
+def test_a_document_has_the_score_of_its_best_chunk() -> None:
+    """Chunks of .3 and .7 make .7; equal documents stand in the order of their ids."""
+    owner = np.array([0, 1, 0, 2, 1])  # of the documents c, b, a
+    scores = np.array([0.3, 0.2, 0.7, 0.7, 0.1], np.float32)
+    found = best(scores, 5, order_of(["c#c1", "b#c1", "c#c2", "a", "b#c2"]))
+    documents, values = best_of(found, 3, owner, order_of(["c", "b", "a"]))
+    assert documents.tolist() == [2, 0, 1]
+    assert plain(values) == [0.7, 0.7, 0.2]
+    assert best_of(found, 1, owner, order_of(["c", "b", "a"]))[0].tolist() == [2]

@@ -92,6 +92,17 @@ def test_violations_are_decided_and_the_report_is_read_by_keys(page: Page, look_
     page.go_back()
     press(page, "d", r"/violations/\d+/$")
     look_at()
+    skipped = page.url
+    page.keyboard.press("s")
+    page.wait_for_url(lambda url: url != skipped)
+    decided = page.url
+    page.keyboard.press("2")
+    page.wait_for_url(lambda url: url != decided)
+    look_at()
+    page.keyboard.press("u")  # a slip of the finger
+    page.wait_for_url(decided)
+    expect(page.get_by_text("The decision was taken back")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Repair from the source"))).to_be_visible()
     for number in range(100):
         before = page.url
         if "/violations/" not in before:
@@ -144,6 +155,7 @@ def test_a_version_is_searched_compared_taken_up_and_given_back(page: Page, look
     page.goto(f"{HOME}versions/")
     look_at()
     page.get_by_role("link", name="take up by rules").click()
+    expect(page.get_by_role("heading", name="Answers and aspects")).to_be_visible()
     look_at()
     press(page, "t", "/versions/$")
     row = page.get_by_role("row", name=re.compile("by rules")).first

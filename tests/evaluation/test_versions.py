@@ -249,6 +249,49 @@ def test_a_citation_that_is_not_carried_is_listed(crawled, tmp_path) -> None:
     assert found.uncarried == ("doc_2",)
 
 
+def test_what_is_not_carried_of_answers_and_aspects_is_told_before_a_version_is_taken_up(
+    crawled,
+) -> None:
+    domain = crawled.domains.get()
+    query = domain.queries.order_by("pk")[0]
+    written = "It lives [page0/part_0.txt]. It eats [doc_2] and [doc_9]. See [sic]."
+    Query.objects.filter(pk=query.pk).update(reference_answer=written)
+    bare = Query.objects.create(domain=domain, qid="bare", text="?", reference_answer="So [doc_1].")
+    cleaned = clean(crawled, preset="diver_rules").version
+    client = Client()
+    client.force_login(crawled.admin)
+    here = reverse("version-work", args=[crawled.slug, cleaned.pk])
+    api = reverse("api-version-work", args=[crawled.slug, cleaned.pk])
+    counts = "counts the gold of aspects"
+    found = client.get(api).json()
+    assert [(each["query"], each["cited"]) for each in found["citations"]] == [
+        (query.pk, "doc_9"),
+        (bare.pk, "doc_1"),
+    ]
+    assert all(each["why"].startswith(counts) for each in found["citations"])
+    assert found["support"] == []
+    gone = Crosswalk.objects.filter(version=cleaned, old__pid="page5/part_5.txt")
+    gone.update(carries=False)
+    found = client.get(api).json()
+    assert (found["citations"][0]["cited"], found["citations"][0]["why"]) == (
+        "doc_2",
+        "no passage of this version takes it over",
+    )
+    lost = {gold.passage_id for gold in GoldPassage.objects.filter(passage__pid="page5/part_5.txt")}
+    assert {each["passage"] for each in found["support"]} == lost
+    assert lost
+    page = client.get(here, HTTP_HX_REQUEST="true").content.decode()
+    assert "[doc_2]" in page
+    assert "[doc_9]" in page
+    assert "page5/part_5.txt" in page
+    assert "[sic]" not in page
+    # The take-up page asks for it.
+    take_up = reverse("version-take-up", args=[crawled.slug, cleaned.pk])
+    assert f'hx-get="{here}"' in client.get(take_up).content.decode()
+    loaded = reverse("version-work", args=[crawled.slug, cleaned.parent_id])
+    assert "has its place here" in client.get(loaded).content.decode()
+
+
 def test_a_label_given_in_a_derived_version_stands_there_only(crawled) -> None:
     loaded = CorpusVersion.objects.current(crawled)
     cleaned = clean(crawled, preset="diver_rules").version

@@ -36,6 +36,7 @@ ROWS: list[tuple[str, Row]] = [
     ("pool", get(READERS)),
     ("versions", get(READERS)),
     ("version-undo", post(ADMIN)),
+    ("version-work", get(READERS)),
     ("version", get(READERS)),
     ("version-take-up", get(ADMIN)),
     ("version-search", get(READERS)),
@@ -57,6 +58,7 @@ ROWS: list[tuple[str, Row]] = [
     ("cleaning-violation-next", get(READERS, 302)),
     ("cleaning-violation", get(READERS)),
     ("cleaning-violation-decide", post(READERS)),
+    ("cleaning-violation-undo", post(READERS)),
     ("api-benchmarks", get(EVERYBODY_SIGNED_IN)),
     ("api-benchmarks", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
     ("api-benchmark", get(MEMBERS)),
@@ -79,6 +81,8 @@ ROWS: list[tuple[str, Row]] = [
     ("api-cleaning-rows", get(READERS, 404)),
     ("api-cleaning-violations", get(READERS)),
     ("api-cleaning-violation", post(READERS, 400)),
+    # Nobody has decided it.
+    ("api-cleaning-violation-undo", post(READERS, 409)),
     ("api-cleaning-verb", post(ADMIN, 409, kwargs={"verb": "pause"})),
     ("api-run-computations", get(ADMIN)),
     ("api-run-computations", post(ADMIN, 400)),
@@ -107,6 +111,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-version-undo", post(ADMIN, 400)),
     ("api-version-take-up", post(ADMIN, 400)),
     ("api-version-labels", get(READERS)),
+    ("api-version-work", get(READERS)),
     ("api-version-search", get(READERS)),
     ("api-version-passage", get(READERS)),
 ]

@@ -73,12 +73,12 @@ class Command(BaseCommand):
 
     def _forecast(self, benchmark: Benchmark, endpoint: Any, options: dict[str, Any]) -> None:
         source = _source(benchmark, options["source"])
-        found = forecast(source, options["preset"], endpoint)
+        found = forecast(source, options["preset"], endpoint, options["model"])
         for name, value in vars(found).items():
             self.stdout.write(
                 f"  {name.replace('_', ' '):14} {'unknown' if value is None else value}"
             )
-        advice = advise(source, endpoint, _usd(options["budget"]))
+        advice = advise(source, endpoint, _usd(options["budget"]), options["model"])
         self.stdout.write(f"Advised: {advice.preset}. {advice.why}")
 
     def _report(self, run: CleaningRun, *, as_json: bool) -> None:

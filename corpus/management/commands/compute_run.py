@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from corpus.models.computations import Method
 from corpus.services import computing
+from corpus.services.computing_config import BY_DOCUMENT
 from corpus.services.versions import called
 from kit.errors import Refused
 from kit.runs import LostLease, RunStatus
@@ -33,6 +34,11 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="the run's name")
         parser.add_argument(
             "--corpus-version", default="", help="the version to rank (default: the current one)"
+        )
+        parser.add_argument(
+            "--by-document",
+            action="store_true",
+            help="of a version in semantic chunks: documents, each by its best chunk",
         )
         for name in _NUMBERS:
             parser.add_argument(f"--{name}", type=float)
@@ -97,6 +103,8 @@ def _config(
     config = {name: options[name] for name in names if options[name] is not None}
     if options["method"] == Method.HYBRID and not options["runs"]:
         raise CommandError("A hybrid is made of two runs: name them, --runs NAME NAME.")
+    if options["by_document"]:
+        config[BY_DOCUMENT] = True
     if options["runs"]:
         key = version.key if version else None
         rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)

@@ -179,7 +179,7 @@ def test_repeated_and_tied_passages_are_counted(tmp_path, qrels) -> None:
     found = as_json(twice, qrels, "--metrics", "MRR")
     wanted = {"repeated": 1, "tied": 2, "queries_with_ties": 1, "passages": 3}
     assert wanted.items() <= found["counts"].items()
-    assert found["notes"]["passages ranked twice for a query, the first kept"] == 1
+    assert found["notes"]["passages ranked twice for a query, the best kept"] == 1
 
 
 def test_escapes_are_no_repetitions(tmp_path, qrels) -> None:
@@ -223,7 +223,7 @@ def test_real_runs_give_the_published_figures(shared, domain, ndcg, recall) -> N
         ("1 Q0 a 1 1 s\n1 Q0 b 2 2 s\n", "rankings that are not in the order of their scores"),
         ("1 Q0 a 2 2 s\n1 Q0 b 1 1 s\n", "rankings whose ranks do not count up with the lines"),
         ("1 Q0 a 1 2 s\n1 Q0 b 2 1 t\n", "runs under more than one name, the first kept"),
-        ("1 Q0 a 1 2 s\n1 Q0 a 2 1 s\n", "passages ranked twice for a query, the first kept"),
+        ("1 Q0 a 1 2 s\n1 Q0 a 2 1 s\n", "passages ranked twice for a query, the best kept"),
         (
             "1 Q0 a 1 2 s\n2 Q0 a 1 2 s\n1 Q0 b 2 1 s\n",
             "runs whose queries do not stand together",

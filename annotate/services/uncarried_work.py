@@ -1,0 +1,77 @@
+"""What people did that a corpus version does not take over, one by one, before it is taken up."""
+
+from dataclasses import dataclass
+
+from annotate.citing import brackets, numbers_gold
+from annotate.models import Aspect
+from annotate.services.answer_carrying import answers_in
+from annotate.services.carrying import gold_in
+from corpus.models import CorpusVersion, Passage, Query
+
+_AT_ONCE = 500
+NO_PASSAGE = "no passage of this version takes it over"
+COUNTS_NOTHING = (
+    "counts the gold of aspects, of which the query has not so many: it stays as it was written"
+)
+
+
+@dataclass(frozen=True)
+class LostCitation:
+    """Words in brackets of a published answer that cite no passage of the version, and why."""
+
+    query: Query
+    cited: str
+    why: str
+
+
+@dataclass(frozen=True)
+class LostSupport:
+    """A gold passage of an aspect that no passage of the version takes over."""
+
+    aspect: Aspect
+    passage: Passage
+
+
+@dataclass(frozen=True)
+class UncarriedWork:
+    """All of both, by query; nothing where the version is that of the loaded texts."""
+
+    citations: list[LostCitation]
+    support: list[LostSupport]
+
+
+def uncarried_work(version: CorpusVersion) -> UncarriedWork:
+    """Citations of published answers, and gold passages of aspects, that have no place there."""
+    if not version.is_derived:
+        return UncarriedWork([], [])
+    return UncarriedWork(_citations(version), _support(version))
+
+
+def _citations(version: CorpusVersion) -> list[LostCitation]:
+    found: dict[int, list[tuple[str, str]]] = {}
+    for domain in version.benchmark.domains.ready():
+        for pk, answer in answers_in(version, domain).items():
+            # Carried ones became ids: what still counts gold counted none.
+            numbers = [each for each in brackets(answer.text) if numbers_gold(each)]
+            rows = [(each, NO_PASSAGE) for each in answer.uncarried]
+            rows += [(each, COUNTS_NOTHING) for each in numbers if each not in answer.uncarried]
+            if rows:
+                found[pk] = rows
+    queries: dict[int, Query] = {}
+    keys = sorted(found)
+    for start in range(0, len(keys), _AT_ONCE):
+        part = Query.objects.select_related("domain").filter(pk__in=keys[start : start + _AT_ONCE])
+        queries |= part.in_bulk()
+    return [LostCitation(queries[pk], *row) for pk in keys for row in found[pk]]
+
+
+def _support(version: CorpusVersion) -> list[LostSupport]:
+    lost = gold_in(version).lost
+    found: list[LostSupport] = []
+    for start in range(0, len(lost), _AT_ONCE):
+        part = lost[start : start + _AT_ONCE]
+        related = Aspect.objects.select_related("query__domain")
+        aspects = related.in_bulk([aspect for aspect, _ in part])
+        passages = Passage.objects.defer("text").in_bulk([passage for _, passage in part])
+        found += [LostSupport(aspects[aspect], passages[pk]) for aspect, pk in part]
+    return found

@@ -1,0 +1,119 @@
+"""Where a text is HTML's markup: in pages as they were crawled, and in texts that speak of HTML.
+
+A crawled text may be a page's source, its words alone, or an answer about code, and nobody says
+which. What is taken for markup is never compared, so only what can be nothing else is: tags of
+HTML's own names (`vector<int>` and `a<b and c>d` are text), comments that end, and scripts that
+end in a text that has the blocks of a page.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection
+from itertools import islice
+from typing import Final, TypeAlias
+
+Span: TypeAlias = tuple[int, int]
+
+_NAMES: Final = (
+    "a|abbr|acronym|address|applet|area|article|aside|audio|b|base|bdi|bdo|big|blink|blockquote|"
+    "body|br|button|canvas|caption|center|cite|code|col|colgroup|data|datalist|dd|del|details|dfn|"
+    "dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|"
+    "h[1-6]|head|header|hgroup|hr|html|i|iframe|img|input|ins|kbd|label|legend|li|link|main|map|"
+    "mark|marquee|math|menu|meta|meter|nav|nobr|noframes|noscript|object|ol|optgroup|option|output|"
+    "p|param|path|picture|pre|progress|q|rp|rt|ruby|s|samp|script|section|select|slot|small|source|"
+    "span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|"
+    "time|title|tr|track|tt|u|ul|use|var|video|wbr|[a-z][a-z0-9]*(?:-[a-z0-9]+)+"
+)
+# Attributes that need no value; any other says what it is with an equals sign.
+_BARE: Final = (
+    "allowfullscreen|async|autofocus|autoplay|checked|compact|controls|default|defer|disabled|"
+    "hidden|itemscope|loop|multiple|muted|nomodule|noshade|novalidate|nowrap|open|readonly|"
+    "required|reversed|selected|[a-z][a-z0-9]*(?:-[a-z0-9]+)+"
+)
+# Possessive: nothing is looked at twice, however long a tag is that never ends.
+_MARK: Final = re.compile(
+    rf"<!--|</?(?P<name>{_NAMES})"
+    rf"(?:\s(?=[^<>=]*=)[^<>]*+|(?:\s++(?:{_BARE})(?=[\s/>]))*+\s*+/?)>|<![a-z][^<>]*+>",
+    re.IGNORECASE,
+)
+_COMMENT_END: Final = re.compile("-->")
+_CODE_END: Final = {
+    name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style")
+}
+_BLOCK: Final = re.compile(
+    r"</?(?:html|head|body|div|p|span|section|article|main|ul|ol|li|table|tr|td|h[1-6])"
+    r"(?:\s[^<>]*=[^<>]*+)?>",
+    re.IGNORECASE,
+)
+_LEAST_BLOCKS: Final = 3
+
+
+def markup(text: str) -> list[Span]:
+    """[start, end) of each tag and comment in order; code of scripts and styles of a page too."""
+    if "<" not in text:
+        return []
+    found: list[Span] = []
+    ends: dict[str, _Ends] = {}
+    has_blocks = is_page(text)
+    at = 0
+    while (match := _MARK.search(text, at)) is not None:
+        name, start, at = (match["name"] or "").lower(), match.start(), match.end()
+        if match[0] == "<!--":
+            behind = ends.setdefault("", _Ends(_COMMENT_END, text)).behind(at)
+            if behind is None:
+                continue  # no comment: signs that stand in the text
+            at = behind
+        elif name in _CODE_END and has_blocks and match[0][1] != "/":
+            at = ends.setdefault(name, _Ends(_CODE_END[name], text)).behind(at) or at
+        found.append((start, at))
+    return found
+
+
+def elements(text: str, names: Collection[str]) -> list[tuple[str, int, int]]:
+    """(name, start, end) of elements of a page that are closed, each up to its next closing tag."""
+    if not is_page(text):
+        return []
+    closed: dict[str, list[int]] = {name: [] for name in names}
+    opened: list[tuple[str, int]] = []
+    for match in _MARK.finditer(text):
+        name = (match["name"] or "").lower()
+        if name not in closed:
+            continue
+        if match[0][1] == "/":
+            closed[name].append(match.end())
+        else:
+            opened.append((name, match.start()))
+    found = []
+    for name, start in opened:
+        place = bisect_left(closed[name], start)
+        if place < len(closed[name]):
+            found.append((name, start, closed[name][place]))
+    return found
+
+
+def is_page(text: str) -> bool:
+    """Whether a text has blocks of HTML, and does not only speak of some."""
+    return len(list(islice(_BLOCK.finditer(text), _LEAST_BLOCKS))) == _LEAST_BLOCKS
+
+
+def without_markup(text: str, spans: Collection[Span], start: int, end: int) -> str:
+    """text[start:end] without these spans of the text."""
+    parts, at = [], start
+    for low, high in spans:
+        if high <= start or low >= end:
+            continue
+        parts.append(text[at : max(at, low)])
+        at = max(at, high)
+    return "".join([*parts, text[at:end]])
+
+
+class _Ends:
+    """The ends of one kind in a text, looked for once from the front to the back."""
+
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self._places = [match.end() for match in pattern.finditer(text)]
+
+    def behind(self, place: int) -> int | None:
+        """The end of the first one that ends behind that place."""
+        at = bisect_left(self._places, place + 1)
+        return self._places[at] if at < len(self._places) else None
