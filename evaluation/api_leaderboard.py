@@ -118,6 +118,7 @@ class HolesDebate(Route):
             runs=[found[pk] for pk in dict.fromkeys(given["runs"])],
             depth=given["depth"],
             endpoint=_endpoint(given["endpoint"]),
+            budget_usd=given["budget_usd"],
             actor=access.user,
         )
         return Response({"debate_run": run.pk, "pool": run.pool_id}, status=202)

@@ -4,6 +4,7 @@ import io
 import json
 import time
 from collections import Counter
+from decimal import Decimal
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.models import EscalationCase
-from corpus.models import RetrievalRun, Source
+from corpus.models import Pool, PoolBuild, RetrievalRun, Source
 from debate.models import DebateRun
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
 from evaluation.services import compared_tests, leaderboard, noise, published, sheets
@@ -378,11 +379,28 @@ def test_holes_to_pool_to_debates_in_one_go(admin, ranked, settings) -> None:
     pairs = {(e.query.qid, e.passage.pid) for e in made.pool.entries.all()}
     # biology-7 has answers; b0 and b1 are gold. b2's debate label is no gold of people.
     assert pairs == {("7", "b2"), ("7", "b3")}
-    by_api = admin.post(
-        "/api/b/garden/holes/debate/", {"runs": runs}, content_type="application/json"
-    )
-    assert by_api.status_code == 202
-    assert DebateRun.objects.count() == 2
+    # Pressed twice, and asked for by script meanwhile: one pool, one debate run.
+    again = admin.post("/b/garden/holes/debate/", given)
+    assert again.headers["Location"] == answer.headers["Location"]
+    asked = {"runs": runs[::-1], "depth": 10}
+
+    def by_api(**more):
+        return admin.post(
+            "/api/b/garden/holes/debate/", asked | more, content_type="application/json"
+        )
+
+    assert by_api().json() == {"debate_run": made.pk, "pool": made.pool_id}
+    assert (DebateRun.objects.count(), Pool.objects.count()) == (1, 1)
+    # Over: what was asked for anew is new. A budget is kept with the run.
+    DebateRun.objects.update(status="done")
+    next_run = DebateRun.objects.get(pk=by_api(budget_usd="2.50").json()["debate_run"])
+    assert (next_run.pk == made.pk, next_run.budget_usd) == (False, Decimal("2.50"))
+    refused = by_api(budget_usd="-1")
+    assert (refused.status_code, DebateRun.objects.count()) == (400, 2)
+    # A pool that another request builds at this moment is not built twice.
+    DebateRun.objects.update(status="done")
+    PoolBuild.objects.filter(pool=next_run.pool).update(status="running")
+    assert "being pooled already" in by_api().content.decode()
 
 
 def test_api_gives_the_same(admin, ranked) -> None:
