@@ -15,7 +15,7 @@ from annotate.models import EscalationCase, Vote
 from annotate.services.adjudicating import settle_case
 from annotate.services.gold import assign_passage, discard_passage, undo_verdict
 from corpus.access import enter
-from corpus.models import Judgment, Source
+from corpus.models import Judgment, Query, Source
 from debate.models import Debate, DebateRun, Turn
 from evaluation.exporters.checksums import write_sums
 from evaluation.models import Release
@@ -376,6 +376,7 @@ def test_changes_since_an_older_release(sound, tmp_path) -> None:
     build(sound, tmp_path / "a", "0.1.0")
     assert compare(tmp_path / "a", tmp_path / "a").changes == []
     label(sound.plain, sound.passages["e1"], 1, Source.HUMAN)
+    Query.objects.filter(pk=sound.query.pk).update(reference_answer="Mulch [b0].")
     aspect = sound.query.aspects.get(k=1)
     aspect.weight = 1
     aspect.save()
@@ -383,6 +384,7 @@ def test_changes_since_an_older_release(sound, tmp_path) -> None:
     build(sound, tmp_path / "b", "0.2.0")
     found = {(c.split, c.what): c.rows for c in compare(tmp_path / "a", tmp_path / "b").changes}
     assert found == {
+        ("biology", "queries changed"): ("7 (reference_answer)",),
         ("biology", "aspects changed"): ("biology-7-a1 (weight)",),
         ("biology", "passages of aspects added"): ("biology-7-a1 b3",),
         ("earth_science", "labels of the refined view changed"): ("12 e1: 0 to 1",),
