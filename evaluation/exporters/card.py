@@ -55,6 +55,7 @@ def render(card: Card) -> str:
         *((_agreement_section(card),) if card.votes else ()),
         _files_section(card),
         _loading_section(card),
+        *(() if card.is_draft else (_citing_section(card),)),
         _licence_section(card),
     )
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
@@ -193,6 +194,14 @@ def _loading_section(card: Card) -> Iterator[str]:
         "A weight becomes a share when it is divided by the sum of the weights of",
     )
     yield "its query: the stem of an aspect's id is `{split}-{query id}`."
+
+
+def _citing_section(card: Card) -> Iterator[str]:
+    yield from ("## How to cite", "")
+    yield f"Name the benchmark with this version: {one_line(card.name)}, version {card.version};"
+    yield "and what it was made from. A version is one content: whoever has these files can tell"
+    yield "with `sha256sum -c SHA256SUMS` that they are these, and name the view (base, refined or"
+    yield "expert) whose gold a figure was computed with."
 
 
 def _licence_section(card: Card) -> Iterator[str]:

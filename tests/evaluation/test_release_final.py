@@ -114,6 +114,15 @@ def test_sound_content_becomes_final_and_verifies(sound, tmp_path) -> None:
     assert "Nothing differs." in out.getvalue()
 
 
+def test_a_final_release_says_how_to_cite_it_and_a_draft_does_not(sound, tmp_path) -> None:
+    build(sound, tmp_path / "draft", "0.9.0")
+    build(sound, tmp_path / "final", "1.0.0", final=True)
+    draft, final = ((tmp_path / name / "README.md").read_text() for name in ("draft", "final"))
+    assert f"{sound.benchmark.name}, version 1.0.0;" in final.partition("## How to cite")[2]
+    assert "How to cite" not in draft
+    assert "do not cite it" in draft
+
+
 def test_built_twice_every_byte_is_the_same(sound, tmp_path) -> None:
     first = build(sound, tmp_path / "a", final=True)
     call_command(
