@@ -177,6 +177,7 @@ def _describe(builder: _Builder, card: Card, sums: Mapping[str, str]) -> None:
         version=card.version,
         description=benchmark.description,
         licence=benchmark.licence,
+        is_draft=card.is_draft,
         configurations=builder.configurations,
         tables=croissant.columns(integer_ids=shape.integer_ids, with_answers=shape.with_answers),
         sums=sums,

@@ -121,6 +121,11 @@ def test_a_final_release_says_how_to_cite_it_and_a_draft_does_not(sound, tmp_pat
     assert f"{sound.benchmark.name}, version 1.0.0;" in final.partition("## How to cite")[2]
     assert "How to cite" not in draft
     assert "do not cite it" in draft
+    told = [
+        json.loads((tmp_path / name / "croissant.json").read_text()).get("citeAs")
+        for name in ("draft", "final")
+    ]
+    assert told == [None, f"{sound.benchmark.name}, version 1.0.0"]
 
 
 def test_built_twice_every_byte_is_the_same(sound, tmp_path) -> None:
