@@ -15,6 +15,7 @@ from evaluation.verification.carried import derive_carried
 from evaluation.verification.copies import check_copies
 from evaluation.verification.courses import Courses
 from evaluation.verification.faults import Fails
+from evaluation.verification.reviews import check_reviews
 from evaluation.verification.rows import Difference, Pair, objects
 from evaluation.verification.rules import derive
 
@@ -54,7 +55,7 @@ def verify(folder: Path) -> Report:
     if not splits:
         raise ValueError(f"{folder} holds no provenance: it is no release.")
     for split in splits:
-        for check in (_split, _answers):
+        for check in (_split, _answers, _reviews):
             try:
                 for each in check(folder, split, report):
                     report.differences.append(each)
@@ -63,6 +64,10 @@ def verify(folder: Path) -> Report:
                 report.differences.append(Difference(split, words))
     report.differences += [Difference(*each) for each in check_prompts(folder)]
     return report
+
+
+def _reviews(folder: Path, split: str, report: Report) -> Iterator[Difference]:
+    return check_reviews(folder, split)
 
 
 def _answers(folder: Path, split: str, report: Report) -> Iterator[Difference]:
