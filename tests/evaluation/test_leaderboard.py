@@ -16,7 +16,7 @@ from annotate.models import EscalationCase
 from corpus.models import Pool, PoolBuild, RetrievalRun, Source
 from debate.models import DebateRun
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
-from evaluation.services import compared_tests, leaderboard, noise, published, sheets
+from evaluation.services import compared_tests, hole_pages, leaderboard, noise, published, sheets
 from evaluation.services.drill import drill
 from evaluation.services.scores import GoldView, score_runs
 from evaluation.services.systems import beside_runs, known_systems
@@ -401,6 +401,17 @@ def test_holes_to_pool_to_debates_in_one_go(admin, ranked, settings) -> None:
     DebateRun.objects.update(status="done")
     PoolBuild.objects.filter(pool=next_run.pool).update(status="running")
     assert "being pooled already" in by_api().content.decode()
+
+
+def test_growth_begins_with_what_the_first_system_contributes(ranked) -> None:
+    [found] = [each for each in hole_pages.domains_of(score(ranked.benchmark)) if each.curves]
+    place = found.growth.header.index("contribution to recall@10 of one more")
+    first, second = ([cell.value for cell in row] for row in found.growth.rows[:2])
+    assert (first[0], first[1], second[0]) == (0, 0, 1)
+    # Gold b0, b1 and the hole b2. bm25 has all, before and after; dense finds no hole; of half's
+    # one passage nothing was gold before, and then a third of the gold is.
+    assert first[place] == pytest.approx((0 + 0 + 1 / 3) / 3)
+    assert second[place] == found.found["marginal"]["recall@10"][1]
 
 
 def test_api_gives_the_same(admin, ranked) -> None:
