@@ -22,9 +22,11 @@ from evaluation.serializers_leaderboard import (
 )
 from evaluation.services import hole_pages, leaderboard, noise, published, sheets
 from evaluation.services.hole_debates import debate_holes
+from evaluation.services.published_ours import beside_ours
 from evaluation.services.scores import GoldView
 from evaluation.services.systems import beside_runs
 from evaluation.views.noise import READERS, get_check
+from evaluation.views.published import experiment_of
 from kit.api import Route, SheetSerializer
 from kit.errors import Refused
 from kit.sheets import as_data
@@ -116,6 +118,7 @@ class HolesDebate(Route):
             runs=[found[pk] for pk in dict.fromkeys(given["runs"])],
             depth=given["depth"],
             endpoint=_endpoint(given["endpoint"]),
+            budget_usd=given["budget_usd"],
             actor=access.user,
         )
         return Response({"debate_run": run.pk, "pool": run.pool_id}, status=202)
@@ -164,13 +167,20 @@ class Published(Route):
 
 
 class OnePublished(Route):
-    """One published table with our figures beside it."""
+    """One published table with our figures beside it: scores of a corpus version, or debate runs
+    of an experiment (by default the newest)."""
 
-    @extend_schema(responses={200: {"type": "array", "items": {"type": "object"}}})
+    @extend_schema(
+        responses={200: {"type": "array", "items": {"type": "object"}}},
+        parameters=[CHOICE[-1], OpenApiParameter("experiment", int)],
+    )
     def get(self, request: Request, slug: str, name: str) -> Response:
         access = enter(self.person(), slug)
         table = published.table_called(name)
-        rows = published.beside_ours(table, access.benchmark)
+        given = request.query_params
+        version = chosen(access.benchmark, given.get("version"))
+        experiment = experiment_of(given, access) if table.beside.startswith("exp") else None
+        rows = beside_ours(table, access.benchmark, version=version, experiment=experiment)
         return Response([_beside(table.columns, row) for row in rows])
 
 

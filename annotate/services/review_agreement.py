@@ -25,7 +25,7 @@ class WeightOpinions:
     left_out: int
 
 
-def weight_opinions(benchmark: Benchmark, **purpose: bool) -> WeightOpinions:
+def weight_opinions(benchmark: Benchmark, **purpose: bool | str) -> WeightOpinions:
     """Raw weights on the commoner scale; `purpose` narrows the scores (reviews or samples)."""
     rows = WeightScore.objects.standing().filter(
         aspect__query__domain__benchmark=benchmark, **purpose

@@ -42,6 +42,13 @@ class Card:
     kappa_low: float | None = None
     kappa_high: float | None = None
     bar: float | None = None
+    # Queries with an accepted second review, the weights scored blind in these, and their
+    # quadratic kappa beside the authors'.
+    reviewed: int = 0
+    weights: int = 0
+    weight_kappa: float | None = None
+    weight_kappa_low: float | None = None
+    weight_kappa_high: float | None = None
 
 
 def render(card: Card) -> str:
@@ -53,8 +60,10 @@ def render(card: Card) -> str:
         _statistics_section(card),
         _labels_section(card),
         *((_agreement_section(card),) if card.votes else ()),
+        *((_reviews_section(card),) if card.reviewed else ()),
         _files_section(card),
         _loading_section(card),
+        *(() if card.is_draft else (_citing_section(card),)),
         _licence_section(card),
     )
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
@@ -129,12 +138,25 @@ def _agreement_section(card: Card) -> Iterator[str]:
     if card.kappa is None:
         yield f"{card.votes:,} votes were given; Fleiss' kappa is undefined for them."
     else:
-        interval = ""
-        if card.kappa_low is not None and card.kappa_high is not None:
-            interval = f" (95 % interval {card.kappa_low:.3f} to {card.kappa_high:.3f})"
+        interval = _interval(card.kappa_low, card.kappa_high)
         yield f"Fleiss' kappa over {card.votes:,} votes is {card.kappa:.3f}{interval}."
     if card.bar is not None:
         yield f"The bar that was set for this release is {card.bar:g}."
+
+
+def _reviews_section(card: Card) -> Iterator[str]:
+    yield from ("## Second reviews", "")
+    one = card.reviewed == 1
+    yield f"{card.reviewed:,} {'query was' if one else 'queries were'} looked at by a second expert"
+    yield "of the field: weights blind first, then aspects, weights and passages point by point."
+    if card.weight_kappa is not None:
+        interval = _interval(card.weight_kappa_low, card.weight_kappa_high)
+        yield f"Quadratic kappa of {card.weights:,} weights with those of the authors is"
+        yield f"{card.weight_kappa:.3f}{interval}."
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" (95 % interval {low:.3f} to {high:.3f})"
 
 
 def _contested(each: Statistics) -> Iterator[str]:
@@ -172,6 +194,8 @@ def _files_section(card: Card) -> Iterator[str]:
     yield "  verdicts; people are pseudonyms that hold in this release alone"
     yield "- `evidence/answers/{split}.jsonl`: where each reference answer comes from: model,"
     yield "  prompt and parameters, a person, or the import (where a split has answers)"
+    yield "- `evidence/reviews/{split}.jsonl`: of each accepted second review the people as"
+    yield "  pseudonyms, weights scored blind, what came of every point (where there are some)"
     yield "- `croissant.json`: Croissant metadata of the tables; `LICENCE.md`: the licence"
     yield "- `provenance/{split}.jsonl`: where each label comes from, superseded ones included"
     yield "- `SHA256SUMS`: checksums, for `sha256sum -c SHA256SUMS`"
@@ -193,6 +217,14 @@ def _loading_section(card: Card) -> Iterator[str]:
         "A weight becomes a share when it is divided by the sum of the weights of",
     )
     yield "its query: the stem of an aspect's id is `{split}-{query id}`."
+
+
+def _citing_section(card: Card) -> Iterator[str]:
+    yield from ("## How to cite", "")
+    yield f"Name the benchmark with this version: {one_line(card.name)}, version {card.version};"
+    yield "and what it was made from. A version is one content: whoever has these files can tell"
+    yield "with `sha256sum -c SHA256SUMS` that they are these, and name the view (base, refined or"
+    yield "expert) whose gold a figure was computed with."
 
 
 def _licence_section(card: Card) -> Iterator[str]:

@@ -22,6 +22,7 @@ _CONTEXT: dict[str, Any] = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -36,11 +37,13 @@ _CONTEXT: dict[str, Any] = {
     "md5": "cr:md5",
     "parentField": "cr:parentField",
     "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
     "recordSet": "cr:recordSet",
     "references": "cr:references",
     "regex": "cr:regex",
     "repeated": "cr:repeated",
     "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
     "separator": "cr:separator",
     "source": "cr:source",
@@ -84,6 +87,7 @@ def write_croissant(
     version: str,
     description: str,
     licence: str,
+    is_draft: bool,
     configurations: Mapping[str, Sequence[str]],
     tables: Mapping[str, list[Column]],
     sums: Mapping[str, str],
@@ -107,6 +111,8 @@ def write_croissant(
     }
     if one_line(licence):
         data["license"] = one_line(licence)
+    if not is_draft:
+        data["citeAs"] = f"{one_line(name)}, version {version}"
     path.write_bytes(json.dumps(data, ensure_ascii=False, indent=1).encode() + b"\n")
 
 

@@ -89,7 +89,7 @@ class Gold:
         """
         for qid, each in labels.items():
             check_ids(each, f"query {qid}")
-        faults = [*_label_faults(labels), *_excluded_faults(labels, excluded or {})]
+        faults = [*label_faults(labels), *_excluded_faults(labels, excluded or {})]
         if aspects is not None:
             faults += _weight_faults(aspects)
             faults += [fault for _, fault in _gaps(labels, aspects)] if complete else []
@@ -143,7 +143,8 @@ class Gold:
         return len(self.qids)
 
 
-def _label_faults(labels: Labels) -> Iterator[str]:
+def label_faults(labels: Labels) -> Iterator[str]:
+    """What is no label, by query and passage: other than whole numbers, or beyond TOP_LABEL."""
     values = [label for each in labels.values() for label in each.values()]
     if set(map(type, values)) <= {int} and max(map(abs, values), default=0) <= TOP_LABEL:
         return

@@ -7,6 +7,7 @@ import numpy as np
 
 from evaluation.metrics.case import Case
 from evaluation.metrics.run import Flags, Floats, Whole
+from evaluation.metrics.standings import ranks_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def rank_intervals(
     drawn = np.empty((draws, len(cases)), np.int64)
     for draw in range(draws):
         is_true = rng.random(len(chance)) < chance
-        drawn[draw] = _ranks(np.array([_or_least(measure(_under(c, is_true))) for c in cases]))
+        drawn[draw] = ranks_of(np.array([_or_least(measure(_under(c, is_true))) for c in cases]))
     tail = (1.0 - level) / 2.0
     low = np.quantile(drawn, tail, axis=0, method="lower")
     high = np.quantile(drawn, 1.0 - tail, axis=0, method="higher")
@@ -64,7 +65,7 @@ def rank_intervals(
             first=float((drawn[:, each] == 1).mean()),
             mean=None if np.isneginf(observed[each]) else float(observed[each]),
         )
-        for each, rank in enumerate(_ranks(observed).tolist())
+        for each, rank in enumerate(ranks_of(observed).tolist())
     ]
 
 
@@ -75,8 +76,3 @@ def _under(case: Case, is_true: Flags) -> Case:
 
 def _or_least(mean: float | None) -> float:
     return -np.inf if mean is None else mean
-
-
-def _ranks(means: Floats) -> Whole:
-    """One more than the systems with a higher mean."""
-    return np.asarray((means[None, :] > means[:, None]).sum(axis=1) + 1)

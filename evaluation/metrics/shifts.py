@@ -10,7 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.metrics.run import Floats
-from evaluation.metrics.standings import Standing, drawn_means, ranks_of, standings, task_means
+from evaluation.metrics.standings import (
+    EQUAL,
+    Standing,
+    drawn_means,
+    ranks_of,
+    standings,
+    task_means,
+)
 
 # Pairs of systems times draws in one array.
 _AT_ONCE = 4_000_000
@@ -84,11 +91,16 @@ def kendall_tau(first: Floats, second: Floats) -> Floats:
     part = max(1, _AT_ONCE // max(1, len(above)))
     for start in range(0, len(first), part):
         rows = slice(start, start + part)
-        one = np.sign(first[rows][:, above] - first[rows][:, below])
-        other = np.sign(second[rows][:, above] - second[rows][:, below])
+        one = _sign(first[rows][:, above] - first[rows][:, below])
+        other = _sign(second[rows][:, above] - second[rows][:, below])
         size = np.sqrt((one != 0).sum(axis=1) * (other != 0).sum(axis=1))
         np.divide((one * other).sum(axis=1), size, out=found[rows], where=size > 0)
     return found
+
+
+def _sign(differences: Floats) -> Floats:
+    """-1, 0 or 1, where equal means differ by rounding alone."""
+    return np.where(np.abs(differences) <= EQUAL, 0.0, np.sign(differences))
 
 
 def _ranks(drawn: Floats) -> Floats:

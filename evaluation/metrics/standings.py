@@ -13,6 +13,8 @@ from evaluation.metrics.run import Floats, Whole
 
 # Drawn counts in one array, 64 MB.
 _AT_ONCE = 8_000_000
+# Means that differ by less are equal: sums of the same values in another order.
+EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,19 @@ def standings(
 
 
 def ranks_of(means: Floats) -> Whole:
-    """One more than the systems with a higher mean."""
-    return np.asarray((means[None, :] > means[:, None]).sum(axis=1) + 1)
+    """One more than the systems with a higher mean; equal means share the better rank."""
+    return np.asarray((means[None, :] > means[:, None] + EQUAL).sum(axis=1) + 1)
 
 
 def drawn_means(tasks: Sequence[Floats], rng: np.random.Generator, resamples: int) -> Floats:
-    """The mean over tasks of each system in each draw."""
+    """The mean over tasks of each system in each draw.
+
+    Drawn are the queries of a task that have a value for any system. A draw in which a system
+    has none all the same is left out: it would rank that system above those that have one.
+    """
     total = np.zeros((resamples, len(tasks[0])))
-    for task in tasks:
+    for whole in tasks:
+        task = whole[:, ~np.isnan(whole).all(axis=0)]
         defined = ~np.isnan(task)
         values, size = np.where(defined, task, 0.0), task.shape[1]
         part = max(1, _AT_ONCE // size)
@@ -94,4 +101,5 @@ def drawn_means(tasks: Sequence[Floats], rng: np.random.Generator, resamples: in
                 times @ values.T, below, out=np.full_like(below, np.nan), where=below > 0
             )
             total[start : start + count] += share
-    return total / len(tasks)
+    found = np.asarray(total[~np.isnan(total).any(axis=1)] / len(tasks))
+    return found if len(found) else total / len(tasks)

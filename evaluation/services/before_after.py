@@ -20,7 +20,7 @@ from evaluation.services.scores import GoldView
 from evaluation.services.sheet_reading import SEED
 from evaluation.services.sheets import latest, request_sheet
 from kit.errors import Refused
-from kit.stats.paired import PairedTest, randomisation
+from kit.stats.paired import PairedTest, randomisations
 
 Key = tuple[str, str]
 
@@ -124,11 +124,10 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
     first, second = [first[n] for n in kept], [second[n] for n in kept]
     found = shifts(first, second, seed=SEED)
     runs = [{run.name: run for run in _runs(side)} for side in (before, after)]
+    gaps = [_gaps(first, second, place) for place in range(len(names))]
+    tests = randomisations(gaps, seed=SEED)
     lines = []
     for place, system in enumerate(names):
-        rows = [(a[place], b[place]) for a, b in zip(first, second, strict=True)]  # by domain
-        gaps = np.concatenate([b - a for a, b in rows]) if rows else np.zeros(0)
-        defined = gaps[~np.isnan(gaps)]
         lines.append(
             Moved(
                 name=system,
@@ -138,8 +137,8 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
                 second=found.after[place] if kept else Standing(),
                 gain=found.gain[place] if kept else Between(),
                 won=found.won[place] if kept else Between(),
-                test=randomisation(defined, seed=SEED),
-                queries=len(defined),
+                test=tests[place],
+                queries=len(gaps[place]),
                 left_out=_one_sided(one[system], other[system]),
             )
         )
@@ -152,6 +151,13 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
         only_before=sorted(one.keys() - other.keys()),
         only_after=sorted(other.keys() - one.keys()),
     )
+
+
+def _gaps(first: Sequence[Floats], second: Sequence[Floats], system: int) -> Floats:
+    """What a system gained on each query that has a value on both sides, domain by domain."""
+    rows = [b[system] - a[system] for a, b in zip(first, second, strict=True)]
+    found = np.concatenate(rows) if rows else np.zeros(0)
+    return np.asarray(found[~np.isnan(found)])
 
 
 def query_gaps(

@@ -22,6 +22,7 @@ from corpus.services.judgments import first_row
 from debate.kinds import config_of
 from debate.models import Debate, DebateRun, RunKind, Turn
 from evaluation.services.carried_view import outweighed
+from evaluation.services.reviewed import reviews_of
 
 if TYPE_CHECKING:
     from evaluation.services.view import View
@@ -67,6 +68,7 @@ def _of(labels: Sequence[Judgment], name: Pseudonym) -> Iterator[dict[str, Any]]
     votes = _votes(labels, name)
     experts = _experts(labels)
     settled = _settled(labels)
+    reviews = reviews_of(labels, name)
     for label in labels:
         row: dict[str, Any] = {
             "query_id": label.query.qid,
@@ -82,6 +84,8 @@ def _of(labels: Sequence[Judgment], name: Pseudonym) -> Iterator[dict[str, Any]]
             row |= {"votes": _listed(given, votes)} if _vote_ids(given) else {}
             if first_row(label) in settled:
                 row |= {"decision": settled[first_row(label)]}
+            if (review := reviews.get((label.query_id, label.passage_id))) is not None:
+                row |= {"review": review}
         elif label.source == Source.HUMAN:
             row |= {"rule": given.get("rule", ""), "votes": _listed(given, votes)}
         else:

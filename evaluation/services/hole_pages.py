@@ -75,6 +75,9 @@ def growth_sheet(name: str, found: dict[str, Any]) -> Sheet:
     header = ["systems", "holes reached", "growth", "growth by weight of aspects"]
     header += [f"contribution to {metric} of one more" for metric in marginal]
     rows = []
+    if marginal:
+        none_known = [Cell(_at(values, 0)) for values in marginal.values()]
+        rows.append((Cell(0), Cell(0), Cell(None), Cell(None), *none_known))
     for place in range(size):
         cells = [
             Cell(place + 1),

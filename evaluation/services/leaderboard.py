@@ -94,7 +94,7 @@ def board_of(sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.R
         replace(
             line,
             marked=[
-                (value, domain, "" if value is None else mark.get(value, ""))
+                (value, domain, "" if value is None else mark.get(round(value, 12), ""))
                 for value, domain, mark in zip(line.domains, domains, marks, strict=True)
             ],
         )
@@ -104,8 +104,11 @@ def board_of(sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.R
 
 
 def _marks(values: Sequence[float | None]) -> dict[float, str]:
-    """The highest of a domain's values and the second highest, where there are others."""
-    known = sorted({value for value in values if value is not None}, reverse=True)
+    """The highest of a domain's values and the second highest, where there are others.
+
+    By rounded value: equal means may differ in how they were summed.
+    """
+    known = sorted({round(value, 12) for value in values if value is not None}, reverse=True)
     return dict(zip(known[:2], ("best", "second"), strict=False)) if len(known) > 1 else {}
 
 

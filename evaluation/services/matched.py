@@ -5,7 +5,7 @@ A cleaning that drops passages raises scores by itself, for there is less to ran
 passage of a derived version stands for those whose labels it takes over (protocol.md 4.5), and of
 several that stand for one the best score counts (protocol.md 5.1, 5.3). What one side does not
 hold is left out of both, from lists, labels and aspects alike, and the gold is that of the loaded
-passages.
+passages, with what was given for passages made of one of them (matched_labels.py).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,8 +14,9 @@ from typing import Any
 
 from corpus.models import Benchmark, CorpusVersion, Domain, Passage, RankedList, RetrievalRun
 from corpus.services.crosswalk import kept_of, origins
-from evaluation.exporters.records import QueryRecord
+from evaluation.exporters.records import Label, QueryRecord
 from evaluation.metrics.run import Run
+from evaluation.services.matched_labels import Since, given_since
 from kit.errors import Refused
 
 SAME = "Both sides are one corpus version: there is nothing to match. Choose two."
@@ -29,16 +30,21 @@ class MatchedPool:
     """What two versions share, as loaded; `version` is the one whose lists are read.
 
     `gold` counts the relevant pairs in the pool and `gold_left_out` those outside it, refined;
-    `short` counts the `lists` that have fewer than ten passages left of ten or more.
+    `short` counts the `lists` that have fewer than ten passages left of ten or more. `since`
+    counts the labels that passages of derived versions gave, `untold` the relevant ones of
+    passages made of several, which count nowhere.
     """
 
     version: CorpusVersion
+    other: CorpusVersion
     loaded: CorpusVersion
     shared: set[int]
     gold: int = 0
     gold_left_out: int = 0
     lists_read: int = 0
     short: int = 0
+    since: int = 0
+    untold: int = 0
 
     @classmethod
     def of(
@@ -49,7 +55,7 @@ class MatchedPool:
         if version == other or loaded is None:
             raise Refused(SAME, field="version")
         kept = [found for each in (version, other) if (found := kept_of(each)) is not None]
-        return cls(version, loaded, set.intersection(*kept))
+        return cls(version, other, loaded, set.intersection(*kept))
 
     @property
     def figures(self) -> dict[str, int]:
@@ -60,13 +66,17 @@ class MatchedPool:
             "gold_left_out": self.gold_left_out,
             "lists": self.lists_read,
             "short": self.short,
+            "since": self.since,
+            "untold": self.untold,
         }
 
-    def records(self, records: Sequence[QueryRecord]) -> list[QueryRecord]:
-        """Queries as loaded, with the labels and aspects that lie in the pool."""
+    def records(self, records: Sequence[QueryRecord], domain: Domain) -> list[QueryRecord]:
+        """Queries of a domain as loaded, with the labels and aspects that lie in the pool."""
         found = []
+        since = given_since((self.version, self.other), domain, self.shared)
+        self.untold += since.untold
         for record in records:
-            labels = tuple(each for each in record.labels if each.passage_pk in self.shared)
+            labels = self._labels(record, since)
             inside = {each.passage for each in labels}
             aspects = tuple(
                 replace(each, passages=tuple(pid for pid in each.passages if pid in inside))
@@ -77,6 +87,17 @@ class MatchedPool:
             self.gold_left_out += len(record.relevant) - len(kept.relevant)
             found.append(kept)
         return found
+
+    def _labels(self, record: QueryRecord, since: Since) -> tuple[Label, ...]:
+        """Of the passages in the pool; where a loaded one has a word of its own, that one holds."""
+        labels = {each.passage_pk: each for each in record.labels if each.passage_pk in self.shared}
+        for passage, told in since.labels.get(record.pk, {}).items():
+            own = labels.get(passage)
+            if own is None or own.given is None:
+                base, loaded = (own.base, own.loaded) if own else (None, True)
+                labels[passage] = replace(told, base=base, loaded=loaded)
+                self.since += 1
+        return tuple(sorted(labels.values(), key=lambda each: each.passage))
 
     def lists(self, runs: Sequence[RetrievalRun], domain: Domain) -> dict[int, Run | None]:
         """The runs in one domain, told in passages as loaded; None where one ranks no query."""

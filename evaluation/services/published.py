@@ -8,19 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from corpus.marcus.figures import retention
-from corpus.models import Benchmark, CleaningPreset, CleaningRun
-from corpus.services.cleaning_report import passages_by_domain
 from evaluation.models import ScoreSheet
-from evaluation.services import sheets
-from evaluation.services.leaderboard import Board, board_of
+from evaluation.services.leaderboard import Board, Line, board_of
 from kit.errors import Refused
-from kit.runs import RunStatus
 
 _FOLDER = Path(__file__).parent.parent / "published"
 MEAN = "mean"
-# The table of passages before and after a cleaning, and its row over all sets.
-CHUNKS, TOTAL = "marcus-chunks", "total"
+# What the mean gained since the base gold, as the papers head it.
+CHANGES = ("gain", "change")
 
 
 @dataclass(frozen=True)
@@ -33,7 +28,11 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as it was printed; `metric` and `view` name what of ours it can be held against."""
+    """A table as it was printed.
+
+    `metric` and `view` name the board of ours that it can be held against; `beside` what else of
+    ours can be: a cleaning, a release, debate runs (published_ours.py); "" where nothing can.
+    """
 
     id: str
     title: str
@@ -46,11 +45,12 @@ class PublishedTable:
     note: str
     columns: tuple[str, ...]
     rows: tuple[PublishedRow, ...]
+    beside: str = ""
 
     @property
     def digits(self) -> int:
         """Decimals with which ours is shown."""
-        return {"share": 3, "number": 2}.get(self.unit, 1)
+        return {"share": 3, "number": 2, "dollars and seconds": 5}.get(self.unit, 1)
 
     @property
     def scale(self) -> float:
@@ -115,15 +115,6 @@ def beside(board: Board) -> list[PublishedTable]:
     return [table for table in tables().values() if table.metric == board.metric]
 
 
-def beside_ours(
-    table: PublishedTable, benchmark: Benchmark, names: Sequence[tuple[str, str]] = ()
-) -> list[BesideRow]:
-    """The table's rows with what this benchmark has: passages of a cleaning, or scores."""
-    if table.id == CHUNKS:
-        return beside_cleaning(table, _last_cleaning(benchmark))
-    return compared(table, sheets.latest(benchmark), names)
-
-
 def compared(
     table: PublishedTable, sheet: ScoreSheet | None, names: Sequence[tuple[str, str]] = ()
 ) -> list[BesideRow]:
@@ -149,59 +140,31 @@ def compared(
     return rows
 
 
-def beside_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[BesideRow]:
-    """The table CHUNKS with passages before and after a cleaning and what was kept, in percent.
-
-    Sets are our domains of the same name; the total is ours where both have the same sets.
-    """
-    counts: dict[str, tuple[int, int]] = {}
-    if run is not None and run.version is not None:
-        old, new = passages_by_domain(run.source), passages_by_domain(run.version)
-        counts = {plain(name): (old[name], new.get(name, 0)) for name in old}
-        if counts.keys() == {plain(row.name) for row in table.rows} - {TOTAL}:
-            counts[TOTAL] = sum(old.values()), sum(new.values())
-    rows = []
-    for row in table.rows:
-        known = counts.get(plain(row.name))
-        ours: tuple[float | None, ...] = (None, None, None)
-        if known is not None:
-            kept = retention(known[1], known[0])
-            ours = (*known, None if kept is None else round(kept, 2))
-        cells = tuple(map(Beside, row.values, ours, [table.tolerance] * len(ours)))
-        name = run.name if run is not None and known else None
-        rows.append(BesideRow(row.name, name, cells, table.columns))
-    return rows
-
-
-def _last_cleaning(benchmark: Benchmark) -> CleaningRun | None:
-    """The newest that all agents of MARCUS worked on, as in the paper."""
-    done = CleaningRun.objects.filter(benchmark=benchmark, status=RunStatus.DONE)
-    return done.filter(preset=CleaningPreset.MARCUS).select_related("source", "version").first()
-
-
 def plain(name: str) -> str:
     """A name without case, spaces and signs."""
     return re.sub(r"[\W_]+", "", name.lower())
 
 
 def _places(columns: Iterable[str], domains: Sequence[str]) -> list[int | str | None]:
-    """For each column the number of our domain, "mean", or None."""
+    """For each column the number of our domain, its own name if it is over all sets, or None."""
     numbers = {plain(domain): place for place, domain in enumerate(domains)}
     # A mean over other domains than the table's is another number.
-    sets = [column for column in columns if column != MEAN]
+    sets = [column for column in columns if column not in (MEAN, *CHANGES)]
     is_whole = all(plain(each) in numbers for each in sets) and len(sets) == len(domains)
     found: list[int | str | None] = []
     for column in columns:
-        if column == MEAN:
-            found.append(MEAN if is_whole or (not sets and domains) else None)
+        if column in (MEAN, *CHANGES):
+            found.append(column if is_whole or (not sets and domains) else None)
         else:
             found.append(numbers.get(plain(column)))
     return found
 
 
-def _ours(line: Any, place: int | str | None) -> float | None:
+def _ours(line: Line, place: int | str | None) -> float | None:
     if place is None:
         return None
+    if place in CHANGES:
+        return line.change
     return line.mean if place == MEAN else line.domains[int(place)]
 
 

@@ -69,7 +69,7 @@ class Reading:
         }
         for name, domain in shown.splits.items():
             records = read_queries(shown, domain, with_answers=False)
-            records = pool.records(records) if pool else records
+            records = pool.records(records, domain) if pool else records
             if not any(record.labels for record in records):
                 continue
             if pool:

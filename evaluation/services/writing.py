@@ -22,6 +22,7 @@ from evaluation.services.corpus_words import corpus_words
 from evaluation.services.courses import courses_in, read_course
 from evaluation.services.evidence import Pseudonym, pseudonyms, read_evidence
 from evaluation.services.findings import VoteKappa, agreement_fault, database_faults, vote_kappa
+from evaluation.services.reviewed import Reviewed, read_reviews, second_reviews
 from evaluation.services.view import View, read_documents, read_provenance, read_queries
 from kit.errors import Refused
 
@@ -68,6 +69,8 @@ class _Builder:
         evidence = self._noting(read_evidence(self.view, domain, self.name))
         write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
         self._write_origins(split, domain)
+        if reviews := list(read_reviews(split, domain, self.name)):
+            write_jsonl(self.folder / f"evidence/reviews/{split}.jsonl", reviews)
         if self.view.is_derived:
             carried = carried_rows.evidence(self.view, domain, self.name)
             write_jsonl(self.folder / f"carried/{split}.jsonl", self._noting(carried))
@@ -160,7 +163,16 @@ def write_release(
         raise Refused(NOTHING)
     kappa = vote_kappa(view.benchmark)
     faults = merged(builder.faults + agreement_fault(kappa, bar))
-    card = _card(builder, version=version, is_draft=is_draft, faults=faults, kappa=kappa, bar=bar)
+    reviewed = second_reviews(view.benchmark)
+    card = _card(
+        builder,
+        version=version,
+        is_draft=is_draft,
+        faults=faults,
+        kappa=kappa,
+        reviewed=reviewed,
+        bar=bar,
+    )
     (folder / "README.md").write_bytes(render(card).encode())
     (folder / "LICENCE.md").write_bytes(licence.render(view.benchmark.licence).encode())
     sums = file_sums(folder)
@@ -177,6 +189,7 @@ def _describe(builder: _Builder, card: Card, sums: Mapping[str, str]) -> None:
         version=card.version,
         description=benchmark.description,
         licence=benchmark.licence,
+        is_draft=card.is_draft,
         configurations=builder.configurations,
         tables=croissant.columns(integer_ids=shape.integer_ids, with_answers=shape.with_answers),
         sums=sums,
@@ -190,6 +203,7 @@ def _card(
     is_draft: bool,
     faults: list[Fault],
     kappa: VoteKappa,
+    reviewed: Reviewed,
     bar: float | None,
 ) -> Card:
     benchmark = builder.view.benchmark
@@ -208,5 +222,10 @@ def _card(
         kappa=kappa.value,
         kappa_low=kappa.low,
         kappa_high=kappa.high,
+        reviewed=reviewed.queries,
+        weights=reviewed.weights,
+        weight_kappa=reviewed.value,
+        weight_kappa_low=reviewed.low,
+        weight_kappa_high=reviewed.high,
         bar=bar,
     )

@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
 import pyarrow.parquet as pq
+
+from evaluation.verification.rows import Difference, objects
 
 PROMPTS = "evidence/prompts"
 _MADE = ("model", "prompt_sha256")
@@ -25,15 +26,17 @@ def check_answers(folder: Path, split: str) -> Iterator[tuple[str, str, str]]:
         for row in pq.read_table(table, columns=["id", "reference_answer"]).to_pylist():
             if row["reference_answer"]:
                 published[str(row["id"])] = row["reference_answer"]
-    told = set()
-    for line in (folder / name).read_bytes().splitlines():
-        row = orjson.loads(line)
+    told: set[str] = set()
+    faults: list[Difference] = []
+    for row in objects(folder, name, faults, query_id=str, text_sha256=str, author=str):
         qid = row["query_id"]
         told.add(qid)
         if row["text_sha256"] != _sha256(published.get(qid, "").encode()):
             yield name, "its answer is another than the one published", qid
         if row["author"] == "model" and not all(row.get(each) for each in _MADE):
             yield name, "a model's answer without its model or the hash of its prompt", qid
+    for fault in faults:
+        yield fault.file, fault.why, fault.query
     for qid in sorted(published.keys() - told):
         yield name, "it does not say where this answer comes from", qid
 

@@ -59,7 +59,8 @@ def _parts(folder: Path) -> Iterator[Path]:
 
 
 def _split(older: Path, newer: Path, split: str) -> Iterator[Change]:
-    yield from _table(older, newer, split, "examples", "queries", ("query",))
+    texts = ("query", "reference_answer", "answers")
+    yield from _table(older, newer, split, "examples", "queries", texts)
     yield from _table(older, newer, split, "aspects", "aspects", ("content", "weight", "scale"))
     yield from _documents(older, newer, split)
     yield from _supports(older, newer, split)
@@ -74,8 +75,10 @@ def _table(
         path = folder / name / f"{split}.parquet"
         if not path.is_file():
             return {}
-        rows = pq.read_table(path, columns=["id", *columns]).to_pylist()
-        return {str(row["id"]): tuple(row[column] for column in columns) for row in rows}
+        # A column that a release does not have is as good as empty: `answers` may be absent.
+        known = [name for name in columns if name in pq.read_schema(path).names]
+        rows = pq.read_table(path, columns=["id", *known]).to_pylist()
+        return {str(row["id"]): tuple(row.get(c) or None for c in columns) for row in rows}
 
     def words(key: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> str:
         changed = [c for c, one, two in zip(columns, before, after, strict=True) if one != two]

@@ -1,39 +1,28 @@
 """Checking a release's folder against itself: files, labels, gold, citations."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow.parquet as pq
 
 from evaluation.exporters.checksums import SUMS, file_sum
-from evaluation.exporters.names import fits_trec
 from evaluation.exporters.records import Label
-from evaluation.exporters.trec import VIEWS
 from evaluation.verification.answers import check_answers, check_prompts
 from evaluation.verification.carried import derive_carried
+from evaluation.verification.copies import check_copies
 from evaluation.verification.courses import Courses
 from evaluation.verification.faults import Fails
+from evaluation.verification.reviews import check_reviews
+from evaluation.verification.rows import Difference, Pair, objects
 from evaluation.verification.rules import derive
 
-Pair = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One row that does not hold: where it stands, and why."""
-
-    file: str
-    why: str
-    query: str = ""
-    passage: str = ""
-
-    def __str__(self) -> str:
-        names = [f"query {self.query}"] if self.query else []
-        names += [f"passage {self.passage}"] if self.passage else []
-        return f"{self.file}: {', '.join(names)}{': ' if names else ''}{self.why}"
+# What reading a file that somebody touched may raise.
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+_PAIR: dict[str, type] = {"query_id": str, "passage_id": str}
+_ASPECT = re.compile(r"(.*)-a([0-9]+)", re.DOTALL)
 
 
 @dataclass
@@ -66,36 +55,64 @@ def verify(folder: Path) -> Report:
     if not splits:
         raise ValueError(f"{folder} holds no provenance: it is no release.")
     for split in splits:
-        report.differences += _split(folder, split, report)
-        report.differences += [Difference(*each) for each in check_answers(folder, split)]
+        for check in (_split, _answers, _reviews):
+            try:
+                for each in check(folder, split, report):
+                    report.differences.append(each)
+            except UNREADABLE as error:
+                words = f"the files of this split cannot be read any further: {error}"
+                report.differences.append(Difference(split, words))
     report.differences += [Difference(*each) for each in check_prompts(folder)]
     return report
 
 
+def _reviews(folder: Path, split: str, report: Report) -> Iterator[Difference]:
+    return check_reviews(folder, split)
+
+
+def _answers(folder: Path, split: str, report: Report) -> Iterator[Difference]:
+    return (Difference(*each) for each in check_answers(folder, split))
+
+
 def _files(folder: Path, report: Report) -> Iterator[Difference]:
+    """Against the checksums. Hidden files are those of tools that keep folders."""
+    listed = {SUMS}
     for line in (folder / SUMS).read_text("utf-8").splitlines():
         digest, _, name = line.partition("  ")
         path = folder / name
         report.files += 1
+        listed.add(name)
         if ".." in Path(name).parts or not path.is_file():
-            yield Difference(name, "the file is not there")
+            yield Difference(name or SUMS, "the file is not there")
         elif file_sum(path) != digest:
             yield Difference(name, "its checksum is another")
+    for path in sorted(folder.rglob("*")):
+        place = path.relative_to(folder)
+        is_hidden = any(part.startswith(".") for part in place.parts)
+        if path.is_file() and not is_hidden and place.as_posix() not in listed:
+            yield Difference(place.as_posix(), "the file has no checksum")
 
 
 def _split(folder: Path, split: str, report: Report) -> Iterator[Difference]:
-    aspects, decomposed = _supporting(folder, split)
+    supports, decomposed = _supporting(folder, split)
+    aspects = {(qid, pid) for qid, _, pid in supports}
     courses = Courses(folder)
     evidence = f"evidence/{split}.jsonl"
     derived: dict[Pair, int] = {}
     recorded: dict[Pair, tuple[int, str]] = {}
-    for row in _rows(folder / evidence):
+    faults: list[Difference] = []
+    for row in objects(folder, evidence, faults, **_PAIR, label=int, source=str):
         pair = (row["query_id"], row["passage_id"])
+        if pair in recorded:
+            yield Difference(evidence, "it stands there twice", *pair)
         recorded[pair] = (row["label"], row["source"])
         try:
             found = derive(row, pair in aspects, courses, split)
         except Fails as why:
             yield Difference(evidence, str(why), *pair)
+            continue
+        except UNREADABLE as error:
+            yield Difference(evidence, f"its evidence cannot be read ({error!r})", *pair)
             continue
         if found is None:
             report.unverified += 1
@@ -104,6 +121,7 @@ def _split(folder: Path, split: str, report: Report) -> Iterator[Difference]:
         if found != row["label"]:
             yield Difference(evidence, f"it says {row['label']}, its evidence {found}", *pair)
         derived[pair] = found
+    yield from faults
     base: dict[Pair, int | None] = {}
     yield from _carried(folder, split, aspects, courses, recorded, derived, base, report)
     labels: dict[Pair, Label] = {}
@@ -112,8 +130,7 @@ def _split(folder: Path, split: str, report: Report) -> Iterator[Difference]:
             yield label
         else:
             labels[pair] = label
-    yield from _qrels(folder, split, labels)
-    yield from _gold(folder, split, labels, aspects, decomposed)
+    yield from check_copies(folder, split, labels, supports, decomposed)
 
 
 def _carried(
@@ -130,12 +147,16 @@ def _carried(
     name = f"carried/{split}.jsonl"
     if not (folder / name).is_file():
         return
-    for row in _rows(folder / name):
+    faults: list[Difference] = []
+    for row in objects(folder, name, faults, **_PAIR, carried=dict):
         pair = (row["query_id"], row["passage_id"])
         try:
             gold, given, unverified = derive_carried(row, pair in aspects, courses, split)
         except Fails as why:
             yield Difference(name, str(why), *pair)
+            continue
+        except UNREADABLE as error:
+            yield Difference(name, f"its evidence cannot be read ({error!r})", *pair)
             continue
         report.unverified += unverified
         base[pair] = gold
@@ -149,6 +170,7 @@ def _carried(
         if given is not None and not unverified:
             report.derived += 1
             derived[pair] = given
+    yield from faults
 
 
 def _labels(
@@ -163,19 +185,27 @@ def _labels(
     name = f"provenance/{split}.jsonl"
     base: dict[Pair, int] = {}
     given: dict[Pair, tuple[int, str]] = {}
-    for row in _rows(folder / name):
+    faults: list[Difference] = []
+    for row in objects(folder, name, faults, **_PAIR, label=int, source=str, status=str):
         pair = (row["query_id"], row["passage_id"])
         report.labels += 1
-        if row["source"] == "original":
+        is_original = row["source"] == "original"
+        if pair in (base if is_original else given) and (is_original or _stands(row)):
+            yield pair, Difference(name, "it stands there twice", *pair)
+        if is_original:
             base[pair] = row["label"]
             if "carried" in row and carried.get(pair) != row["label"]:
                 words = "its gold is not what its passages carry"
                 yield pair, Difference(name, words, *pair)
-        elif row["status"] == "standing":
+        elif _stands(row):
             given[pair] = (row["label"], row["source"])
             if recorded.get(pair) != given[pair]:
                 words = "its standing label is not that of the evidence"
                 yield pair, Difference(name, words, *pair)
+    for fault in faults:
+        yield ("", ""), fault
+    for pair in sorted(recorded.keys() - given.keys()):
+        yield pair, Difference(name, "the evidence has a label for it that does not stand", *pair)
     for pair in base.keys() | given.keys():
         value, source = given.get(pair, (None, "original"))
         label = Label(
@@ -188,78 +218,22 @@ def _labels(
         yield pair, label
 
 
-def _qrels(folder: Path, split: str, labels: dict[Pair, Label]) -> Iterator[Difference]:
-    for view, read in VIEWS.items():
-        name = f"qrels/{split}.{view}.txt"
-        published: dict[Pair, int] = {}
-        for line in (folder / name).read_text("utf-8").splitlines():
-            qid, _, pid, words = line.split(" ")
-            published[qid, pid] = int(words)
-        for pair, value in published.items():
-            label = labels.get(pair)
-            wanted = None if label is None else read(label)
-            if wanted != value:
-                said = "nothing" if wanted is None else wanted
-                yield Difference(name, f"it says {value}, the labels {said}", *pair)
-        for pair, label in labels.items():
-            wanted = read(label)
-            if (wanted or 0) > 0 and pair not in published and all(map(fits_trec, pair)):
-                yield Difference(name, f"the labels say {wanted}, it says nothing", *pair)
+def _stands(row: dict[str, Any]) -> bool:
+    return bool(row["status"] == "standing")
 
 
-def _gold(
-    folder: Path,
-    split: str,
-    labels: dict[Pair, Label],
-    aspects: set[Pair],
-    with_aspects: set[str],
-) -> Iterator[Difference]:
-    """`gold_ids` are the union of a query's aspects, else its positives in the expert view."""
-    name = f"examples/{split}.parquet"
-    documents = set(_column(folder / f"documents/{split}.parquet", "id"))
-    positive: dict[str, set[str]] = {}
-    for (qid, pid), label in labels.items():
-        if label.expert > 0:
-            positive.setdefault(qid, set()).add(pid)
-    supported: dict[str, set[str]] = {}
-    for qid, pid in aspects:
-        supported.setdefault(qid, set()).add(pid)
-    if not (folder / name).is_file():
-        return
-    for row in pq.read_table(folder / name, columns=["id", "gold_ids"]).to_pylist():
-        qid, gold = str(row["id"]), set(row["gold_ids"] or ())
-        wanted = supported.get(qid, set()) if qid in with_aspects else positive.get(qid, set())
-        for pid in sorted(gold ^ wanted):
-            words = "is gold there, not by the labels" if pid in gold else "is gold by the labels"
-            yield Difference(name, words, qid, pid)
-        for pid in sorted(gold - documents):
-            yield Difference(name, "is gold and not in documents", qid, pid)
-
-
-def _supporting(folder: Path, split: str) -> tuple[set[Pair], set[str]]:
-    """(query, passage) of every support, and the queries that have aspects."""
+def _supporting(folder: Path, split: str) -> tuple[set[tuple[str, str, str]], set[str]]:
+    """(query, number of the aspect, passage) of each support, and the queries with aspects."""
     path = folder / f"aspects/{split}.parquet"
     if not path.is_file():
         return set(), set()
     rows = pq.read_table(path, columns=["id", "supporting_docs"]).to_pylist()
     found, queries = set(), set()
     for row in rows:
-        qid = row["id"].removeprefix(f"{split}-").rpartition("-a")[0]
+        match = _ASPECT.fullmatch(row["id"].removeprefix(f"{split}-"))
+        if match is None:
+            raise ValueError(f"aspects/{split}.parquet: {row['id']!r} is no id of an aspect")
+        qid, k = match.groups()
         queries.add(qid)
-        found |= {(qid, pid) for pid in row["supporting_docs"] or ()}
+        found |= {(qid, k, pid) for pid in row["supporting_docs"] or ()}
     return found, queries
-
-
-def _column(path: Path, name: str) -> Iterable[str]:
-    if not path.is_file():
-        return ()
-    return pq.read_table(path, columns=[name]).column(name).to_pylist()
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise ValueError(f"{path.name}, line {number}: no JSON.") from error

@@ -33,6 +33,14 @@ class HoleDebateForm(forms.Form):
     )
     depth = forms.IntegerField(min_value=1, max_value=MAX_DEPTH, initial=10)
     endpoint = forms.ChoiceField()
+    budget_usd = forms.DecimalField(
+        label="Budget in USD",
+        min_value=0,
+        max_digits=9,
+        decimal_places=2,
+        required=False,
+        help_text="Never overspent; empty for no limit. A run without room for a call pauses.",
+    )
 
     def __init__(
         self, *args: Any, access: Access, version: CorpusVersion | None = None, **kwargs: Any
@@ -81,6 +89,7 @@ def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
                 runs=list(given["runs"]),
                 depth=given["depth"],
                 endpoint=endpoints.get(given["endpoint"]),
+                budget_usd=given["budget_usd"],
                 actor=access.user,
             )
         except Refused as refusal:

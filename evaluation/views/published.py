@@ -1,11 +1,18 @@
 """Figures as others printed them, and ours beside them."""
 
+from collections.abc import Mapping
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from corpus.access import enter
+from corpus.access import Access, enter
+from corpus.lists import is_key
+from corpus.models import CorpusVersion
+from evaluation.models import Experiment
 from evaluation.services import published
+from evaluation.services.published_ours import beside_ours
 from evaluation.services.systems import beside_runs
+from evaluation.views.leaderboard import version_of
 from kit import htmx
 
 
@@ -23,24 +30,68 @@ def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """One table with our figures; a run of ours may be set beside a system of another name."""
+    """One table with our figures; runs of ours may be set beside systems of other names."""
     access = enter(request.user, slug)
     table = published.tables().get(name)
     if table is None:
         raise Http404("No such table.")
-    pair = (request.GET.get("system", ""), request.GET.get("run", ""))
-    rows = published.beside_ours(table, access.benchmark, [pair] if all(pair) else [])
+    asked = zip(request.GET.getlist("system"), request.GET.getlist("run"), strict=False)
+    # The last word on a system counts; one set beside nothing is taken back.
+    pairs = {system: run for system, run in asked if system}
+    pairs = {system: run for system, run in pairs.items() if run}
+    version, experiment = version_of(request, access), experiment_of(request.GET, access)
+    versions = CorpusVersion.objects.choices(access.benchmark) if table.metric else []
+    rows = beside_ours(
+        table,
+        access.benchmark,
+        list(pairs.items()),
+        version=version,
+        experiment=experiment if table.beside.startswith("experiment") else None,
+    )
     context = {
         "access": access,
         "tab": "leaderboard",
         "table": table,
         "rows": rows,
         "matched": any(row.run for row in rows),
-        "runs": access.benchmark.retrieval_runs.all(),
-        "system": pair[0],
-        "chosen": pair[1],
+        "names": _names(table, access, version, experiment),
+        "pairs": list(pairs.items()),
+        "version": version,
+        "versions": versions if len(versions) > 1 else [],
+        "experiment": experiment,
+        "experiments": _experiments(access) if table.beside.startswith("experiment") else [],
     }
     return htmx.render(request, "evaluation/published_table.html", context)
+
+
+def experiment_of(given: Mapping[str, str], access: Access) -> Experiment | None:
+    """The experiment that an address names, else the newest; None for who may see none."""
+    found = _experiments(access)
+    asked = given.get("experiment", "")
+    return next((each for each in found if is_key(asked) and each.pk == int(asked)), None) or next(
+        iter(found), None
+    )
+
+
+def _experiments(access: Access) -> list[Experiment]:
+    if not (access.is_admin or access.is_reviewer):
+        return []
+    return list(access.benchmark.experiments.order_by("-pk"))
+
+
+def _names(
+    table: published.PublishedTable,
+    access: Access,
+    version: CorpusVersion | None,
+    experiment: Experiment | None,
+) -> list[str]:
+    """Of ours what may stand beside a system of this table."""
+    if table.beside.startswith("experiment"):
+        runs = experiment.runs.order_by("pk") if experiment else []
+        return [run.name for run in runs]
+    key = version.key if version else None
+    found = access.benchmark.retrieval_runs.filter(corpus_version=key)
+    return list(found.values_list("name", flat=True)) if table.metric else []
 
 
 @require_GET

@@ -1,6 +1,6 @@
 """Do two raters, runs or systems differ? Tests on what both did to the same items."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -73,17 +73,40 @@ def randomisation(differences: Floats, *, seed: int, draws: int = 10_000) -> Pai
     All 2^n signs where there are no more of them than `draws`, else seeded draws, the observed
     signs counted among them: p = (1 + as far) / (1 + draws).
     """
-    size, name = len(differences), "randomisation"
+    return randomisations([differences], seed=seed, draws=draws)[0]
+
+
+def randomisations(
+    columns: Sequence[Floats], *, seed: int, draws: int = 10_000
+) -> list[PairedTest]:
+    """The same test of each column of differences; those of one length share their signs.
+
+    So many systems over the same queries cost hardly more than one.
+    """
+    found: dict[int, PairedTest] = {}
+    for size in {len(column) for column in columns}:
+        places = [place for place, column in enumerate(columns) if len(column) == size]
+        of_size = np.stack([columns[place] for place in places])
+        found |= zip(places, _randomised(of_size, seed, draws), strict=True)
+    return [found[place] for place in range(len(columns))]
+
+
+def _randomised(differences: Floats, seed: int, draws: int) -> Iterator[PairedTest]:
+    """One test of each row of differences."""
+    (rows, size), name = differences.shape, "randomisation"
     if not size:
-        return PairedTest(name, 0, None, None, why="no query")
-    mean = float(differences.mean())
-    bar = abs(float(differences.sum())) - _EQUAL * max(1.0, float(np.abs(differences).sum()))
-    if 2**size <= draws:
+        yield from [PairedTest(name, 0, None, None, why="no query")] * rows
+        return
+    slack = _EQUAL * np.maximum(1.0, np.abs(differences).sum(axis=1))
+    bars = np.abs(differences.sum(axis=1)) - slack
+    if is_whole := 2**size <= draws:
         signs = np.array(list(product((1.0, -1.0), repeat=size)))
-        far = int((np.abs(signs @ differences) >= bar).sum())
-        return PairedTest(name, size, mean, far / len(signs), draws=len(signs))
-    far = _far(differences, bar, np.random.default_rng(seed), draws)
-    return PairedTest(name, size, mean, (1 + far) / (1 + draws), draws=draws)
+        draws, far = len(signs), (np.abs(signs @ differences.T) >= bars).sum(axis=0)
+    else:
+        far = _far(differences, bars, np.random.default_rng(seed), draws)
+    for count, mean in zip(far.tolist(), differences.mean(axis=1).tolist(), strict=True):
+        p = count / draws if is_whole else (1 + count) / (1 + draws)
+        yield PairedTest(name, size, mean, p, draws=draws)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -96,12 +119,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return found
 
 
-def _far(differences: Floats, bar: float, rng: np.random.Generator, draws: int) -> int:
-    """How many drawn sums are as far from 0; drawn in parts, so that memory stays bounded."""
-    part = max(1, AT_ONCE // len(differences))
-    far = 0
+def _far(differences: Floats, bars: Floats, rng: np.random.Generator, draws: int) -> Floats:
+    """How many drawn sums of each row are as far from 0; drawn in parts, so that memory stays
+    bounded."""
+    rows, size = differences.shape
+    part = max(1, AT_ONCE // max(size, rows))
+    far = np.zeros(rows)
     for start in range(0, draws, part):
-        shape = min(part, draws - start), len(differences)
+        shape = min(part, draws - start), size
         signs = rng.integers(0, 2, size=shape, dtype=np.int8) * 2.0 - 1.0
-        far += int((np.abs(signs @ differences) >= bar).sum())
+        far += (np.abs(signs @ differences.T) >= bars).sum(axis=0)
     return far

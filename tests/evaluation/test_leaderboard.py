@@ -4,6 +4,7 @@ import io
 import json
 import time
 from collections import Counter
+from decimal import Decimal
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.models import EscalationCase
-from corpus.models import RetrievalRun, Source
+from corpus.models import Pool, PoolBuild, RetrievalRun, Source
 from debate.models import DebateRun
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
-from evaluation.services import compared_tests, leaderboard, noise, published, sheets
+from evaluation.services import compared_tests, hole_pages, leaderboard, noise, published, sheets
 from evaluation.services.drill import drill
 from evaluation.services.scores import GoldView, score_runs
 from evaluation.services.systems import beside_runs, known_systems
@@ -252,10 +253,11 @@ def test_noise_that_cannot_be_is_refused(ranked, changes, field) -> None:
 
 def test_published_tables_are_whole_and_stand_beside_ours(db) -> None:
     found = published.tables()
-    assert len(found) == 33
+    assert len(found) == 34
     assert len(found["dream-hole10"].rows) == 26
     for table in found.values():
         assert all(len(row.values) == len(table.columns) for row in table.rows), table.id
+        assert not (table.metric and table.beside), table.id
         if table.metric:
             assert table.metric in leaderboard.NAMES, table.id
 
@@ -377,11 +379,39 @@ def test_holes_to_pool_to_debates_in_one_go(admin, ranked, settings) -> None:
     pairs = {(e.query.qid, e.passage.pid) for e in made.pool.entries.all()}
     # biology-7 has answers; b0 and b1 are gold. b2's debate label is no gold of people.
     assert pairs == {("7", "b2"), ("7", "b3")}
-    by_api = admin.post(
-        "/api/b/garden/holes/debate/", {"runs": runs}, content_type="application/json"
-    )
-    assert by_api.status_code == 202
-    assert DebateRun.objects.count() == 2
+    # Pressed twice, and asked for by script meanwhile: one pool, one debate run.
+    again = admin.post("/b/garden/holes/debate/", given)
+    assert again.headers["Location"] == answer.headers["Location"]
+    asked = {"runs": runs[::-1], "depth": 10}
+
+    def by_api(**more):
+        return admin.post(
+            "/api/b/garden/holes/debate/", asked | more, content_type="application/json"
+        )
+
+    assert by_api().json() == {"debate_run": made.pk, "pool": made.pool_id}
+    assert (DebateRun.objects.count(), Pool.objects.count()) == (1, 1)
+    # Over: what was asked for anew is new. A budget is kept with the run.
+    DebateRun.objects.update(status="done")
+    next_run = DebateRun.objects.get(pk=by_api(budget_usd="2.50").json()["debate_run"])
+    assert (next_run.pk == made.pk, next_run.budget_usd) == (False, Decimal("2.50"))
+    refused = by_api(budget_usd="-1")
+    assert (refused.status_code, DebateRun.objects.count()) == (400, 2)
+    # A pool that another request builds at this moment is not built twice.
+    DebateRun.objects.update(status="done")
+    PoolBuild.objects.filter(pool=next_run.pool).update(status="running")
+    assert "being pooled already" in by_api().content.decode()
+
+
+def test_growth_begins_with_what_the_first_system_contributes(ranked) -> None:
+    [found] = [each for each in hole_pages.domains_of(score(ranked.benchmark)) if each.curves]
+    place = found.growth.header.index("contribution to recall@10 of one more")
+    first, second = ([cell.value for cell in row] for row in found.growth.rows[:2])
+    assert (first[0], first[1], second[0]) == (0, 0, 1)
+    # Gold b0, b1 and the hole b2. bm25 has all, before and after; dense finds no hole; of half's
+    # one passage nothing was gold before, and then a third of the gold is.
+    assert first[place] == pytest.approx((0 + 0 + 1 / 3) / 3)
+    assert second[place] == found.found["marginal"]["recall@10"][1]
 
 
 def test_api_gives_the_same(admin, ranked) -> None:
@@ -397,7 +427,7 @@ def test_api_gives_the_same(admin, ranked) -> None:
     assert len(admin.get("/api/b/garden/holes/").json()) == 2
     wrong = admin.get("/api/b/garden/leaderboard/?metric=best")
     assert (wrong.status_code, wrong.json()["field"]) == (409, "metric")
-    assert len(admin.get("/api/b/garden/leaderboard/published/").json()) == 33
+    assert len(admin.get("/api/b/garden/leaderboard/published/").json()) == 34
 
 
 def test_board_is_quick_once_scored(admin, ranked) -> None:

@@ -9,11 +9,12 @@ from django.urls import reverse
 
 from corpus.models import CorpusVersion, Crosswalk, Passage, RankedList, RetrievalRun
 from corpus.services.crosswalk import kept_of, origins
-from evaluation.models import NoiseCheck, ScoreSheet
+from evaluation.models import DomainScore, NoiseCheck, ScoreSheet
 from evaluation.services import before_after, sheets
 from evaluation.services.before_after import compare_sides, matched, query_gaps, side_of
 from evaluation.services.matched import MatchedPool, best_of
 from kit.errors import Refused
+from tests.evaluation.conftest import label, make_case
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 
 # gold and gone are relevant; only gone's text is dropped by the cleaning, with two that are noise.
@@ -91,7 +92,8 @@ def test_shrinking_alone_raises_the_plain_score_and_not_the_matched_one(shrunk) 
         sheet = score(shrunk, one, other)
         # gold and plain are in both; of the two relevant passages gone is not.
         assert sheet.pool == {
-            "passages": 2, "gold": 1, "gold_left_out": 1, "lists": 2, "short": 0
+            "passages": 2, "gold": 1, "gold_left_out": 1, "lists": 2, "short": 0,
+            "since": 0, "untold": 0,
         }  # fmt: skip
         assert sheet.holes == {}
     sides = matched(*both(shrunk))
@@ -128,6 +130,50 @@ def test_origins_go_back_through_every_cleaning(shrunk) -> None:
     Crosswalk.objects.filter(version=shrunk.after, old__pid="plain").update(carries=False)
     assert kept_of(twice) == {old["gold"]}
     assert MatchedPool.of(shrunk, twice, shrunk.after).shared == {old["gold"]}
+
+
+def test_labels_given_in_the_cleaned_version_count_for_what_it_was_made_of(shrunk) -> None:
+    loaded = CorpusVersion.objects.loaded(shrunk)
+    query = shrunk.domains.get().queries.get(qid="q")
+    passage = {each.pid: each for each in Passage.objects.filter(version=shrunk.after)}
+    label(query, passage["plain#A"], 1, "human")
+    label(query, passage["gold#A"], 0, "expert")
+    for one, other in ((loaded, shrunk.after), (shrunk.after, loaded)):
+        sheet = score(shrunk, one, other)
+        assert (sheet.pool["gold"], sheet.pool["since"], sheet.pool["untold"]) == (2, 2, 0)
+        row = DomainScore.objects.get(sheet=sheet, view="expert")
+        # An expert refused gold: plain alone is relevant there, and stands second.
+        assert row.values["MRR"][row.qids.index("q")] == 0.5
+    # A word of the loaded passage itself holds.
+    old = Passage.objects.get(version=loaded, pid="plain")
+    label(query, old, 0, "human")
+    assert score(shrunk, loaded, shrunk.after).pool["gold"] == 1
+
+
+def test_labels_of_passages_made_of_several_or_of_a_part_are_not_told(shrunk) -> None:
+    loaded = CorpusVersion.objects.loaded(shrunk)
+    query = shrunk.domains.get().queries.get(qid="lost")
+    parts = derive(
+        loaded, {"plain": ["part#A", "part#B"], "noise0": ["mix"], "noise1": ["mix"]}, "p"
+    )
+    passage = {each.pid: each for each in Passage.objects.filter(version=parts)}
+    label(query, passage["mix"], 1, "debate")
+    label(query, passage["part#A"], 0, "debate")
+    rank(shrunk, parts, {"lost": ["part#A", "mix"], "q": ["part#B"]})
+    with pytest.raises(AssertionError, match="No run ranks a query that has gold"):
+        score(shrunk, parts, loaded)
+    # Each label of mix may be of either text; part#B may hold what part#A lacks.
+    label(query, passage["part#B"], 1, "debate")
+    sheet = score(shrunk, parts, loaded)
+    assert (sheet.pool["gold"], sheet.pool["since"], sheet.pool["untold"]) == (1, 1, 1)
+
+
+def test_a_label_that_is_voted_on_is_not_told(shrunk) -> None:
+    query = shrunk.domains.get().queries.get(qid="q")
+    plain = Passage.objects.get(version=shrunk.after, pid="plain#A")
+    label(query, plain, 1, "debate")
+    make_case(query, plain)
+    assert score(shrunk, shrunk.after, CorpusVersion.objects.loaded(shrunk)).pool["since"] == 0
 
 
 def test_one_version_has_nothing_to_match(shrunk) -> None:

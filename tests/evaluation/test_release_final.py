@@ -15,7 +15,7 @@ from annotate.models import EscalationCase, Vote
 from annotate.services.adjudicating import settle_case
 from annotate.services.gold import assign_passage, discard_passage, undo_verdict
 from corpus.access import enter
-from corpus.models import Judgment, Source
+from corpus.models import Judgment, Query, Source
 from debate.models import Debate, DebateRun, Turn
 from evaluation.exporters.checksums import write_sums
 from evaluation.models import Release
@@ -112,6 +112,20 @@ def test_sound_content_becomes_final_and_verifies(sound, tmp_path) -> None:
     out = io.StringIO()
     call_command("verify_release", str(tmp_path / "r"), stdout=out)
     assert "Nothing differs." in out.getvalue()
+
+
+def test_a_final_release_says_how_to_cite_it_and_a_draft_does_not(sound, tmp_path) -> None:
+    build(sound, tmp_path / "draft", "0.9.0")
+    build(sound, tmp_path / "final", "1.0.0", final=True)
+    draft, final = ((tmp_path / name / "README.md").read_text() for name in ("draft", "final"))
+    assert f"{sound.benchmark.name}, version 1.0.0;" in final.partition("## How to cite")[2]
+    assert "How to cite" not in draft
+    assert "do not cite it" in draft
+    told = [
+        json.loads((tmp_path / name / "croissant.json").read_text()).get("citeAs")
+        for name in ("draft", "final")
+    ]
+    assert told == [None, f"{sound.benchmark.name}, version 1.0.0"]
 
 
 def test_built_twice_every_byte_is_the_same(sound, tmp_path) -> None:
@@ -326,11 +340,11 @@ def test_a_changed_byte_and_a_lost_file_are_named(sound, tmp_path) -> None:
     build(sound, tmp_path / "r", final=True)
     (tmp_path / "r/bridge/biology.jsonl").write_text("x")
     (tmp_path / "r/croissant.json").unlink()
-    found = {each.file: each.why for each in verify(tmp_path / "r").differences}
-    assert found == {
-        "bridge/biology.jsonl": "its checksum is another",
-        "croissant.json": "the file is not there",
-    }
+    found = [(each.file, each.why) for each in verify(tmp_path / "r").differences]
+    assert found[:2] == [
+        ("bridge/biology.jsonl", "its checksum is another"),
+        ("croissant.json", "the file is not there"),
+    ]
     shutil.rmtree(tmp_path / "r/provenance")
     with pytest.raises(CommandError, match="cannot be read"):
         call_command("verify_release", str(tmp_path / "r"), stdout=io.StringIO())
@@ -376,6 +390,7 @@ def test_changes_since_an_older_release(sound, tmp_path) -> None:
     build(sound, tmp_path / "a", "0.1.0")
     assert compare(tmp_path / "a", tmp_path / "a").changes == []
     label(sound.plain, sound.passages["e1"], 1, Source.HUMAN)
+    Query.objects.filter(pk=sound.query.pk).update(reference_answer="Mulch [b0].")
     aspect = sound.query.aspects.get(k=1)
     aspect.weight = 1
     aspect.save()
@@ -383,6 +398,7 @@ def test_changes_since_an_older_release(sound, tmp_path) -> None:
     build(sound, tmp_path / "b", "0.2.0")
     found = {(c.split, c.what): c.rows for c in compare(tmp_path / "a", tmp_path / "b").changes}
     assert found == {
+        ("biology", "queries changed"): ("7 (reference_answer)",),
         ("biology", "aspects changed"): ("biology-7-a1 (weight)",),
         ("biology", "passages of aspects added"): ("biology-7-a1 b3",),
         ("earth_science", "labels of the refined view changed"): ("12 e1: 0 to 1",),

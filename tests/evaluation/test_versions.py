@@ -30,7 +30,8 @@ from evaluation.metrics.shifts import kendall_tau, shifts
 from evaluation.services import sheets
 from evaluation.services.before_after import compare_sides, query_gaps, side_of
 from evaluation.services.building import carry_out, rebuild
-from evaluation.services.published import CHUNKS, beside_cleaning, table_called
+from evaluation.services.published import table_called
+from evaluation.services.published_ours import beside_cleaning
 from evaluation.services.releases import start_here
 from evaluation.verification.folder import verify
 from kit.errors import Refused
@@ -208,7 +209,7 @@ def test_citations_are_those_of_the_version(crawled, tmp_path) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_retention_stands_beside_that_of_the_paper(crawled) -> None:
-    table = table_called(CHUNKS)
+    table = table_called("marcus-chunks")
     assert all(cell.ours is None for row in beside_cleaning(table, None) for cell in row.cells)
     with endpoints.practice_if_unconfigured() as endpoint:
         run = clean(crawled, endpoint)
@@ -221,7 +222,7 @@ def test_retention_stands_beside_that_of_the_paper(crawled) -> None:
     client = Client()
     client.force_login(crawled.admin)
     report = client.get(reverse("cleaning-report", args=[crawled.slug, run.pk])).content.decode()
-    url = reverse("published-table", args=[crawled.slug, CHUNKS])
+    url = reverse("published-table", args=[crawled.slug, "marcus-chunks"])
     assert f'href="{url}"' in report
     page = client.get(url).content.decode()
     assert f"beside {run.name}" in page

@@ -16,6 +16,7 @@ from corpus.importers.rows import JudgmentRow, QueryRow
 from corpus.importers.score_json import content_of
 from corpus.importers.streams import first_bytes
 from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.gold import label_faults
 from evaluation.metrics.reading.rows import JSON, TEXT, data_file, good_rows, kind_of
 from evaluation.metrics.reading.runs import UNPACKED_LIMIT
 from evaluation.metrics.reading.strings import parsed, string_count
@@ -118,4 +119,6 @@ def _object(file: DataFile) -> GoldFile | None:
     if not labels or string_count(content) != len(labels) + sum(map(len, labels.values())):
         what = "labels by query and passage, each named once: {qid: {passage id: label}}"
         raise MetricFault([f"{file.name}: This object should hold {what}."])
+    if faults := list(label_faults(labels)):
+        raise MetricFault.of(f"{file.name}: {fault}" for fault in faults)
     return GoldFile(labels=labels)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import AspectsOf, Gold
 from evaluation.metrics.profiles import Profile
 from evaluation.metrics.reading.aspects import of_subtopics, read_aspects
@@ -40,17 +41,17 @@ def read_inputs(files: Files, profile: Profile) -> Inputs:
     if files.excluded is not None:
         excluded = read_excluded(files.excluded)
     run = read_run(files.run)
-    return Inputs(
-        run=run,
-        gold=Gold.of(
-            gold.labels,
-            aspects=_aspects(files, gold, profile),
-            excluded=excluded,
-            base=None if files.base is None else read_gold(files.base).labels,
-            complete=profile.complete,
-        ),
-        notes=Counter(run.notes) + Counter(gold.notes),
-    )
+    aspects = _aspects(files, gold, profile)
+    base = None if files.base is None else read_gold(files.base).labels
+    try:
+        joined = Gold.of(
+            gold.labels, aspects=aspects, excluded=excluded, base=base, complete=profile.complete
+        )
+    except MetricFault as fault:
+        # Each file is sound by itself: it is between them that something is wrong.
+        given = [each.name for each in (files.qrels, files.aspects, files.excluded) if each]
+        raise MetricFault([f"{', '.join(given)}: {each}" for each in fault.messages]) from None
+    return Inputs(run=run, gold=joined, notes=Counter(run.notes) + Counter(gold.notes))
 
 
 def _aspects(files: Files, gold: GoldFile, profile: Profile) -> AspectsOf | None:

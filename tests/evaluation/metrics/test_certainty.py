@@ -15,7 +15,7 @@ from evaluation.metrics.ranks import rank_intervals, truth_of
 from evaluation.metrics.run import Run
 from evaluation.metrics.scoring import case_of, score, value_of
 from kit.stats.means import bootstrap_macro, bootstrap_mean
-from kit.stats.paired import holm, paired_t, randomisation
+from kit.stats.paired import holm, paired_t, randomisation, randomisations
 
 DIFFERENCES = np.array([0.3, 0.1, -0.1, 0.2, 0.0, 0.4])
 MANY = np.random.default_rng(3).normal(0.02, 0.1, 200)
@@ -55,6 +55,18 @@ def test_randomisation_is_symmetric_and_sure_of_no_difference() -> None:
     assert randomisation(-DIFFERENCES, seed=1).p == randomisation(DIFFERENCES, seed=1).p
     assert randomisation(np.zeros(5), seed=1).p == 1.0
     assert randomisation(np.array([]), seed=1).why == "no query"
+
+
+def test_many_columns_are_tested_as_each_alone() -> None:
+    rng = np.random.default_rng(4)
+    sizes = (40, 5, 0, 40, 25, 5)
+    columns = [rng.normal(0.1, 1, size) for size in sizes]
+    # Equal but for rounding: as far as the observed sum, and counted with it.
+    columns[3] = np.full(40, 0.1)
+    found = randomisations(columns, seed=9)
+    assert found == [randomisation(column, seed=9) for column in columns]
+    assert [each.queries for each in found] == list(sizes)
+    assert found[3].p == 1 / 10_001
 
 
 def test_holm() -> None:

@@ -47,7 +47,16 @@ def test_a_bad_run_is_named_with_its_place(tmp_path, qrels, name, content, messa
         ("q.txt", "1 0 a 1\n1 0 a 0\n", "q.txt:2 label: a has the label 1 for query 1 before."),
         ("q.txt", "", "q.txt: There is no judgment in this file."),
         ("q.json", '{"1": {"a": 1, "a": 0}}', "q.json: This object should hold labels"),
-        ("q.json", '{"1": {"a": 1.5}}', "query 1: a: a label must be a whole number, not 1.5."),
+        (
+            "q.json",
+            '{"1": {"a": 1.5}}',
+            "q.json: query 1: a: a label must be a whole",
+        ),
+        (
+            "q.json",
+            '{"1": {"a": 5000}}',
+            "q.json: query 1: a: a label lies between",
+        ),
         ("q.json", [{"id": 1, "query": "q"}], "q.json:1 gold_ids: This field is missing."),
         ("q.json", [BRIGHT_PRO[0], BRIGHT_PRO[0]], "Query 1 stands at q.json:1 query before."),
         (
@@ -67,8 +76,14 @@ def test_bad_gold_is_named_with_its_place(tmp_path, run, name, content, message)
     [
         ({"weight": 9}, "a.json:1 weight: A weight from 1 to 5 is needed here, not 9."),
         ({"id": "biology-7-b1"}, "a.json:1 id: An aspect id looks like"),
-        ({"supporting_docs": ["d1"]}, "query 7: d2 is gold but supports no aspect."),
-        ({"supporting_docs": ["d1", "d2", "x"]}, "query 7: x supports an aspect but is not gold."),
+        (
+            {"supporting_docs": ["d1"]},
+            "gold.json, a.json: query 7: d2 is gold but",
+        ),
+        (
+            {"supporting_docs": ["d1", "d2", "x"]},
+            "gold.json, a.json: query 7: x supports",
+        ),
         ({"supporting_docs": ["d1", "d2", "d3"]}, "d3 already supports aspect a1."),
         ({"id": "biology-7-a2"}, "The query 7 has two aspects numbered 2."),
         ({"id": "biology-8-a1"}, "query 8 has aspects but no labels."),
@@ -79,6 +94,12 @@ def test_bad_aspects_are_named(tmp_path, changes, message) -> None:
     aspects = file(tmp_path, "a.json", [{**ASPECTS[0], **changes}, *ASPECTS[1:]])
     arguments = ("--aspects", aspects, "--metrics", "alpha_nDCG@5")
     assert message in refused(run, gold, *arguments)
+
+
+def test_what_one_file_excludes_and_another_calls_gold_names_both(tmp_path, run, qrels) -> None:
+    excluded = file(tmp_path, "out.json", {"1": ["z"]})
+    message = refused(run, qrels, "--excluded", excluded)
+    assert f"{qrels.name}, out.json: query 1: z is excluded and gold at once." in message
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evaluation.metrics.shifts import kendall_tau, shifts
 from evaluation.metrics.standings import ranks_of, standings, task_means
 from kit.stats.means import bootstrap_macro
 
@@ -39,6 +40,32 @@ def test_equal_systems_share_the_better_rank() -> None:
     first, second = standings([np.stack([values, values])], seed=1)
     assert (first.rank, second.rank, first.rank_high) == (1, 1, 1)
     assert ranks_of(np.array([0.2, 0.9, 0.2])).tolist() == [2, 1, 2]
+
+
+def test_equal_means_share_a_rank_in_whatever_order_they_are_summed() -> None:
+    thirds = np.array([1 / 3, 1 / 7, 1 / 9, 2 / 3, 1 / 11, 0.1, 0.7])
+    orders = [np.random.default_rng(n).permutation(thirds) for n in range(20)]
+    assert len({order.mean() for order in orders}) > 1  # rounding tells them apart
+    assert {each.rank for each in standings([np.stack(orders)], seed=1)} == {1}
+    first = np.array([order.mean() for order in orders])
+    assert np.isnan(kendall_tau(first[None], first[None])).all()  # nothing is ranked apart
+
+
+def test_queries_without_a_value_leave_every_draw_whole() -> None:
+    # Of three queries one has a value: without it a draw would rank nobody.
+    found = standings([np.array([[0.9, NAN, NAN], [0.1, NAN, NAN]])], seed=1)
+    assert [(each.rank, each.rank_low, each.rank_high) for each in found] == [(1, 1, 1), (2, 2, 2)]
+    assert [each.first for each in found] == [1.0, 0.0]
+
+
+def test_a_draw_in_which_a_system_has_no_value_ranks_nobody() -> None:
+    # The first has a value for one query of two: a quarter of the draws miss it.
+    found = standings([np.array([[0.1, NAN], [0.9, 0.8]])], seed=1)
+    assert [(each.rank_low, each.rank_high) for each in found] == [(2, 2), (1, 1)]
+    moved = shifts(
+        [np.array([[0.1, NAN], [0.9, 0.8]])], [np.array([[0.2, NAN], [0.9, 0.8]])], seed=1
+    )
+    assert [(each.low, each.high) for each in moved.won] == [(0, 0), (0, 0)]
 
 
 def test_intervals_are_those_of_the_plain_bootstrap() -> None:

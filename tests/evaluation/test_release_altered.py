@@ -1,0 +1,121 @@
+"""`verify_release` on a release of which one row was altered, and the checksums made to fit."""
+
+import io
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evaluation.exporters.checksums import SUMS, write_sums
+from evaluation.verification.folder import verify
+from tests.evaluation.test_release_final import build, sound
+
+__all__ = ["sound"]
+
+# Every file that says of a pair how it is labelled.
+LABELS = (
+    "evidence/biology.jsonl",
+    "provenance/biology.jsonl",
+    "qrels/biology.base.txt",
+    "qrels/biology.refined.txt",
+    "qrels/biology.expert.txt",
+    "qrels/biology.aspects.txt",
+    "beir/biology/qrels/test.tsv",
+    "bridge/biology.jsonl",
+)
+# A line with another label. BRIDGE lists ids: there one of them becomes another.
+LAST = re.compile(r"[0-9]+$")
+FLIPS = {
+    ".txt": lambda line: LAST.sub(lambda n: "0" if n[0] != "0" else "1", line),
+    ".tsv": lambda line: LAST.sub(lambda n: "0" if n[0] != "0" else "1", line),
+    ".jsonl": lambda line: re.sub(
+        r'("passage_id":"[^"]*","label":)([0-9]+)',
+        lambda found: found[1] + ("0" if found[2] != "0" else "1"),
+        re.sub(r'("doc_id":\[)"[^"]*"', r'\1"x9"', line),
+    ),
+}
+WAYS = {
+    "dropped": lambda lines, at, suffix: [*lines[:at], *lines[at + 1 :]],
+    "twice": lambda lines, at, suffix: [*lines[: at + 1], *lines[at:]],
+    "flipped": lambda lines, at, suffix: [*lines[:at], FLIPS[suffix](lines[at]), *lines[at + 1 :]],
+    "unreadable": lambda lines, at, suffix: [*lines[:at], lines[at][:-2] + "?", *lines[at + 1 :]],
+}
+
+
+@pytest.fixture
+def folder(sound, tmp_path) -> Path:
+    """A final release whose labels come from the import, a debate, votes and an expert."""
+    build(sound, tmp_path / "r", final=True)
+    assert verify(tmp_path / "r").differences == []
+    return tmp_path / "r"
+
+
+def rows_of(path: Path) -> Iterator[int]:
+    lines = path.read_text().splitlines()
+    # What was superseded stands in the provenance alone: nothing else speaks of it.
+    yield from (
+        n
+        for n, line in enumerate(lines)
+        if not line.startswith("query-id") and '"status":"superseded"' not in line
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", LABELS)
+def test_each_altered_row_is_named_though_every_checksum_fits(folder, name, way) -> None:
+    path, before = folder / name, (folder / name).read_text()
+    lines = before.splitlines()
+    tried = 0
+    for at in rows_of(path):
+        changed = WAYS[way](lines, at, path.suffix)
+        if changed == lines:  # a query of BRIDGE without any passage
+            continue
+        tried += 1
+        path.write_text("".join(f"{line}\n" for line in changed))
+        write_sums(folder)
+        found = verify(folder).differences
+        named = re.findall(r'"(?:query_id|q_id)":"([^"]*)"', lines[at]) or lines[at].split()[:1]
+        assert any(each.query == named[0] or f"line {at + 1} " in each.why for each in found), (
+            lines[at],
+            found,
+        )
+    assert tried
+
+
+def test_another_ones_vote_under_ones_own_name_is_named(folder) -> None:
+    path = folder / "evidence/biology.jsonl"
+    votes = path.read_text().partition('"votes":[')[2]
+    people = re.findall(r'"person":"(p-[0-9a-f]{12})"', votes)
+    path.write_text(path.read_text().replace(people[0], people[1], 1))
+    write_sums(folder)
+    assert "one person voted twice" in {each.why for each in verify(folder).differences}
+
+
+def test_a_file_that_no_checksum_speaks_of_is_named(folder) -> None:
+    (folder / "qrels/biology.better.txt").write_text("7 0 b0 1\n")
+    (folder / ".gitattributes").write_text("*.parquet filter=lfs\n")
+    sums = folder / SUMS
+    lines = sums.read_text().splitlines()
+    sums.write_text("".join(f"{line}\n" for line in lines if "README" not in line))
+    found = {(each.file, each.why) for each in verify(folder).differences}
+    why = "the file has no checksum"
+    assert found == {("qrels/biology.better.txt", why), ("README.md", why)}
+
+
+def test_a_table_that_cannot_be_read_hides_no_other_difference(folder) -> None:
+    (folder / "aspects/biology.parquet").write_bytes(b"PAR1")
+    (folder / "LICENCE.md").unlink()
+    shutil.copy(folder / "bridge/biology.jsonl", folder / "bridge/more.jsonl")
+    told = io.StringIO()
+    with pytest.raises(CommandError, match="differ"):
+        call_command("verify_release", str(folder), stdout=told)
+    for words in (
+        "aspects/biology.parquet: its checksum is another",
+        "biology: the files of this split cannot be read any further",
+        "LICENCE.md: the file is not there",
+        "bridge/more.jsonl: the file has no checksum",
+    ):
+        assert words in told.getvalue()
