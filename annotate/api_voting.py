@@ -25,6 +25,7 @@ from annotate.services.abandoned import finish_abandoned
 from annotate.services.arms import order_seed
 from annotate.services.arms_report import arms_sheet
 from annotate.services.first_judgments import commit_judgment
+from annotate.services.pay_report import pay_sheet
 from annotate.services.plans import give_consent, needs_consent, save_plan
 from annotate.services.slots import hold, leave, next_slot
 from annotate.views.judging import judged_context
@@ -148,6 +149,16 @@ class Arms(Route):
         return Response(as_data([arms_sheet(access.benchmark)]))
 
 
+class Pay(Route):
+    """Measured seconds an item, and what they earn an hour, beside the plan's."""
+
+    @extend_schema(responses=SheetSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        plan = VotingPlan.objects.current(access.benchmark)
+        return Response(as_data([pay_sheet(access.benchmark, plan)]))
+
+
 def enter_voter(route: Route, slug: str) -> tuple[Access, VotingPlan]:
     """An annotator's access and the plan in force; Refused before they agreed to its terms."""
     access = enter(route.person(), slug, Role.ANNOTATOR)
@@ -201,4 +212,5 @@ urlpatterns = [
     path("b/<slug:slug>/voting/terms/", Terms.as_view(), name="api-voting-terms"),
     path("b/<slug:slug>/voting/plan/", Plan.as_view(), name="api-voting-plan"),
     path("b/<slug:slug>/voting/arms/", Arms.as_view(), name="api-voting-arms"),
+    path("b/<slug:slug>/voting/pay/", Pay.as_view(), name="api-voting-pay"),
 ]

@@ -234,6 +234,7 @@ SCREENS: dict[str, Row] = {
     "vote-item": get(OWN, special={"outsider": 404}),
     "voting": get(ADMIN),
     "voting-arms": get(ADMIN),
+    "voting-pay": get(ADMIN),
     # Reference panels.
     "panels": get(MEMBERS),
     "panel-new": get(ADMIN),
@@ -420,6 +421,7 @@ API: dict[str, Row] = {
     "api-voting-terms": get(ANNOTATORS),
     "api-voting-plan": get(ADMIN),
     "api-voting-arms": get(ADMIN),
+    "api-voting-pay": get(ADMIN),
     "api-rejected-batches": get(ADMIN),
     # Reference panels.
     "api-panels": get(MEMBERS),

@@ -13,13 +13,14 @@ from annotate.forms import PlanForm
 from annotate.models import AttentionCheck, Batch, BatchStatus, Vote, VotingPlan
 from annotate.services.abandoned import finish_abandoned
 from annotate.services.arms_report import arms_sheet
+from annotate.services.pay_report import pay_sheet
 from annotate.services.plans import save_plan
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Membership, Role
 from kit import htmx
 from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import csv_header, csv_rows
+from kit.sheets import Sheet, csv_header, csv_rows
 
 TEMPLATE = "annotate/voting.html"
 LATEST = 50
@@ -40,8 +41,19 @@ def voting(request: HttpRequest, slug: str) -> HttpResponse:
 def arms_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The table of arms as a file."""
     access = enter(request.user, slug, Role.ADMIN)
-    sheet = arms_sheet(access.benchmark)
-    return csv_response(f"{slug}-arms.csv", csv_header(sheet), csv_rows(sheet))
+    return _as_file(slug, arms_sheet(access.benchmark))
+
+
+@require_GET
+def pay_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The table of time and pay as a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    plan = VotingPlan.objects.current(access.benchmark)
+    return _as_file(slug, pay_sheet(access.benchmark, plan))
+
+
+def _as_file(slug: str, sheet: Sheet) -> HttpResponseBase:
+    return csv_response(f"{slug}-{sheet.name}.csv", csv_header(sheet), csv_rows(sheet))
 
 
 def _save(request: HttpRequest, access: Access) -> HttpResponse:
@@ -86,5 +98,11 @@ def _context(access: Access) -> dict[str, Any]:
         "rejected": rejected.order_by("-ended_at")[:LATEST],
         "voters": voters(access.benchmark)[:MOST_VOTERS],
         "checks": AttentionCheck.objects.usable(access.benchmark).count(),
-        "sheet": arms_sheet(access.benchmark),
+        "sheets": [
+            (arms_sheet(access.benchmark), reverse("voting-arms", args=[access.benchmark.slug])),
+            (
+                pay_sheet(access.benchmark, plan),
+                reverse("voting-pay", args=[access.benchmark.slug]),
+            ),
+        ],
     }
