@@ -83,6 +83,7 @@ urlpatterns = [
     path(f"{_BATCH}/<int:place>/", batches.batch_item, name="vote-item"),
     path("b/<slug:slug>/voting/", voting.voting, name="voting"),
     path("b/<slug:slug>/voting/arms.csv", voting.arms_csv, name="voting-arms"),
+    path("b/<slug:slug>/voting/arms/", voting.arms_items, name="voting-arms-items"),
     path("b/<slug:slug>/voting/pay.csv", voting.pay_csv, name="voting-pay"),
     path("b/<slug:slug>/feedback/", feedback.feedback, name="feedback"),
     path("b/<slug:slug>/feedback/seen/", feedback.feedback_seen, name="feedback-seen"),

@@ -235,6 +235,7 @@ SCREENS: dict[str, Row] = {
     "voting": get(ADMIN),
     "voting-arms": get(ADMIN),
     "voting-pay": get(ADMIN),
+    "voting-arms-items": get(ADMIN, 404),
     # Reference panels.
     "panels": get(MEMBERS),
     "panel-new": get(ADMIN),
@@ -422,6 +423,7 @@ API: dict[str, Row] = {
     "api-voting-plan": get(ADMIN),
     "api-voting-arms": get(ADMIN),
     "api-voting-pay": get(ADMIN),
+    "api-voting-arms-items": get(ADMIN, 404),
     "api-rejected-batches": get(ADMIN),
     # Reference panels.
     "api-panels": get(MEMBERS),
