@@ -478,6 +478,7 @@ API: dict[str, Row] = {
     "api-exam-draw": post(ADMIN, 400),
     "api-exam-item": get(ADMIN),
     "api-qualification-rule": get(ADMIN),
+    "api-qualification-people": get(ADMIN),
     "api-approvals": post(ADMIN, 400),
     "api-rechecks": post(ADMIN, 400),
     "api-reviews": get(MEMBERS),
