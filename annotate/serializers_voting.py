@@ -177,7 +177,7 @@ class ArmVoteSerializer(serializers.Serializer):
 
     case = serializers.IntegerField(source="item")
     first_label = serializers.IntegerField(allow_null=True)
-    label = serializers.IntegerField(allow_null=True)
+    label: serializers.Field = serializers.IntegerField(allow_null=True)  # type: ignore[assignment]
     expert = serializers.IntegerField(source="truth", allow_null=True)
     shown_first = serializers.ChoiceField(["yes", "no", ""])
     seconds = serializers.FloatField(allow_null=True)

@@ -110,4 +110,4 @@ def _votes(benchmark: Benchmark) -> list[Timed]:
     )
     rows = rows.exclude(case__kind=CaseKind.REFERENCE)  # experts are not voters
     given = rows.order_by("pk").values_list("voter", "case__query__domain__name", "elapsed_ms")
-    return [Timed(person, domain, ms / 1000) for person, domain, ms in given.iterator()]
+    return [Timed(person, domain, (ms or 0) / 1000) for person, domain, ms in given.iterator()]
