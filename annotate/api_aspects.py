@@ -21,7 +21,7 @@ from annotate.services.undoing import undo_change
 from annotate.views.history import get_change
 from annotate.views.loaders import enter_aspect, enter_query
 from corpus.access import enter, get_query
-from corpus.models import Role
+from corpus.models import Benchmark, Role
 from kit.api import Route
 
 
@@ -97,19 +97,19 @@ class QueryScale(Route):
 
 
 class BenchmarkScale(Route):
-    """The scale on which new queries are weighed."""
+    """The scale on which new queries are weighed, and when two weights are in conflict."""
 
     @extend_schema(responses=ScaleSerializer)
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        return Response({"scale": scales.benchmark_scale(access.benchmark)})
+        return Response(_weighing(access.benchmark))
 
     @extend_schema(request=ScaleSerializer, responses=ScaleSerializer)
     def put(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
-        chosen = self.read(ScaleSerializer)["scale"]
-        scales.choose_scale(benchmark=access.benchmark, scale=chosen, actor=access.user)
-        return Response({"scale": chosen})
+        given = self.read(ScaleSerializer)
+        scales.choose_scale(benchmark=access.benchmark, actor=access.user, **given)
+        return Response(_weighing(access.benchmark))
 
 
 class Missing(Route):
@@ -119,6 +119,10 @@ class Missing(Route):
     def get(self, request: Request, slug: str, pk: int) -> Response:
         query = get_query(enter(self.person(), slug), pk)
         return Response(MissingSerializer(checklist.missing(query=query), many=True).data)
+
+
+def _weighing(benchmark: Benchmark) -> dict[str, str | int]:
+    return {"scale": scales.benchmark_scale(benchmark), "far": scales.points_apart(benchmark)}
 
 
 _QUERY = "b/<slug:slug>/queries/<int:pk>"

@@ -15,6 +15,7 @@ from annotate.serializers_qualification import (
     ExamItemSerializer,
     MyStandingSerializer,
     NewExamItemSerializer,
+    PersonStandingSerializer,
     RecheckSerializer,
     RuleSerializer,
     SittingAnswerSerializer,
@@ -24,6 +25,7 @@ from annotate.serializers_qualification import (
 from annotate.services import exam_bank as bank_verbs
 from annotate.services import exams as verbs
 from annotate.services.approvals import import_approvals
+from annotate.services.people_standing import as_data, people_rows
 from annotate.services.qualification import ask_recheck, rule_of, set_rule
 from annotate.views.exam_bank import get_item
 from annotate.views.exams import answer, get_attempt, get_domain, places
@@ -163,6 +165,15 @@ class Rule(Route):
         return Response(_rule(access))
 
 
+class People(Route):
+    """How every annotator stands in each of their domains, with exam and approval history."""
+
+    @extend_schema(responses=PersonStandingSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response([as_data(row) for row in people_rows(access.benchmark)])
+
+
 class Approvals(Route):
     """Keeping approval history."""
 
@@ -213,6 +224,7 @@ urlpatterns = [
     path(f"{_QUALIFICATION}/bank/draw/", ExamDraw.as_view(), name="api-exam-draw"),
     path(f"{_QUALIFICATION}/bank/<int:pk>/", OneExamItem.as_view(), name="api-exam-item"),
     path(f"{_QUALIFICATION}/rule/", Rule.as_view(), name="api-qualification-rule"),
+    path(f"{_QUALIFICATION}/people/", People.as_view(), name="api-qualification-people"),
     path(f"{_QUALIFICATION}/approvals/", Approvals.as_view(), name="api-approvals"),
     path(f"{_QUALIFICATION}/rechecks/", Rechecks.as_view(), name="api-rechecks"),
 ]

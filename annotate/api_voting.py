@@ -4,13 +4,14 @@ from typing import Any
 
 from django.shortcuts import get_object_or_404
 from django.urls import path
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.models import CaseKind, EscalationCase, Vote, VoteSlot, VotingPlan
+from annotate.models import ARMS, CaseKind, EscalationCase, Vote, VoteSlot, VotingPlan
 from annotate.serializers_voting import (
     AgreeSerializer,
+    ArmVotesSerializer,
     CaseSerializer,
     FirstJudgmentSerializer,
     NewPlanSerializer,
@@ -23,12 +24,14 @@ from annotate.serializers_voting import (
 from annotate.services import votes as verbs
 from annotate.services.abandoned import finish_abandoned
 from annotate.services.arms import order_seed
-from annotate.services.arms_report import arms_sheet
+from annotate.services.arms_report import SHOWS, arms_sheet, votes_behind
 from annotate.services.first_judgments import commit_judgment
+from annotate.services.pay_report import pay_sheet
 from annotate.services.plans import give_consent, needs_consent, save_plan
 from annotate.services.slots import hold, leave, next_slot
 from annotate.views.judging import judged_context
 from annotate.views.loaders import get_own_case
+from annotate.views.voting import wanted_votes
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit.api import Route, SheetSerializer
@@ -148,6 +151,32 @@ class Arms(Route):
         return Response(as_data([arms_sheet(access.benchmark)]))
 
 
+class ArmsItems(Route):
+    """The votes behind a number of the table of arms."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("arm", str, required=True, enum=list(ARMS)),
+            OpenApiParameter("show", str, enum=list(SHOWS)),
+        ],
+        responses=ArmVotesSerializer,
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        votes, kept_back = votes_behind(access, *wanted_votes(request.query_params))
+        return Response(ArmVotesSerializer({"votes": votes, "kept_back": kept_back}).data)
+
+
+class Pay(Route):
+    """Measured seconds an item, and what they earn an hour, beside the plan's."""
+
+    @extend_schema(responses=SheetSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        plan = VotingPlan.objects.current(access.benchmark)
+        return Response(as_data([pay_sheet(access.benchmark, plan)]))
+
+
 def enter_voter(route: Route, slug: str) -> tuple[Access, VotingPlan]:
     """An annotator's access and the plan in force; Refused before they agreed to its terms."""
     access = enter(route.person(), slug, Role.ANNOTATOR)
@@ -201,4 +230,6 @@ urlpatterns = [
     path("b/<slug:slug>/voting/terms/", Terms.as_view(), name="api-voting-terms"),
     path("b/<slug:slug>/voting/plan/", Plan.as_view(), name="api-voting-plan"),
     path("b/<slug:slug>/voting/arms/", Arms.as_view(), name="api-voting-arms"),
+    path("b/<slug:slug>/voting/arms/items/", ArmsItems.as_view(), name="api-voting-arms-items"),
+    path("b/<slug:slug>/voting/pay/", Pay.as_view(), name="api-voting-pay"),
 ]

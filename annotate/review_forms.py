@@ -11,7 +11,7 @@ from annotate.models.reviews import PASSAGE_CHECKS
 from annotate.services.gold import DiscardReason
 
 _LONGEST = 4000
-ANSWERS = ("agree", "object", "yield", "uphold", "overrule")
+ANSWERS = ("agree", "object", "yield", "uphold", "overrule", "unsettle")
 
 
 class NoteForm(forms.Form):

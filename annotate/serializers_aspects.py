@@ -67,9 +67,10 @@ class MoveScaleSerializer(serializers.Serializer):
 
 
 class ScaleSerializer(serializers.Serializer):
-    """The scale on which new queries are weighed."""
+    """The scale on which new queries are weighed, and the points that make a conflict."""
 
     scale = serializers.ChoiceField(Scale.choices)
+    far = serializers.IntegerField(min_value=1, max_value=4, required=False)
 
 
 class RemakeSerializer(serializers.Serializer):

@@ -24,6 +24,19 @@ class MyStandingSerializer(serializers.Serializer):
     missing = serializers.ListField(child=serializers.CharField())
 
 
+class PersonStandingSerializer(serializers.Serializer):
+    """How one annotator stands in one domain; `exam` is of 100, `approval_rate` a percentage."""
+
+    person = serializers.CharField()
+    domain = serializers.CharField()
+    qualified = serializers.BooleanField()
+    missing = serializers.ListField(child=serializers.CharField())
+    exam = serializers.FloatField(allow_null=True)
+    approval_rate = serializers.FloatField(allow_null=True)
+    approved = serializers.IntegerField(allow_null=True)
+    recheck = serializers.CharField(allow_blank=True)
+
+
 class StartSerializer(serializers.Serializer):
     """An exam, or a practice."""
 

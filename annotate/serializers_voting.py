@@ -172,6 +172,25 @@ class TermsSerializer(serializers.Serializer):
     asked = serializers.BooleanField()
 
 
+class ArmVoteSerializer(serializers.Serializer):
+    """One vote behind a number of the table of arms; nobody is named."""
+
+    case = serializers.IntegerField(source="item")
+    first_label = serializers.IntegerField(allow_null=True)
+    label: serializers.Field = serializers.IntegerField(allow_null=True)  # type: ignore[assignment]
+    expert = serializers.IntegerField(source="truth", allow_null=True)
+    shown_first = serializers.ChoiceField(["yes", "no", ""])
+    seconds = serializers.FloatField(allow_null=True)
+    abandoned = serializers.BooleanField()
+
+
+class ArmVotesSerializer(serializers.Serializer):
+    """Votes, and how many more are on cases that are still judged or may be again."""
+
+    votes = ArmVoteSerializer(many=True)
+    kept_back = serializers.IntegerField()
+
+
 class AgreeSerializer(serializers.Serializer):
     """The version that I read and agree to."""
 

@@ -3,6 +3,7 @@
 from typing import Self
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -73,13 +74,23 @@ class AspectChange(models.Model):
         return ", ".join(f"a{each['k']}" for each in self.after)
 
 
+FAR = 2  # no source says how far apart two weights are in conflict
+
+
 class WeightScale(models.Model):
-    """The scale on which a benchmark's new aspects are weighed; 1 to 5 where there is no row."""
+    """How a benchmark weighs aspects: the scale of new ones, and when two weights are in conflict.
+
+    1 to 5, and two points, where there is no row.
+    """
 
     benchmark = models.OneToOneField(
         Benchmark, on_delete=models.PROTECT, related_name="weight_scale"
     )
     scale = models.CharField(max_length=8, choices=Scale.choices, default=Scale.LIKERT5)
+    # Points of the scale by which a blind score must differ to come before a third person.
+    far = models.PositiveSmallIntegerField(
+        default=FAR, db_default=FAR, validators=[MinValueValidator(1), MaxValueValidator(4)]
+    )
 
     def __str__(self) -> str:
         return f"{self.benchmark}: {self.scale}"

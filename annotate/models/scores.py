@@ -82,6 +82,8 @@ class WeightScore(models.Model):
     )
     weight = models.PositiveSmallIntegerField()
     author_weight = models.PositiveSmallIntegerField()
+    # False where that was the weight a new aspect begins with: no opinion of anybody.
+    author_weighed = models.BooleanField(default=True, db_default=True)
     scale = models.CharField(max_length=8, choices=Scale.choices)
     review = models.ForeignKey(Review, null=True, on_delete=models.PROTECT, related_name="scores")
     task = models.ForeignKey(

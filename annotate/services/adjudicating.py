@@ -24,13 +24,13 @@ from annotate.models import (
 from annotate.models.aspects import SCALE_TOP
 from annotate.services.conflicts import is_far_apart, verdicts_apart
 from annotate.services.gold import (
-    ADJUDICATED,
     record_verdict,
     standing_gold,
     standing_verdict,
     take_verdict_back,
 )
 from annotate.services.third_persons import parts_in_pair, parts_in_weight, require_third
+from annotate.services.tie_breaks import ADJUDICATED, named
 from corpus.access import Access
 from corpus.models import Passage, Query
 from corpus.services.judgments import first_row, hold_queries
@@ -147,7 +147,7 @@ def _settle_pair(
     case: EscalationCase | None = None,
 ) -> Adjudication:
     gold = _gold_to_keep(query, passage) if label else None
-    provenance = {"rule": ADJUDICATED, "kind": kind.value, "reason": reason.strip(), **about}
+    provenance = named(ADJUDICATED) | {"kind": kind.value, "reason": reason.strip(), **about}
     judgment = record_verdict(query, passage, label, provenance, actor)
     if gold is not None:
         # Still who assigned it: the third person says that it is gold, not of which aspect.

@@ -12,6 +12,8 @@ from corpus.models import Benchmark
 from kit import audit
 from kit.errors import Refused
 
+APPROVAL_COLUMNS = ("username", "rate", "approved")
+
 
 def import_approvals(
     *, benchmark: Benchmark, actor: User, rows: Iterator[dict[str, str]]

@@ -1,13 +1,14 @@
 """What seeing the debate does to people's judgment: one row per arm (protocol.md 2.4, D25)."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from django.db.models import OuterRef, Subquery
 
-from annotate.models import ARMS, BatchItem, CaseKind, Reveal, Vote
+from annotate.models import ARMS, BatchItem, CaseKind, CaseStatus, EscalationCase, Reveal, Vote
 from annotate.services.arms import first_response, order_seed, order_seed_in_batch
+from corpus.access import Access
 from corpus.models import Benchmark, Judgment, Source
 from kit.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.clusters import Clustered, clustered_mean, clustered_share
@@ -34,9 +35,55 @@ class Judged:
     person: int
     abandoned: bool
 
+    @property
+    def was_seen(self) -> bool:
+        """Whether an expert's label says if its giver was talked into, or out of, anything."""
+        has_both = None not in (self.label, self.first_label, self.truth)
+        return self.arm == Reveal.AFTER and self.saw_positions and not self.abandoned and has_both
 
-def arms_sheet(benchmark: Benchmark) -> Sheet:
-    """Accuracy, time and over-reliance per arm, each with its 95 % interval."""
+
+# Which votes each number of the table is of, and in words what they have in common.
+SHOWS: dict[str, tuple[str, Callable[[Judged], bool]]] = {
+    "all": ("Every vote", lambda vote: True),
+    "unjudged": ("Votes that said “cannot be judged”", lambda vote: vote.label is None),
+    "known": ("Votes on pairs that an expert labelled", lambda vote: _is_known(vote)),
+    "timed": ("Votes whose time is known", lambda vote: vote.seconds is not None),
+    "led": (
+        "Votes where a wrong agent stood first",
+        lambda vote: _is_known(vote) and _is_led(vote),
+    ),
+    "right_first": (
+        "Votes whose first judgment was right",
+        lambda vote: vote.was_seen and vote.first_label == vote.truth,
+    ),
+    "wrong_first": (
+        "Votes whose first judgment was wrong",
+        lambda vote: vote.was_seen and vote.first_label != vote.truth,
+    ),
+}
+
+
+def votes_behind(access: Access, arm: str, show: str) -> tuple[list[Judged], int]:
+    """The votes that a number of the table is of, the oldest first, and how many are kept back.
+
+    How an open case stands is told to nobody. Who votes too is told only of cases that votes have
+    closed: one that an expert closed may open again.
+    """
+    is_behind = SHOWS[show][1]
+    found = [vote for vote in _votes(access.benchmark) if vote.arm == arm and is_behind(vote)]
+    closed = EscalationCase.objects.in_benchmark(access.benchmark).filter(status=CaseStatus.CLOSED)
+    if access.is_annotator:
+        closed = closed.filter(judgment__source=Source.HUMAN)
+    over = set(closed.values_list("pk", flat=True))
+    told = [vote for vote in found if vote.item in over]
+    return told, len(found) - len(told)
+
+
+def arms_sheet(benchmark: Benchmark, items: str = "") -> Sheet:
+    """Accuracy, time and over-reliance per arm, each with its 95 % interval.
+
+    `items` is the address of the votes behind its numbers; without it they have no links.
+    """
     by_arm: dict[str, list[Judged]] = defaultdict(list)
     for each in _votes(benchmark):
         by_arm[each.arm].append(each)
@@ -47,7 +94,7 @@ def arms_sheet(benchmark: Benchmark) -> Sheet:
             *("Arm", "Votes", "Cannot be judged", "With an expert’s label", "Right", "Seconds"),
             *("Followed a wrong agent shown first", "Talked out of it", "Talked into it"),
         ),
-        rows=tuple(_row(arm, by_arm[arm]) for arm in ARMS if by_arm[arm]),
+        rows=tuple(_row(arm, by_arm[arm], items) for arm in ARMS if by_arm[arm]),
         notes=(
             "Right: of the votes on pairs that an expert labelled too, those that agree. Followed "
             "a wrong agent: where the position that stood first was wrong, votes that agree with "
@@ -63,34 +110,36 @@ def arms_sheet(benchmark: Benchmark) -> Sheet:
     )
 
 
-def _row(arm: str, votes: Sequence[Judged]) -> tuple[Cell, ...]:
-    judged = [each for each in votes if each.label is not None]
-    known = [each for each in judged if each.truth is not None]
-    led = [each for each in known if each.shown_first and _is_wrong_lead(each)]
-    seen = [each for each in known if each.saw_positions and not each.abandoned]
-    changed = [each for each in seen if each.first_label is not None]
-    is_after = arm == Reveal.AFTER
+def _row(arm: str, votes: Sequence[Judged], items: str) -> tuple[Cell, ...]:
+    behind = {
+        show: [each for each in votes if is_behind(each)] for show, (_, is_behind) in SHOWS.items()
+    }
+
+    def url(show: str) -> str:
+        return f"{items}?arm={arm}&show={show}" if items and behind[show] else ""
+
+    known, led = behind["known"], behind["led"]
     return (
         text(NAMES[Reveal(arm)]),
-        Cell(len(votes)),
-        Cell(len(votes) - len(judged)),
-        Cell(len(known)),
-        percent(_share(known, [each.label == each.truth for each in known])),
-        measured(_seconds(votes), "seconds"),
-        percent(_share(led, [each.label != each.truth for each in led])),
-        *(
-            percent(_moved(changed, was_right=was_right) if is_after else Clustered(0))
-            for was_right in (True, False)
-        ),
+        Cell(len(votes), url=url("all")),
+        Cell(len(behind["unjudged"]), url=url("unjudged")),
+        Cell(len(known), url=url("known")),
+        percent(_share(known, [each.label == each.truth for each in known]), url("known")),
+        replace(measured(_seconds(behind["timed"]), "seconds"), url=url("timed")),
+        percent(_share(led, [each.label != each.truth for each in led]), url("led")),
+        *(percent(_moved(behind[show]), url(show)) for show in ("right_first", "wrong_first")),
     )
 
 
-def _is_wrong_lead(vote: Judged) -> bool:
-    return (vote.shown_first == "yes") != bool(vote.truth)
+def _is_known(vote: Judged) -> bool:
+    return vote.label is not None and vote.truth is not None
 
 
-def _moved(votes: Sequence[Judged], *, was_right: bool) -> Clustered:
-    begun = [each for each in votes if (each.first_label == each.truth) is was_right]
+def _is_led(vote: Judged) -> bool:
+    return bool(vote.shown_first) and (vote.shown_first == "yes") != bool(vote.truth)
+
+
+def _moved(begun: Sequence[Judged]) -> Clustered:
     return _share(begun, [each.label != each.first_label for each in begun])
 
 
@@ -98,8 +147,7 @@ def _share(of: Sequence[Judged], hits: Sequence[bool]) -> Clustered:
     return clustered_share(hits, [each.item for each in of], [each.person for each in of])
 
 
-def _seconds(votes: Sequence[Judged]) -> Clustered:
-    timed = [each for each in votes if each.seconds is not None]
+def _seconds(timed: Sequence[Judged]) -> Clustered:
     return clustered_mean(
         [each.seconds or 0.0 for each in timed],
         [each.item for each in timed],

@@ -52,6 +52,7 @@ def store_scores(
             author=author_of(query),
             weight=weights[each.pk],
             author_weight=each.weight,
+            author_weighed=each.weighed,
             scale=each.scale,
             review=review,
             task=task,

@@ -2,8 +2,8 @@
 
 A verdict is in conflict where the one that stands turned another expert's round, and no review
 dealt with it: not what an author agreed to, or a third person settled there. A weight is in
-conflict where a blind score of an accepted review, or of a sample, lies two points or more from
-the weight that stands.
+conflict where a blind score of an accepted review, or of a sample, lies as many points from the
+weight that stands as the benchmark says (two, unless an admin chose otherwise).
 """
 
 from collections.abc import Iterable
@@ -20,12 +20,11 @@ from annotate.models import (
     ReviewStatus,
     WeightScore,
 )
-from annotate.services.gold import ADJUDICATED, REMADE
+from annotate.services.scales import points_apart
+from annotate.services.tie_breaks import ADJUDICATED, REMADE
 from corpus.models import Benchmark, Judgment, Query, Source, Status
 from corpus.services.judges import givers
 from corpus.services.judgments import first_row
-
-FAR = 2  # points of the scale
 
 
 def verdicts_apart(
@@ -48,12 +47,14 @@ def verdicts_apart(
 
 def far_apart(benchmark: Benchmark) -> QuerySet[Aspect]:
     """Present aspects whose weight a blind score contradicts."""
-    return _far(Aspect.objects.filter(query__domain__benchmark=benchmark))
+    rows = Aspect.objects.filter(query__domain__benchmark=benchmark)
+    return _far(rows, points_apart(benchmark))
 
 
 def is_far_apart(aspect: Aspect) -> bool:
     """Whether a blind score contradicts the aspect's weight."""
-    return _far(Aspect.objects.filter(pk=aspect.pk)).exists()
+    points = points_apart(aspect.query.domain.benchmark)
+    return _far(Aspect.objects.filter(pk=aspect.pk), points).exists()
 
 
 def lasting_scores() -> QuerySet[WeightScore]:
@@ -62,10 +63,10 @@ def lasting_scores() -> QuerySet[WeightScore]:
     return WeightScore.objects.standing().filter(is_over)
 
 
-def _far(aspects: QuerySet[Aspect]) -> QuerySet[Aspect]:
+def _far(aspects: QuerySet[Aspect], points: int) -> QuerySet[Aspect]:
     scores = lasting_scores().filter(aspect=OuterRef("pk"), scale=OuterRef("scale"))
     far = scores.filter(
-        Q(weight__gte=OuterRef("weight") + FAR) | Q(weight__lte=OuterRef("weight") - FAR)
+        Q(weight__gte=OuterRef("weight") + points) | Q(weight__lte=OuterRef("weight") - points)
     )
     settled = Adjudication.objects.standing().filter(
         aspect=OuterRef("aspect"), created_at__gt=OuterRef("created_at")

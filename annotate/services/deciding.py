@@ -6,7 +6,8 @@ from django.db.models import Max
 from django.utils import timezone
 
 from annotate.models import CaseStatus, EscalationCase, Vote, VoteSlot
-from annotate.services.majority import CAP, QUOTA, RULE, TIE_BREAK, Decision, decide
+from annotate.services.majority import CAP, QUOTA, RULE, Decision, decide
+from annotate.services.tie_breaks import named
 from annotate.services.vote_events import note
 from corpus.models import Judgment, Source
 from corpus.services.judgments import record_judgment
@@ -61,8 +62,7 @@ def _record(case: EscalationCase, decision: Decision, vote_ids: list[int]) -> Ju
         label=decision.label,
         source=Source.HUMAN,
         provenance={
-            "rule": RULE,
-            "tie_break": TIE_BREAK,
+            **named(RULE),
             "case": case.pk,
             "votes": vote_ids,
             "origin": case.origin,

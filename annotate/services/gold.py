@@ -14,15 +14,12 @@ from annotate.models import Adjudication, Aspect, GoldPassage, Guideline
 from annotate.services.cases import close_by_verdict
 from annotate.services.rights import hold_for_verdict, hold_for_writing
 from annotate.services.taking_back import take_back_verdict
+from annotate.services.tie_breaks import ADJUDICATED, ASSIGNED, DISCARDED, REMADE, named
 from corpus.models import Judgment, Passage, Query, Source
 from corpus.services.judgments import record_judgment
 from kit import audit
 from kit.errors import Refused
 
-# The rule in the provenance of a verdict on a passage that became part of another one.
-REMADE: Final = "remade"
-# The rule of a label by which a third person settled what others left open.
-ADJUDICATED: Final = "adjudicated"
 SETTLED: Final = (
     "A third person settled this pair. Who did, or an admin, can take that back under Adjudication."
 )
@@ -53,7 +50,7 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
         is_ours = label is not None and label.label > 0
         if is_ours and standing is not None and standing.aspect_id == aspect.pk:
             return standing
-        provenance = {"rule": "assigned", "aspect": aspect.aspect_id}
+        provenance = named(ASSIGNED) | {"aspect": aspect.aspect_id}
         verdict = record_verdict(query, passage, 1, provenance, actor)
         gold = GoldPassage.objects.create(
             aspect=aspect, query=query, passage=passage, judgment=verdict, created_by=actor
@@ -72,7 +69,7 @@ def discard_passage(
     with transaction.atomic():
         hold_for_verdict(query, actor)
         _check_settled(query, passage, 0)
-        provenance = {"rule": "discarded", "reason": reason, "note": note}
+        provenance = named(DISCARDED) | {"reason": reason, "note": note}
         verdict = record_verdict(query, passage, 0, provenance, actor)
         _note(verdict, actor, "discard passage", passage, reason=reason, note=note)
     return verdict
@@ -86,7 +83,7 @@ def replace_passage(*, query: Query, passage: Passage, into: Passage, actor: Use
     _check(query, passage)
     with transaction.atomic():
         hold_for_writing(query, actor)
-        provenance = {"rule": REMADE, "into": into.pid, "into_key": into.pk}
+        provenance = named(REMADE) | {"into": into.pid, "into_key": into.pk}
         verdict = record_verdict(query, passage, 0, provenance, actor)
         _note(verdict, actor, "replace passage", passage, into=into.pk)
     return verdict

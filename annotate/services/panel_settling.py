@@ -8,12 +8,10 @@ from django.utils import timezone
 from annotate.models import CaseStatus, EscalationCase, Guideline, ReferenceItem, Vote
 from annotate.services.cases import close_by_verdict
 from annotate.services.majority import Decision
+from annotate.services.tie_breaks import PANEL, named
 from annotate.services.vote_events import note
 from corpus.models import Judgment, Source
 from corpus.services.judgments import record_judgment
-
-RULES = {1: "reference-1", 2: "reference-2"}
-CHECKED = "reference-check"
 
 
 def decide_reference(labels: Sequence[int | None], wanted: int) -> Decision:
@@ -38,7 +36,7 @@ def settle_reference(case: EscalationCase) -> None:
         return
     judgment = None
     if decision.label is not None:
-        provenance = reference_provenance(item, RULES[item.panel.labels_per_item])
+        provenance = reference_provenance(item, PANEL[item.panel.labels_per_item])
         # One expert is named by the event; of two neither gave the label alone.
         actor = votes[0].voter if len(votes) == 1 else None
         judgment = record_judgment(
@@ -71,7 +69,7 @@ def reference_provenance(item: ReferenceItem, rule: str) -> dict[str, Any]:
     """What made a reference label: the panel, the case, and who wrote the reasons beside it."""
     benchmark = item.panel.benchmark_id
     return {
-        "rule": rule,
+        **named(rule),
         "panel": item.panel_id,
         "panel_name": item.panel.name,
         "case": item.case_id,

@@ -8,8 +8,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import GoldPassage, Problem, ProblemTag
-from annotate.services.gold import REMADE, DiscardReason
+from annotate.services.gold import DiscardReason
 from annotate.services.rights import hold_for_writing
+from annotate.services.tie_breaks import REMADE
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from kit import audit
 from kit.errors import Refused

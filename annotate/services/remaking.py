@@ -13,7 +13,6 @@ from django.db import transaction
 from annotate.models import Aspect, GoldPassage
 from annotate.neighbours import Piece, groups, joined
 from annotate.services.gold import (
-    REMADE,
     assign_passage,
     replace_passage,
     standing_verdict,
@@ -21,6 +20,7 @@ from annotate.services.gold import (
 )
 from annotate.services.rights import hold_for_writing, require_expert
 from annotate.services.segments import edits, next_pid
+from annotate.services.tie_breaks import REMADE
 from corpus.models import Document, Judgment, Passage, Query, Source
 from corpus.services.pages import growing_version, url_key
 from kit.errors import Refused

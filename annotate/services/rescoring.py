@@ -46,13 +46,15 @@ def draw_sample(
         raise Refused("The seed is a number from 0 to 2,147,483,647.", field="seed")
     with transaction.atomic():
         strata: defaultdict[str, list[int]] = defaultdict(list)
-        weighed = Exists(Aspect.objects.filter(query=OuterRef("pk"), removed_at=None))
-        rows = Query.objects.in_benchmark(benchmark).filter(weighed).order_by("pk")
+        present = Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)
+        # A weight that nobody chose is nothing to compare with.
+        rows = Query.objects.in_benchmark(benchmark).filter(Exists(present)).order_by("pk")
+        rows = rows.exclude(Exists(present.filter(weighed=False)))
         for domain, pk in rows.values_list("domain__name", "pk"):
             strata[domain].append(pk)
         drawn = draw(strata, size, seed)
         if not drawn:
-            raise Refused("No query has aspects yet.")
+            raise Refused("No query has aspects with weights yet.")
         sample = RescoreSample.objects.create(
             benchmark=benchmark, seed=seed, size=size, created_by=actor
         )

@@ -18,11 +18,13 @@ AUTHOR, SCORER, REVIEWER = "author", "blind scorer", "reviewer"
 
 @dataclass(frozen=True)
 class WeightOpinions:
-    """Two opinions per score, the item is the score; `left_out` are scores on the rarer scale."""
+    """Two opinions per score, the item is the score; `left_out` are scores on the rarer scale,
+    `unweighed` those of aspects whose weight nobody had chosen yet."""
 
     opinions: list[Opinion]
     top: int
     left_out: int
+    unweighed: int
 
 
 def weight_opinions(benchmark: Benchmark, **purpose: bool | str) -> WeightOpinions:
@@ -30,7 +32,8 @@ def weight_opinions(benchmark: Benchmark, **purpose: bool | str) -> WeightOpinio
     rows = WeightScore.objects.standing().filter(
         aspect__query__domain__benchmark=benchmark, **purpose
     )
-    found = list(rows.select_related("aspect__query__domain").order_by("pk"))
+    given = list(rows.select_related("aspect__query__domain").order_by("pk"))
+    found = [each for each in given if each.author_weighed]
     scales = Counter(each.scale for each in found)
     scale = max(scales, key=lambda name: (scales[name], name)) if scales else Scale.LIKERT5
     kept = [each for each in found if each.scale == scale]
@@ -47,7 +50,9 @@ def weight_opinions(benchmark: Benchmark, **purpose: bool | str) -> WeightOpinio
         for each in kept
         for rater, label in ((AUTHOR, each.author_weight), (SCORER, each.weight))
     ]
-    return WeightOpinions(opinions, SCALE_TOP[scale], len(found) - len(kept))
+    return WeightOpinions(
+        opinions, SCALE_TOP[scale], len(found) - len(kept), len(given) - len(found)
+    )
 
 
 def answered_opinions(benchmark: Benchmark) -> list[Opinion]:
@@ -71,12 +76,17 @@ def answered_opinions(benchmark: Benchmark) -> list[Opinion]:
 
 
 def verdict_opinions(benchmark: Benchmark) -> list[Opinion]:
-    """Two opinions per passage of an accepted review; the item is the point of the review."""
-    return [
-        opinion
-        for point in _passage_points(benchmark)
-        for opinion in _two_opinions(point, 1, 0 if "judgment" in point.change else 1)
-    ]
+    """Two opinions per passage of an accepted review; the item is the point of the review.
+
+    The reviewer's is their own last word: a third person who decided otherwise did not change it.
+    """
+    points = _passage_points(benchmark).prefetch_related("turns")
+    return [opinion for point in points for opinion in _two_opinions(point, 1, _of_reviewer(point))]
+
+
+def _of_reviewer(point: ReviewPoint) -> int:
+    said = [turn.verb for turn in point.turns.all() if turn.verb in ("keep", "change", "yield")]
+    return 0 if said and said[-1] == "change" else 1
 
 
 def _passage_points(benchmark: Benchmark) -> QuerySet[ReviewPoint]:

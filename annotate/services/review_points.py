@@ -41,7 +41,7 @@ def check_weight(
         before = int(point.change.get("from", found.weight))
         _need(weight == before, note)
         if weight != found.weight:
-            _write_weight(found, actor, weight)
+            write_weight(found, actor, weight)
         is_kept = weight == before
         change: dict[str, object] = {} if is_kept else {"from": before, "to": weight}
         about = f"a{found.k}"
@@ -119,7 +119,7 @@ def take_back(point: ReviewPoint, actor: User) -> str:
         current = Aspect.objects.get(pk=point.aspect.pk)
         if current.weight != change["to"]:
             return "no"
-        _write_weight(current, actor, int(change["from"]))
+        write_weight(current, actor, int(change["from"]))
         return "yes"
     if point.passage is not None and "judgment" in change:
         standing = Judgment.objects.filter(pk=change["judgment"], status=Status.STANDING)
@@ -179,8 +179,8 @@ def _stands(review: Review, passage: Passage) -> bool:
     return rows.exists()
 
 
-def _write_weight(aspect: Aspect, actor: User, weight: int) -> None:
-    """Raises Conflict where the author saved the aspect at the same moment."""
+def write_weight(aspect: Aspect, actor: User, weight: int) -> None:
+    """Change a weight for a review, with its event; Conflict where somebody saved it meanwhile."""
     before = aspect.weight
     written = aspect.write(expected=aspect.version, actor=actor, weight=weight)
     audit.record(

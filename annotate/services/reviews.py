@@ -139,6 +139,7 @@ def settle_point(
     *, review: Review, point: ReviewPoint, actor: User, uphold: bool, text: str
 ) -> ReviewPoint:
     """The third person decides one point, with a reason; after the last the reviewer goes on.
+    Until the reviewer did, `unsettle_point` (review_third.py) takes it back.
 
     Upheld, the change stands (what the author has to write goes back as asked for); else
     everything is as it was before.
@@ -149,9 +150,12 @@ def settle_point(
             raise Refused("This point is settled already.")
         if not text.strip():
             raise Refused("Say why you decide so.", field="text")
+        was = found.change
         restored = "" if uphold else take_back(found, actor)
         by_hand = uphold and not found.change
         found.change = {**found.change, "settled": "uphold" if uphold else "author"}
+        if was and not uphold:  # what unsettling gives back (review_third.py)
+            found.change |= {"was": was, "restored": restored}
         found.status = PointStatus.RAISED if by_hand else PointStatus.SETTLED
         found.save(update_fields=["status", "change"])
         verb = "uphold" if uphold else "decide for the author"

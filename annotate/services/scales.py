@@ -12,6 +12,7 @@ from django.db import transaction
 
 from annotate.models import Aspect, AspectChange, ChangeKind, Scale, WeightScale
 from annotate.models.aspects import SCALE_TOP
+from annotate.models.changes import FAR
 from annotate.services.changes import note_change, snapshot
 from annotate.services.rights import hold_for_writing
 from corpus.models import Benchmark, Membership, Query, Role
@@ -31,20 +32,31 @@ def benchmark_scale(benchmark: Benchmark) -> str:
     return chosen.first() or Scale.LIKERT5
 
 
-def choose_scale(*, benchmark: Benchmark, scale: str, actor: User) -> WeightScale:
+def points_apart(benchmark: Benchmark) -> int:
+    """By how many points a blind score must differ from a weight to come before a third person."""
+    chosen = WeightScale.objects.filter(benchmark=benchmark).values_list("far", flat=True)
+    return chosen.first() or FAR
+
+
+def choose_scale(
+    *, benchmark: Benchmark, scale: str, actor: User, far: int | None = None
+) -> WeightScale:
     """Weigh new aspects on this scale from now on; those that are here keep theirs.
 
-    Raises Refused for what is no scale, and PermissionDenied for everybody but admins.
+    `far`, where given, says from how many points on two weights are in conflict. Raises Refused
+    for what is no scale or beyond it, and PermissionDenied for everybody but admins.
     """
     place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
     if place is None or Role.ADMIN not in place.roles:
         raise PermissionDenied("The scale is chosen by admins.")
     _check_scale(scale)
+    far = points_apart(benchmark) if far is None else far
+    most = max(SCALE_TOP.values()) - 1
+    if not 1 <= far <= most:
+        raise Refused(f"Two weights can lie 1 to {most} points apart.", field="far")
     with transaction.atomic():
-        chosen, _ = WeightScale.objects.update_or_create(
-            benchmark=benchmark, defaults={"scale": scale}
-        )
-        data = {"scale": scale}
+        data = {"scale": scale, "far": far}
+        chosen, _ = WeightScale.objects.update_or_create(benchmark=benchmark, defaults=data)
         audit.record(
             actor=actor, verb="choose scale", target=chosen, scope=benchmark.slug, data=data
         )

@@ -21,7 +21,8 @@ from annotate.models import (
     SpotCheck,
     Vote,
 )
-from annotate.services.panel_settling import CHECKED, close_reference, reference_provenance
+from annotate.services.panel_settling import close_reference, reference_provenance
+from annotate.services.tie_breaks import CHECKED
 from annotate.services.vote_events import note
 from corpus.access import Access
 from corpus.models import Source

@@ -22,7 +22,7 @@ from annotate.models import (
     WeightScore,
 )
 from annotate.services.authorship import authors_of
-from annotate.services.gold import ADJUDICATED
+from annotate.services.tie_breaks import ADJUDICATED
 from corpus.access import Access
 from corpus.models import Judgment, Query, Source
 from corpus.services.judges import givers
@@ -33,11 +33,13 @@ PART = "You had a part in this. Somebody else settles it."
 def parts_in_pair(query_id: int, passage_id: int) -> set[int]:
     """Keys of everybody who had a part in the pair."""
     pair = {"query": query_id, "passage": passage_id}
-    case = EscalationCase.objects.filter(**pair).values("pk")[:1]
-    found: set[int | None] = set(Vote.objects.filter(case__in=case).values_list("voter", flat=True))
-    said = VoteSlot.objects.filter(case__in=case, committed_at__isnull=False)
+    # At most two: one before voters, one before a panel. A part in either is a part in the pair.
+    cases = EscalationCase.objects.filter(**pair).values("pk")
+    votes = Vote.objects.filter(case__in=cases)
+    found: set[int | None] = set(votes.values_list("voter", flat=True))
+    said = VoteSlot.objects.filter(case__in=cases, committed_at__isnull=False)
     found |= set(said.values_list("voter", flat=True))
-    answered = BatchItem.objects.filter(_said(), case__in=case)
+    answered = BatchItem.objects.filter(_said(), case__in=cases)
     found |= set(answered.values_list("batch__voter", flat=True))
     found |= set(GoldPassage.objects.filter(**pair).values_list("created_by", flat=True))
     # A decision of a third person, and taking it back, is no part: a slip is put right so.
@@ -66,12 +68,12 @@ def parts_in_weight(aspect: Aspect) -> set[int]:
 
 
 def without_my_part(person: User) -> Q:
-    """Condition on cases: nothing in their votes or gold is this person's.
+    """Condition on cases: nothing in the votes on their pair, or in its gold, is this person's.
 
     Parts that only events tell are asked when the person decides.
     """
     pair = {"query": OuterRef("query_id"), "passage": OuterRef("passage_id")}
-    mine = {"case": OuterRef("pk")}
+    mine = {f"case__{name}": outer for name, outer in pair.items()}
     committed = VoteSlot.objects.filter(voter=person, committed_at__isnull=False, **mine)
     return ~(
         Exists(Vote.objects.filter(voter=person, **mine))

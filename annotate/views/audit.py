@@ -10,7 +10,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotate.models import GoldPassage, Problem, ProblemTag
 from annotate.services import problems
-from annotate.services.gold import REMADE, DiscardReason
+from annotate.services.gold import DiscardReason
+from annotate.services.tie_breaks import REMADE
 from annotate.views.disputes import domain_choices
 from annotate.views.loaders import enter_query, get_domain_passage
 from annotate.views.numbers import number

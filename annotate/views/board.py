@@ -11,9 +11,9 @@ from annotate.models import Aspect, GoldPassage, Scale
 from annotate.models.aspects import RUBRIC, SCALE_TOP
 from annotate.neighbours import Piece
 from annotate.services.aspects import normalised_weights
-from annotate.services.gold import REMADE
 from annotate.services.problems import problems_of
 from annotate.services.remaking import touching
+from annotate.services.tie_breaks import REMADE
 from annotate.views.loaders import get_domain_passage
 from annotate.views.rows import Card, Row
 from annotate.wording import close_pairs

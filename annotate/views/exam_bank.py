@@ -1,13 +1,11 @@
 """Qualification as admins see it: the bank of items, what is asked, how people stand."""
 
-from collections.abc import Callable, Set
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django import forms as django_forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -16,24 +14,18 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotate import exam_forms as forms
 from annotate.models import ExamItem
 from annotate.services import exam_bank as verbs
-from annotate.services.approvals import import_approvals
-from annotate.services.qualification import (
-    Standing,
-    ask_recheck,
-    rule_of,
-    set_rule,
-    standings,
-)
+from annotate.services.approvals import APPROVAL_COLUMNS, import_approvals
+from annotate.services.people_standing import people_rows
+from annotate.services.qualification import ask_recheck, rule_of, set_rule
 from annotate.views.disputes import domain_choices
 from corpus.access import Access, enter
-from corpus.models import Domain, Membership, Role
+from corpus.models import Role
 from kit import htmx
 from kit.csvread import csv_rows
 from kit.errors import Conflict, Refused
 from kit.tables import Column, Filter, Table
 
 ITEM_COLUMNS = ("question", "answers", "passage", "label")
-APPROVAL_COLUMNS = ("username", "rate", "approved")
 BANK = Table(
     search=("question", "passage"),
     filters=(
@@ -62,15 +54,6 @@ BANK = Table(
 
 Shown = dict[str, Callable[..., django_forms.Form]]
 Acts = dict[str, Callable[[Access, dict[str, Any]], str]]
-
-
-@dataclass(frozen=True)
-class PersonRow:
-    """How one annotator stands in one domain."""
-
-    person: User
-    domain: Domain
-    standing: Standing
 
 
 @require_http_methods(["GET", "POST"])
@@ -137,30 +120,10 @@ def qualification_rules(request: HttpRequest, slug: str) -> HttpResponse:
         "tab": "qualification",
         "rule": rule,
         "forms": bound,
-        "people": people_rows(access),
+        "people": people_rows(benchmark),
     }
     show = htmx.invalid if request.method == "POST" else htmx.render
     return show(request, "annotate/qualification_rules.html", context)
-
-
-def people_rows(access: Access) -> list[PersonRow]:
-    """Every annotator in every domain of theirs."""
-    rule = rule_of(access.benchmark)
-    domains = {each.pk: each for each in access.benchmark.domains.filter(is_ready=True)}
-    places = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
-    own = places.prefetch_related("domains")
-    annotators = [place for place in own if Role.ANNOTATOR in place.roles]
-    found = standings([place.user_id for place in annotators], list(domains), rule)
-    return [
-        PersonRow(place.user, domains[pk], found[place.user_id, pk])
-        for place in annotators
-        for pk in sorted(_chosen(place, domains.keys()) & domains.keys())
-    ]
-
-
-def _chosen(place: Membership, every: Set[int]) -> Set[int]:
-    """As Membership.domain_ids, of domains that were read along: none chosen means all."""
-    return {each.pk for each in place.domains.all()} or every
 
 
 def get_item(access: Access, pk: int) -> ExamItem:

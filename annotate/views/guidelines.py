@@ -13,7 +13,7 @@ from markdown import markdown
 from annotate.forms import GuidelineForm
 from annotate.models import Guideline, Scale
 from annotate.services.guidelines import publish_guideline
-from annotate.services.scales import benchmark_scale, choose_scale
+from annotate.services.scales import benchmark_scale, choose_scale, points_apart
 from annotate.views.numbers import number
 from corpus.access import Access, enter
 from corpus.models import Role
@@ -38,9 +38,12 @@ def weight_scale(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     try:
         choose_scale(
-            benchmark=access.benchmark, scale=request.POST.get("scale", ""), actor=access.user
+            benchmark=access.benchmark,
+            scale=request.POST.get("scale", ""),
+            far=number(request.POST["far"]) or 0 if "far" in request.POST else None,
+            actor=access.user,
         )
-        messages.success(request, "New queries are weighed on this scale from now on.")
+        messages.success(request, "Weights go by this from now on.")
     except Refused as refused:
         messages.warning(request, refused.message)
     return htmx.redirect(request, reverse("guidelines", args=[access.benchmark.slug]))
@@ -75,6 +78,7 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
         "versions": written,
         "scale": benchmark_scale(access.benchmark),
         "scales": Scale.choices,
+        "far": points_apart(access.benchmark),
         "form": GuidelineForm(initial={"text": current.text, "expected": current.version}),
     }
 

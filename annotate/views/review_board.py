@@ -3,7 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotate.models import PointKind, PointStatus, Review, ReviewPoint, ReviewTurn, WeightScore
+from annotate.models import (
+    PointKind,
+    PointStatus,
+    Review,
+    ReviewPoint,
+    ReviewStatus,
+    ReviewTurn,
+    WeightScore,
+)
 from annotate.models.reviews import ASPECT_CHECKS
 from annotate.services.gold import DiscardReason
 from annotate.services.review_turns import THIRD, Part
@@ -49,6 +57,14 @@ class Entry:
     def is_asked(self) -> bool:
         """Whether the author has it to answer, or may change an answer."""
         return self.status in (PointStatus.RAISED, PointStatus.AGREED, PointStatus.OBJECTED)
+
+    @property
+    def may_unsettle(self) -> bool:
+        """Whether the third person may still take their decision on it back."""
+        if self.point is None or not self.point.change.get("settled"):
+            return False
+        is_running = self.point.review.status in (ReviewStatus.THIRD, ReviewStatus.CHECKING)
+        return is_running and self.status in (PointStatus.SETTLED, PointStatus.RAISED)
 
     @property
     def change(self) -> str:

@@ -9,6 +9,7 @@ from django.http import Http404
 
 from annotate.models import Review
 from annotate.services import reviews as verbs
+from annotate.services.review_third import unsettle_point
 from annotate.services.review_turns import part_of
 from corpus.access import Access
 from kit.errors import Refused
@@ -26,6 +27,8 @@ def answer(access: Access, found: Review, point_pk: int, do: str, text: str) -> 
         return verbs.answer_point(**given, agree=do == "agree")
     if do == "yield":
         return verbs.yield_point(**given)
+    if do == "unsettle":
+        return unsettle_point(**given)
     return verbs.settle_point(**given, uphold=do == "uphold")
 
 

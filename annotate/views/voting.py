@@ -1,25 +1,29 @@
 """The admin's page of voting: the plan, batches that were rejected, and what arms do."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.db.models import Count, Exists, OuterRef
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotate.forms import PlanForm
-from annotate.models import AttentionCheck, Batch, BatchStatus, Vote, VotingPlan
+from annotate.models import ARMS, AttentionCheck, Batch, BatchStatus, Reveal, Vote, VotingPlan
 from annotate.services.abandoned import finish_abandoned
-from annotate.services.arms_report import arms_sheet
+from annotate.services.adjudication_items import WORDS
+from annotate.services.arms_report import NAMES, SHOWS, Judged, arms_sheet, votes_behind
+from annotate.services.pay_report import pay_sheet
 from annotate.services.plans import save_plan
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Membership, Role
 from kit import htmx
 from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import csv_header, csv_rows
+from kit.sheets import Sheet, csv_header, csv_rows
 
 TEMPLATE = "annotate/voting.html"
 LATEST = 50
@@ -40,8 +44,52 @@ def voting(request: HttpRequest, slug: str) -> HttpResponse:
 def arms_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The table of arms as a file."""
     access = enter(request.user, slug, Role.ADMIN)
-    sheet = arms_sheet(access.benchmark)
-    return csv_response(f"{slug}-arms.csv", csv_header(sheet), csv_rows(sheet))
+    return _as_file(slug, arms_sheet(access.benchmark))
+
+
+@require_GET
+def arms_items(request: HttpRequest, slug: str) -> HttpResponse:
+    """The votes behind a number of the table of arms; 404 for what it does not count."""
+    access = enter(request.user, slug, Role.ADMIN)
+    arm, show = wanted_votes(request.GET)
+    votes, kept_back = votes_behind(access, arm, show)
+    pages = Paginator(votes, LATEST)
+    page = pages.get_page(request.GET.get("page", "1"))
+    context = {
+        "access": access,
+        "tab": "voting",
+        "words": f"{NAMES[Reveal(arm)]}: {SHOWS[show][0].lower()}",
+        "kept_back": kept_back,
+        "total": len(votes),
+        "rows": [(vote, *map(WORDS.get, _labels(vote))) for vote in page],
+        "page": page,
+        "query": f"arm={arm}&show={show}",
+    }
+    return htmx.render(request, "annotate/arms_items.html", context)
+
+
+def wanted_votes(params: Mapping[str, str]) -> tuple[str, str]:
+    """Arm and kind of votes that a link asks for; 404 for unknown ones."""
+    arm, show = params.get("arm", ""), params.get("show", "all")
+    if arm not in ARMS or show not in SHOWS:
+        raise Http404("The table counts no such votes.")
+    return arm, show
+
+
+def _labels(vote: Judged) -> tuple[int | None, int | None, int | None]:
+    return vote.first_label, vote.label, vote.truth
+
+
+@require_GET
+def pay_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The table of time and pay as a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    plan = VotingPlan.objects.current(access.benchmark)
+    return _as_file(slug, pay_sheet(access.benchmark, plan))
+
+
+def _as_file(slug: str, sheet: Sheet) -> HttpResponseBase:
+    return csv_response(f"{slug}-{sheet.name}.csv", csv_header(sheet), csv_rows(sheet))
 
 
 def _save(request: HttpRequest, access: Access) -> HttpResponse:
@@ -74,6 +122,7 @@ def voters(benchmark: Benchmark) -> Any:
 
 def _context(access: Access) -> dict[str, Any]:
     plan = VotingPlan.objects.current(access.benchmark)
+    items = reverse("voting-arms-items", args=[access.benchmark.slug])
     ended = Batch.objects.filter(plan__benchmark=access.benchmark)
     counts = dict(ended.order_by().values_list("status").annotate(n=Count("pk")))
     rejected = ended.filter(status=BatchStatus.REJECTED).select_related("voter")
@@ -86,5 +135,14 @@ def _context(access: Access) -> dict[str, Any]:
         "rejected": rejected.order_by("-ended_at")[:LATEST],
         "voters": voters(access.benchmark)[:MOST_VOTERS],
         "checks": AttentionCheck.objects.usable(access.benchmark).count(),
-        "sheet": arms_sheet(access.benchmark),
+        "sheets": [
+            (
+                arms_sheet(access.benchmark, items),
+                reverse("voting-arms", args=[access.benchmark.slug]),
+            ),
+            (
+                pay_sheet(access.benchmark, plan),
+                reverse("voting-pay", args=[access.benchmark.slug]),
+            ),
+        ],
     }

@@ -105,6 +105,10 @@ def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
         notes.append(
             f"{found.left_out} scores on another scale are left out: its points mean other things."
         )
+    if found.unweighed:
+        notes.append(
+            f"{found.unweighed} scores are left out: nobody had chosen the aspect’s weight yet."
+        )
     return Reading(
         key=key,
         title=title,

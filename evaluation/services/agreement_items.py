@@ -18,6 +18,7 @@ SHOWS = {
     "counted": "Items with the commonest number of labels, which Fleiss’ κ takes",
     "split": "Items whose labels differ",
     "against": "Items on which this person stood alone",
+    "clear": "Items on which the others have a majority",
     "others": "Items on which the majority of the others says “{label}”",
     "met": "Items on which “{label}” met “{other}”",
 }
@@ -48,9 +49,9 @@ class Wanted:
 def wanted_items(reading: Reading, params: Mapping[str, str]) -> Wanted:
     """The items that the parameters of a link ask for; what is unknown is left out.
 
-    `show` is all, shared, counted, split, against, others or met; `by` and `key` choose a slice,
-    `person` one rater, `first` and `second` two; `label` and `other` are labels: of others as they
-    are, of met by their place on the scale.
+    `show` is all, shared, counted, split, against, clear, others or met; `by` and `key` choose a
+    slice, `person` one rater, `first` and `second` two; `label` and `other` are labels: of others
+    as they are, of met by their place on the scale.
     """
     opinions, words = _chosen(reading, params)
     show = params.get("show", "all")
@@ -112,6 +113,8 @@ def _commonest(labels: Iterable[Mapping[str, int]]) -> int:
 def _fits(given: Mapping[str, int], show: str, person: str, asked: Sequence[int]) -> bool:
     if show == "counted":
         return len(given) == asked[0]
+    if show == "clear":
+        return person in given and _majority_of_others(given, person) is not None
     if show == "others":
         return person in given and _majority_of_others(given, person) == asked[0]
     if show == "met":

@@ -69,7 +69,7 @@ def _person(reading: Reading, each: PersonReport, to: To) -> tuple[Cell, ...]:
     return (
         text(str(each.rater)),
         Cell(each.n_labels, url=to(person=key)),
-        percent(each.agreement, to(person=key, show="shared")),
+        percent(each.agreement, to(person=key, show="clear")),
         Cell(len(each.against), url=to(person=key, show="against")),
         *(
             percent(recall, to(person=key, show="others", label=label))

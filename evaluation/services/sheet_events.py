@@ -23,6 +23,7 @@ _BESIDE = (
     "annotate.votermessage",
     "annotate.voteslot",
     "annotate.votingplan",
+    "annotate.weightscale",
     "corpus.cleanedpage",
     "corpus.cleaningrun",
     "corpus.corpusversion",

@@ -24,11 +24,13 @@ from annotate.services.reviews import (
     settle_point,
     start_review,
 )
+from annotate.services.scales import points_apart
 from annotate.services.votes import cast_vote
 from corpus.access import enter
 from corpus.models import Judgment, Source
 from kit.errors import Refused
 from kit.models import Event
+from tests.annotate.panels import first_item, give, make_panel, make_panel_world, practise
 from tests.annotate.reviewing import make_desk
 from tests.annotate.world import World, make_world, signed_in
 from tests.factories import make_member
@@ -70,6 +72,7 @@ def test_a_case_without_majority_is_settled_by_somebody_else() -> None:
     votes = list(Vote.objects.filter(case=case).order_by("pk").values_list("pk", flat=True))
     assert label.provenance == {
         "rule": "adjudicated",
+        "tie_break": "none",
         "kind": "majority",
         "reason": "It says so.",
         "case": case.pk,
@@ -227,6 +230,25 @@ def test_one_expert_who_changes_their_mind_is_no_conflict() -> None:
         settle_verdicts(**pair, access=access(world, world.admin), label=1, reason="So.")
 
 
+def test_who_labelled_a_pair_for_a_panel_does_not_settle_its_dispute() -> None:
+    world = make_panel_world(queries=1)
+    panel = make_panel(world, labels_per_item=2, per_domain=1)
+    item, expert = first_item(panel), world.voters[0]
+    pair = {"query": item.case.query, "passage": item.case.passage}
+    dispute = EscalationCase.objects.create(
+        # Before the panel's item in every order, as where the debate came first.
+        pk=item.case_id - 1000, kind="dispute", origin="debate:1", status="expert", **pair,
+    )  # fmt: skip
+    practise(world, panel, expert)
+    give(world, item, expert, 1)
+    world.benchmark.memberships.filter(user=expert).update(roles=["annotator", "reviewer", "admin"])
+    who = access(world, expert)
+    assert open_items(who) == []
+    assert [each.key for each in open_items(access(world, world.admin))] == [str(dispute.pk)]
+    with pytest.raises(PermissionDenied, match="had a part"):
+        settle_case(case=dispute, access=who, label=1, reason="I know.")
+
+
 def test_weights_far_apart_wait_for_an_admin() -> None:
     desk = make_desk(weights=(5, 2))
     draw_sample(benchmark=desk.benchmark, actor=desk.admin, size=1)
@@ -250,6 +272,31 @@ def test_weights_far_apart_wait_for_an_admin() -> None:
     # An admin who wrote on the query is no third person.
     first.write(expected=first.version, actor=desk.admin, weight=1)
     assert open_items(admin) == []
+
+
+def test_a_benchmark_says_how_far_apart_two_weights_are_in_conflict() -> None:
+    desk = make_desk(weights=(5, 2))
+    draw_sample(benchmark=desk.benchmark, actor=desk.admin, size=1)
+    first, second = desk.aspects
+    task = next_task(access(desk, desk.reviewer))
+    assert task is not None
+    score_task(task=task, actor=desk.reviewer, weights={first.pk: 2, second.pk: 3})
+    client, url = signed_in(desk.admin), desk.url("guidelines/scale/")
+    found = {}
+    for far in ("1", "2", "3", "4"):
+        client.post(url, {"scale": "likert5", "far": far})
+        found[far] = [item.key for item in open_items(access(desk, desk.admin))]
+    both = sorted([str(first.pk), str(second.pk)])
+    assert {far: sorted(keys) for far, keys in found.items()} == {
+        "1": both, "2": [str(first.pk)], "3": [str(first.pk)], "4": []
+    }  # fmt: skip
+    for wrong in ("0", "5", "x"):
+        page = client.post(url, {"scale": "likert5", "far": wrong}, follow=True)
+        assert "1 to 4 points apart" in page.content.decode()
+    assert points_apart(desk.benchmark) == 4
+    route = f"/api{desk.url('weight-scale/')}"
+    client.put(route, {"scale": "likert5", "far": 2}, content_type="application/json")
+    assert client.get(route).json() == {"scale": "likert5", "far": 2}
 
 
 def test_a_review_in_dispute_is_taken_up_by_a_third_person() -> None:

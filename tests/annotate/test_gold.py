@@ -79,6 +79,7 @@ def test_discard_ends_the_assignment_with_a_label_0(world, expert, aspects):
     assert (label.label, label.source) == (0, Source.EXPERT)
     assert label.provenance == {
         "rule": "discarded",
+        "tie_break": "third-person",
         "reason": "topic_only",
         "note": "only lamps",
         "guideline_version": 0,

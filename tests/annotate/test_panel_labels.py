@@ -106,6 +106,7 @@ def test_a_label_closes_the_item_as_an_experts(world, panel):
     vote = Vote.objects.get()
     assert judgment.provenance == {
         "rule": "reference-1",
+        "tie_break": "senior",
         "panel": panel.pk,
         "panel_name": "experts",
         "case": item.case_id,

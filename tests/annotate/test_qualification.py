@@ -5,6 +5,7 @@ import json
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -12,9 +13,8 @@ from annotate.models import ApprovalRecord, ExamAnswer, ExamAttempt, ExamItem, R
 from annotate.services import exam_bank, exams
 from annotate.services import qualification as verbs
 from annotate.services.approvals import import_approvals
+from annotate.services.people_standing import people_rows
 from annotate.services.votes import cast_vote
-from annotate.views.exam_bank import people_rows
-from corpus.access import enter
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
 from tests.annotate.world import make_world, masked, signed_in
@@ -440,6 +440,50 @@ def test_api_goes_the_same_way(world):
     send(world.admin, "qualification/rechecks/", recheck, 204)
     mine = signed_in(world.person).get(f"/api{world.url('qualification/')}").json()
     assert mine[0]["missing"] == ["the exam once more: odd"] or mine[0]["qualified"]
+    people = signed_in(world.admin).get(f"/api{world.url('qualification/people/')}").json()
+    (row,) = [
+        each
+        for each in people
+        if (each["person"], each["domain"]) == ("annotator-1", world.domain.name)
+    ]
+    assert row == {
+        "person": "annotator-1",
+        "domain": world.domain.name,
+        "qualified": False,
+        "missing": ["the exam once more: odd"],
+        "exam": None,
+        "approval_rate": 95.0,
+        "approved": 600,
+        "recheck": "odd",
+    }
+
+
+def test_history_and_rechecks_from_the_shell(world, tmp_path, capsys):
+    file = tmp_path / "history.csv"
+    file.write_text("username,rate,approved\nannotator-1,90.5,700\n")
+
+    def command(*more):
+        call_command("qualification", world.benchmark.slug, "--as", "admin", "--json", *more)
+        rows = json.loads(capsys.readouterr().out)
+        (row,) = [
+            each
+            for each in rows
+            if (each["person"], each["domain"]) == ("annotator-1", world.domain.name)
+        ]
+        return row["approval_rate"], row["approved"], row["recheck"]
+
+    assert command() == (None, None, "")
+    assert command("--approvals", str(file)) == (90.5, 700, "")
+    again = ("--recheck", "annotator-1", "--domain", world.domain.name, "--reason", "odd")
+    assert command(*again) == (90.5, 700, "odd")
+    file.write_text("username,rate,approved\nannotator-1,ninety,700\n")
+    with pytest.raises(CommandError, match="Line 2, rate"):
+        command("--approvals", str(file))
+    for wrong in (("--approvals", str(tmp_path / "none.csv")), ("--recheck", "annotator-1")):
+        with pytest.raises(CommandError):
+            command(*wrong)
+    with pytest.raises(CommandError, match="managed by admins"):
+        call_command("qualification", world.benchmark.slug, "--as", "reviewer", *again)
 
 
 # --- Votes ask for the exam ------------------------------------------------------------------
@@ -462,15 +506,14 @@ def test_nobody_votes_before_the_exam_that_is_required(world):
 def test_people_and_domains_cost_no_queries_of_their_own(world) -> None:
     """Three annotators of two domains, then many more: the table takes as many queries."""
     ask(world, required=False)
-    admin = enter(world.admin, world.benchmark.slug)
-    before = len(people_rows(admin))
+    before = len(people_rows(world.benchmark))
     with CaptureQueriesContext(connection) as first:
-        people_rows(admin)
+        people_rows(world.benchmark)
     for number in range(4):
         person = make_member(world.benchmark, f"more-{number}", "annotator")
         verbs.ask_recheck(person=person, domain=world.domain, reason="Again.", actor=world.admin)
     with CaptureQueriesContext(connection) as second:
-        rows = people_rows(admin)
+        rows = people_rows(world.benchmark)
     assert (len(rows), len(second)) == (before + 8, len(first))
     (row,) = [each for each in rows if str(each.person) == "more-1" and each.domain == world.domain]
     assert row.standing.missing == ("the exam once more: Again.",)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from annotate.models import Reveal, Vote, VoteSlot, VotingPlan
+from annotate.models import EscalationCase, Reveal, Vote, VoteSlot, VotingPlan
 from annotate.services.abandoned import finish_abandoned
 from annotate.services.arms import arm_for, as_shown
 from annotate.services.arms_report import arms_sheet
@@ -265,6 +265,39 @@ def test_report_counts_by_arm_with_intervals(world) -> None:
     assert "Talked out of it" in page_of(admin, world.url("voting/"))
     lines = b"".join(admin.get(world.url("voting/arms.csv")).streaming_content).decode()
     assert lines.splitlines()[0].startswith("Arm,Votes,Cannot be judged")
+
+
+def test_numbers_of_the_arms_lead_to_their_votes(world) -> None:
+    """As many votes behind each number as it counts; none of a case that is still judged."""
+    given = [(1, 0), (1, 1), (0, 1), (1, None)]
+    for voter, (first, label) in zip(world.voters, given, strict=False):
+        case = world.case()
+        Vote.objects.create(
+            case=case, voter=voter, label=label, first_label=first, saw_positions=True,
+            arm="after", elapsed_ms=2000, reason="for a reason",
+        )  # fmt: skip
+        pair = {"query": case.query, "passage": case.passage}
+        record_judgment(**pair, label=1, source="expert", provenance={})
+    sheet = arms_sheet(world.benchmark, "items")
+    (row,) = sheet.rows
+    assert arms_sheet(world.benchmark).rows[0][1].url == ""
+    wanted = {"all": 4, "unjudged": 1, "known": 3, "timed": 4, "right_first": 2, "wrong_first": 1}
+    links = {cell.url.split("show=")[1]: cell for cell in row if cell.url}
+    assert links.keys() - {"led"} == wanted.keys()
+    admin, path = signed_in(world.admin), "voting/arms/?arm=after&show="
+    route = f"/api{world.url('voting/arms/items/?arm=after&show=')}"
+    assert admin.get(f"{route}all").json() == {"votes": [], "kept_back": 4}
+    assert "4 more on cases that are still judged" in page_of(admin, world.url(f"{path}all"))
+    EscalationCase.objects.update(status="closed", label=1)
+    for show, count in wanted.items():
+        assert len(admin.get(f"{route}{show}").json()["votes"]) == count, show
+        assert page_of(admin, world.url(path + show)).count(">Case ") == count, show
+    (changed,) = admin.get(f"{route}wrong_first").json()["votes"]
+    assert (changed["first_label"], changed["label"], changed["expert"]) == (0, 1, 1)
+    # An admin who votes too is told of cases that votes have closed.
+    world.benchmark.memberships.filter(user=world.admin).update(roles=["admin", "annotator"])
+    assert admin.get(f"{route}all").json() == {"votes": [], "kept_back": 4}
+    assert admin.get(world.url("voting/arms/?arm=after&show=nothing")).status_code == 404
 
 
 def test_report_counts_who_followed_a_wrong_agent_shown_first(world) -> None:

@@ -149,6 +149,12 @@ def test_objection_goes_to_a_third_person(desk):
     post(desk, desk.third, f"{base}points/{point.pk}/", do="overrule", text="The author is right.")
     assert Aspect.objects.get(pk=heavy.pk).weight == 5
     assert "settled for the author" in text(signed_in(desk.author).get(desk.url(base)))
+    back = "Take this decision back"
+    for person, shown in ((desk.third, True), (desk.reviewer, False), (desk.author, False)):
+        assert (back in text(signed_in(person).get(desk.url(base)))) is shown
+    page = post(desk, desk.third, f"{base}points/{point.pk}/", do="unsettle")
+    assert "the author objects" in page
+    assert Aspect.objects.get(pk=heavy.pk).weight == 3
 
 
 def test_refusals_are_said_and_change_nothing(desk):

@@ -10,7 +10,9 @@ from annotate.services import reviews as verbs
 from annotate.services.aspects import add_aspect, save_aspect
 from annotate.services.authorship import author_of, authors_of, weights_are_hidden
 from annotate.services.gold import assign_passage, discard_passage
+from annotate.services.review_agreement import verdict_opinions
 from annotate.services.review_gate import ready_for_review
+from annotate.services.review_third import unsettle_point
 from annotate.services.votes import cast_vote
 from corpus.models import Judgment
 from kit.errors import Refused
@@ -407,6 +409,70 @@ def test_a_third_person_settles_what_stays_open(desk, review):
     verbs.send_back(review=review, actor=desk.author)
     look_at_all(desk, review, but=(*KEYS, *(each.pk for each in desk.aspects), desk.passages[1]))
     assert verbs.accept_review(review=review, actor=desk.reviewer).status == "accepted"
+
+
+def third_hand(desk, review):
+    """Three objections before the third person: weight, passage, aspects."""
+    objected(desk, review)
+    verbs.ask_third(review=review, actor=desk.reviewer, third=desk.third)
+    return (
+        review.points.get(status="objected", kind=kind) for kind in ("weight", "passage", "aspects")
+    )
+
+
+def test_a_decision_of_a_third_person_can_be_taken_back(desk, review):
+    """What it undid is done again, and the point is open as before, the last one included."""
+    heavy, gone, split = third_hand(desk, review)
+    before = {each.pk: dict(each.change) for each in (heavy, gone, split)}
+    for point in (heavy, gone, split):
+        verbs.settle_point(review=review, point=point, actor=desk.third, uphold=False, text="So.")
+    review.refresh_from_db()
+    assert (review.status, weight(desk), stands(desk)) == ("checking", 5, True)
+    for person in (desk.reviewer, desk.author, desk.admin):
+        with pytest.raises(PermissionDenied, match="Who settled"):
+            unsettle_point(review=review, point=heavy, actor=person)
+    for point in (heavy, gone, split):
+        unsettle_point(review=review, point=point, actor=desk.third, text="A slip.")
+    review.refresh_from_db()
+    assert (review.status, weight(desk), stands(desk)) == ("third", 3, False)
+    open_points = {each.pk: each.change for each in review.points.filter(status="objected")}
+    removed = Judgment.objects.standing().get(passage=desk.passages[1], source="expert")
+    assert removed.label == 0
+    assert open_points == before | {gone.pk: before[gone.pk] | {"judgment": removed.pk}}
+    with pytest.raises(Refused, match="not settled"):
+        unsettle_point(review=review, point=heavy, actor=desk.third)
+    # Settled anew, the other way.
+    verbs.settle_point(review=review, point=heavy, actor=desk.third, uphold=True, text="Right.")
+    assert weight(desk) == 3
+    unsettle_point(review=review, point=heavy, actor=desk.third)
+    assert (weight(desk), review.points.get(pk=heavy.pk).change) == (3, before[heavy.pk])
+    assert review.turns.filter(verb="take back", part="third").count() == 4
+
+
+def test_a_decision_that_others_went_on_from_stays(desk, review):
+    heavy, gone, split = third_hand(desk, review)
+    verbs.settle_point(review=review, point=heavy, actor=desk.third, uphold=False, text="So.")
+    current = Aspect.objects.get(pk=desk.aspects[0].pk)
+    current.write(expected=current.version, actor=desk.author, weight=4)
+    with pytest.raises(Refused, match="changed since"):
+        unsettle_point(review=review, point=heavy, actor=desk.third)
+    verbs.settle_point(review=review, point=gone, actor=desk.third, uphold=True, text="So.")
+    verbs.settle_point(review=review, point=split, actor=desk.third, uphold=True, text="So.")
+    verbs.ask_changes(review=review, actor=desk.reviewer)
+    with pytest.raises(Refused, match="gone on"):
+        unsettle_point(review=review, point=gone, actor=desk.third)
+
+
+def test_who_was_overruled_still_said_what_they_said(desk, review):
+    """The reviewer's verdict in the agreement is their own, whatever a third person decided."""
+    _, gone, _ = points_of = tuple(third_hand(desk, review))
+    for point in points_of:
+        verbs.settle_point(review=review, point=point, actor=desk.third, uphold=False, text="So.")
+    verbs.accept_review(review=review, actor=desk.reviewer)
+    said = {
+        each.rater: each.label for each in verdict_opinions(desk.benchmark) if each.item == gone.pk
+    }
+    assert said == {"author": 1, "reviewer": 0}
 
 
 def test_what_others_changed_meanwhile_is_left_as_it_is(desk, review):

@@ -225,6 +225,14 @@ def test_cells_of_the_heat_map_and_recalls_lead_to_their_items(world):
     assert "Every item with a label" in wrong
 
 
+def test_agreement_with_the_others_leads_to_the_items_it_counts(world):
+    """Not to those on which the others tie: of three votes, two others who differ."""
+    key = world.voters[0].pk
+    shown = page(world, world.admin, f"agreement/votes/items/?show=clear&person={key}")
+    assert shown.count(">Case ") == 5  # of six; on (0, 0, 1) the two others differ
+    assert f"person={key}&amp;show=clear" in page(world, world.admin)
+
+
 def test_every_number_with_an_interval_has_its_items(world):
     shown = page(world, world.admin)
     for title in ("By domain", "By month", "By version of the guidelines", "Pairs of people"):

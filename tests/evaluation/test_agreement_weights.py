@@ -10,6 +10,7 @@ from annotate.services import review_points as points
 from annotate.services import reviews
 from annotate.services.gold import assign_passage
 from annotate.services.rescoring import draw_sample, score_task
+from kit.errors import Refused
 from tests.annotate.reviewing import make_desk
 from tests.annotate.world import signed_in
 from tests.factories import make_passage, make_query
@@ -41,6 +42,23 @@ def score_pairs(desk, pairs, domain="biology"):
 def table(desk, what, name):
     answer = signed_in(desk.admin).get(desk.url(f"agreement/{what}/{name}.csv"))
     return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+
+
+def test_a_weight_that_nobody_chose_is_no_label(desk):
+    """A new aspect begins in the middle of the scale; that is not its author's opinion."""
+    Aspect.objects.filter(pk=desk.aspects[1].pk).update(weighed=False)
+    review = reviews.start_review(query=desk.query, reviewer=desk.reviewer)
+    reviews.score_weights(review=review, actor=desk.reviewer, weights=desk.weights)
+    labels = table(desk, "weights", "labels")
+    assert [(row["rater"], row["label"]) for row in labels] == [
+        ("author", "5"),
+        ("blind scorer", "4"),
+    ]
+    page = signed_in(desk.admin).get(desk.url("agreement/weights/")).content.decode()
+    assert "1 scores are left out: nobody had chosen" in page
+    # And no sample asks anybody to score such a query.
+    with pytest.raises(Refused, match="No query has aspects with weights"):
+        draw_sample(benchmark=desk.benchmark, actor=desk.admin)
 
 
 def test_worked_numbers_of_the_protocol(desk):
