@@ -63,10 +63,10 @@ def test_an_aspect_is_split_undone_and_merged(world, api, aspects):
 
 
 def test_scales_are_read_chosen_and_changed(world, api, aspects):
-    assert api.get(url(world, "weight-scale/")).json() == {"scale": "likert5"}
+    assert api.get(url(world, "weight-scale/")).json() == {"scale": "likert5", "far": 2}
     admin = script(world.admin)
     answer = admin.put(url(world, "weight-scale/"), {"scale": "likert3"}, content_type=JSON)
-    assert answer.json() == {"scale": "likert3"}
+    assert answer.json() == {"scale": "likert3", "far": 2}
     weights = [{"aspect": each.pk, "weight": 2, "version": 1} for each in aspects]
     post(api, here(world, "scale/"), {"scale": "likert3", "weights": weights})
     assert {each.scale for each in Aspect.objects.all()} == {"likert3"}
