@@ -5,6 +5,7 @@ PY := $(VENV)/bin/python
 ASSAY_DATA ?= $(CURDIR)/var
 export ASSAY_DATA
 # A third of the suite's time is waiting: for servers of its own, for the disk.
+# Who is done takes tests from the others (worksteal): dealt in lots, one was left with the last.
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 # Without it every process compiles every module anew: half the time of its start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,7 +24,7 @@ setup: $(VENV)/run.stamp ## environment, secret key and database, for the manage
 	@$(PY) manage.py migrate --verbosity 0
 
 test: $(VENV)/dev.stamp ## the test suite, on SQLite and without any server
-	$(PY) -m pytest -n $(WORKERS) $(ARGS)
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(VENV)/dev.stamp ## style, types, import contracts, migrations, templates, API schema
 	$(VENV)/bin/ruff check .

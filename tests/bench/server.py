@@ -25,9 +25,14 @@ class Assay:
     log: Path
     seconds_to_first_page: float
     environment: dict[str, str] = field(repr=False)
+    _printed: dict[str, str] | None = field(default=None, repr=False)
 
     def link(self, name: str) -> str:
-        """A fresh one-time sign-in link for a person."""
+        """A one-time sign-in link for a person: first the one that the start printed."""
+        if self._printed is None:
+            self._printed = dict(_LINK.findall(self.log.read_text()))
+        if link := self._printed.pop(name, None):
+            return link
         said = self.manage("sign_in_link", name, "--url", self.url)
         return dict(_LINK.findall(said))[name]
 

@@ -4,11 +4,13 @@ import importlib.util
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests import migrated
 from tests.bench.server import Assay, running_assay
 
 expect.set_options(timeout=15_000)
@@ -23,10 +25,21 @@ def browser_type_launch_args() -> dict:
     return {"executable_path": found, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
 
 
+@contextmanager
+def soon_running(data: Path, *, port: int = 0, **settings: str) -> Iterator[Assay]:
+    """An Assay with the demo benchmark that finds its tables made, if the suite has made some.
+
+    Making them takes most of a first start, which test_expert.py goes through from nothing.
+    """
+    migrated.copy_to(str(data / "assay.sqlite3"))
+    with running_assay(data, port=port, **settings) as running:
+        yield running
+
+
 @pytest.fixture(scope="session")
 def assay(tmp_path_factory) -> Iterator[Assay]:
     """One running Assay with the demo benchmark for the whole session."""
-    with running_assay(tmp_path_factory.mktemp("assay")) as running:
+    with soon_running(tmp_path_factory.mktemp("assay")) as running:
         yield running
 
 

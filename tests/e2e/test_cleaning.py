@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.bench.server import Assay, running_assay
+from tests.bench.server import Assay
 from tests.corpus.scripted import cleaner
+from tests.e2e.conftest import soon_running
 
 pytestmark = pytest.mark.e2e
 
@@ -33,7 +34,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assay]:
             "OPENAI_API_KEY": given.OPENAI_API_KEY,
             "ASSAY_MODEL": given.ASSAY_MODEL,
         }
-        with running_assay(tmp_path_factory.mktemp("cleaning"), **settings) as running:
+        with soon_running(tmp_path_factory.mktemp("cleaning"), **settings) as running:
             yield running
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from tests import migrated
 from tests.bench.server import ROOT, Assay, free_port, running_assay
+from tests.e2e.conftest import soon_running
 
 pytestmark = pytest.mark.e2e
 
@@ -63,15 +63,20 @@ def queries(assay: Assay) -> dict[str, int]:
 
 
 @pytest.fixture
-def day(assay: Assay, browser: Browser, queries: dict[str, int]) -> Iterator[Day]:
+def day(
+    assay: Assay,
+    browser: Browser,
+    queries: dict[str, int],
+    session_of: Callable[[str], dict],
+) -> Iterator[Day]:
     contexts = []
 
     def enter(person: str, **how) -> Page:
         how.setdefault("viewport", {"width": 1280, "height": 900})
-        context = browser.new_context(base_url=assay.url, **how)
+        context = browser.new_context(base_url=assay.url, storage_state=session_of(person), **how)
         contexts.append(context)
         page = context.new_page()
-        sign_in(page, assay, person)
+        page.goto("/")
         return page
 
     yield Day(assay, queries, enter)
@@ -286,8 +291,7 @@ def test_server_that_restarts_is_waited_for(browser: Browser, tmp_path: Path) ->
     port = free_port()
     context = browser.new_context(base_url=f"http://127.0.0.1:{port}")
     page = context.new_page()
-    migrated.copy_to(str(tmp_path / "assay.sqlite3"))
-    with running_assay(tmp_path, port=port, demo=True) as first:
+    with soon_running(tmp_path, port=port) as first:
         path = f"{HOME}queries/{load(first)['weather-3']}/"
         sign_in(page, first, "expert-1")
         page.goto(path)

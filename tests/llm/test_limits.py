@@ -19,15 +19,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Clock:
-    """Seconds that pass as fast as somebody sleeps."""
+    """Seconds that pass as fast as somebody sleeps; two who sleep at once share them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
         real = asyncio.sleep
 
         async def sleep(seconds: float) -> None:
-            self.now += seconds
+            until = self.now + seconds
             await real(0)
+            self.now = max(self.now, until)
 
         monkeypatch.setattr("llm.limits.asyncio.sleep", sleep)
 
