@@ -42,7 +42,7 @@ class Aspects(Route):
         answer = self.page(rows, AspectSerializer)
         if is_blind(access, query):  # who may have to score them does not see weights
             for row in answer.data["results"]:
-                row |= {"weight": None, "rationale": None, "version": None}
+                row |= dict.fromkeys(("weight", "rationale", "version"))
         return answer
 
     @extend_schema(request=NewAspectSerializer, responses={201: AspectSerializer})

@@ -94,11 +94,11 @@ class TextField(forms.CharField):
 
 
 class AspectForm(forms.Form):
-    """An aspect as it is being written: everything but the weight may still be empty."""
+    """An aspect as it is being written: anything may still be empty, the weight not chosen yet."""
 
     content = TextField(required=False, max_length=10_000)
     rationale = TextField(required=False, max_length=20_000)
-    weight = forms.IntegerField(min_value=1, max_value=5)
+    weight = forms.IntegerField(min_value=1, max_value=5, required=False)
     version = forms.IntegerField(min_value=1)
 
     def base(self) -> dict[str, object]:

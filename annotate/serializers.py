@@ -9,12 +9,12 @@ from annotate.services.gold import DiscardReason
 class AspectSerializer(serializers.ModelSerializer):
     """An aspect; `version` is what a write has to be based on.
 
-    Weight, rationale and version are null while they are kept from a reviewer who may have to
-    score the weights blind.
+    The weight is null until somebody chooses one. Weight, rationale and version are null while
+    they are kept from a reviewer who may have to score the weights blind.
     """
 
     aspect_id = serializers.CharField(read_only=True)
-    weight = serializers.IntegerField(allow_null=True, read_only=True)
+    weight = serializers.IntegerField(source="chosen_weight", allow_null=True, read_only=True)
     rationale = serializers.CharField(allow_null=True, read_only=True)
     version = serializers.IntegerField(allow_null=True, read_only=True)
 
@@ -31,12 +31,12 @@ class NewAspectSerializer(serializers.Serializer):
 
 
 class AspectWriteSerializer(serializers.Serializer):
-    """Texts and weight to write over the version that was read."""
+    """Texts and weight to write over the version that was read; without one the weight stays."""
 
     version = serializers.IntegerField()
     content = serializers.CharField(allow_blank=True)
     rationale = serializers.CharField(allow_blank=True, default="")
-    weight = serializers.IntegerField()
+    weight = serializers.IntegerField(allow_null=True, default=None)
 
 
 class DirectionSerializer(serializers.Serializer):

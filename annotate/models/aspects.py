@@ -77,6 +77,11 @@ class Aspect(Versioned):
         return self.aspect_id
 
     @property
+    def chosen_weight(self) -> int | None:
+        """Its weight, or None while nobody chose one."""
+        return self.weight if self.weighed else None
+
+    @property
     def aspect_id(self) -> str:
         """The published id, `{task}-{qid}-a{k}`."""
         return f"{self.query.domain.name}-{self.query.qid}-a{self.k}"

@@ -95,32 +95,40 @@ def save_aspect(
     expected: int,
     content: str,
     rationale: str,
-    weight: int,
+    weight: int | None,
     base: Fields | None = None,
 ) -> Aspect:
     """Write the texts and the weight over version `expected`; return the aspect as it is now.
+
+    Without a weight that stays as it is; while nobody chose one, naming any is a choice, that
+    which the aspect began with too.
 
     `base` says, field by field, what the writing began from: a field that is as it was takes what
     somebody else wrote meanwhile. Writing what already stands there changes nothing, whatever the
     version. Raises Conflict (carrying the present row and the fields that both changed), and
     Refused for a removed aspect or a weight off the scale.
     """
-    fields = {"content": content, "rationale": rationale, "weight": weight}
+    fields: dict[str, Any] = {"content": content, "rationale": rationale}
+    fields |= {"weight": weight} if weight is not None else {}
     with transaction.atomic():
         hold_for_writing(aspect.query, actor)
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         if current.removed_at is not None:
             raise Refused("This aspect was removed. Restore it to go on writing.")
-        check_weight(weight, current.scale)
         theirs = {name: getattr(current, name) for name in fields}
         known = theirs if expected == current.version else {}
-        merged = merge(base={**known, **(base or {})}, mine=fields, theirs=theirs)
+        known = {**known, **(base or {})}
+        if weight is not None:
+            check_weight(weight, current.scale)
+        if not current.weighed:  # so nobody's choice can be written over
+            known["weight"] = current.weight
+        merged = merge(base=known, mine=fields, theirs=theirs)
         if merged.clashing:
             raise Conflict(current, fields=merged.clashing)
+        if weight is not None and not current.weighed:
+            merged.changed["weighed"] = True
         if not merged.changed:
             return current
-        if "weight" in merged.changed:
-            merged.changed["weighed"] = True
         written = current.write(expected=current.version, actor=actor, **merged.changed)
         now = {name: getattr(written, name) for name in fields}
         note_change(

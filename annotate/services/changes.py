@@ -13,7 +13,7 @@ from corpus.models import Query
 # Words written on within this time are one change, as one undo takes them back.
 SITTING: Final = timedelta(minutes=10)
 # What a person writes in an aspect; a snapshot holds it beside `pk` and `k`.
-FIELDS: Final = ("content", "rationale", "weight", "scale")
+FIELDS: Final = ("content", "rationale", "weight", "weighed", "scale")
 Snapshot = dict[str, Any]
 
 

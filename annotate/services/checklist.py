@@ -21,8 +21,8 @@ from corpus.models import Judgment, Query, Source
 class Item:
     """One thing to do; `url` leads to where it is done.
 
-    `kind` is one of: no_aspects, empty, scale, support, undecided, asking, unlisted (blocking), and
-    unweighed, count, long, close (hints).
+    `kind` is one of: no_aspects, empty, unweighed, scale, support, undecided, asking, unlisted
+    (blocking), and count, long, close (hints).
     """
 
     kind: str
@@ -78,6 +78,8 @@ def _of_aspects(query: Query, aspects: list[Aspect]) -> Iterator[Item]:
     for aspect in aspects:
         if not aspect.content.strip():
             yield _aspect("empty", f"a{aspect.k} says nothing yet", query, aspect)
+        if not aspect.weighed:
+            yield _aspect("unweighed", f"a{aspect.k} has no weight yet", query, aspect)
         if aspect.pk not in supported:
             yield _aspect("support", f"a{aspect.k} has no passage", query, aspect)
     if len(scales) > 1:
@@ -87,9 +89,6 @@ def _of_aspects(query: Query, aspects: list[Aspect]) -> Iterator[Item]:
 
 def _hints(query: Query, aspects: list[Aspect]) -> Iterator[Item]:
     for aspect in aspects:
-        if not aspect.weighed:
-            text = f"a{aspect.k} still has the weight it began with"
-            yield _aspect("unweighed", text, query, aspect, blocking=False)
         if (sentences := count_sentences(aspect.content)) > MOST_SENTENCES:
             text = f"a{aspect.k} has {sentences} sentences; one or two are usual"
             yield _aspect("long", text, query, aspect, blocking=False)

@@ -98,12 +98,18 @@ def _saved(
         version=aspect.version,
         version_id=f"version-{pk}",
         slot=f"aspect-{pk}",
-        fields=[htmx.Sides(name, "", mine[name], getattr(aspect, name)) for name in FIELDS],
+        fields=[_kept(name, mine[name], aspect) for name in FIELDS],
     )
     # The numbers beside the form follow; the form itself stays as it is under the cursor.
     context = workspace(access, aspect.query) | {"hx_oob": True}
     response.write(render_to_string(f"{WORKSPACE}#shares", context, request))
     return response
+
+
+def _kept(name: str, mine: Any, aspect: Aspect) -> htmx.Sides:
+    # A weight that nobody chose is none: the form must not show the one it began with as chosen.
+    theirs = aspect.chosen_weight if name == "weight" else getattr(aspect, name)
+    return htmx.Sides(name, "", *("" if each is None else each for each in (mine, theirs)))
 
 
 def _conflict(

@@ -99,6 +99,13 @@ def _empty_aspects(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place
                 yield _place(split, query, aspect=aspect_id(split, query.qid, aspect.k))
 
 
+def _unweighed_aspects(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
+    for query in queries:
+        for aspect in query.aspects:
+            if not aspect.weighed:
+                yield _place(split, query, aspect=aspect_id(split, query.qid, aspect.k))
+
+
 def _mixed_scales(split: str, queries: Sequence[QueryRecord]) -> Iterator[Place]:
     for query in queries:
         if len({aspect.scale for aspect in query.aspects}) > 1:
@@ -139,6 +146,7 @@ CHECKS: dict[str, Check] = {
     "uncarried_citations": _uncarried_citations,
     "aspects_without_passages": _aspects_without_passages,
     "empty_aspects": _empty_aspects,
+    "unweighed_aspects": _unweighed_aspects,
     "mixed_scales": _mixed_scales,
     "queries_without_gold": _queries_without_gold,
     "white_space_in_ids": _white_space_in_ids,

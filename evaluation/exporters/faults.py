@@ -130,6 +130,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "1 aspect has no words yet.",
         "{count} aspects have no words yet.",
     ),
+    "unweighed_aspects": (
+        "1 aspect has the weight it began with: nobody chose one.",
+        "{count} aspects have the weight they began with: nobody chose one.",
+    ),
     "mixed_scales": (
         "1 query weighs its aspects on two scales, so that its weights cannot be compared.",
         "{count} queries weigh their aspects on two scales, so that their weights cannot be "
@@ -180,6 +184,7 @@ BLOCKING = frozenset(
         "uncarried_citations",
         "agreement_below_bar",
         "empty_aspects",
+        "unweighed_aspects",
         "mixed_scales",
         "white_space_in_ids",
     }

@@ -58,13 +58,17 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class AspectRecord:
-    """One present aspect with its raw weight; `passages` support it, in the order of assignment."""
+    """One present aspect with its raw weight; `passages` support it, in the order of assignment.
+
+    While nobody chose a weight, it is the middle of the scale and `weighed` false.
+    """
 
     k: int
     content: str
     weight: int
     scale: str
     passages: tuple[str, ...] = ()
+    weighed: bool = True
 
 
 @dataclass(frozen=True)

@@ -231,12 +231,12 @@ def _joined(rows: list[_Row]) -> Label:
 def _aspects(view: View, domain: Domain, wanted: Q) -> dict[int, list[AspectRecord]]:
     """Present aspects by query, in the order of their numbers."""
     supporting = _supporting(view, domain, wanted)
-    columns = ("pk", "query_id", "k", "content", "weight", "scale")
+    columns = ("pk", "query_id", "k", "content", "weight", "scale", "weighed")
     rows = Aspect.objects.present().filter(wanted, query__domain=domain).order_by("query_id", "k")
     aspects: dict[int, list[AspectRecord]] = defaultdict(list)
-    for pk, query, k, content, weight, scale in rows.values_list(*columns):
+    for pk, query, k, content, weight, scale, weighed in rows.values_list(*columns):
         passages = tuple(supporting.get(pk, ()))
-        aspects[query].append(AspectRecord(k, content, weight, scale, passages))
+        aspects[query].append(AspectRecord(k, content, weight, scale, passages, weighed))
     return aspects
 
 

@@ -35,6 +35,7 @@ NEXT: dict[str, tuple[str, str]] = {
     "agreement_below_bar": ("disputes", "See the votes"),
     "aspects_without_passages": ("queries", "Find passages"),
     "empty_aspects": ("queries", "Write them"),
+    "unweighed_aspects": ("queries", "Weigh them"),
     "mixed_scales": ("queries", "Look at the queries"),
     "queries_without_gold": ("queries", "Look at the queries"),
     "white_space_in_ids": ("queries", "Look at the queries"),

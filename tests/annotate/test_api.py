@@ -93,7 +93,7 @@ def test_writing_what_stands_there_already_is_no_conflict(api, world) -> None:
 @pytest.mark.parametrize(
     ("body", "fields"),
     [
-        ({}, ["content", "version", "weight"]),
+        ({}, ["content", "version"]),
         (TEXTS | {"version": "x"}, ["version"]),
         (TEXTS | {"version": 1, "weight": 2.5}, ["weight"]),
         (TEXTS | {"version": 1, "content": "a\x00b"}, ["content"]),

@@ -2,10 +2,12 @@
 
 import pytest
 
-from annotate.models import Aspect, GoldPassage
-from annotate.services.aspects import add_aspect
+from annotate.models import Aspect, AspectChange, GoldPassage
+from annotate.services.aspects import add_aspect, save_aspect
+from annotate.services.changes import last_change
 from annotate.services.checklist import missing
 from annotate.services.gold import assign_passage, discard_passage
+from annotate.services.undoing import undo_change
 from tests.annotate.world import make_world
 from tests.factories import make_gold, make_passage
 
@@ -56,7 +58,22 @@ def test_hints_do_not_stand_in_the_way(world):
     add_aspect(query=world.query, actor=expert, content=text, weight=3)
     assert kinds(world, blocking=False) == ["long", "count"]
     add_aspect(query=world.query, actor=expert, content=text.replace("roll", "tilt"))
-    assert kinds(world, blocking=False) == ["long", "unweighed", "long", "close"]
+    assert kinds(world, blocking=False) == ["long", "long", "close"]
+
+
+def test_a_weight_that_nobody_chose_stands_in_the_way(world):
+    expert = world.voters[0]
+    aspect = add_aspect(query=world.query, actor=expert, content="One point.")
+    texts = {"content": "One point.", "rationale": "", "actor": expert, "aspect": aspect}
+    assert "unweighed" in kinds(world)
+    save_aspect(expected=1, weight=None, **texts)
+    assert "unweighed" in kinds(world)
+    AspectChange.objects.update(updated_at="2026-11-20T00:00Z")  # another sitting
+    # The weight that it began with is a choice as soon as somebody says so.
+    save_aspect(expected=1, weight=3, **texts)
+    assert "unweighed" not in kinds(world)
+    undo_change(change=last_change(world.query, expert), actor=expert)
+    assert "unweighed" in kinds(world)
 
 
 def test_an_aspect_that_says_nothing_stands_in_the_way(world):

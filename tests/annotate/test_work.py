@@ -41,7 +41,7 @@ def give(world, queries, *people, **more):
 
 def finish(world, query, actor):
     """Everything that a submission asks for."""
-    aspect = add_aspect(query=query, actor=actor, content="Backs to the light.")
+    aspect = add_aspect(query=query, actor=actor, content="Backs to the light.", weight=3)
     assign_passage(query=query, passage=world.passage, aspect=aspect, actor=actor)
     return aspect
 

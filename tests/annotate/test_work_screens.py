@@ -36,7 +36,7 @@ def here(world, more=""):
 
 def finish(world):
     expert = world.voters[0]
-    aspect = add_aspect(query=world.query, actor=expert, content="Backs to the light.")
+    aspect = add_aspect(query=world.query, actor=expert, content="Backs to the light.", weight=3)
     assign_passage(query=world.query, passage=world.passage, aspect=aspect, actor=expert)
 
 

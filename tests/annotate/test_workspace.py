@@ -125,6 +125,30 @@ def test_autosave_answers_with_version_and_shares(world, me, aspect):
     assert (aspect.content, aspect.weight) == ("typed", 4)
 
 
+def test_a_new_aspect_has_no_weight_until_one_is_chosen(world, me):
+    me.post(here(world, "aspects/"))
+    aspect = Aspect.objects.get()
+    card = me.get(here(world)).content.decode().split(f'id="aspect-{aspect.pk}"')[1]
+    fields = card.split("</fieldset>")[0]
+    assert 'name="base_weight" value=""' in fields
+    assert "checked" not in fields
+    assert "no weight yet" in fields
+    unchosen = {key: value for key, value in draft().items() if key != "weight"}
+    body = me.post(world.url(f"aspects/{aspect.pk}/"), unchosen, **hx()).content.decode()
+    # Words were saved; the form is not told a weight that nobody chose.
+    assert '<input type="hidden" name="base_weight" value="">' in body
+    aspect.refresh_from_db()
+    assert (aspect.content, aspect.chosen_weight) == ("typed", None)
+    # Whoever read it before those words still chooses what nobody chose.
+    late = unchosen | {"content": "typed", "base_content": "typed", "base_weight": "", "weight": 4}
+    assert me.post(world.url(f"aspects/{aspect.pk}/"), late, **hx()).status_code == 200
+    aspect.refresh_from_db()
+    assert aspect.chosen_weight == 4
+    # Two who choose differently see both.
+    other = late | {"weight": 2}
+    assert me.post(world.url(f"aspects/{aspect.pk}/"), other, **hx()).status_code == 409
+
+
 def test_save_without_javascript_redirects(world, me, aspect):
     response = me.post(world.url(f"aspects/{aspect.pk}/"), draft())
     assert (response.status_code, response.url) == (302, here(world))

@@ -109,6 +109,11 @@ def test_aspect_without_words_or_passages(garden: Garden, faults) -> None:
     assert faults() == {"aspects_without_passages": 1, "empty_aspects": 1}
 
 
+def test_weights_that_nobody_chose(garden: Garden, faults) -> None:
+    garden.query.aspects.filter(k=1).update(weighed=False)
+    assert faults() == {"unweighed_aspects": 1}
+
+
 def test_weights_on_two_scales(garden: Garden, faults) -> None:
     garden.query.aspects.filter(k=1).update(scale="likert3")
     assert faults() == {"mixed_scales": 1}
