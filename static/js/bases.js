@@ -24,10 +24,12 @@
     for (const base of all(form).filter((each) => "theirsNow" in each.dataset)) {
       const name = base.name.slice(PREFIX.length);
       const control = form.elements[name];
-      const entry = fields.find(([each]) => each === name);
-      if (!entry || control === document.activeElement || control.value !== entry[1]) continue;
+      // A choice that nobody made was not sent: it is as empty here as there.
+      const entry = fields.find(([each]) => each === name) ?? [name, ""];
+      if (control === document.activeElement || control.value !== entry[1]) continue;
       control.value = base.value = base.dataset.theirsNow;
       entry[1] = control.value;
+      if (!fields.includes(entry)) fields.push(entry);
     }
     return JSON.stringify(fields);
   }
