@@ -110,6 +110,9 @@ def test_whole_query_from_the_queue_to_submission_without_a_mouse(day: Day) -> N
         page.keyboard.press("n")
         expect(field(page, number)).to_be_focused()
         page.keyboard.type(words)
+        page.keyboard.press("Tab")  # to the weights, none of which is chosen
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_text("no weight yet")).to_have_count(0)
         saved(page)
         page.keyboard.press("Escape")
     page.locator("#passages").focus()
