@@ -5,8 +5,9 @@ from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
-from corpus.models import Benchmark, PoolBuild, RankedList, RetrievalRun
+from corpus.models import Benchmark, Pool, PoolBuild, RankedList, RetrievalRun
 from corpus.services.pool_builds import carry_out, start_build
 from debate.models import DebateRun
 from debate.services.runs import start_run
@@ -45,29 +46,46 @@ def debate_holes(
             field="runs",
         )
     runs = sorted(runs, key=lambda run: run.pk)
+    asked = PoolBuild.objects.filter(
+        benchmark=benchmark, runs=[run.pk for run in runs], depth=depth
+    )
     with transaction.atomic():
-        # One at a time, also where a button is pressed twice.
-        Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-        before = PoolBuild.objects.filter(
-            benchmark=benchmark, runs=[run.pk for run in runs], depth=depth
-        )
-        if before.filter(status__in=_LIVE).exists():
+        _take_turns(benchmark)
+        if asked.filter(status__in=_LIVE).exists():
             raise Refused("These runs are being pooled already. Look under Debate runs.")
-        going = DebateRun.objects.filter(
-            pool__in=before.values("pool"), status__in=_LIVE, endpoint=endpoint.name
-        )
-        if (found := going.order_by("-pk").first()) is not None:
+        if (found := _going(asked, endpoint)) is not None:
             return found
         build = start_build(benchmark=benchmark, runs=runs, depth=depth, actor=actor, claim=True)
+    pool = _carried_out(build)
+    with transaction.atomic():
+        _take_turns(benchmark)
+        # Somebody may have asked when the pool was there and its debate not yet.
+        return _going(asked, endpoint) or start_run(
+            benchmark=benchmark,
+            pool=pool,
+            endpoint=endpoint,
+            rounds=rounds,
+            budget_usd=budget_usd,
+            actor=actor,
+        )
+
+
+def _take_turns(benchmark: Benchmark) -> None:
+    """One at a time until the transaction ends, also where a button is pressed twice."""
+    Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+
+
+def _going(builds: QuerySet[PoolBuild], endpoint: Endpoint) -> DebateRun | None:
+    """The debate run over a pool of these builds that is under way."""
+    rows = DebateRun.objects.filter(
+        pool__in=builds.values("pool"), status__in=_LIVE, endpoint=endpoint.name
+    )
+    return rows.order_by("-pk").first()
+
+
+def _carried_out(build: PoolBuild) -> Pool:
     carry_out(build)
     build.refresh_from_db()
     if build.status != RunStatus.DONE or build.pool is None:
         raise Refused(build.error or f"The build is {build.get_status_display().lower()}.")
-    return start_run(
-        benchmark=benchmark,
-        pool=build.pool,
-        endpoint=endpoint,
-        rounds=rounds,
-        budget_usd=budget_usd,
-        actor=actor,
-    )
+    return build.pool
