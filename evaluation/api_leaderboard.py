@@ -179,7 +179,7 @@ class OnePublished(Route):
         table = published.table_called(name)
         given = request.query_params
         version = chosen(access.benchmark, given.get("version"))
-        experiment = experiment_of(given, access) if table.beside.startswith("exp") else None
+        experiment = experiment_of(given, access) if table.is_of_debates else None
         rows = beside_ours(table, access.benchmark, version=version, experiment=experiment)
         return Response([_beside(table.columns, row) for row in rows])
 

@@ -9,6 +9,7 @@ import numpy as np
 from corpus.models import Benchmark, RetrievalRun
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import read_metric, read_metrics
+from evaluation.metrics.standings import ranks_of
 from evaluation.models import DomainScore, ScoreSheet
 from evaluation.services.compared_tests import tested
 from evaluation.services.scores import GoldView
@@ -94,22 +95,25 @@ def board_of(sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.R
         replace(
             line,
             marked=[
-                (value, domain, "" if value is None else mark.get(round(value, 12), ""))
+                (value, domain, mark[place])
                 for value, domain, mark in zip(line.domains, domains, marks, strict=True)
             ],
         )
-        for line in lines
+        for place, line in enumerate(lines)
     ]
     return Board(name, view, domains, marked)
 
 
-def _marks(values: Sequence[float | None]) -> dict[float, str]:
-    """The highest of a domain's values and the second highest, where there are others.
-
-    By rounded value: equal means may differ in how they were summed.
-    """
-    known = sorted({round(value, 12) for value in values if value is not None}, reverse=True)
-    return dict(zip(known[:2], ("best", "second"), strict=False)) if len(known) > 1 else {}
+def _marks(values: Sequence[float | None]) -> list[str]:
+    """Beside each of a domain's values whether it is the highest or the second highest, where
+    there are others."""
+    ranks = ranks_of(np.array([-np.inf if value is None else value for value in values])).tolist()
+    known = sorted({rank for rank, value in zip(ranks, values, strict=True) if value is not None})
+    words = dict(zip(known, ("best", "second"), strict=False)) if len(known) > 1 else {}
+    return [
+        "" if value is None else words.get(rank, "")
+        for rank, value in zip(ranks, values, strict=True)
+    ]
 
 
 def metric_name(metric: str) -> str:

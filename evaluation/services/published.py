@@ -48,6 +48,11 @@ class PublishedTable:
     beside: str = ""
 
     @property
+    def is_of_debates(self) -> bool:
+        """Whether debate runs of an experiment can stand beside it."""
+        return self.beside.startswith("experiment")
+
+    @property
     def digits(self) -> int:
         """Decimals with which ours is shown."""
         return {"share": 3, "number": 2, "dollars and seconds": 5}.get(self.unit, 1)

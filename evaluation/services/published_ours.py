@@ -54,7 +54,7 @@ def beside_ours(
         return beside_cleaning(table, last_cleaning(benchmark))
     if table.beside == "release":
         return beside_release(table, last_release(benchmark))
-    if table.beside in ("experiment", "experiment: all cases"):
+    if table.is_of_debates:
         return beside_debates(table, measure(experiment) if experiment else (), names)
     return compared(table, sheets.latest(benchmark, version), names)
 
@@ -106,23 +106,15 @@ def beside_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[Besi
         counts = {plain(name): (old[name], new.get(name, 0)) for name in old}
         if counts.keys() == {plain(row.name) for row in table.rows} - {TOTAL}:
             counts[TOTAL] = sum(old.values()), sum(new.values())
-    rows = []
-    for row in table.rows:
-        known = counts.get(plain(row.name))
-        ours: tuple[float | None, ...] = (None, None, None)
-        if known is not None:
-            kept = retention(known[1], known[0])
-            ours = (*known, None if kept is None else round(kept, 2))
-        cells = tuple(map(Beside, row.values, ours, [table.tolerance] * len(ours)))
-        name = run.name if run is not None and known else None
-        rows.append(BesideRow(row.name, name, cells, table.columns))
-    return rows
 
+    def ours(row: str) -> tuple[str | None, list[float | None]]:
+        if run is None or row not in counts:
+            return None, []
+        before, after = counts[row]
+        kept = retention(after, before)
+        return run.name, [before, after, None if kept is None else round(kept, 2)]
 
-def _last_cleaning(benchmark: Benchmark) -> CleaningRun | None:
-    """The newest that all agents of MARCUS worked on, as in the paper."""
-    done = CleaningRun.objects.filter(benchmark=benchmark, status=RunStatus.DONE)
-    return done.filter(preset=CleaningPreset.MARCUS).select_related("source", "version").first()
+    return _rows(table, ours)
 
 
 def last_cleaning(benchmark: Benchmark) -> CleaningRun | None:

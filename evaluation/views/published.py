@@ -46,7 +46,7 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         access.benchmark,
         list(pairs.items()),
         version=version,
-        experiment=experiment if table.beside.startswith("experiment") else None,
+        experiment=experiment if table.is_of_debates else None,
     )
     context = {
         "access": access,
@@ -59,7 +59,7 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "version": version,
         "versions": versions if len(versions) > 1 else [],
         "experiment": experiment,
-        "experiments": _experiments(access) if table.beside.startswith("experiment") else [],
+        "experiments": _experiments(access) if table.is_of_debates else [],
     }
     return htmx.render(request, "evaluation/published_table.html", context)
 
@@ -86,7 +86,7 @@ def _names(
     experiment: Experiment | None,
 ) -> list[str]:
     """Of ours what may stand beside a system of this table."""
-    if table.beside.startswith("experiment"):
+    if table.is_of_debates:
         runs = experiment.runs.order_by("pk") if experiment else []
         return [run.name for run in runs]
     key = version.key if version else None

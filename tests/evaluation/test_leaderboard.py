@@ -14,13 +14,23 @@ from django.utils import timezone
 
 from annotate.models import EscalationCase
 from corpus.models import Pool, PoolBuild, RetrievalRun, Source
+from corpus.services import pool_builds
 from debate.models import DebateRun
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
-from evaluation.services import compared_tests, hole_pages, leaderboard, noise, published, sheets
+from evaluation.services import (
+    compared_tests,
+    hole_debates,
+    hole_pages,
+    leaderboard,
+    noise,
+    published,
+    sheets,
+)
 from evaluation.services.drill import drill
 from evaluation.services.scores import GoldView, score_runs
 from evaluation.services.systems import beside_runs, known_systems
 from kit.errors import Refused
+from llm import endpoints
 from tests.evaluation.conftest import label
 from tests.factories import make_benchmark, make_member, make_ranking
 
@@ -401,6 +411,26 @@ def test_holes_to_pool_to_debates_in_one_go(admin, ranked, settings) -> None:
     DebateRun.objects.update(status="done")
     PoolBuild.objects.filter(pool=next_run.pool).update(status="running")
     assert "being pooled already" in by_api().content.decode()
+
+
+def test_asked_between_pool_and_debate_it_is_one_debate_run(ranked, settings, monkeypatch) -> None:
+    settings.ASSAY_PRACTICE_URL = "http://127.0.0.1:9/v1"
+    asked = {
+        "benchmark": ranked.benchmark,
+        "runs": [run("bm25"), run("half")],
+        "endpoint": endpoints.get("practice"),
+        "actor": None,
+    }
+    others = []
+
+    def pooled_and_asked_again(build) -> None:
+        pool_builds.carry_out(build)
+        monkeypatch.undo()
+        others.append(hole_debates.debate_holes(**asked))
+
+    monkeypatch.setattr(hole_debates, "carry_out", pooled_and_asked_again)
+    assert [hole_debates.debate_holes(**asked)] == others
+    assert DebateRun.objects.count() == 1
 
 
 def test_growth_begins_with_what_the_first_system_contributes(ranked) -> None:
