@@ -22,6 +22,7 @@ from annotate.models import (
     Vote,
 )
 from annotate.models.aspects import SCALE_TOP
+from annotate.services.aspects import write_weight
 from annotate.services.conflicts import is_far_apart, verdicts_apart
 from annotate.services.gold import (
     record_verdict,
@@ -94,7 +95,7 @@ def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -
         if not 1 <= weight <= top:
             raise Refused(f"Choose a weight from 1 to {top}.", field="weight")
         before = found.weight
-        _write_weight(found, access.user, weight)
+        write_weight(found, access.user, weight)
         made = Adjudication.objects.create(
             kind=OpenKind.WEIGHTS,
             query=found.query,
@@ -195,21 +196,7 @@ def _undo_weight(decision: Adjudication, actor: User) -> None:
     aspect = rows.get(pk=decision.aspect_id or 0)
     if aspect.weight != decision.weight:
         raise Refused("The weight was changed since, and stays as it is.")
-    _write_weight(aspect, actor, int(decision.before or 0))
-
-
-def _write_weight(aspect: Aspect, actor: User, weight: int) -> None:
-    before = aspect.weight
-    if weight == before:
-        return
-    written = aspect.write(expected=aspect.version, actor=actor, weight=weight)
-    audit.record(
-        actor=actor,
-        verb="save aspect",
-        target=aspect,
-        scope=aspect.query.domain.benchmark.slug,
-        data={"k": aspect.k, "version": written.version, "weight": weight, "before": before},
-    )
+    write_weight(aspect, actor, int(decision.before or 0))
 
 
 def _check(label: int, reason: str) -> None:

@@ -88,6 +88,22 @@ def make_aspect(
     )
 
 
+def write_weight(aspect: Aspect, actor: User, weight: int) -> None:
+    """Change a weight for a review or an adjudication, with its event; for a caller that holds the
+    query. Raises Conflict where somebody saved the aspect meanwhile."""
+    before = aspect.weight
+    if weight == before:
+        return
+    written = aspect.write(expected=aspect.version, actor=actor, weight=weight, weighed=True)
+    audit.record(
+        actor=actor,
+        verb="save aspect",
+        target=aspect,
+        scope=aspect.query.domain.benchmark.slug,
+        data={"k": aspect.k, "version": written.version, "weight": weight, "before": before},
+    )
+
+
 def save_aspect(
     *,
     aspect: Aspect,
@@ -115,21 +131,12 @@ def save_aspect(
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         if current.removed_at is not None:
             raise Refused("This aspect was removed. Restore it to go on writing.")
-        theirs = {name: getattr(current, name) for name in fields}
-        known = theirs if expected == current.version else {}
-        known = {**known, **(base or {})}
         if weight is not None:
             check_weight(weight, current.scale)
-        if not current.weighed:  # so nobody's choice can be written over
-            known["weight"] = current.weight
-        merged = merge(base=known, mine=fields, theirs=theirs)
-        if merged.clashing:
-            raise Conflict(current, fields=merged.clashing)
-        if weight is not None and not current.weighed:
-            merged.changed["weighed"] = True
-        if not merged.changed:
+        changed = _changed(current, fields, expected, base or {})
+        if not changed:
             return current
-        written = current.write(expected=current.version, actor=actor, **merged.changed)
+        written = current.write(expected=current.version, actor=actor, **changed)
         now = {name: getattr(written, name) for name in fields}
         note_change(
             query=current.query,
@@ -140,6 +147,21 @@ def save_aspect(
         )
         _note(written, actor, "save aspect", version=written.version, **now)
     return written
+
+
+def _changed(
+    current: Aspect, fields: dict[str, Any], expected: int, base: Fields
+) -> dict[str, Any]:
+    """What of these fields is to be written; raises Conflict for what others changed as well."""
+    theirs = {name: getattr(current, name) for name in fields}
+    known = {**(theirs if expected == current.version else {}), **base}
+    if not current.weighed:  # so nobody's choice can be written over
+        known["weight"] = current.weight
+    merged = merge(base=known, mine=fields, theirs=theirs)
+    if merged.clashing:
+        raise Conflict(current, fields=merged.clashing)
+    chosen = {"weighed": True} if "weight" in fields and not current.weighed else {}
+    return {**merged.changed, **chosen}
 
 
 def remove_aspect(*, aspect: Aspect, actor: User) -> None:

@@ -64,6 +64,8 @@ def lasting_scores() -> QuerySet[WeightScore]:
 
 
 def _far(aspects: QuerySet[Aspect], points: int) -> QuerySet[Aspect]:
+    # Only a weight that somebody chose can be contradicted.
+    aspects = aspects.filter(weighed=True)
     scores = lasting_scores().filter(aspect=OuterRef("pk"), scale=OuterRef("scale"))
     far = scores.filter(
         Q(weight__gte=OuterRef("weight") + points) | Q(weight__lte=OuterRef("weight") - points)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from statistics import median
 
 from annotate.models import CaseKind, Vote, VotingPlan
@@ -96,7 +97,7 @@ def _alarm(pace: Pace | None, plan: VotingPlan) -> tuple[str, ...]:
         return ()
     if pace.seconds <= plan.seconds_per_item:
         return ()
-    needed = -int(-pace.seconds // 1)
+    needed = ceil(pace.seconds)
     return (
         f"At the median time an hour earns {pace.pay:.2f} {plan.currency}, less than the "
         f"{plan.hourly_pay:.2f} that people agreed to. Let the plan suppose {needed} seconds "

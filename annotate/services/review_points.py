@@ -8,10 +8,10 @@ from annotate.models import Aspect, GoldPassage, PointKind, PointStatus, Review,
 from annotate.models import ReviewStatus as State
 from annotate.models.aspects import SCALE_TOP
 from annotate.models.reviews import ASPECT_CHECKS, PASSAGE_CHECKS
+from annotate.services.aspects import write_weight
 from annotate.services.gold import discard_passage, undo_verdict
 from annotate.services.review_turns import REVIEWER, say, turn
 from corpus.models import Judgment, Passage, Status
-from kit import audit
 from kit.errors import Refused
 
 
@@ -177,16 +177,3 @@ def _conclude(
 def _stands(review: Review, passage: Passage) -> bool:
     rows = GoldPassage.objects.standing().filter(query=review.query_id, passage=passage)
     return rows.exists()
-
-
-def write_weight(aspect: Aspect, actor: User, weight: int) -> None:
-    """Change a weight for a review, with its event; Conflict where somebody saved it meanwhile."""
-    before = aspect.weight
-    written = aspect.write(expected=aspect.version, actor=actor, weight=weight)
-    audit.record(
-        actor=actor,
-        verb="save aspect",
-        target=aspect,
-        scope=aspect.query.domain.benchmark.slug,
-        data={"k": aspect.k, "version": written.version, "weight": weight, "before": before},
-    )

@@ -7,9 +7,9 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
 from annotate.models import Aspect, PointStatus, Review, ReviewPoint, ReviewStatus
+from annotate.services.aspects import write_weight
 from annotate.services.authorship import authors_of, may_review
 from annotate.services.gold import discard_passage, standing_gold
-from annotate.services.review_points import write_weight
 from annotate.services.review_turns import THIRD, move, say
 from corpus.access import Access
 from corpus.services.judgments import hold_queries

@@ -23,9 +23,9 @@ _PEOPLE = ("author", "reviewer", "third")
 def read_reviews(split: str, domain: Domain, name: Pseudonym) -> Iterator[dict[str, Any]]:
     """One row for each accepted review, in the order of queries.
 
-    `weights` were scored blind, beside the author's at that moment; `points` say of the aspects
-    as a whole, of each weight and of each passage what came of it ("fine", or raised and agreed
-    on or settled), with what the reviewer changed.
+    `weights` were scored blind, beside the author's at that moment, null where that was none that
+    anybody chose; `points` say of the aspects as a whole, of each weight and of each passage what
+    came of it ("fine", or raised and agreed on or settled), with what the reviewer changed.
     """
     rows = Review.objects.filter(query__domain=domain, status=ReviewStatus.ACCEPTED)
     found = list(rows.order_by("query_id", "pk").select_related("query"))
@@ -46,7 +46,7 @@ def read_reviews(split: str, domain: Domain, name: Pseudonym) -> Iterator[dict[s
             "weights": [
                 {
                     "aspect": aspect_id(split, qid, each.aspect.k),
-                    "author": each.author_weight,
+                    "author": each.author_weight if each.author_weighed else None,
                     "blind": each.weight,
                     "scale": each.scale,
                 }

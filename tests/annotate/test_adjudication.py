@@ -12,7 +12,7 @@ from annotate.services.adjudicating import (
 )
 from annotate.services.adjudication_items import read_item
 from annotate.services.adjudication_queue import find_item, open_items, quick_count
-from annotate.services.aspects import add_aspect
+from annotate.services.aspects import add_aspect, write_weight
 from annotate.services.gold import assign_passage, discard_passage, undo_verdict
 from annotate.services.rescoring import draw_sample, next_task, score_task
 from annotate.services.review_third import step_in
@@ -272,6 +272,21 @@ def test_weights_far_apart_wait_for_an_admin() -> None:
     # An admin who wrote on the query is no third person.
     first.write(expected=first.version, actor=desk.admin, weight=1)
     assert open_items(admin) == []
+
+
+def test_no_score_contradicts_a_weight_that_nobody_chose() -> None:
+    desk = make_desk(weights=(5, 2))
+    draw_sample(benchmark=desk.benchmark, actor=desk.admin, size=1)
+    task = next_task(access(desk, desk.reviewer))
+    assert task is not None
+    first, second = desk.aspects
+    score_task(task=task, actor=desk.reviewer, weights={first.pk: 3, second.pk: 2})
+    desk.query.aspects.filter(pk=first.pk).update(weighed=False)
+    assert open_items(access(desk, desk.admin)) == []
+    first.refresh_from_db()
+    write_weight(first, desk.admin, 4)
+    first.refresh_from_db()
+    assert first.chosen_weight == 4
 
 
 def test_a_benchmark_says_how_far_apart_two_weights_are_in_conflict() -> None:

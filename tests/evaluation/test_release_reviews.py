@@ -35,6 +35,14 @@ def rows(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def test_a_weight_that_nobody_chose_is_told_as_none(reviewed, tmp_path) -> None:
+    desk, _ = reviewed
+    WeightScore.objects.filter(aspect=desk.aspects[1]).update(author_weighed=False)
+    release_into(desk.benchmark, tmp_path / "later", version="0.2.0")
+    [row] = rows(tmp_path / "later/evidence/reviews/biology.jsonl")
+    assert [each["author"] for each in row["weights"]] == [5, None]
+
+
 def test_a_review_is_told_with_pseudonyms_and_without_words(reviewed) -> None:
     desk, folder = reviewed
     name = pseudonyms("garden", "0.1.0")
