@@ -7,6 +7,7 @@ from django import forms
 from corpus.models import Benchmark, CleaningPreset, CorpusVersion, ViolationPolicy
 from corpus.services.cleaning import DEFAULTS
 from llm import endpoints
+from llm.forms import budget_field
 from llm.requests import EFFORTS
 
 
@@ -45,9 +46,7 @@ class CleaningForm(forms.Form):
         choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
         help_text="For models that take it; others may refuse the request.",
     )
-    budget_usd = forms.DecimalField(
-        label="Budget in USD", min_value=0, max_digits=9, decimal_places=2, required=False
-    )
+    budget_usd = budget_field()
     name = forms.CharField(
         label="Name of the new version",
         max_length=80,
@@ -79,9 +78,7 @@ class CleaningForm(forms.Form):
 class BudgetForm(forms.Form):
     """A new limit; empty lifts it."""
 
-    usd = forms.DecimalField(
-        label="Budget in USD", min_value=0, max_digits=9, decimal_places=2, required=False
-    )
+    usd = budget_field("")
 
 
 class WidthForm(forms.Form):

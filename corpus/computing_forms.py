@@ -12,6 +12,7 @@ from corpus.services.computing_config import BY_DOCUMENT, MAX_DEPTH, is_in_chunk
 from corpus.services.versions import chosen
 from corpus.version_forms import FIELD, RunField, runs_of, version_field
 from llm import endpoints
+from llm.forms import budget_field
 
 ABOUT = {
     Method.BM25: "Words, weighed by how rare they are and how long the passage is. The values "
@@ -119,7 +120,5 @@ def _embeddings() -> dict[str, forms.Field]:
             **prefix,
         ),
         "document_prefix": forms.CharField(label="Before each passage", **prefix),
-        "budget_usd": forms.DecimalField(
-            label="Budget in USD", required=False, min_value=0, decimal_places=2, max_digits=9
-        ),
+        "budget_usd": budget_field(""),
     }

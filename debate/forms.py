@@ -7,6 +7,7 @@ from django import forms
 from corpus.models import Benchmark
 from debate.models import DebateRun
 from llm import endpoints
+from llm.forms import budget_field
 
 
 class AuditForm(forms.Form):
@@ -41,13 +42,8 @@ class KeepForm(forms.Form):
 class BudgetForm(forms.Form):
     """What a run may spend."""
 
-    budget_usd = forms.DecimalField(
-        label="Budget in USD",
-        min_value=0,
-        max_digits=9,
-        decimal_places=2,
-        required=False,
-        help_text="From the next call on; empty lifts the limit. What is spent already counts.",
+    budget_usd = budget_field(
+        "From the next call on; empty lifts the limit. What is spent already counts."
     )
 
 
@@ -61,14 +57,7 @@ class HintForm(forms.Form):
         required=False,
         help_text="Left empty: the endpoint’s own.",
     )
-    budget_usd = forms.DecimalField(
-        label="Budget in USD",
-        min_value=0,
-        max_digits=9,
-        decimal_places=2,
-        required=False,
-        help_text="Never overspent; empty for no limit. A run without room for a call pauses.",
-    )
+    budget_usd = budget_field()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -18,6 +18,7 @@ from debate.configuration import (
 )
 from debate.dream import MAX_AGENTS, MAX_ROUNDS
 from debate.models import RunKind
+from llm.forms import budget_field
 from llm.requests import EFFORTS
 
 _WORDS: Final = {
@@ -128,14 +129,7 @@ class RunFields(forms.Form):
     )
     max_tokens = _number("Tokens of an answer at most", 1, 1_000_000, None)
     replicate = _number("Replicate", 0, 1_000_000, 0, "Another number asks again, and pays again.")
-    budget_usd = forms.DecimalField(
-        label="Budget in USD",
-        min_value=0,
-        max_digits=9,
-        decimal_places=2,
-        required=False,
-        help_text="Never overspent; empty for no limit. A run without room for a call pauses.",
-    )
+    budget_usd = budget_field()
     name = forms.CharField(
         label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
     )

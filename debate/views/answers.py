@@ -24,6 +24,7 @@ from kit.refusals import told
 from kit.tables import Column, Filter, Table
 from llm import endpoints
 from llm.endpoints import Endpoint
+from llm.forms import budget_field
 from llm.paying import set_budget
 from llm.requests import EFFORTS
 
@@ -77,9 +78,7 @@ class RunForm(forms.Form):
         choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
         help_text="For models that take it; others may refuse the request.",
     )
-    budget_usd = forms.DecimalField(
-        label="Budget in USD", min_value=0, max_digits=9, decimal_places=2, required=False
-    )
+    budget_usd = budget_field()
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -21,6 +21,7 @@ from kit.errors import Refused
 from kit.sheets import csv_header, csv_rows
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.forms import budget_field
 
 
 class HoleDebateForm(forms.Form):
@@ -33,14 +34,7 @@ class HoleDebateForm(forms.Form):
     )
     depth = forms.IntegerField(min_value=1, max_value=MAX_DEPTH, initial=10)
     endpoint = forms.ChoiceField()
-    budget_usd = forms.DecimalField(
-        label="Budget in USD",
-        min_value=0,
-        max_digits=9,
-        decimal_places=2,
-        required=False,
-        help_text="Never overspent; empty for no limit. A run without room for a call pauses.",
-    )
+    budget_usd = budget_field()
 
     def __init__(
         self, *args: Any, access: Access, version: CorpusVersion | None = None, **kwargs: Any
