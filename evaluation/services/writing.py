@@ -22,7 +22,7 @@ from evaluation.services.corpus_words import corpus_words
 from evaluation.services.courses import courses_in, read_course
 from evaluation.services.evidence import Pseudonym, pseudonyms, read_evidence
 from evaluation.services.findings import VoteKappa, agreement_fault, database_faults, vote_kappa
-from evaluation.services.reviewed import Reviewed, read_reviews, second_reviews
+from evaluation.services.reviewed import read_reviews, second_reviews
 from evaluation.services.view import View, read_documents, read_provenance, read_queries
 from kit.errors import Refused
 
@@ -163,16 +163,7 @@ def write_release(
         raise Refused(NOTHING)
     kappa = vote_kappa(view.benchmark)
     faults = merged(builder.faults + agreement_fault(kappa, bar))
-    reviewed = second_reviews(view.benchmark)
-    card = _card(
-        builder,
-        version=version,
-        is_draft=is_draft,
-        faults=faults,
-        kappa=kappa,
-        reviewed=reviewed,
-        bar=bar,
-    )
+    card = _card(builder, version=version, is_draft=is_draft, faults=faults, kappa=kappa, bar=bar)
     (folder / "README.md").write_bytes(render(card).encode())
     (folder / "LICENCE.md").write_bytes(licence.render(view.benchmark.licence).encode())
     sums = file_sums(folder)
@@ -203,10 +194,10 @@ def _card(
     is_draft: bool,
     faults: list[Fault],
     kappa: VoteKappa,
-    reviewed: Reviewed,
     bar: float | None,
 ) -> Card:
     benchmark = builder.view.benchmark
+    reviewed = second_reviews(benchmark)
     return Card(
         name=benchmark.name,
         version=version,

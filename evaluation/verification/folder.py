@@ -208,14 +208,8 @@ def _labels(
         yield pair, Difference(name, "the evidence has a label for it that does not stand", *pair)
     for pair in base.keys() | given.keys():
         value, source = given.get(pair, (None, "original"))
-        label = Label(
-            passage=pair[1],
-            passage_pk=0,
-            base=base.get(pair),
-            given=derived.get(pair, value),
-            source=source,
-        )
-        yield pair, label
+        now = derived.get(pair, value)
+        yield pair, Label(pair[1], passage_pk=0, base=base.get(pair), given=now, source=source)
 
 
 def _stands(row: dict[str, Any]) -> bool:
