@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, transaction
 
 from annotate.models import Aspect, EscalationCase, RescoreTask, Vote
 from annotate.services import reviews
@@ -21,35 +20,10 @@ from tests.annotate.reviewing import Desk, make_desk
 from tests.annotate.world import World, make_snapshot, make_world, signed_in
 from tests.factories import make_gold, make_member, make_passage, make_pool
 from tests.walking import Walk, differences
+from tests.worlds import in_a_world
 
 pytestmark = pytest.mark.django_db
 Seen = dict[tuple[str, str], Any]
-
-
-class Undone(Exception):
-    """Ends one world."""
-
-
-def in_a_world(make: Callable[[], Seen]) -> Seen:
-    """What `make` gives, in a world that is gone afterwards, its keys with it."""
-    seen: Seen = {}
-    counted = _next_keys()
-    with pytest.raises(Undone), transaction.atomic():
-        seen = make()
-        raise Undone
-    with connection.cursor() as cursor:
-        for name, last in counted:
-            cursor.execute("SELECT setval(%s, %s, %s)", [name, last or 1, last is not None])
-    return seen
-
-
-def _next_keys() -> list[tuple[str, int | None]]:
-    """PostgreSQL counts keys outside of transactions: each sequence and how far it has come."""
-    if connection.vendor != "postgresql":
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT quote_ident(sequencename), last_value FROM pg_sequences")
-        return cursor.fetchall()
 
 
 def make_disputed() -> World:

@@ -1,7 +1,6 @@
 """Verbs on computations: a retrieval run made here, seen by nobody until it is whole."""
 
 import logging
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -54,7 +53,7 @@ def start(
     made = key if frozen["method"] == Method.HYBRID else computing_config.key_of_run(frozen, ranked)
     rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=made)
     names = dict(rows.values_list("pk", "name"))
-    taken = {*names.values(), *_under_way(benchmark, key)}
+    taken = {*names.values(), *_under_way(benchmark, made)}
     if name.strip() in taken:
         raise Refused(f"There is a retrieval run named {name.strip()!r} already.", field="name")
     name = name.strip() or unused_name(computing_config.title(frozen, names, ranked)[:190], taken)
@@ -153,10 +152,15 @@ def _fail(computation: RunComputation, message: str) -> None:
         logger.info("computation %s was stopped or taken over", computation.pk)
 
 
-def _under_way(benchmark: Benchmark, key: int | None) -> Sequence[str]:
+def _under_way(benchmark: Benchmark, made: int | None) -> list[str]:
+    """Names of the runs of a corpus version that are being computed."""
     live = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
-    rows = RunComputation.objects.filter(benchmark=benchmark, corpus_version=key, status__in=live)
-    return list(rows.values_list("name", flat=True))
+    rows = RunComputation.objects.filter(benchmark=benchmark, status__in=live)
+    return [
+        each.name
+        for each in rows.select_related("corpus_version__parent")
+        if computing_config.key_of_run(each.config, each.corpus_version) == made
+    ]
 
 
 def _key(benchmark: Benchmark, config: dict[str, Any], version: CorpusVersion | None) -> int | None:

@@ -11,9 +11,10 @@ from annotate.services.answer_choice import choose_answer
 from annotate.services.rating import Points, rate_pair
 from tests.annotate.answering import GOOD, OTHER, make_room
 from tests.annotate.test_api import script
-from tests.annotate.test_blind_worlds import answer_of, in_a_world
+from tests.annotate.test_blind_worlds import answer_of
 from tests.annotate.test_comparisons import rate
 from tests.annotate.world import signed_in
+from tests.worlds import in_a_world
 
 pytestmark = pytest.mark.django_db
 

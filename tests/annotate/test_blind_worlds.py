@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
 from annotate.models import AttentionCheck, Batch, BatchItem, EscalationCase, VoteSlot
 from annotate.services.votes import cast_vote
@@ -17,14 +17,11 @@ from tests.annotate.batching import answer_all, make_batch_world, submit, take
 from tests.annotate.test_api import script
 from tests.annotate.world import hx, make_snapshot, make_world, masked, signed_in, write_plan
 from tests.factories import make_member
+from tests.worlds import in_a_world
 
 pytestmark = pytest.mark.django_db
 HEADERS_APART = ("Content-Security-Policy", "Set-Cookie", "Content-Length")
 DATES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d\d? \w{3} \d{4},? \d\d:\d\d|\d\d:\d\d")
-
-
-class Undone(Exception):
-    """Ends one world."""
 
 
 def answer_of(response: Any) -> tuple[int, dict[str, str], str]:
@@ -42,27 +39,6 @@ def everything(world, person, paths, api_paths) -> dict[Any, Any]:
         seen[path] = answer_of(api.get(f"/api{world.url(path)}"))
     seen["home"] = answer_of(client.get("/home/annotate/"))
     return seen
-
-
-def in_a_world(make) -> Any:
-    """What `make` gives, in a world that is gone afterwards, its keys with it."""
-    seen, counted = None, next_keys()
-    with pytest.raises(Undone), transaction.atomic():
-        seen = make()
-        raise Undone
-    with connection.cursor() as cursor:
-        for name, last in counted:
-            cursor.execute("SELECT setval(%s, %s, %s)", [name, last or 1, last is not None])
-    return seen
-
-
-def next_keys() -> list[tuple[str, int | None]]:
-    """PostgreSQL counts keys outside of transactions: each sequence and how far it has come."""
-    if connection.vendor != "postgresql":
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT quote_ident(sequencename), last_value FROM pg_sequences")
-        return cursor.fetchall()
 
 
 @pytest.mark.parametrize("reveal", ["none", "after", "start"])

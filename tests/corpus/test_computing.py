@@ -322,6 +322,19 @@ def test_documents_in_chunks_are_ranked_by_their_best_chunk(method: str) -> None
     assert "x#c1" in wanted
 
 
+def test_a_name_is_taken_in_the_version_that_a_run_will_be_of() -> None:
+    benchmark = make_benchmark()
+    make_gold(make_query(benchmark, "1"), make_passage(benchmark, "a", text="Mulch is moist. " * 9))
+    cut = clean(benchmark, preset="dchunk", options={"long_from": 16, "most": 16}).version
+    asked = {"benchmark": benchmark, "method": "bm25", "name": "mine", "actor": None}
+    by_document = {"config": {"by_document": True}, "version": cut}
+    computing.start(**asked)
+    # That of the chunks stands apart; that of the documents would stand beside the first.
+    computing.start(**asked, version=cut)
+    with pytest.raises(Refused, match="mine"):
+        computing.start(**asked, **by_document)
+
+
 def test_only_chunks_have_documents_to_rank(world) -> None:
     with pytest.raises(Refused, match="semantic chunks"):
         computing.start(benchmark=world, method="bm25", config={"by_document": True}, actor=None)
