@@ -16,12 +16,10 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 18
 
 run: $(VENV)/run.stamp ## start Assay here: web, worker, practice model (PORT=8001 to move it)
-	@$(PY) -m config.safety $(ASSAY_DATA)
-	@exec $(PY) manage.py serve --first "migrate --verbosity 0" --first "collectstatic --noinput --verbosity 0" --first load_demo
+	@exec $(PY) manage.py serve
 
 setup: $(VENV)/run.stamp ## environment, secret key and database, for the manage.py commands
-	@$(PY) -m config.safety $(ASSAY_DATA)
-	@$(PY) manage.py migrate --verbosity 0
+	@$(PY) manage.py prepare
 
 test: $(VENV)/dev.stamp ## the test suite, on SQLite and without any server
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
@@ -57,16 +55,8 @@ lock: $(VENV)/dev.stamp ## requirements*.txt anew from requirements*.in
 clean: ## remove the environment; the data folder stays
 	rm -rf $(VENV)
 
-$(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Assay needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+$(VENV)/run.stamp: requirements.txt
+	@$(PYTHON) config/install.py $@ $^
 
-$(VENV)/run.stamp: requirements.txt | $(VENV)/bin/python
-	@echo "Installing Assay's packages (once, about a minute)."
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
-	@touch $@
-
-$(VENV)/dev.stamp: requirements-scale.txt requirements-dev.txt $(VENV)/run.stamp
-	@echo "Installing the test tools (once, about a minute)."
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-scale.txt -r requirements-dev.txt
-	@touch $@
+$(VENV)/dev.stamp: requirements.txt requirements-scale.txt requirements-dev.txt
+	@$(PYTHON) config/install.py $@ $^

@@ -8,9 +8,20 @@ import sys
 def main() -> None:
     """Run the command named on the command line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    from django.core.management import execute_from_command_line
+    starts = sys.argv[1:2] in (["prepare"], ["serve"])
+    try:
+        if starts:
+            from config.safety import open_data_folder
 
-    execute_from_command_line(sys.argv)
+            open_data_folder()  # the settings ask for the key that it makes
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        if not starts:
+            raise
+        sys.stderr.write("Stopped. The next start goes on from here.\n")
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 import os
 import secrets
 import stat
+import sys
+import tempfile
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -12,6 +14,12 @@ _MIN_LENGTH = 32
 # Stands below the key where the folder held other things before it.
 _IN_USE = "in a folder that was in use before"
 _ANYBODY_WRITES = stat.S_IWOTH | stat.S_ISVTX
+
+
+def data_folder() -> Path:
+    """Where everything is kept that Assay writes: ASSAY_DATA, or `var` beside the code."""
+    given = os.environ.get("ASSAY_DATA")
+    return Path(given).resolve() if given else Path(__file__).resolve().parent.parent / "var"
 
 
 def read_secret_key(given: str, data: Path, *, debug: bool) -> str:
@@ -89,10 +97,22 @@ def check_environment(*, secret_key: str, allowed_hosts: list[str], debug: bool)
         )
 
 
-if __name__ == "__main__":
-    import sys
+def open_data_folder() -> None:
+    """Make the data folder and its secret key where they are missing, as `make run` does.
 
-    folder = Path(sys.argv[1])
-    write_secret_key(folder)
-    if warning := keep_private(folder):
+    Exits in one line where nothing can be written there.
+    """
+    data = data_folder()
+    try:
+        if not os.environ.get("SECRET_KEY"):
+            write_secret_key(data)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=data):
+            pass
+    except OSError as error:
+        sys.exit(
+            f"Assay cannot write to its data folder {data}: {error.strerror}. "
+            "Choose another one: ASSAY_DATA=/somewhere make run"
+        )
+    if warning := keep_private(data):
         sys.stderr.write(f"{warning}\n")

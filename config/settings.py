@@ -9,14 +9,14 @@ from pathlib import Path
 
 import environ
 
-from config.safety import check_environment, keep_private, read_secret_key
+from config.safety import check_environment, data_folder, keep_private, read_secret_key
 
 env = environ.Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # --- Where things are kept -------------------------------------------------------------------
 # Everything that Assay writes: database, secret key, uploads, releases.
-ASSAY_DATA = Path(env.str("ASSAY_DATA", default=str(BASE_DIR / "var"))).resolve()
+ASSAY_DATA = data_folder()
 # The database; SQLite in the data folder unless told otherwise (postgres://user:pass@host/name).
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{ASSAY_DATA / 'assay.sqlite3'}")
 # Files people upload for import, kept until the import is over.
@@ -66,12 +66,16 @@ ASSAY_PRACTICE_URL = env.str("ASSAY_PRACTICE_URL", default="")
 ASSAY_CALLS_IN_FLIGHT = env.int("ASSAY_CALLS_IN_FLIGHT", default=16)
 
 # --- Background work -------------------------------------------------------------------------
-# A broker (amqp://..., redis://...) wakes workers sooner; empty means the worker looks by itself.
+# A broker (amqp://..., redis://...) for workers on several machines; empty means that PostgreSQL,
+# or a file beside SQLite's, wakes them.
 BROKER_URL = env.str("BROKER_URL", default="")
 # The queue's name: Assays that share a broker need names of their own.
 ASSAY_QUEUE = env.str("ASSAY_QUEUE", default="assay")
-# Seconds between two looks at the database for due work, without and with a broker.
-ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=5.0 if BROKER_URL else 0.25)
+# Seconds between two looks at the database for work that nobody told the workers of: what a dead
+# worker left, or a lost message.
+ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=5.0)
+# Touched when work falls due, where neither a broker nor PostgreSQL can carry the word.
+WAKE_FILE = ASSAY_DATA / "wake"
 # Seconds after which silent work is taken over by another worker.
 ASSAY_LEASE_SECONDS = env.float("ASSAY_LEASE_SECONDS", default=30.0)
 # Seconds after which a worker puts a debate run back into the queue, behind those that wait.

@@ -7,6 +7,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from kit import views
+from kit.signin import LINK_ROUTE
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -15,7 +16,7 @@ urlpatterns = [
         auth.LoginView.as_view(template_name="kit/sign_in.html", redirect_authenticated_user=True),
         name="sign-in",
     ),
-    path("sign-in/<str:token>/", views.sign_in_link, name="sign-in-link"),
+    path(LINK_ROUTE, views.sign_in_link, name="sign-in-link"),
     path("account/", views.account, name="account"),
     path("account/token/", views.account_token, name="account-token"),
     path("sign-out/", auth.LogoutView.as_view(), name="sign-out"),

@@ -6,8 +6,7 @@ from django import forms
 
 from corpus.models import Benchmark, CorpusVersion
 from corpus.models.computations import Method
-from corpus.retrieval.postings import K1, B
-from corpus.retrieval.vectors import DIMENSIONS
+from corpus.retrieval import DIMENSIONS, K1, B
 from corpus.services.computing_config import BY_DOCUMENT, MAX_DEPTH, is_in_chunks
 from corpus.services.versions import chosen
 from corpus.version_forms import FIELD, RunField, runs_of, version_field

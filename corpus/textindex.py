@@ -23,29 +23,6 @@ _SHORTEST_PREFIX = 3
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = string.punctuation
 
-CREATE = {
-    "sqlite": [
-        f"CREATE VIRTUAL TABLE {TABLE} "
-        # Beginnings of three letters, being those of many words, have lists of their own.
-        "USING fts5(scope, body, content='', detail=column, prefix='3')",
-        # Merging is done in small steps by `settle`, so that no insert has to wait for a big one:
-        # SQLite forces one when two thousand pieces lie about.
-        f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('automerge', 0)",
-        f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('crisismerge', 1999)",
-        f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('usermerge', 16)",
-        # Bytes held in memory: all of one transaction, so that it becomes one piece.
-        f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('hashsize', 8388608)",
-    ],
-    "postgresql": [
-        f"CREATE TABLE {TABLE} (rowid bigint PRIMARY KEY, version_id bigint NOT NULL, "
-        "domain_id bigint NOT NULL, body tsvector NOT NULL)",
-        f"CREATE INDEX {TABLE}_body ON {TABLE} USING gin (body)",
-        # For words that most passages of a domain hold: its first ones are soon found.
-        f"CREATE INDEX {TABLE}_scope ON {TABLE} (version_id, domain_id)",
-    ],
-}
-DROP = {vendor: [f"DROP TABLE IF EXISTS {TABLE}"] for vendor in CREATE}
-
 _BODY = f"substr(coalesce(title, '') || ' ' || coalesce(text, ''), 1, {_MOST_CHARACTERS})"
 _ADD = {
     "sqlite": (

@@ -75,11 +75,11 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._stop.set())
         try:
-            for child in self.children:
-                child.start()
-            while not self._stop.wait(0.2):
+            while True:
                 for child in self.children:
                     child.tend()
+                if self._stop.wait(0.2):
+                    return
         finally:
             self._end()
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Self
 
 from celery import current_app
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -73,6 +73,8 @@ class Stopping(LostLease):
     """This worker process is being shut down: leave the run alone, it is given back."""
 
 
+# PostgreSQL's channel on which sweeps are woken.
+CHANNEL: Final = "assay_runs"
 # Set when the worker process is asked to end; every heartbeat looks at it.
 stopping = threading.Event()
 # What this thread claimed last: a task claims one run.
@@ -198,6 +200,7 @@ class TrackedRun(models.Model):
     def release(self, **fields: Any) -> None:
         """Give an unfinished run back, to be taken up by whoever looks next."""
         self._held(status=RunStatus.QUEUED, lease_until=None, **fields)
+        wake(self)
 
     def _rows(self) -> RunQuerySet:
         return type(self).objects.filter(pk=self.pk)  # type: ignore[return-value]
@@ -231,11 +234,18 @@ def worker_id() -> str:
 
 
 def wake(run: TrackedRun) -> None:
-    """Tell a worker, after commit, that the run is due; without a broker the sweep finds it."""
-    if not settings.BROKER_URL:
-        return
+    """Tell workers, after commit, that the run is due.
+
+    A broker brings the message; without one, the sweep of every worker is made to look at once.
+    """
     name, pk = run.task_name, run.pk
-    transaction.on_commit(lambda: _try_to_tell(name, pk))
+    if settings.BROKER_URL:
+        transaction.on_commit(lambda: _try_to_tell(name, pk))
+    elif connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"NOTIFY {CHANNEL}")  # sent when the transaction commits
+    else:
+        transaction.on_commit(settings.WAKE_FILE.touch)
 
 
 def tell_workers(task_name: str, pk: int) -> None:

@@ -12,6 +12,9 @@ from rest_framework.authtoken.models import Token
 
 from kit.models import SignInLink
 
+# The route, for `path` and for the terminal, which need not import every page to print it.
+LINK_ROUTE = "sign-in/<str:token>/"
+
 
 def create_link(*, user: User) -> str:
     """Return a fresh token for the person; earlier unused links of theirs stop working."""

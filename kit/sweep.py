@@ -1,10 +1,11 @@
 """The worker's look at the database for due work.
 
-Every worker process runs it. Without a broker this is how work starts at all: what is due goes
-into the worker's own in-memory queue. With a broker it mends lost messages. Delivering a run
-twice is harmless, because claiming is a conditional UPDATE.
+Every worker process runs it. Without a broker this is how work starts at all: `wake` calls it, and
+what is due goes into the worker's own in-memory queue. With a broker it mends lost messages.
+Delivering a run twice is harmless, because claiming is a conditional UPDATE.
 """
 
+import contextlib
 import logging
 import threading
 import time
@@ -19,27 +20,31 @@ from kombu.asynchronous import get_event_loop
 
 from kit.chores import Chores
 from kit.messages import Key, Messages
-from kit.runs import BrokerAway, TrackedRun, give_back, stopping, tell_workers
+from kit.runs import CHANNEL, BrokerAway, TrackedRun, give_back, stopping, tell_workers
 
 logger = logging.getLogger(__name__)
 # Due runs of each kind that are looked at: what is taken makes place for the next.
 _MOST_PER_KIND = 20
 _LOOP_SECONDS = 1.0
+# Between two looks at the file that `wake` touches.
+_NAP_SECONDS = 0.1
 
 
 class Sweeper(threading.Thread):
-    """Looks for due runs every few moments and sends their task."""
+    """Looks for due runs when it is called, and every few seconds, and sends their task."""
 
     def __init__(self) -> None:
         super().__init__(name="sweep", daemon=True)
         self._stopped = threading.Event()
         self.messages = Messages(own_queue=not settings.BROKER_URL)
         self.chores = Chores()
+        # When the file was last touched, as far as this thread has seen.
+        self._called = 0
 
     def run(self) -> None:
         """Sweep until stopped; a database or broker that is away for a while is waited for."""
         is_away = False
-        while not self._stopped.wait(settings.ASSAY_SWEEP_SECONDS):
+        while self._wait():
             try:
                 close_old_connections()
                 self.sweep()
@@ -56,6 +61,37 @@ class Sweeper(threading.Thread):
     def stop(self) -> None:
         """Ask the thread to end after its present look."""
         self._stopped.set()
+
+    def _wait(self) -> bool:
+        """Return True when it is time to look: work fell due, or the last look is long ago.
+
+        False once stopped.
+        """
+        ends_at = time.monotonic() + settings.ASSAY_SWEEP_SECONDS
+        while not self._stopped.is_set() and (left := ends_at - time.monotonic()) > 0:
+            if self._hears_a_call(left):
+                break
+        return not self._stopped.is_set()
+
+    def _hears_a_call(self, seconds: float) -> bool:
+        """Whether kit.runs.wake was called since this was asked last; waits a moment for it."""
+        if settings.BROKER_URL:  # which brings the message itself
+            self._stopped.wait(seconds)
+        elif connection.vendor == "postgresql":
+            with contextlib.suppress(DatabaseError, InterfaceError):
+                return self._hears_a_notification(min(seconds, _LOOP_SECONDS))
+            self._stopped.wait(min(seconds, _LOOP_SECONDS))
+        else:
+            self._stopped.wait(min(seconds, _NAP_SECONDS))
+            called = settings.WAKE_FILE.stat().st_mtime_ns if settings.WAKE_FILE.exists() else 0
+            before, self._called = self._called, called
+            return called != before
+        return False
+
+    def _hears_a_notification(self, seconds: float) -> bool:
+        with connection.cursor() as cursor, connection.wrap_database_errors:
+            cursor.execute(f"LISTEN {CHANNEL}")
+            return any(connection.connection.notifies(timeout=seconds, stop_after=1))
 
     def sweep(self) -> int:
         """Send what is due; return how many runs were sent."""

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-import trafilatura
 from rapidfuzz.distance import LCSseq
 
 from corpus.extraction.blocks import Block
@@ -20,6 +19,8 @@ _FOUND: Final = 0.8
 
 def main_text(html: str, *, url: str | None = None) -> str:
     """The page's main text, one paragraph to a line, "" where there is none."""
+    import trafilatura  # slow to import, and most processes read no page
+
     found = trafilatura.extract(html, url=url, include_comments=False, include_tables=True)
     return found or ""
 

@@ -6,10 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import pypdf
-from pypdf.errors import PyPdfError
-from trafilatura.utils import decode_file
-
 from corpus.extraction.blocks import Block, Kind, page_blocks
 from corpus.extraction.main_text import main_text, mark_main
 
@@ -66,12 +62,21 @@ def extract_text(body: bytes | str, *, charset: str | None = None) -> Page:
 
 def extract_pdf(body: bytes) -> Page:
     """The text of a PDF file, page by page; raises Unreadable for what is none or holds no text."""
+    import pypdf  # slow to import, and most processes read no page
+
     try:
         reader = pypdf.PdfReader(io.BytesIO(body))
         if len(reader.pages) > _MOST_PAGES:
             raise Unreadable(f"The PDF has more than {_MOST_PAGES:,} pages.")
         texts = [page.extract_text() for page in reader.pages]
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        pypdf.errors.PyPdfError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise Unreadable("This is not a PDF that can be read.") from error
     blocks = [block for text in texts for block in _paragraphs(text)]
     if not blocks:
@@ -107,4 +112,6 @@ def _decoded(body: bytes, charset: str | None) -> str:
     for name in filter(None, (charset, "utf-8")):
         with contextlib.suppress(LookupError, UnicodeDecodeError, ValueError):
             return body.decode(name)
+    from trafilatura.utils import decode_file
+
     return str(decode_file(body))

@@ -14,12 +14,11 @@ import bm25s
 import numpy as np
 import numpy.typing as npt
 
+from corpus.retrieval import K1, B
 from corpus.retrieval.analysis import Terms
 from corpus.retrieval.counts import Counts
 from corpus.retrieval.toplist import Scored, best
 
-K1: Final = 0.9
-B: Final = 0.4
 # Rows whose weights are computed at once.
 _AT_ONCE: Final = 4_000_000
 _IDF: Final = "idf.npy"

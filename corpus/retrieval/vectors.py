@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from corpus.retrieval import DIMENSIONS
 from corpus.retrieval.analysis import Terms
 from corpus.retrieval.counts import Counts
 from corpus.retrieval.toplist import Scored, best
@@ -14,7 +15,6 @@ from corpus.retrieval.toplist import Scored, best
 # Numbers that are held at once while documents are compared with queries.
 _AT_ONCE: Final = 16_000_000
 # LSA: dimensions, and the terms that are looked at: those that most documents hold.
-DIMENSIONS: Final = 128
 MOST_TERMS: Final = 100_000
 _FILE: Final = "vectors.npy"
 Vectors = npt.NDArray[np.float32]

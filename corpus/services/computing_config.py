@@ -6,8 +6,7 @@ from typing import Any
 
 from corpus.models import Benchmark, CleaningPreset, CorpusVersion, RankedList, RetrievalRun
 from corpus.models.computations import Method
-from corpus.retrieval.postings import K1, B
-from corpus.retrieval.vectors import DIMENSIONS
+from corpus.retrieval import DIMENSIONS, K1, B
 from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint

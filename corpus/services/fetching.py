@@ -11,7 +11,6 @@ from django.utils import timezone
 from corpus.extraction import Unreadable
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.services.pages import keep_page, page_at
-from kit.egress import Address, EgressFailed, EgressRefused, fetch
 from kit.errors import Refused
 from kit.runs import LostLease, RunStatus, wake
 
@@ -60,7 +59,7 @@ def carry_out(run: PageFetch) -> None:
     try:
         page = _fetch(run)
         run.finish(page=page, done=1)
-    except (EgressRefused, EgressFailed, Unreadable, Refused) as error:
+    except (Unreadable, Refused) as error:
         run.finish(RunStatus.FAILED, error=str(error))
     except LostLease:
         logger.info("the fetch %s was stopped or taken over", run.pk)
@@ -72,7 +71,12 @@ def carry_out(run: PageFetch) -> None:
 
 
 def _fetch(run: PageFetch) -> CollectedPage:
-    found = asyncio.run(fetch(run.url, allowed=also_allowed()))
+    from kit.egress import EgressFailed, EgressRefused, fetch  # slow to import, and seldom used
+
+    try:
+        found = asyncio.run(fetch(run.url, allowed=also_allowed()))
+    except (EgressRefused, EgressFailed) as error:
+        raise Refused(str(error)) from error
     run.beat()
     return keep_page(
         query=run.query,
@@ -85,7 +89,7 @@ def _fetch(run: PageFetch) -> CollectedPage:
     )
 
 
-def also_allowed() -> frozenset[Address]:
+def also_allowed() -> frozenset[tuple[str, int]]:
     """What the operator opened beside the public web; ValueError for what is not address:port."""
     pairs = (entry.strip().rpartition(":") for entry in settings.ASSAY_FETCH_ALSO)
     return frozenset((host.strip("[]"), int(port)) for host, _, port in pairs)

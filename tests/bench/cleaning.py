@@ -71,6 +71,5 @@ def once(kind: str, rows: int) -> dict[str, Any]:
             assert done.returncode == 0, done.stderr
             return done.stdout
 
-        run("-m", "config.safety", folder)
-        run("manage.py", "migrate", "--verbosity", "0")
+        run("manage.py", "prepare")
         return json.loads(run("-m", "tests.bench.cleaning_once", kind, str(rows)))

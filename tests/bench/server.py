@@ -59,13 +59,9 @@ def running_assay(
     environment |= {"ASSAY_DATA": str(data), **settings}
     for name in ("SECRET_KEY", "DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE"):
         environment.pop(name, None)
-    subprocess.run(
-        [sys.executable, "-m", "config.safety", str(data)], cwd=ROOT, env=environment, check=True
-    )
-    first = ["migrate --verbosity 0", "collectstatic --noinput --verbosity 0"]
-    first += ["load_demo"] if demo else []
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    command += [part for step in first for part in ("--first", step)]
+    command += [] if demo else ["--no-demo"]
+    data.mkdir(parents=True, exist_ok=True)
     log = data / "serve.log"
     with log.open("ab") as out, _process(command, environment, out) as process:
         started = time.monotonic()

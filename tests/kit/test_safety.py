@@ -116,8 +116,9 @@ def test_folder_that_is_not_there_yet_is_no_reason_to_warn(tmp_path: Path) -> No
 def test_command_warns_of_an_open_folder_and_starts_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").touch()
     tmp_path.chmod(0o755)
-    command = [sys.executable, "-m", "config.safety", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", "import config.safety as s; s.open_data_folder()"]
+    environment = {**os.environ, "ASSAY_DATA": str(tmp_path), "SECRET_KEY": ""}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "Other accounts of this machine" in done.stderr
     assert (tmp_path / "secret.key").is_file()
 

@@ -10,7 +10,6 @@ from django.core.management import CommandError, call_command
 
 from kit.management.commands import serve
 from kit.processes import Child
-from tests.bench.server import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -46,19 +45,11 @@ def test_taken_port_is_refused_with_what_to_do(taken: int) -> None:
         call_command("serve", port=taken)
 
 
-def test_nothing_is_loaded_while_the_port_is_taken(taken: int, monkeypatch) -> None:
+def test_nothing_is_prepared_while_the_port_is_taken(taken: int, monkeypatch) -> None:
     monkeypatch.setenv("ASSAY_URL", "unchanged")
     with pytest.raises(CommandError, match="is taken"):
-        call_command("serve", port=taken, first=["no_such_command"])
+        call_command("serve", port=taken)
     assert os.environ["ASSAY_URL"] == "unchanged"
-
-
-def test_ctrl_c_before_the_start_is_no_fault(capsys, monkeypatch) -> None:
-    monkeypatch.setenv("ASSAY_URL", "unchanged")
-    with pytest.raises(SystemExit) as stopped:
-        call_command("serve", port=free_port(), first=['shell -v 0 -c "raise KeyboardInterrupt"'])
-    assert stopped.value.code == 130
-    assert "The next one goes on" in capsys.readouterr().err
 
 
 def test_port_comes_from_the_environment(taken: int, monkeypatch) -> None:
@@ -92,7 +83,7 @@ def test_port_that_was_left_a_moment_ago_can_be_used_again() -> None:
 
 def test_practice_model_web_and_worker_run_where_nothing_is_configured() -> None:
     found = children()
-    assert list(found) == ["practice model", "web", "worker"]
+    assert list(found) == ["web", "practice model", "worker"]
     practice = found["practice model"]
     assert practice.command[:3] == [sys.executable, "manage.py", "practice_model"]
     url = f"http://127.0.0.1:{value(practice, '--port')}/v1"

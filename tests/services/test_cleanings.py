@@ -14,7 +14,7 @@ from corpus.models import Benchmark, CleaningRun, CorpusVersion, Passage
 from corpus.services.cleaning import cancel_cleaning, start_cleaning
 from corpus.services.cleaning_digest import digest_of
 from corpus.services.crosswalk import labels_of
-from corpus.textindex import CREATE, DROP
+from corpus.textindex import TABLE
 from llm import endpoints
 from llm.models import Call
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
@@ -72,8 +72,10 @@ def empty_database() -> None:
     """Keys begin anew, and with them the text index: a table of no model, which a flush leaves."""
     call_command("flush", interactive=False, verbosity=0)
     with connection.cursor() as cursor:
-        for statement in (*DROP[connection.vendor], *CREATE[connection.vendor]):
-            cursor.execute(statement)
+        if connection.vendor == "sqlite":
+            cursor.execute(f"INSERT INTO {TABLE}({TABLE}) VALUES ('delete-all')")
+        else:
+            cursor.execute(f"TRUNCATE {TABLE}")
 
 
 def survive(site: Site, preset: str, *, kills: int, seed: int) -> None:

@@ -1,18 +1,23 @@
 """One command for a whole Assay on one machine: web, worker and practice model."""
 
+import fcntl
+import math
 import os
-import shlex
 import socket
 import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
 
 from kit.processes import Child, Supervisor
 
@@ -22,6 +27,7 @@ _NICENESS = 5
 
 class Command(BaseCommand):
     help = "Run web server, worker and (with no model endpoint configured) the practice model."
+    requires_system_checks = []  # `make check` runs them; here they would import every page first
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1")
@@ -33,63 +39,57 @@ class Command(BaseCommand):
             default=min(_MOST_WORKERS, os.cpu_count() or 1),
             help="worker processes: they share long runs (default: one per core, two at most)",
         )
-        parser.add_argument(
-            "--first",
-            action="append",
-            default=[],
-            metavar="COMMAND",
-            help="a management command to run before the start; may be given several times",
-        )
+        parser.add_argument("--no-demo", action="store_true", help="leave a new database empty")
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
-        _check_free(host, port)
         url = f"http://{host}:{port}"
-        os.environ["ASSAY_URL"] = url
-        try:
-            for command in options["first"]:
-                name, *arguments = shlex.split(command)
-                call_command(name, *arguments)
-        except KeyboardInterrupt:
-            self.stderr.write("Stopped before the start. The next one goes on from here.")
-            raise SystemExit(130) from None
-        self.stdout.flush()  # the links must be seen now, into a file or a pipe too
-        Thread(target=self._announce, args=[url], daemon=True).start()
-        Supervisor(_children(host, port, options["web_processes"], options["workers"])).run()
+        with _alone(settings.ASSAY_DATA / "serve.lock", url):
+            _check_free(host, port)
+            os.environ["ASSAY_URL"] = url
+            call_command("prepare", demo=not options["no_demo"], stdout=self.stdout)
+            connections.close_all()
+            self.stdout.flush()  # the links must be seen now, into a file or a pipe too
+            children = _children(host, port, options["web_processes"], options["workers"])
+            Thread(target=self._announce, args=[url, children], daemon=True).start()
+            Supervisor(children).run()
         self.stdout.write("Assay has stopped; everything is kept.")
 
-    def _announce(self, url: str) -> None:
-        """Say where Assay listens once it really does."""
-        for _ in range(300):
+    def _announce(self, url: str, children: Sequence[Child]) -> None:
+        """Say where Assay listens once it really does; only then do the others start."""
+        for _ in range(600):
             try:
-                urllib.request.urlopen(f"{url}/sign-in/", timeout=2)  # noqa: S310 (our own address)
+                urllib.request.urlopen(f"{url}/sign-in/", timeout=30)  # noqa: S310 (our own address)
             except (urllib.error.URLError, OSError):
-                time.sleep(0.1)
+                time.sleep(0.05)
             else:
                 self.stdout.write(f"\nAssay listens at {url} (Ctrl-C stops it).")
                 self.stdout.flush()
-                return
+                break
+        for child in children:
+            child.not_before = 0.0
 
 
 def _children(host: str, port: int, web_processes: int, workers: int) -> list[Child]:
     environment = dict(os.environ)
     manage = [sys.executable, sys.argv[0]]
-    children = []
+    # Nobody waits for them before the first page, which would come later beside their start.
+    later: dict[str, Any] = {"not_before": math.inf}
+    children = [Child("web", web_command(host, port, web_processes), environment)]
     if not (settings.OPENAI_BASE_URL or settings.OPENAI_API_KEY):
         practice = _free_port()
         environment["ASSAY_PRACTICE_URL"] = f"http://127.0.0.1:{practice}/v1"
         command = [*manage, "practice_model", "--port", str(practice)]
-        children.append(Child("practice model", command, environment, is_quiet=True))
+        children.append(Child("practice model", command, environment, is_quiet=True, **later))
     worker = [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"]
     worker += ["--pool", "threads"]
     worker += ["--concurrency", "4", "--loglevel", "warning"]
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    children.append(Child("web", web_command(host, port, web_processes), environment))
     for number in range(1, max(1, workers) + 1):
         name = "worker" if number == 1 else f"worker {number}"
         command = [*worker, "--hostname", f"worker{number}-{port}@%h"]
         # People who wait for a page go first.
-        children.append(Child(name, command, environment, niceness=_NICENESS))
+        children.append(Child(name, command, environment, niceness=_NICENESS, **later))
     return children
 
 
@@ -97,8 +97,26 @@ def web_command(host: str, port: int, processes: int = 2) -> list[str]:
     """What starts the web server; measurements and tests start the same."""
     web = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}"]
     web += ["--worker-class", "gthread", "--threads", "8", "--workers", str(processes)]
-    web += ["--keep-alive", "15", "--graceful-timeout", "5"]
+    web += ["--keep-alive", "15", "--graceful-timeout", "5", "--preload"]
     return [*web, "--log-level", "warning", "--no-control-socket"]
+
+
+@contextmanager
+def _alone(lock: Path, url: str) -> Iterator[None]:
+    """Keep a second Assay off the data folder; the lock ends with this process, however it ends."""
+    with lock.open("a+") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held.seek(0)
+            raise CommandError(
+                f"Assay runs on {lock.parent} already ({held.read().strip()}). Stop it, or give "
+                "this one a folder of its own: ASSAY_DATA=/somewhere PORT=8001 make run"
+            ) from None
+        held.truncate(0)
+        held.write(f"{url}, process {os.getpid()}")
+        held.flush()
+        yield
 
 
 def _check_free(host: str, port: int) -> None:

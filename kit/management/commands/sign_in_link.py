@@ -5,9 +5,8 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.urls import reverse
 
-from kit.signin import create_link
+from kit.signin import LINK_ROUTE, create_link
 
 
 class Command(BaseCommand):
@@ -23,5 +22,5 @@ class Command(BaseCommand):
             user = User.objects.filter(username=username).first()
             if user is None:
                 raise CommandError(f"There is no person named {username!r}.")
-            path = reverse("sign-in-link", args=[create_link(user=user)])
-            self.stdout.write(f"  {username:{width}}  {options['url']}{path}")
+            path = LINK_ROUTE.replace("<str:token>", create_link(user=user))
+            self.stdout.write(f"  {username:{width}}  {options['url']}/{path}")

@@ -1,0 +1,59 @@
+"""Everything that has to be there before Assay starts, made where it is missing."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+
+class Command(BaseCommand):
+    help = (
+        "Make or upgrade the database and collect the static files; what is up to date is left "
+        "alone, so this takes a moment at every start but the first."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--demo", action="store_true", help="load the demo into a new database")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            _migrate()
+            _collect_static_files()
+            if options["demo"]:
+                call_command("load_demo", stdout=self.stdout)
+        except OSError as error:
+            place = error.filename or settings.ASSAY_DATA
+            raise CommandError(f"{place} cannot be written: {error.strerror}.") from error
+        except DatabaseError as error:
+            raise CommandError(
+                f"The database ({settings.DATABASE_URL.rpartition('@')[2]}) does not work: "
+                f"{str(error).strip()}"
+            ) from error
+
+
+def _migrate() -> None:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def _collect_static_files() -> None:
+    """Collect anew unless every file is as it was when they were last collected, all of them."""
+    digest = hashlib.sha256()
+    for finder in get_finders():
+        for path, storage in finder.list([]):
+            file = Path(storage.path(path)).stat()
+            digest.update(f"{path} {file.st_size} {file.st_mtime_ns}\n".encode())
+    stamp = settings.ASSAY_DATA / "static.stamp"
+    if not stamp.exists() or stamp.read_text() != digest.hexdigest():
+        stamp.unlink(missing_ok=True)
+        # A file that was half written when a start was stopped would pass for a new one.
+        call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+        stamp.write_text(digest.hexdigest())

@@ -1,0 +1,97 @@
+"""`manage.py serve` as a person starts it: once to a folder, in one line where it cannot."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench.server import ROOT, free_port, running_assay
+
+
+def start(data: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `serve` to its end, which comes at once where it is refused."""
+    own = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME")}
+    return subprocess.run(
+        [sys.executable, "manage.py", "serve", "--port", str(free_port()), *options],
+        cwd=ROOT,
+        env=own | {"ASSAY_DATA": str(data)} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    data = tmp_path_factory.mktemp("served")
+    with running_assay(data, demo=False) as assay:
+        assert assay.process.poll() is None
+        yield data
+
+
+def processes_of(data: Path) -> list[str]:
+    """The command lines of what still runs on that folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if f"ASSAY_DATA={data}\0" in (process / "environ").read_text(errors="replace"):
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+    return found
+
+
+def in_one_line(done: subprocess.CompletedProcess[str], words: str) -> None:
+    assert done.returncode != 0
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert not done.stdout
+
+
+def test_a_second_start_on_one_folder_is_refused(served: Path) -> None:
+    in_one_line(start(served), "runs on")
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    in_one_line(start(tmp_path / "file" / "data"), "cannot write to its data folder")
+
+
+def test_a_database_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "assay.sqlite3").write_text("This is a letter, and no database. " * 99)
+    in_one_line(start(tmp_path), "does not work: file is not a database")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_nobody_may_write_is_told(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    in_one_line(start(tmp_path), "cannot write to its data folder")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+@pytest.mark.parametrize("tenths", range(1, 60, 6))
+def test_ctrl_c_at_any_moment_leaves_a_folder_that_starts(tmp_path: Path, tenths: int) -> None:
+    environment = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME")}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--port", str(free_port())],
+        cwd=ROOT,
+        env=environment | {"ASSAY_DATA": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        process.wait(tenths / 10)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=120)[0]
+    assert "Traceback" not in said
+    assert not processes_of(tmp_path)
+    with running_assay(tmp_path) as assay:
+        assert len(assay.link("annotator-1")) > 20
