@@ -18,7 +18,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 # Everything that Assay writes: database, secret key, uploads, releases.
 ASSAY_DATA = data_folder()
 # The database; SQLite in the data folder unless told otherwise (postgres://user:pass@host/name).
-DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{ASSAY_DATA / 'assay.sqlite3'}")
+DATABASE_URL = env.str("DATABASE_URL", default="") or f"sqlite:///{ASSAY_DATA / 'assay.sqlite3'}"
 # Files people upload for import, kept until the import is over.
 UPLOADS = ASSAY_DATA / "uploads"
 # Pages that experts collect, as they came, under their hashes.
@@ -73,7 +73,7 @@ BROKER_URL = env.str("BROKER_URL", default="")
 ASSAY_QUEUE = env.str("ASSAY_QUEUE", default="assay")
 # Seconds between two looks at the database for work that nobody told the workers of: what a dead
 # worker left, or a lost message.
-ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=5.0)
+ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=10.0)
 # Touched when work falls due, where neither a broker nor PostgreSQL can carry the word.
 WAKE_FILE = ASSAY_DATA / "wake"
 # Seconds after which silent work is taken over by another worker.

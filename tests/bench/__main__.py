@@ -1,4 +1,4 @@
-"""Page cost beside a bare Django page, and how long a start takes.
+"""Page cost beside a bare Django page, and every other benchmark by its name.
 
 Pages and anchor are asked in turn inside one run, so that a machine whose speed drifts changes
 both; read the ratios, not the milliseconds.
@@ -24,6 +24,7 @@ from tests.bench import (
     pooling,
     release,
     retrieval,
+    start,
     votes,
 )
 from tests.bench.client import Visitor
@@ -46,15 +47,14 @@ def main() -> None:
         BENCHES[name]()
 
 
-def start_and_pages() -> None:
-    """A first and a second start, and the cost of the pages people spend their day on."""
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        data = Path(folder)
-        with running_assay(data) as assay:
-            print(f"first start to first page: {assay.seconds_to_first_page:.1f} s")
-        with running_assay(data) as assay, running_bare() as bare:
-            print(f"second start to first page: {assay.seconds_to_first_page:.1f} s")
-            pages(assay, bare)
+def day_pages() -> None:
+    """The cost of the pages people spend their day on."""
+    with (
+        tempfile.TemporaryDirectory(prefix="assay-bench-") as folder,
+        running_assay(Path(folder)) as assay,
+        running_bare() as bare,
+    ):
+        pages(assay, bare)
 
 
 def pages(assay: Assay, bare: str) -> None:
@@ -115,7 +115,8 @@ def report(times: dict[str, list[float]]) -> None:
 
 
 BENCHES = {
-    "pages": start_and_pages,
+    "start": start.main,
+    "pages": day_pages,
     "loading": loading.main,
     "browsing": browsing.main,
     "extraction": extraction.main,

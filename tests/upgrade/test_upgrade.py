@@ -1,0 +1,85 @@
+"""A database that an earlier release left is brought up to date, and nothing of it is lost."""
+
+import gzip
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from tests.bench.server import ROOT
+from tests.services.processes import database_url
+
+HERE = Path(__file__).parent
+KIND = "sqlite3" if connection.vendor == "sqlite" else "sql"
+# What people and agents decided: every column that an older table has keeps its values.
+KEPT = (
+    "corpus_judgment",
+    "annotate_vote",
+    "annotate_weightscore",
+    "annotate_aspect",
+    "annotate_goldpassage",
+    "debate_debate",
+    "debate_turn",
+    "llm_call",
+    "kit_event",
+)
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(params=sorted(HERE.glob(f"*.{KIND}.gz")), ids=lambda path: path.name)
+def left(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
+    """A connection to what a release left, and the environment in which commands find it."""
+    content = gzip.decompress(request.param.read_bytes())
+    if KIND == "sqlite3":
+        name = str(tmp_path / "assay.sqlite3")
+        Path(name).write_bytes(content)
+        url = f"sqlite:///{name}"
+    else:
+        name = f"{connection.settings_dict['NAME']}_upgrade"
+        url = f"{database_url()}_upgrade"
+        with connection._nodb_cursor() as cursor:
+            cursor.execute(f"DROP DATABASE IF EXISTS {name}")
+            cursor.execute(f"CREATE DATABASE {name}")
+        subprocess.run(["psql", "--quiet", url], input=content, check=True, capture_output=True)
+    there = connection.copy()
+    there.settings_dict = {**connection.settings_dict, "NAME": name}
+    yield there, {**os.environ, "ASSAY_DATA": str(tmp_path), "DATABASE_URL": url}
+    there.close()
+    if KIND == "sql":
+        with connection._nodb_cursor() as cursor:
+            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def rows_of(there: Any, table: str, columns: list[str]) -> list[tuple[Any, ...]]:
+    named = ", ".join(f'"{column}"' for column in columns)
+    with there.cursor() as cursor:
+        cursor.execute(f"SELECT {named} FROM {table} ORDER BY id")
+        return list(cursor.fetchall())
+
+
+def columns_of(there: Any, table: str) -> list[str]:
+    with there.cursor() as cursor:
+        return [row.name for row in there.introspection.get_table_description(cursor, table)]
+
+
+def test_an_older_database_is_upgraded_and_keeps_every_decision(left) -> None:
+    there, environment = left
+    before = {table: columns_of(there, table) for table in KEPT}
+    decided = {table: rows_of(there, table, columns) for table, columns in before.items()}
+    assert all(decided[table] for table in ("corpus_judgment", "debate_turn", "kit_event"))
+    there.close()
+    for command in (["prepare"], ["migrate", "--check"], ["leaderboard", "--help"]):
+        subprocess.run(
+            [sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True
+        )
+    for table, columns in before.items():
+        shared = [column for column in columns if column in columns_of(there, table)]
+        places = [columns.index(column) for column in shared]
+        wanted = [tuple(row[place] for place in places) for row in decided[table]]
+        assert rows_of(there, table, shared) == wanted, table
+    there.check_constraints()
