@@ -9,11 +9,14 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+# uv with the system's certificates, as pip takes them: some networks have one of their own.
+ENVIRONMENT = {**os.environ, "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
 LEAST_FREE = 1_500_000_000  # bytes: the packages with the test tools, and what is unpacked for them
 
 
@@ -35,7 +38,8 @@ def main(stamp: Path, requirements: "list[Path]") -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
     if is_new(stamp, requirements):
         return
-    if (free := shutil.disk_usage(root).free) < LEAST_FREE:
+    free = shutil.disk_usage(root).free
+    if free < LEAST_FREE:
         sys.exit(f"Assay's packages need 1.5 GB, and {root} has {free / 1e9:.1f} GB left.")
     print("Installing packages (once, about half a minute).", flush=True)
     is_whole = any(environment.glob("*.stamp"))
@@ -57,19 +61,21 @@ def is_new(stamp: Path, requirements: "list[Path]") -> bool:
 def install(python: Path, requirements: "list[Path]") -> None:
     """Install with uv, or else with pip."""
     named = [part for path in requirements for part in ("-r", str(path))]
-    if uv := find_uv(python):
-        command = [uv, "pip", "install", "--quiet", "--python", str(python), "--require-hashes"]
-        # The system's certificates, as pip takes them: some networks have one of their own.
-        trusting = os.environ | {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
-        if subprocess.run([*command, *named], env=trusting, check=False).returncode == 0:
+    uv = find_uv(python)
+    if uv:
+        try:
+            options = ["--quiet", "--python", str(python), "--require-hashes"]
+            run(uv, "pip", "install", *options, *named)
             return
-        print("uv could not install the packages; pip tries.", flush=True)
+        except (OSError, subprocess.CalledProcessError):
+            print("uv could not install the packages; pip tries.", flush=True)
     pip(python, *named)
 
 
 def find_uv(python: Path) -> str:
     """The system's uv, or that of our lock file, fetched into the environment; "" for none."""
-    if found := shutil.which("uv"):
+    found = shutil.which("uv")
+    if found:
         return found
     pinned = re.search(r"^uv==.*\n(?: .*\n)*", Path("requirements-dev.txt").read_text(), re.M)
     if pinned is None:
@@ -91,8 +97,16 @@ def pip(python: Path, *arguments: str) -> None:
 
 
 def run(*command: str) -> None:
-    """Run a command to its end; raises CalledProcessError."""
-    subprocess.run(command, check=True)
+    """Run a command to its end; raises CalledProcessError. Ctrl-C ends it and all that it began."""
+    process = subprocess.Popen(command, env=ENVIRONMENT, start_new_session=True)
+    try:
+        status = process.wait()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if status:
+        raise subprocess.CalledProcessError(status, command)
 
 
 if __name__ == "__main__":
