@@ -12,7 +12,7 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.importers import growth, listing
@@ -59,7 +59,6 @@ def test_every_format_has_samples_and_they_are_sound(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=40, deadline=None)
 @given(content=st.binary(max_size=400), ending=st.sampled_from(["", ".gz"]))
 def test_any_bytes_are_read_to_the_end(tmp_path_factory, name, content, ending) -> None:
     root = one_file(tmp_path_factory.mktemp("any"), name, content, ending)
@@ -67,7 +66,6 @@ def test_any_bytes_are_read_to_the_end(tmp_path_factory, name, content, ending) 
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_damaged_files_are_read_to_the_end(tmp_path_factory, name, seed) -> None:
     root = tmp_path_factory.mktemp("damaged")
