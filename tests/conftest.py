@@ -92,16 +92,21 @@ def _static_files_listed_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _flush_of_rows() -> Iterator[None]:
-    """After a test with transactions of its own Django empties every table, and then makes content
-    types and permissions anew, which takes longer than most of these tests do."""
+def _quick_end_of_transactional_tests() -> Iterator[None]:
+    """After a test with transactions of its own Django empties every table, makes content types
+    and permissions anew, and opens the database again, which knows nothing of its tables then:
+    together that takes longer than most of these tests do."""
 
     def empty(self: TransactionTestCase) -> None:
         for name in self._databases_names(include_mirrors=False):
-            flush.empty(connections[name])
+            flush.empty(name)
+
+    def should_reload(self: TransactionTestCase) -> bool:
+        return any(each.errors_occurred for each in connections.all(initialized_only=True))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", empty)
+        patch.setattr(TransactionTestCase, "_should_reload_connections", should_reload)
         yield
 
 
