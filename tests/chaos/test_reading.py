@@ -19,8 +19,11 @@ def test_five_thousand_readable_answers_are_read_as_they_were_meant() -> None:
     assert misread(5_000) == []
 
 
-def test_the_grammars_say_many_things() -> None:
+@pytest.mark.parametrize("count", [5_000, pytest.param(50_000, marks=pytest.mark.slow)])
+def test_the_grammars_say_many_things(count: int) -> None:
     assert min(tally(5_000).values()) > 2_000  # as often yes as no
-    answers = list(stream(unreadable, seed=0, count=5_000))
-    assert len(set(answers)) > 3_000
-    assert sum("yes" in answer for answer in answers) > 1_500  # what a careless reader would take
+    answers = list(stream(unreadable, seed=0, count=count))
+    assert len(set(answers)) > 0.6 * count
+    assert (
+        sum("yes" in answer for answer in answers) > 0.3 * count
+    )  # what a careless reader would take
