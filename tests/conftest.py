@@ -30,7 +30,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_finish() -> None:
     """What was imported stays, and what a page leaves behind is mostly gone by itself: looking
-    for garbage at every few hundred objects took a sixth of the time."""
+    for garbage at every few hundred objects took a tenth of the time."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
