@@ -7,23 +7,32 @@ from typing import Any
 
 import pytest
 from django.db import connections, transaction
-from django.test import TransactionTestCase
+from django.test import TransactionTestCase, client, override_settings
 from django.test.utils import setup_databases, teardown_databases
 from hypothesis import settings as hypothesis_settings
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from tests import flush, migrated
 
-# How long an example takes says more about the machine than about the code.
-hypothesis_settings.register_profile("suite", deadline=None)
+# How long an example takes says more about the machine than about the code. The gate tries as many
+# as Hypothesis means to (--hypothesis-profile=full), `make test` a quarter.
+hypothesis_settings.register_profile("full", deadline=None)
+hypothesis_settings.register_profile("suite", deadline=None, max_examples=25)
 hypothesis_settings.load_profile("suite")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Browser tests ask for what only they need, which takes half a second to load."""
+    return True if collection_path.name == "e2e" and config.option.markexpr != "e2e" else None
+
+
 def pytest_collection_finish() -> None:
-    """What was imported stays: looking through it for garbage took a twelfth of the time."""
+    """What was imported stays, and what a page leaves behind is mostly gone by itself: looking
+    for garbage at every few hundred objects took a tenth of the time."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
@@ -43,9 +52,26 @@ def django_db_setup(
         teardown_databases(made, verbosity=0)
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords(settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+@pytest.fixture(scope="session", autouse=True)
+def _settings_of_tests(django_test_environment: None, handover_folder: Path) -> Iterator[None]:
+    """Quick passwords; and what workers of this process send is marked in a folder of its own."""
+    hashers = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    with override_settings(PASSWORD_HASHERS=hashers, HANDOVER=handover_folder):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _context_of_pages_alone() -> Iterator[None]:
+    """A response's context is its page's: Django would copy that of each of its hundred parts."""
+    store = client.store_rendered_templates
+
+    def store_first(found: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        if "context" not in found:
+            store(found, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "store_rendered_templates", store_first)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -66,16 +92,21 @@ def _static_files_listed_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _flush_of_rows() -> Iterator[None]:
-    """After a test with transactions of its own Django empties every table, and then makes content
-    types and permissions anew, which takes longer than most of these tests do."""
+def _quick_end_of_transactional_tests() -> Iterator[None]:
+    """After a test with transactions of its own Django empties every table, makes content types
+    and permissions anew, and opens the database again, which knows nothing of its tables then:
+    together that takes longer than most of these tests do."""
 
     def empty(self: TransactionTestCase) -> None:
         for name in self._databases_names(include_mirrors=False):
-            flush.empty(connections[name])
+            flush.empty(name)
+
+    def should_reload(self: TransactionTestCase) -> bool:
+        return any(each.errors_occurred for each in connections.all(initialized_only=True))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", empty)
+        patch.setattr(TransactionTestCase, "_should_reload_connections", should_reload)
         yield
 
 
@@ -96,11 +127,6 @@ def undone_database(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 def handover_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where workers of this process mark what they send."""
     return tmp_path_factory.mktemp("handover")
-
-
-@pytest.fixture(autouse=True)
-def _marks_elsewhere(settings, handover_folder: Path) -> None:
-    settings.HANDOVER = handover_folder
 
 
 @pytest.fixture

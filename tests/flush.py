@@ -1,8 +1,10 @@
 """An empty database again, quickly: rows are deleted where there are any."""
 
+from functools import cache
+
+import psycopg
 from django.core.management.color import no_style
-from django.db import transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import connections, transaction
 
 # Rows that follow from the code alone: every test may rely on them, and none changes them.
 _CONSTANT_TABLES = {"django_content_type", "auth_permission"}
@@ -10,24 +12,37 @@ _CONSTANT_TABLES = {"django_content_type", "auth_permission"}
 _MANY = 500
 
 
-def empty(connection: BaseDatabaseWrapper) -> None:
+def empty(alias: str) -> None:
     """Empty every table of a model; keys go on counting."""
-    names = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    tables = [name for name in names if name not in _CONSTANT_TABLES]
-    if connection.vendor != "postgresql":
-        connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), tables))
-        return
-    # A TRUNCATE gives each of a hundred tables and their indexes new files, empty or not.
-    counts = " UNION ALL ".join(
-        f"SELECT '{table}', (SELECT count(*) FROM (SELECT 1 FROM \"{table}\" LIMIT {_MANY}) AS few)"
-        for table in tables
-    )
-    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-        cursor.execute(counts)
-        found = {table: rows for table, rows in cursor.fetchall() if rows}
-        if max(found.values(), default=0) < _MANY:
-            # Keys are checked at the end of the transaction, so the order does not matter.
-            for table in found:
-                cursor.execute(f'DELETE FROM "{table}"')
+    connection = connections[alias]
+    with transaction.atomic(using=alias), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # Planning takes longer than counting, so the server keeps the plan.
+            counts = psycopg.Cursor(connection.connection).execute(_counts(alias), prepare=True)
+        else:
+            counts = cursor.execute(_counts(alias))
+        found = {table: rows for table, rows in counts.fetchall() if rows}
+        # A TRUNCATE gives each of a hundred tables and their indexes new files, empty or not.
+        if connection.vendor == "postgresql" and max(found.values(), default=0) >= _MANY:
+            for statement in connection.ops.sql_flush(no_style(), _tables(alias)):
+                cursor.execute(statement)
             return
-    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), tables))
+        # Keys are checked at the end of the transaction, so the order does not matter.
+        for table in found:
+            cursor.execute(f'DELETE FROM "{table}"')
+
+
+@cache
+def _tables(alias: str) -> list[str]:
+    names = connections[alias].introspection.django_table_names(
+        only_existing=True, include_views=False
+    )
+    return [name for name in names if name not in _CONSTANT_TABLES]
+
+
+@cache
+def _counts(alias: str) -> str:
+    return " UNION ALL ".join(
+        f"SELECT '{table}', (SELECT count(*) FROM (SELECT 1 FROM \"{table}\" LIMIT {_MANY}) AS few)"
+        for table in _tables(alias)
+    )

@@ -94,6 +94,6 @@ def serving(handler: type[http.server.BaseHTTPRequestHandler] = Site) -> Iterato
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # a reader that left early is what some tests want
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield server.server_address[1]
     server.shutdown()

@@ -1,7 +1,8 @@
 """`--database-only`: leave out what says the same on every database.
 
 A test without a database fixture, mark or class cannot reach one: pytest-django forbids it. Those
-of modules that start processes stay, because a process opens a database by itself.
+of modules that start processes stay, because a process opens a database by itself; and those that
+`make test` leaves out or tries with few examples, because they run in full nowhere else.
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ _COUNT = pytest.StashKey[int]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--database-only", action="store_true", help="leave out tests that touch no database"
+        "--database-only", action="store_true", help="leave out what needs no database"
     )
 
 
@@ -24,11 +25,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Deselect them, and count them where the controlling process finds the number."""
     if not config.getoption("--database-only"):
         return
-    spared = [item for item in items if not may_reach_database(item)]
-    items[:] = [item for item in items if may_reach_database(item)]
+    spared = [item for item in items if not is_needed(item)]
+    items[:] = [item for item in items if is_needed(item)]
     config.hook.pytest_deselected(items=spared)
     if hasattr(config, "workeroutput"):
         config.workeroutput[_SPARED] = len(spared)
+
+
+def is_needed(item: pytest.Item) -> bool:
+    """Whether the run of the other tests on SQLite does not say what this test does here."""
+    in_full_here = any(item.get_closest_marker(name) for name in ("slow", "hypothesis"))
+    return in_full_here or may_reach_database(item)
 
 
 def may_reach_database(item: pytest.Item) -> bool:

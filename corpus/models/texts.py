@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from corpus.models.benchmark import Benchmark, Domain
+from kit.prepared import Prepared
 
 
 class VersionState(models.TextChoices):
@@ -57,8 +58,7 @@ class CorpusVersionQuerySet(models.QuerySet["CorpusVersion"]):
 
     def loaded(self, benchmark: Benchmark) -> "CorpusVersion | None":
         """The version that a load extends: the newest that holds the texts as they were given."""
-        given = Q(recipe__kind=LOADED) | Q(recipe__kind__isnull=True)
-        return self.ready().filter(given, benchmark=benchmark).order_by("-pk").first()
+        return _LOADED.first(benchmark=benchmark.pk)
 
 
 class CorpusVersion(models.Model):
@@ -110,6 +110,15 @@ class CorpusVersion(models.Model):
         So whatever is of the loaded texts stays so when a later load extends them.
         """
         return self.pk if self.is_derived else None
+
+
+def _loaded(benchmark: int) -> models.QuerySet[CorpusVersion]:
+    given = Q(recipe__kind=LOADED) | Q(recipe__kind__isnull=True)
+    ready = CorpusVersion.objects.ready().filter(given, benchmark=benchmark)
+    return ready.order_by("-pk")[:1]
+
+
+_LOADED = Prepared(_loaded)  # asked with nearly every page
 
 
 class QueryQuerySet(models.QuerySet["Query"]):

@@ -13,7 +13,7 @@ from tests.chaos.sql import Database
 
 @pytest.fixture
 def result(start_stub: StubMaker, database: Database) -> Obeyed:
-    return obey_all(start_stub, database, hostile=2 * len(KINDS), harmless=22)
+    return obey_all(start_stub, database, hostile=len(KINDS), harmless=6)
 
 
 def test_orders_in_passages_touch_their_own_pair_alone(result: Obeyed, database: Database) -> None:

@@ -65,7 +65,7 @@ def cleaner(settings: Any, change: Change) -> Iterator[Server]:
     settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = url, "sk-test"
     settings.ASSAY_MODEL = "scripted"
     server.endpoint = Endpoint("default", url, "sk-test", False, "scripted")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield server

@@ -116,6 +116,7 @@ def test_gold_of_trec_is_found_in_the_page_it_is_from(benchmark, endpoint, tmp_p
     assert holding(run.version).lost == []
 
 
+@pytest.mark.slow
 def test_hotpotqa(benchmark, endpoint, shared, tmp_path) -> None:
     """Its first fifty questions: all 250 took half a minute and say the same."""
     with gzip.open(shared / "hotpotqa" / "dev_250.jsonl.gz", "rt", encoding="utf-8") as file:

@@ -12,7 +12,7 @@ from tests.corpus.real_texts import noisy_texts, web_pages
 from tests.corpus.scripted import cleaner
 from tests.factories import make_benchmark, make_gold, make_passage, make_query
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def load_web_pages(count: int):

@@ -2,7 +2,7 @@ import stat
 import zipfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.importers import archive
@@ -138,7 +138,6 @@ def test_device_entries_are_refused(tmp_path, target) -> None:
         unpack(tmp_path / "a.zip", target, most_bytes=PLENTY)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.binary(max_size=300), cut=st.integers(0, 300), at=st.integers(0, 300))
 def test_any_bytes_unpack_or_are_refused(tmp_path_factory, data, cut, at) -> None:
     folder = tmp_path_factory.mktemp("zips")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.importers.formats import FORMATS, RUN_FORMATS
@@ -56,7 +56,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
     max_leaves=4,
 ).filter(lambda value: value != {})
-QUICK = settings(max_examples=40, deadline=None)
 
 
 def unique(rows: st.SearchStrategy[Any], key: Callable[[Any], Any]) -> st.SearchStrategy[Any]:
@@ -88,7 +87,6 @@ def root(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("round") / NAME
 
 
-@QUICK
 @given(
     rows=queries(IDS, extra=extras("_id", "text")),
     texts=passages(IDS, title=MAYBE, extra=extras("_id", "title", "text")),
@@ -103,7 +101,6 @@ def test_beir(root, rows, texts, gold) -> None:
     assert {row.gold for row in of_kind(read("beir", folder), JudgmentRow)} == {"test"}
 
 
-@QUICK
 @given(rows=queries(PLAIN, description=MAYBE, narrative=MAYBE))
 def test_trec_topics(root, rows) -> None:
     path = root / "topics.txt"
@@ -114,7 +111,6 @@ def test_trec_topics(root, rows) -> None:
     assert read("trec", path) == [as_domain(row, "topics") for row in rows]
 
 
-@QUICK
 @given(texts=passages(PLAIN, title=MAYBE))
 def test_trec_documents(root, texts) -> None:
     path = root / "docs.txt"
@@ -125,7 +121,6 @@ def test_trec_documents(root, texts) -> None:
     assert read("trec", path) == [as_domain(row, "docs") for row in texts]
 
 
-@QUICK
 @given(gold=judgments(PLAIN))
 def test_trec_judgments(root, gold) -> None:
     path = root / "qrels.txt"
@@ -134,7 +129,6 @@ def test_trec_judgments(root, gold) -> None:
     assert found == [as_domain(row, "qrels") for row in gold]
 
 
-@QUICK
 @given(
     rows=st.dictionaries(
         st.tuples(PLAIN, PLAIN),
@@ -153,7 +147,6 @@ def test_trec_judgments_of_subtopics(root, rows) -> None:
     assert of_kind(read("trec", path), JudgmentRow) == gold
 
 
-@QUICK
 @given(
     rows=st.dictionaries(
         PLAIN,
@@ -179,7 +172,6 @@ def test_a_ranking_without_scores_goes_out_with_scores_that_keep_it(root) -> Non
     assert path.read_text() == "1\tQ0\tb\t1\t2\trun\n1\tQ0\ta\t2\t1\trun\n"
 
 
-@QUICK
 @given(
     rows=queries(
         IDS,
@@ -215,7 +207,6 @@ def test_bright(root, rows, gold, texts, page) -> None:
     assert (of_kind(found, PassageRow), of_kind(found, DocumentRow)) == (texts, pages)
 
 
-@QUICK
 @given(gold=judgments(PLAIN))
 def test_bright_judgments(root, gold) -> None:
     folder = root.parent / "bright_gold"
@@ -238,7 +229,6 @@ def records(ids: st.SearchStrategy[str]) -> Any:
     return unique(one, lambda record: record.qid)
 
 
-@QUICK
 @given(given=records(IDS))
 def test_bridge(root, given) -> None:
     path = root.parent / "bridge" / f"{NAME}.jsonl"
@@ -252,7 +242,6 @@ def test_bridge(root, given) -> None:
     ]
 
 
-@QUICK
 @given(given=records(st.integers(0, 99).map(str)), texts=passages(IDS))
 def test_bright_pro(root, given, texts) -> None:
     folder = root.parent / "bright_pro"

@@ -159,7 +159,7 @@ def test_an_item_of_a_panel_is_on_no_page_of_voters(world) -> None:
     assert client.get(world.url("vote/")).status_code == 200  # nothing waits: no way to it
 
 
-@pytest.mark.parametrize("positions", [None, []])
+@pytest.mark.parametrize("positions", [None, pytest.param([], marks=pytest.mark.slow)])
 def test_nothing_that_a_voter_gets_differs_by_kind(world, positions) -> None:
     """The same case under every kind, byte for byte, also for a reviewer who votes."""
     snapshot = make_snapshot() if positions is None else make_snapshot(positions=[], rounds=0)

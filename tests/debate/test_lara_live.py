@@ -126,8 +126,22 @@ def test_it_waits_for_people_and_holds_no_worker(pool, endpoint, voters) -> None
     assert (EscalationCase.objects.count(), run.awaits_people) == (4, True)
 
 
-@pytest.mark.parametrize("options", [{"batch": 1}, {"batch": 4}, {"mode": "at_once"}])
-@pytest.mark.parametrize("more", [{}, {"variant": "lara_logistic"}, {"smooth": True}])
+BATCHES = [{"batch": 1}, {"batch": 4}, {"mode": "at_once"}]
+VARIANTS = [{}, {"variant": "lara_logistic"}, {"smooth": True}]
+
+
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [
+        # Each batch with one variant, and the plain one with a batch that is cut short.
+        pytest.param(
+            *(options, more),
+            marks=[] if (a + b == 2 or (a, b) == (1, 0)) else pytest.mark.slow,
+        )
+        for a, options in enumerate(BATCHES)
+        for b, more in enumerate(VARIANTS)
+    ],
+)
 def test_its_course_is_that_of_the_generator(pool, endpoint, voters, options, more) -> None:
     run = live(pool, endpoint, **options | more)
     size = {"at_once": 6}.get(options.get("mode", ""), options.get("batch"))

@@ -99,6 +99,7 @@ live = pytest.mark.django_db(transaction=True)
 
 
 @live
+@pytest.mark.slow  # test_kinds.py shares the turns of rounds one to three
 def test_all_presets_of_one_model_run_over_one_pool_and_share_their_calls(endpoint) -> None:
     pool = pool_of(make_benchmark(), 3, 6, 10)
     for entry in pool.entries.select_related("query", "passage"):

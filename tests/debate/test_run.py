@@ -145,17 +145,19 @@ def test_passage_without_text_is_not_debated(benchmark, endpoint) -> None:
     assert Call.objects.count() == 0
 
 
-def test_more_pairs_than_fit_one_page_or_group(benchmark, endpoint) -> None:
+def test_more_pairs_than_fit_one_page_or_group(benchmark, endpoint, monkeypatch) -> None:
+    monkeypatch.setattr("debate.pump._PAGE", 20)
+    monkeypatch.setattr("llm.pump.GROUP", 5)
     query = make_query(benchmark, answers=[" ".join(WORDS)])
     pairs = [
         (query, make_passage(benchmark, f"n{n}", text=f"{passage_text(n % 11)} {n}"))
-        for n in range(230)
+        for n in range(46)
     ]
     run = hold(benchmark, make_pool(benchmark, *pairs), endpoint)
     counts = figures(run)
-    assert (run.status, run.done, counts.waiting) == (RunStatus.DONE, 230, 0)
-    assert counts.escalated == sum(n % 11 in (5, 6) for n in range(230))
-    assert Judgment.objects.count() == 230 - counts.escalated
+    assert (run.status, run.done, counts.waiting) == (RunStatus.DONE, 46, 0)
+    assert counts.escalated == sum(n % 11 in (5, 6) for n in range(46))
+    assert Judgment.objects.count() == 46 - counts.escalated
 
 
 def test_run_on_an_endpoint_that_is_gone_fails_with_what_to_do(benchmark, endpoint) -> None:

@@ -159,7 +159,12 @@ def test_everything_of_a_debate_can_be_set(client, pool, paid) -> None:
     assert (run.name, run.is_trial) == ("mixed", True)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+FEW = ("dream", "human-only", "lara@25", "agents-2+2", "rounds-1+adjudicator")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in PRESETS]
+)
 def test_every_preset_fills_the_form_with_what_it_is(client, pool, paid, name: str) -> None:
     entry = pool.entries.get()
     record_judgment(

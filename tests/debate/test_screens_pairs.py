@@ -48,43 +48,6 @@ def make_many(run: Any, count: int) -> list[Debate]:
     ]
 
 
-def walk(client: Client, address: str, step: str) -> list[list[int]]:  # noqa: F811
-    """Keys of every page from `address` on, following its links."""
-    pages = []
-    for _ in range(20):
-        table = client.get(address).context["table"]
-        pages.append([row.pk for row in table.rows])
-        if not getattr(table, f"has_{step}"):
-            return pages
-        address = address.split("?")[0] + getattr(table, f"{step}_query")
-    raise AssertionError("no end")
-
-
-@pytest.mark.parametrize(
-    ("sort", "key"),
-    [
-        ("", lambda d: d.pk),
-        ("passage", lambda d: (d.passage_id, d.pk)),
-        ("query", lambda d: (d.query_id, d.pk)),
-        ("outcome", lambda d: (d.status, d.pk)),
-    ],
-)
-@pytest.mark.parametrize("sign", ["", "-"])
-def test_pages_hold_every_pair_once_in_order_both_ways(client, run, sort, key, sign) -> None:  # noqa: F811
-    if sign and not sort:
-        pytest.skip("the plain order has no other way round")
-    wanted = [each.pk for each in sorted(make_many(run, 123), key=key, reverse=bool(sign))]
-    address = url("debates", run.pk) + (f"?sort={sign}{sort}" if sort else "")
-    pages = walk(client, address, "next")
-    assert [len(page) for page in pages] == [50, 50, 23]
-    assert [pk for page in pages for pk in page] == wanted
-    last = client.get(address).context["table"]
-    for _ in range(2):
-        last = client.get(url("debates", run.pk) + last.next_query).context["table"]
-    back = walk(client, url("debates", run.pk) + last.previous_query, "previous")
-    assert [pk for page in reversed(back) for pk in page] == wanted[:100]
-
-
 @pytest.mark.parametrize("place", ["x", "~", "a~b", "~99999999999999999999", "\x00~1", "-1~-1"])
 @pytest.mark.parametrize("sort", ["", "passage", "outcome"])
 def test_place_that_cannot_be_read_is_the_beginning(client, run, place, sort) -> None:  # noqa: F811
@@ -93,17 +56,6 @@ def test_place_that_cannot_be_read_is_the_beginning(client, run, place, sort) ->
         found = client.get(url("debates", run.pk), {name: place, "sort": sort})
         assert found.status_code == 200
         assert first.pk in [row.pk for row in found.context["table"].rows]
-
-
-def test_rows_that_end_meanwhile_move_nobody_to_another_page(client, run) -> None:  # noqa: F811
-    """An offset would skip a row for each that leaves an earlier page."""
-    made = make_many(run, 120)
-    disputed = [each.pk for each in made if each.status == "escalated"]
-    assert len(disputed) == 40
-    table = client.get(url("debates", run.pk), {"sort": "passage"}).context["table"]
-    Debate.objects.filter(pk=made[0].pk).delete()
-    following = client.get(url("debates", run.pk) + table.next_query).context["table"]
-    assert following.rows[0].pk == made[50].pk
 
 
 def test_flags_failures_and_rounds_are_filters(client, run) -> None:  # noqa: F811
@@ -137,17 +89,6 @@ def test_search_finds_words_of_the_query_and_beginnings_of_ids(client, run) -> N
 def rows_of(response: Any) -> list[dict[str, str]]:
     body = b"".join(response.streaming_content).decode()
     return list(csv.DictReader(io.StringIO(body)))
-
-
-def test_file_holds_what_is_filtered_and_all_of_it(client, run) -> None:  # noqa: F811
-    made = make_many(run, 123)
-    response = client.get(url("debates-csv", run.pk), {"status": "agreed"})
-    assert response["Content-Disposition"] == f'attachment; filename="demo-run-{run.pk}-pairs.csv"'
-    rows = rows_of(response)
-    agreed = [str(each.pk) for each in made if each.status == "agreed"]
-    assert [row["debate"] for row in rows] == agreed
-    assert {(row["outcome"], row["label"], row["round"]) for row in rows} == {("agreed", "1", "1")}
-    assert len(rows_of(client.get(url("debates-csv", run.pk)))) == 123
 
 
 def test_file_holds_no_formula(client, run) -> None:  # noqa: F811

@@ -13,13 +13,11 @@ from kit.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, p
 from kit.stats.kappa import WEIGHTS
 from kit.stats.ratings import LEVELS, Ratings, from_columns
 
-TABLES = 1000
 
-
-def random_tables():
+def random_tables(count):
     """(codes (raters, items) with NaN where missing, categories) of every kind of awkwardness."""
     rng = np.random.default_rng(20261120)
-    for number in range(TABLES):
+    for number in range(count):
         size, raters, items = rng.integers(2, 6), rng.integers(2, 6), rng.integers(2, 41)
         true = rng.choice(size, items, p=rng.dirichlet(np.ones(size)))
         noise = rng.integers(size, size=(raters, items))
@@ -35,9 +33,9 @@ def ratings_of(table, size) -> Ratings:
     return from_columns(columns, categories=range(size))
 
 
-@pytest.fixture(scope="module")
-def tables():
-    return [(table, size, ratings_of(table, size)) for table, size in random_tables()]
+@pytest.fixture(scope="module", params=[100, pytest.param(1000, marks=pytest.mark.slow)])
+def tables(request):
+    return [(table, size, ratings_of(table, size)) for table, size in random_tables(request.param)]
 
 
 def test_cohen_equals_statsmodels_and_scikit_learn(tables):
@@ -59,7 +57,7 @@ def test_cohen_equals_statsmodels_and_scikit_learn(tables):
         at = number % 3
         other = cohen_kappa_score(*both, labels=range(size), weights=names[at])
         assert mine[at].value == pytest.approx(other, abs=1e-12)
-    assert compared > 700
+    assert compared > 0.7 * len(tables)
 
 
 def test_fleiss_equals_statsmodels(tables):
@@ -77,7 +75,7 @@ def test_fleiss_equals_statsmodels(tables):
         kept = counts[counts.sum(axis=1) == chosen]
         assert mine.value == pytest.approx(statsmodels_fleiss(kept), abs=1e-12)
         assert mine.n_items == len(kept)
-    assert compared > 900
+    assert compared > 0.9 * len(tables)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -93,7 +91,7 @@ def test_alpha_equals_krippendorff(tables, level):
         theirs = krippendorff.alpha(table, value_domain=range(size), level_of_measurement=level)
         assert mine.value == pytest.approx(theirs, abs=1e-10)
         assert mine.n_items == shared.shape[1]
-    assert compared > 900
+    assert compared > 0.9 * len(tables)
 
 
 def test_percent_agreement_equals_counting_pairs(tables):

@@ -144,9 +144,12 @@ def test_bound_is_never_below_the_tokens_of_any_text() -> None:
         assert most_input(ask(text)) >= len(text.encode()) + 16 + 64
 
 
-def test_64_workers_never_overspend_and_use_97_hundredths() -> None:
+@pytest.mark.parametrize(
+    ("workers", "usd"), [(8, "0.02"), pytest.param(64, "0.05", marks=pytest.mark.slow)]
+)
+def test_workers_never_overspend_and_use_97_hundredths(workers: int, usd: str) -> None:
     """Every worker asks for calls of unlike cost until nothing fits and nothing is under way."""
-    limit = Decimal("0.05")
+    limit = Decimal(usd)
     spender = account(limit)
     overspent: list[Decimal] = []
 
@@ -168,7 +171,7 @@ def test_64_workers_never_overspend_and_use_97_hundredths() -> None:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(64)]
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(workers)]
     for thread in threads:
         thread.start()
     for thread in threads:
