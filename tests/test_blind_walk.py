@@ -126,7 +126,7 @@ def argue_otherwise(world: World) -> None:
 def weigh_otherwise(world: World) -> None:
     for aspect, weight in zip(world.aspects, (1, 4), strict=True):
         row = Aspect.objects.get(pk=aspect.pk)
-        row.write(expected=row.version, actor=world.voters[0], weight=weight)
+        row.write(expected=row.version, actor=world.voters[0], weight=weight, rationale="All.")
 
 
 def walk(world: World, person: User, only: str = "", **options: bool) -> Seen:
