@@ -15,4 +15,4 @@ class KeptSchema(SchemaGenerator):
 
 @cache
 def _schema() -> Any:
-    return SchemaGenerator().get_schema(public=True)
+    return SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
