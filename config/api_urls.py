@@ -4,9 +4,15 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from kit.schema import KeptSchema
+
 # The schema and its page hold nothing of anybody's; every other route asks who is there.
 urlpatterns = [
-    path("schema/", login_not_required(SpectacularAPIView.as_view()), name="api-schema"),
+    path(
+        "schema/",
+        login_not_required(SpectacularAPIView.as_view(generator_class=KeptSchema)),
+        name="api-schema",
+    ),
     path(
         "docs/",
         login_not_required(SpectacularSwaggerSplitView.as_view(url_name="api-schema")),

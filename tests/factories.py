@@ -52,7 +52,8 @@ def make_member(
     """A person with these roles; no domains means every domain."""
     user = make_user(username)
     membership = Membership.objects.create(user=user, benchmark=benchmark, roles=list(roles))
-    membership.domains.set(benchmark.domains.filter(name__in=domains))
+    if domains:
+        membership.domains.set(benchmark.domains.filter(name__in=domains))
     return user
 
 

@@ -1,7 +1,7 @@
 """Worlds that differ only in what a person must not know yet: every route answers them the same.
 
 The addresses are those of the whole route table (tests/walking.py), with every number that the
-worlds hold; masked is what walking.py lists. Each comparison is shown to be able to fail.
+worlds hold; masked is what walking.py lists. Each kind of secret is shown to be able to be seen.
 """
 
 from collections.abc import Callable
@@ -14,25 +14,54 @@ from annotate.models import Aspect, EscalationCase, RescoreTask, Vote
 from annotate.services import reviews
 from annotate.services.rescoring import draw_sample, score_task
 from annotate.services.votes import cast_vote
+from corpus.models import Pool
 from debate.models import Debate, DebateRun, Turn
 from tests.annotate.panels import first_item, give, make_panel, make_panel_world, practise
-from tests.annotate.reviewing import Desk, make_desk
-from tests.annotate.world import World, make_snapshot, make_world, signed_in
-from tests.factories import make_gold, make_member, make_passage, make_pool
+from tests.annotate.reviewing import complete
+from tests.annotate.world import World, make_snapshot, signed_in
+from tests.factories import make_member, make_pool
 from tests.walking import Walk, differences
 from tests.worlds import in_a_world
 
-pytestmark = pytest.mark.django_db
 Seen = dict[tuple[str, str], Any]
+PEOPLE = {"voter": ("annotator",), "scorer": ("reviewer",), "both": ("annotator", "reviewer")}
 
 
-def make_disputed() -> World:
-    """Two disputed cases that a debate run escalated, old gold, and somebody with two roles."""
-    world = make_world()
-    first, second = world.case(), world.case()
-    gold = make_passage(world.benchmark, "gold/1", "biology")
-    make_gold(world.query, gold)
-    pool = make_pool(world.benchmark, *((world.query, case.passage) for case in (first, second)))
+@pytest.fixture(scope="module")
+def made(undone_database: None) -> World:
+    """One query with everything: disputes that a run escalated, aspects that await their second
+    review and are in a sample of weights, an item of a panel; and who has said nothing of it."""
+    world = make_panel_world(queries=0)
+    benchmark, query, author = world.benchmark, world.query, world.voters[0]
+    world.people = {name: make_member(benchmark, name, *roles) for name, roles in PEOPLE.items()}
+    cases = [world.case(), world.case()]
+    pool = make_pool(benchmark, *((query, case.passage) for case in cases), name="argued")
+    debates = argue(world, pool)
+    world.aspects, passages = complete(query, author)
+    draw_sample(benchmark=benchmark, actor=world.admin, size=5, seed=1)
+    drawn_from = make_pool(benchmark, (query, world.passage), name="drawn")
+    panel = make_panel(world, labels_per_item=2, per_domain=1, pool=drawn_from)
+    practise(world, panel, world.voters[1], world.people["voter"], world.people["both"])
+    world.item = first_item(panel)
+    last = Vote.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    world.rows = {
+        "query": [query.pk],
+        "passage": [cases[0].passage_id, passages[0].pk, world.passage.pk],
+        "case": [cases[0].pk, world.item.case_id],
+        "aspect": [world.aspects[0].pk],
+        "task": [RescoreTask.objects.get().pk],
+        "run": [debates[0].run_id],
+        "debate": [debates[0].pk],
+        "pool": [pool.pk],
+        "panel": [panel.pk],
+        "item": [world.item.pk],
+        "vote": [last + 1, last + 2],  # the keys that the next votes will have
+    }
+    return world
+
+
+def argue(world: World, pool: Pool) -> list[Debate]:
+    """The debates of the cases, as a run left them."""
     run = DebateRun.objects.create(
         benchmark=world.benchmark, pool=pool, name="run", endpoint="practice", model="m",
         status="done", total=2, done=2,
@@ -41,7 +70,7 @@ def make_disputed() -> World:
         Debate.objects.create(
             run=run, query=case.query, passage=case.passage, case=case, status="escalated", round=2
         )
-        for case in (first, second)
+        for case in world.cases
     ]
     for debate in debates:
         for agent, response in (("A", "yes"), ("B", "no")):
@@ -49,152 +78,113 @@ def make_disputed() -> World:
                 debate=debate, round=2, agent=agent, response=response, label=response == "yes",
                 stance="relevant", reason="It states the turning.", prompt_sha256="0",
             )  # fmt: skip
-    make_member(world.benchmark, "both", "annotator", "reviewer")
-    world.rows = {
-        "query": [world.query.pk],
-        "passage": [gold.pk, first.passage_id],
-        "case": [first.pk, second.pk],
-        "run": [run.pk],
-        "debate": [each.pk for each in debates],
-        "pool": [pool.pk],
-        "vote": next_votes(),
-    }
-    return world
+    return debates
 
 
-def person_of(world: World, role: str) -> User:
-    return User.objects.get(username="both") if role == "both" else world.voters[0]
+@pytest.fixture
+def world(db: None, made: World, settings: Any) -> World:
+    """The same to each test: what it changes is undone. Sessions stay in this process, because
+    thousands of requests would each read theirs from the database."""
+    settings.SESSION_ENGINE = "django.contrib.sessions.backends.cache"
+    return made
 
 
-def walk(world: World | Desk, person: User, rows: Any, only: str = "") -> Seen:
-    return Walk(person, world.benchmark.slug, rows).seen(only)
+def secrets(world: World, who: str, *, other: bool) -> None:
+    """What this person may not know: in the other world all of it is something else.
+
+    Annotators read each other's weights, and reviewers what agents said.
+    """
+    give(world, world.item, world.voters[1], None if other else 1, reason="for a reason")
+    score(world, (5, 4) if other else (1, 1))
+    if other:
+        vote(world, 1, None)
+        if who != "scorer":
+            argue_otherwise(world)
+        if who != "voter":
+            weigh_otherwise(world)
 
 
-def next_votes() -> list[int]:
-    """The keys that the next votes will have."""
-    last = Vote.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    return [last + 1, last + 2]
+def score(world: World, weights: tuple[int, int]) -> None:
+    given = dict(zip((each.pk for each in world.aspects), weights, strict=True))
+    score_task(task=RescoreTask.objects.get(), actor=world.reviewer, weights=given)
 
 
-@pytest.mark.parametrize("role", ["voter", "both"])
-def test_nothing_tells_what_others_voted(role) -> None:
-    world = make_disputed()
-    person, case = person_of(world, role), world.cases[0]
+def vote(world: World, *labels: int | None) -> None:
+    for voter, label in zip(world.voters[1:], labels, strict=False):
+        cast_vote(case=world.cases[0], voter=voter, label=label, reason="for a reason")
 
-    def look(*labels: int | None, only: str = "") -> Callable[[], Seen]:
+
+def argue_otherwise(world: World) -> None:
+    snapshot = make_snapshot(rounds=3, practice=True)
+    snapshot["positions"][0] |= {"reason": "Something else.", "response": "no", "references": []}
+    case = world.cases[0]
+    EscalationCase.objects.filter(pk=case.pk).update(snapshot=snapshot)
+    turns = Turn.objects.filter(debate__case=case)
+    turns.update(reason="Something else.", response="no", label=0)
+
+
+def weigh_otherwise(world: World) -> None:
+    for aspect, weight in zip(world.aspects, (1, 4), strict=True):
+        row = Aspect.objects.get(pk=aspect.pk)
+        row.write(expected=row.version, actor=world.voters[0], weight=weight, rationale="All.")
+
+
+def walk(world: World, person: User, only: str = "", **options: bool) -> Seen:
+    return Walk(person, world.benchmark.slug, world.rows, **options).seen(only)
+
+
+@pytest.mark.parametrize(
+    ("who", "fragments"),
+    [("both", False), *(pytest.param(who, True, marks=pytest.mark.slow) for who in PEOPLE)],
+)
+def test_nothing_tells_votes_arguments_weights_scores_or_labels(
+    who: str, fragments: bool, world: World
+) -> None:
+    """In the suite to somebody with two roles, who may open more than others and knows less."""
+
+    def look(*, other: bool) -> Callable[[], Seen]:
         def see() -> Seen:
-            for voter, label in zip(world.voters[1:], labels, strict=False):
-                cast_vote(case=case, voter=voter, label=label, reason="for a reason")
-            return walk(world, person, world.rows, only)
+            secrets(world, who, other=other)
+            return walk(world, world.people[who], fragments=fragments)
 
         return see
 
-    alone = in_a_world(look())
-    assert len([each for each in alone.values() if not isinstance(each, int)]) > 200
-    assert differences(alone, in_a_world(look(1, None))) == []
-    # The comparison can fail: what three votes came to is shown.
-    decided = in_a_world(look(1, 1, 1, only="judgments"))
-    assert differences(in_a_world(look(only="judgments")), decided)
+    seen = in_a_world(look(other=False))
+    assert len([each for each in seen.values() if not isinstance(each, int)]) > 200
+    assert differences(seen, in_a_world(look(other=True))) == []
 
 
-def test_nothing_tells_what_agents_said_before_a_first_judgment() -> None:
-    """To somebody who is a reviewer too, and may open more than other voters."""
-    world = make_disputed()
-    person, case = person_of(world, "both"), world.cases[0]
-    other = make_snapshot(rounds=3, practice=True)
-    other["positions"][0] |= {"reason": "Something else.", "response": "no", "references": []}
+def judge(world: World, person: User) -> None:
+    client, url = signed_in(person), world.url(f"vote/{world.cases[0].pk}/")
+    client.get(url)
+    client.post(url, {"label": "1", "stage": "first"})
 
-    def look(*, others: bool = False, judged: bool = False, only: str = "") -> Callable[[], Seen]:
+
+def review(world: World, person: User) -> None:
+    mine = reviews.start_review(query=world.query, reviewer=person)
+    weights = {each.pk: 3 for each in world.aspects}
+    reviews.score_weights(review=mine, actor=person, weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("change", "come_to_know", "only"),
+    [
+        (lambda world: vote(world, 1, 1, 1), lambda *_: None, "judgments"),
+        (argue_otherwise, judge, "/vote/"),
+        (weigh_otherwise, review, "/queries/"),
+    ],
+    ids=["votes that decided", "arguments after a judgment", "weights after scoring"],
+)
+def test_the_comparison_can_fail(change, come_to_know, only: str, world: World) -> None:
+    person = world.people["both"]
+
+    def look(*, other: bool) -> Callable[[], Seen]:
         def see() -> Seen:
-            if others:
-                EscalationCase.objects.filter(pk=case.pk).update(snapshot=other)
-                turns = Turn.objects.filter(debate__case=case)
-                turns.update(reason="Something else.", response="no", label=0)
-            if judged:
-                client, url = signed_in(person), world.url(f"vote/{case.pk}/")
-                client.get(url)
-                client.post(url, {"label": "1", "stage": "first"})
-            return walk(world, person, world.rows, only)
+            if other:
+                change(world)
+            come_to_know(world, person)
+            return walk(world, person, only)
 
         return see
 
-    assert differences(in_a_world(look()), in_a_world(look(others=True))) == []
-    after = [in_a_world(look(others=each, judged=True, only="/vote/")) for each in (False, True)]
-    assert differences(*after)  # the comparison can fail
-
-
-def test_nothing_tells_a_blind_scorer_the_weights() -> None:
-    """Nor one who is an annotator of the domain too."""
-    desk = make_desk()
-    draw_sample(benchmark=desk.benchmark, actor=desk.admin, size=5, seed=1)
-    person = make_member(desk.benchmark, "both", "annotator", "reviewer")
-    rows = {
-        "query": [desk.query.pk],
-        "aspect": [each.pk for each in desk.aspects],
-        "passage": [each.pk for each in desk.passages],
-        "task": [RescoreTask.objects.get().pk],
-    }
-
-    def look(*, others: bool = False, scored: bool = False, only: str = "") -> Callable[[], Seen]:
-        def see() -> Seen:
-            for aspect, weight in zip(desk.aspects, (1, 4), strict=True):
-                if others:
-                    row = Aspect.objects.get(pk=aspect.pk)
-                    row.write(expected=row.version, actor=desk.author, weight=weight)
-            if scored:
-                review = reviews.start_review(query=desk.query, reviewer=person)
-                reviews.score_weights(review=review, actor=person, weights=desk.weights)
-            return walk(desk, person, rows, only)
-
-        return see
-
-    assert differences(in_a_world(look()), in_a_world(look(others=True))) == []
-    after = [in_a_world(look(others=each, scored=True, only="/queries/")) for each in (False, True)]
-    assert differences(*after)  # who has scored sees them
-
-
-def test_nothing_tells_a_blind_scorer_what_another_scored() -> None:
-    desk = make_desk()
-    draw_sample(benchmark=desk.benchmark, actor=desk.admin, size=5, seed=1)
-    task = RescoreTask.objects.get()
-    rows = {
-        "query": [desk.query.pk],
-        "aspect": [each.pk for each in desk.aspects],
-        "passage": [each.pk for each in desk.passages],
-        "task": [task.pk],
-    }
-
-    def look(*weights: int) -> Callable[[], Seen]:
-        def see() -> Seen:
-            given = dict(zip((each.pk for each in desk.aspects), weights, strict=True))
-            score_task(task=task, actor=desk.reviewer, weights=given)
-            return walk(desk, desk.third, rows)
-
-        return see
-
-    assert differences(in_a_world(look(1, 1)), in_a_world(look(5, 4))) == []
-
-
-def test_nothing_tells_an_expert_what_another_labelled() -> None:
-    world = make_panel_world(queries=2)
-    panel = make_panel(world, labels_per_item=2, per_domain=2)
-    first, second = world.voters[:2]
-    practise(world, panel, first, second)
-    item = first_item(panel)
-    rows = {
-        "panel": [panel.pk],
-        "item": [item.pk],
-        "case": [item.case_id],
-        "query": [item.case.query_id],
-        "passage": [item.case.passage_id],
-        "vote": next_votes(),
-    }
-
-    def look(label: int | None) -> Callable[[], Seen]:
-        def see() -> Seen:
-            give(world, item, second, label, reason="for a reason")
-            return walk(world, first, rows)
-
-        return see
-
-    assert differences(in_a_world(look(1)), in_a_world(look(None))) == []
+    assert differences(in_a_world(look(other=False)), in_a_world(look(other=True)))

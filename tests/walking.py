@@ -16,6 +16,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 # What is no part of a benchmark, or the same text for everybody and long.
 LEFT_OUT = frozenset({"api-schema", "api-docs", "favicon.ico", "sign-in-link", "home"})
+# Routes found to be written to and never read, whatever their numbers name: asked once.
+WRITTEN: set[str] = set()
 # Masked, and nothing else: CSRF tokens, nonces of the policy, session ids, lengths, and dates.
 HEADERS_APART = ("Content-Security-Policy", "Set-Cookie", "Content-Length")
 MASKS = (
@@ -68,11 +70,15 @@ BEGINNINGS = (
 
 @dataclass
 class Walk:
-    """One person's way through one benchmark. `rows` holds keys of rows by what they are."""
+    """One person's way through one benchmark. `rows` holds keys of rows by what they are.
+
+    Fragments are parts of the same pages: they may be left out.
+    """
 
     person: User
     slug: str
     rows: Mapping[str, Collection[int]]
+    fragments: bool = True
     client: Client = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,21 +86,24 @@ class Walk:
         self.client.force_login(self.person)
 
     def seen(self, only: str = "") -> dict[tuple[str, str], Any]:
-        """Status, headers and body of every address (with these words), as page and fragment."""
+        """Status, headers and body of every address (with these words)."""
         found: dict[tuple[str, str], Any] = {}
-        for address in self.addresses():
-            if only in address:
+        for route, address in self.addresses():
+            if only in address and route not in WRITTEN:
                 self._look(address, found)
+                if found[address, ""] == 405:
+                    WRITTEN.add(route)
+                    del found[address, ""]
         return found
 
-    def addresses(self) -> Iterator[str]:
-        """Every address that the routes can name in this world."""
+    def addresses(self) -> Iterator[tuple[str, str]]:
+        """Every address that the routes can name in this world, each with its route's name."""
         for pattern in _patterns(get_resolver()):
             if pattern.name and pattern.name not in LEFT_OUT:
                 route = pattern.name.removeprefix("api-")
                 offered = [self._offered(route, name) for name in pattern.pattern.converters]
                 for values in product(*offered):
-                    yield reverse(pattern.name, args=values)
+                    yield pattern.name, reverse(pattern.name, args=values)
 
     def _offered(self, route: str, name: str) -> Collection[Any]:
         if name == "slug":
@@ -112,7 +121,8 @@ class Walk:
         page = self._ask(address, found)
         if page is None or address.startswith("/api/"):
             return
-        self._ask(address, found, HTTP_HX_REQUEST="true", HTTP_HX_TARGET="results")
+        if self.fragments:
+            self._ask(address, found, HTTP_HX_REQUEST="true", HTTP_HX_TARGET="results")
         others = {link.replace("&amp;", "&") for link in SAME_PAGE.findall(page)}
         for name, options in SELECT.findall(page):
             others |= {f"?{name}={value}" for value in OPTION.findall(options)}

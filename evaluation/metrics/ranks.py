@@ -50,10 +50,11 @@ def rank_intervals(
     """
     observed = np.array([_or_least(measure(case)) for case in cases])
     rng = np.random.default_rng(seed)
-    drawn = np.empty((draws, len(cases)), np.int64)
+    means = np.empty((draws, len(cases)))
     for draw in range(draws):
         is_true = rng.random(len(chance)) < chance
-        drawn[draw] = ranks_of(np.array([_or_least(measure(_under(c, is_true))) for c in cases]))
+        means[draw] = [_or_least(measure(_under(case, is_true))) for case in cases]
+    drawn = ranks_of(means)
     tail = (1.0 - level) / 2.0
     low = np.quantile(drawn, tail, axis=0, method="lower")
     high = np.quantile(drawn, 1.0 - tail, axis=0, method="higher")

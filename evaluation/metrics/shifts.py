@@ -70,7 +70,7 @@ def shifts(
         joined = [np.vstack([a[inside], b[inside]]) for a, b in zip(first, second, strict=True)]
         drawn = drawn_means(joined, np.random.default_rng(seed), resamples)
         one, other = drawn[:, : len(inside)], drawn[:, len(inside) :]
-        moved = _ranks(one) - _ranks(other)
+        moved = (ranks_of(one) - ranks_of(other)).astype(np.float64)
         here = ranks_of(means[0][inside]) - ranks_of(means[1][inside])
         for place, system in enumerate(inside.tolist()):
             value = float(means[1][system] - means[0][system])
@@ -101,10 +101,6 @@ def kendall_tau(first: Floats, second: Floats) -> Floats:
 def _sign(differences: Floats) -> Floats:
     """-1, 0 or 1, where equal means differ by rounding alone."""
     return np.where(np.abs(differences) <= EQUAL, 0.0, np.sign(differences))
-
-
-def _ranks(drawn: Floats) -> Floats:
-    return np.stack([ranks_of(row) for row in drawn]).astype(np.float64)
 
 
 def _between(value: float, drawn: Floats, level: float, *, whole: bool = False) -> Between:

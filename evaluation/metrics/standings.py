@@ -57,7 +57,7 @@ def standings(
     drawn = drawn_means([task[inside] for task in tasks], np.random.default_rng(seed), resamples)
     tail = (1.0 - level) / 2.0
     low, high = np.nanquantile(drawn, [tail, 1.0 - tail], axis=0)
-    ranks = np.stack([ranks_of(row) for row in drawn])
+    ranks = ranks_of(drawn)
     rank_low = np.quantile(ranks, tail, axis=0, method="lower")
     rank_high = np.quantile(ranks, 1.0 - tail, axis=0, method="higher")
     first = (ranks == 1).mean(axis=0)
@@ -77,8 +77,11 @@ def standings(
 
 
 def ranks_of(means: Floats) -> Whole:
-    """One more than the systems with a higher mean; equal means share the better rank."""
-    return np.asarray((means[None, :] > means[:, None] + EQUAL).sum(axis=1) + 1)
+    """One more than the systems (last axis) with a higher mean; equal means share the better."""
+    ranks = np.ones(means.shape, dtype=np.int64)
+    for system in range(means.shape[-1]):
+        ranks += means[..., system, None] > means + EQUAL
+    return ranks
 
 
 def drawn_means(tasks: Sequence[Floats], rng: np.random.Generator, resamples: int) -> Floats:

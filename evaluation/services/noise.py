@@ -109,7 +109,7 @@ def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
     if len(inside) < 2:
         raise Refused("Ranks need two systems that rank every domain.")
     rng = np.random.default_rng(check.seed)
-    drawn = np.empty((check.draws, len(inside)), np.int64)
+    totals = np.empty((check.draws, len(inside)))
     for draw in range(check.draws):
         pulse.step(draw, check.draws)
         total: Floats = np.zeros(len(inside))
@@ -120,7 +120,8 @@ def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
             is_true = rng.random(len(chance)) < chance
             noisy = np.where(is_true, np.maximum(label, 1), 0)
             total += [_mean(metric, case.with_labels(noisy)) for case in cases]
-        drawn[draw] = ranks_of(total)
+        totals[draw] = total
+    drawn = ranks_of(totals)
     observed = np.sum([[_mean(metric, task[run.pk]) for run in inside] for task in tasks], axis=0)
     tail = (1.0 - LEVEL) / 2.0
     low = np.quantile(drawn, tail, axis=0, method="lower")

@@ -35,12 +35,11 @@ class Desk:
         return {self.aspects[0].pk: 4, self.aspects[1].pk: 2}
 
 
-def make_desk(slug: str = "garden", weights: tuple[int, int] = (5, 2)) -> Desk:
-    """A benchmark with one query that is ready for its second review."""
-    benchmark = make_benchmark(slug, domains=("biology", "weather"))
-    author = make_member(benchmark, "author", "annotator")
-    query = make_query(benchmark, "7", "biology")
-    passages = [make_passage(benchmark, f"page/{n}", "biology") for n in (1, 2)]
+def complete(
+    query: Query, author: User, weights: tuple[int, int] = (5, 2)
+) -> tuple[list[Aspect], list[Passage]]:
+    """Two aspects by the author, with a passage each, of which the first is old gold."""
+    passages = [make_passage(query.domain.benchmark, f"page/{n}", "biology") for n in (1, 2)]
     make_gold(query, passages[0])
     aspects = [
         add_aspect(query=query, actor=author, content=f"Point {n}.", weight=weight)
@@ -48,6 +47,15 @@ def make_desk(slug: str = "garden", weights: tuple[int, int] = (5, 2)) -> Desk:
     ]
     for aspect, passage in zip(aspects, passages, strict=True):
         assign_passage(query=query, passage=passage, aspect=aspect, actor=author)
+    return aspects, passages
+
+
+def make_desk(slug: str = "garden", weights: tuple[int, int] = (5, 2)) -> Desk:
+    """A benchmark with one query that is ready for its second review."""
+    benchmark = make_benchmark(slug, domains=("biology", "weather"))
+    author = make_member(benchmark, "author", "annotator")
+    query = make_query(benchmark, "7", "biology")
+    aspects, passages = complete(query, author, weights)
     return Desk(
         benchmark=benchmark,
         author=author,

@@ -58,7 +58,7 @@ def rating(room, person):
     return {shown["first"], shown["second"]}, answer_of(page)
 
 
-@pytest.mark.parametrize("role", ["reviewer", "both"])
+@pytest.mark.parametrize("role", ["both", pytest.param("reviewer", marks=pytest.mark.slow)])
 def test_outside_of_the_rating_nothing_tells_whose_answer_is_whose(room, role) -> None:
     person = getattr(room, role)
 
@@ -107,7 +107,14 @@ def test_a_rater_sees_both_texts_and_in_both_worlds_the_same_two(room) -> None:
         assert word not in page
 
 
-@pytest.mark.parametrize("others", [[], [((5, 5), (1, 1), "human")], [((1, 1), (5, 5), "model")]])
+@pytest.mark.parametrize(
+    "others",
+    [
+        [((5, 5), (1, 1), "human")],
+        pytest.param([((1, 1), (5, 5), "model")], marks=pytest.mark.slow),
+        pytest.param([], marks=pytest.mark.slow),
+    ],
+)
 def test_what_others_gave_is_told_to_no_rater_and_no_admin(room, others) -> None:
     def world(given):
         comparing.draw_comparison(access=room.access(room.admin))

@@ -6,6 +6,7 @@ voter sees are the same in both.
 """
 
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from tests.worlds import in_a_world
 
 pytestmark = pytest.mark.django_db
 HEADERS_APART = ("Content-Security-Policy", "Set-Cookie", "Content-Length")
+OTHERS = ([1, 0], [1, 1], [0, 1], [None, 0])
+REVEALS = ("none", "after", "start")
 DATES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d\d? \w{3} \d{4},? \d\d:\d\d|\d\d:\d\d")
 
 
@@ -41,7 +44,10 @@ def everything(world, person, paths, api_paths) -> dict[Any, Any]:
     return seen
 
 
-@pytest.mark.parametrize("reveal", ["none", "after", "start"])
+@pytest.mark.parametrize(
+    "reveal",
+    ["after", *(pytest.param(each, marks=pytest.mark.slow) for each in ("none", "start"))],
+)
 def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal) -> None:
     """The same pair in the same place: as a check in one world, as a case in the other."""
     world = make_batch_world(reveal=reveal)
@@ -125,9 +131,18 @@ class CountQueries:
         return execute(*arguments)
 
 
-@pytest.mark.parametrize("reveal", ["after", "start", "none"])
-@pytest.mark.parametrize("role", ["voter", "both"])
-def test_api_and_pages_are_the_same_whatever_others_said(reveal, role) -> None:
+@pytest.mark.parametrize(
+    ("role", "reveal", "others"),
+    [
+        ("voter", "start", OTHERS[:1]),
+        *(
+            pytest.param(role, reveal, OTHERS, marks=pytest.mark.slow)
+            for role, reveal in product(("voter", "both"), REVEALS)
+        ),
+    ],
+)
+def test_api_and_pages_are_the_same_whatever_others_said(role, reveal, others) -> None:
+    """In the suite one world of each; tests/test_blind_walk.py walks every route besides."""
     world = make_world()
     write_plan(world, reveal=reveal)
     case = world.case()
@@ -145,7 +160,7 @@ def test_api_and_pages_are_the_same_whatever_others_said(reveal, role) -> None:
         return everything(world, person, paths, api)
 
     nobody_voted = in_a_world(lambda: look([]))
-    for votes in ([1, 0], [1, 1], [0, 1], [None, 0]):
+    for votes in others:
         assert in_a_world(lambda votes=votes: look(votes)) == nobody_voted, votes
 
 

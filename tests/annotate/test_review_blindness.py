@@ -1,19 +1,16 @@
-"""Two worlds that differ only in the author's weights, or in others' blind scores, look the same
-to whoever may still have to score blind. Masked is what differs in every answer (world.masked)."""
+"""Two worlds that differ only in the author's weights look the same to a reviewer who has begun
+and not scored. Who has not begun, and others' blind scores: tests/test_blind_walk.py. Masked is
+what differs in every answer (world.masked)."""
 
 import pytest
-from django.db import transaction
 
-from annotate.models import Aspect, RescoreTask, Review
+from annotate.models import Aspect, Review
 from annotate.services import reviews as verbs
-from annotate.services.rescoring import draw_sample, score_task
+from annotate.services.rescoring import draw_sample
 from tests.annotate.reviewing import make_desk
 from tests.annotate.world import hx, masked, signed_in
 from tests.factories import make_member
-
-
-class Undone(Exception):
-    """Ends one world."""
+from tests.worlds import in_a_world
 
 
 @pytest.fixture
@@ -52,33 +49,20 @@ def everything(desk, person):
     return seen | {"home": masked(home)}
 
 
-def seen_after(desk, person, change):
-    with pytest.raises(Undone), transaction.atomic():
-        change()
-        seen = everything(desk, person)
-        raise Undone
-    return seen
-
-
-def other_weights(desk):
-    def change():
+def under_other_weights(desk, person):
+    def look():
         for aspect, weight in zip(desk.aspects, (1, 4), strict=True):
             row = Aspect.objects.get(pk=aspect.pk)
             row.write(expected=row.version, actor=desk.author, weight=weight, rationale="All.")
+        return everything(desk, person)
 
-    return change
-
-
-@pytest.mark.parametrize("who", ["reviewer", "third", "both"])
-def test_weights_of_others_cannot_be_seen_before_scoring(desk, who):
-    person = getattr(desk, who)
-    assert seen_after(desk, person, other_weights(desk)) == everything(desk, person)
+    return in_a_world(look)
 
 
 def test_weights_cannot_be_seen_in_a_review_that_is_blind(desk):
     verbs.start_review(query=desk.query, reviewer=desk.reviewer)
     before = everything(desk, desk.reviewer)
-    assert seen_after(desk, desk.reviewer, other_weights(desk)) == before
+    assert under_other_weights(desk, desk.reviewer) == before
     assert "How much does each aspect weigh?" in str(before)
 
 
@@ -87,23 +71,7 @@ def test_the_comparison_can_fail(desk):
     review = verbs.start_review(query=desk.query, reviewer=desk.reviewer)
     verbs.score_weights(review=review, actor=desk.reviewer, weights=desk.weights)
     before = everything(desk, desk.reviewer)
-    assert seen_after(desk, desk.reviewer, other_weights(desk)) != before
-
-
-@pytest.mark.parametrize("who", ["third", "both"])
-def test_blind_scores_of_others_cannot_be_seen(desk, who):
-    """Another's weights, whichever they were, leave nothing that a later scorer could see."""
-    person = getattr(desk, who)
-
-    def scored(weights):
-        def change():
-            task = RescoreTask.objects.get()
-            given = dict(zip((each.pk for each in desk.aspects), weights, strict=True))
-            score_task(task=task, actor=desk.reviewer, weights=given)
-
-        return change
-
-    assert seen_after(desk, person, scored((1, 1))) == seen_after(desk, person, scored((5, 4)))
+    assert under_other_weights(desk, desk.reviewer) != before
 
 
 def test_review_of_others_cannot_be_opened(desk):

@@ -15,7 +15,7 @@ from tests.factories import make_benchmark, make_gold, make_member, make_passage
 
 
 class Garden(NamedTuple):
-    """`query` has two aspects; `plain` in earth-science has none; see the fixture."""
+    """`query` has two aspects; `plain` in earth-science has none; see make_garden."""
 
     benchmark: Benchmark
     query: Query
@@ -30,6 +30,11 @@ def _releases(settings, tmp_path: Path) -> None:
 
 @pytest.fixture
 def garden(db) -> Garden:
+    """A garden of this test's own."""
+    return make_garden()
+
+
+def make_garden() -> Garden:
     """biology-7: b0 and b1 old gold, b1 discarded by an expert, b2 a hole found in a debate.
 
     Aspects a1 (weight 3: b0) and a2 (weight 1: b2). earth-science-12: e0 old gold, e1 judged 0.

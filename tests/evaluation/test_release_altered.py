@@ -11,9 +11,8 @@ from django.core.management import CommandError, call_command
 
 from evaluation.exporters.checksums import SUMS, write_sums
 from evaluation.verification.folder import verify
-from tests.evaluation.test_release_final import build, sound
-
-__all__ = ["sound"]
+from tests.evaluation.conftest import make_garden
+from tests.evaluation.test_release_final import build, make_sound
 
 # Every file that says of a pair how it is labelled.
 LABELS = (
@@ -45,12 +44,19 @@ WAYS = {
 }
 
 
-@pytest.fixture
-def folder(sound, tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def made(undone_database, tmp_path_factory) -> Path:
     """A final release whose labels come from the import, a debate, votes and an expert."""
-    build(sound, tmp_path / "r", final=True)
-    assert verify(tmp_path / "r").differences == []
-    return tmp_path / "r"
+    folder = tmp_path_factory.mktemp("made") / "r"
+    build(make_sound(make_garden()), folder, final=True)
+    assert verify(folder).differences == []
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path) -> Path:
+    """Its copy, to be altered."""
+    return Path(shutil.copytree(made, tmp_path / "r"))
 
 
 def rows_of(path: Path) -> Iterator[int]:

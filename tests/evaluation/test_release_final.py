@@ -93,7 +93,11 @@ def voted(garden: Garden, pid: str, *labels: int | None) -> Judgment:
 
 @pytest.fixture
 def sound(garden) -> Garden:
-    """A garden in which nothing refuses a final release: b3 voted down, b2's debate stored."""
+    return make_sound(garden)
+
+
+def make_sound(garden: Garden) -> Garden:
+    """The garden, in which nothing refuses a final release: b3 voted down, b2's debate stored."""
     Judgment.objects.filter(source="debate").delete()
     debated(garden, "b2", 1, '{"response": "yes"}', 'Sure: {"response": "Yes."}')
     voted(garden, "b3", 0, 0, 1)

@@ -1,0 +1,18 @@
+"""The schema of the API, which anybody may read."""
+
+from functools import cache
+from typing import Any
+
+from drf_spectacular.generators import SchemaGenerator
+
+
+class KeptSchema(SchemaGenerator):
+    """It is the same for everybody: made once in each process, which takes half a second."""
+
+    def get_schema(self, request: Any = None, public: bool = False) -> Any:
+        return _schema()
+
+
+@cache
+def _schema() -> Any:
+    return SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
