@@ -1,11 +1,11 @@
 """`manage.py serve` as a person starts it: once to a folder, in one line where it cannot."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,14 +27,6 @@ def start(data: Path, *options: str, **environment: str) -> subprocess.Completed
     )
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    data = tmp_path_factory.mktemp("served")
-    with running_assay(data, demo=False) as assay:
-        assert assay.process.poll() is None
-        yield data
-
-
 def processes_of(data: Path) -> list[str]:
     """The command lines of what still runs on that folder."""
     found = []
@@ -52,8 +44,10 @@ def in_one_line(done: subprocess.CompletedProcess[str], words: str) -> None:
     assert not done.stdout
 
 
-def test_a_second_start_on_one_folder_is_refused(served: Path) -> None:
-    in_one_line(start(served), "runs on")
+def test_a_second_start_on_one_folder_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "serve.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        in_one_line(start(tmp_path), f"runs on {tmp_path} already")
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

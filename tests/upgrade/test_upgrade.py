@@ -73,10 +73,8 @@ def test_an_older_database_is_upgraded_and_keeps_every_decision(left) -> None:
     decided = {table: rows_of(there, table, columns) for table, columns in before.items()}
     assert all(decided[table] for table in ("corpus_judgment", "debate_turn", "kit_event"))
     there.close()
-    for command in (["prepare"], ["migrate", "--check"], ["leaderboard", "--help"]):
-        subprocess.run(
-            [sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True
-        )
+    command = [sys.executable, "manage.py", "migrate", "--skip-checks", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
     for table, columns in before.items():
         shared = [column for column in columns if column in columns_of(there, table)]
         places = [columns.index(column) for column in shared]
