@@ -62,9 +62,11 @@ def furniture(text: str) -> Spans:
             (start, end)
             for name, start, end in elements(text, (*_ALWAYS, *_WHERE_SHORT))
             if name in _ALWAYS
-            or end - start <= _LONGEST_ELEMENT
-            and not _between(prose, start, end)
-            and _between(words, start, end) <= _MOST_WORDS
+            or (
+                end - start <= _LONGEST_ELEMENT
+                and not _between(prose, start, end)
+                and _between(words, start, end) <= _MOST_WORDS
+            )
         ]
     at = 0
     for match in _BREAK.finditer(text):
