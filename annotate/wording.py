@@ -16,8 +16,8 @@ _ALIKE_SHARE: Final = 0.6
 _ALIKE_RATIO: Final = 84
 _ALIKE_INSIDE: Final = 0.85
 _FEW: Final = 4
-# Characters whose likeness is looked at: an aspect is a few sentences.
-_COMPARED: Final = 4_000
+# Characters whose likeness is looked at: no form takes a longer aspect, but imports bring them.
+_COMPARED: Final = 10_000
 _WORD: Final = re.compile(r"\w+")
 _SHORT: Final = 4
 # A full stop after one letter or a known shortening ends no sentence. Of many stops the last one is
