@@ -2,18 +2,19 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 Given = TypeVar("Given")
 
-TIMES = 4
+TIMES: Final = 4
 # Four times the text may cost six times the work: what is linear stays below, what grows with the
 # square costs sixteen.
-MOST = 6.0
-_FIRST, _LARGEST = 2_000, 2_000_000
-# Shorter work is lost in what the clock and the machine add to it: it is measured at a larger size.
-_TELLING_NS = 3_000_000
-_TRIES = 6
+MOST: Final = 6.0
+_FIRST, _LARGEST = 2_000, 500_000
+# Shorter work is lost in what the clock adds to it: it is measured at a larger size.
+_TELLING_NS: Final = 400_000
+_TRIES: Final = 5
+_STEPS: Final = 2
 
 
 def growth(
@@ -21,23 +22,26 @@ def growth(
 ) -> float:
     """How many times the work of a text TIMES as long is; 0 where both are next to nothing.
 
-    Of both sizes the least processor time of several counts. They are measured again before the
-    ratio is believed to be large, because another process may have been in the way.
+    The least processor time of several counts for both sizes. A large ratio is believed only once
+    it was measured again, for another process may have been in the way, and only if it is as large
+    at a larger size: a step, such as a text that is too short to be cut, is no growth.
     """
-    size = first
-    job(given(size // 10))  # what is made once and kept is no part of it
+    size, steps = first, 0
     small = large = _work(job, given(size))
-    while large < _TELLING_NS:
-        if size > _LARGEST:
-            return 0.0
+    while size <= _LARGEST:
         size *= TIMES
         small, large = large, _work(job, given(size))
-    for _ in range(_TRIES):
-        small = min(small, _work(job, given(size // TIMES)))
-        if large <= MOST * small:
-            break
-        large = min(large, _work(job, given(size)))
-    return large / small
+        if large < _TELLING_NS:
+            continue
+        for _ in range(_TRIES):
+            small = min(small, _work(job, given(size // TIMES)))
+            if large <= MOST * small:
+                return large / small
+            large = min(large, _work(job, given(size)))
+        steps += 1
+        if steps > _STEPS:
+            return large / small
+    return 0.0
 
 
 def _work(job: Callable[[Given], object], given: Given) -> int:
