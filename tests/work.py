@@ -13,8 +13,9 @@ MOST: Final = 6.0
 _FIRST, _LARGEST = 2_000, 500_000
 # Shorter work is lost in what the clock adds to it: it is measured at a larger size.
 _TELLING_NS: Final = 400_000
-_TRIES: Final = 5
-_STEPS: Final = 2
+_TRIES: Final = 4
+# No larger size is looked at beyond it: what grows with the square would soon take minutes.
+_ENOUGH_NS: Final = 20_000_000
 
 
 def growth(
@@ -26,7 +27,7 @@ def growth(
     it was measured again, for another process may have been in the way, and only if it is as large
     at a larger size: a step, such as a text that is too short to be cut, is no growth.
     """
-    size, steps = first, 0
+    size = first
     small = large = _work(job, given(size))
     while size <= _LARGEST:
         size *= TIMES
@@ -38,10 +39,9 @@ def growth(
             if large <= MOST * small:
                 return large / small
             large = min(large, _work(job, given(size)))
-        steps += 1
-        if steps > _STEPS:
-            return large / small
-    return 0.0
+        if large > _ENOUGH_NS:
+            break
+    return large / small if large > _ENOUGH_NS else 0.0
 
 
 def _work(job: Callable[[Given], object], given: Given) -> int:

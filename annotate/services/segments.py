@@ -98,9 +98,9 @@ def edits(piece: str, wanted: str) -> list[Edit]:
     """
     start = Prefix.similarity(piece, wanted)
     end = Postfix.similarity(piece[start:], wanted[start:])
-    gone, new = len(piece) - start - end, len(wanted) - start - end
-    if gone * new > _MOST_PAIRS:
-        return [(start, gone, wanted[start : start + new])]
+    before, after = len(piece) - start - end, len(wanted) - start - end
+    if before * after > _MOST_PAIRS:
+        return [(start, before, wanted[start : start + after])]
     found: list[Edit] = []
     for step in Indel.opcodes(piece, wanted):
         if step.tag == "equal":

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 # U+FFFD, control characters of the C1 range, UTF-8 read as Latin-1, a question mark in a word.
@@ -32,25 +33,28 @@ def is_repair(source: str, start: int, end: int, output: str) -> bool:
     for match in inside:
         parts.append(_BLANKS.sub(" ", source[at : match.start()]))
         at = match.end()
-    return _fits([*parts, _BLANKS.sub(" ", source[at:end])], _BLANKS.sub(" ", output))
+    return _fits([*parts, _BLANKS.sub(" ", source[at:end])], output)
 
 
-def _fits(parts: Sequence[str], output: str) -> bool:
+def _fits(parts: Sequence[str], given: str) -> bool:
     """Whether the output is these parts with a few signs, or none, between each two of them.
 
     All places that each part may end at are kept side by side: a pattern would try them one by one
     for every place of the part before.
     """
+    # More than one blank as a line break: what stood alone between two may have left both.
+    marked = _BLANKS.sub(lambda run: " " if len(run[0]) == 1 else "\n", given)
+    output = marked.replace("\n", " ")
     places = {len(parts[0])} if output.startswith(parts[0]) else set()
-    for part in parts[1:]:
+    for before, part in pairwise(parts):
         reached = {
             place + more
             for place in places
             for more in range(_MOST_PER_STRETCH + 1)
             if " " not in output[place : place + more]
         }
-        if part.startswith(" "):  # what stood alone between two blanks may be gone with one
-            reached |= {place - 1 for place in places if output[place - 1 : place] == " "}
+        if part.startswith(" ") and before.strip():
+            reached |= {place - 1 for place in places if marked[place - 1 : place] == "\n"}
         places = {place + len(part) for place in reached if output.startswith(part, place)}
         if len(places) > _MOST_PLACES:
             return False

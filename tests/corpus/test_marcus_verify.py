@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from corpus.marcus.garbled import is_repair
 from corpus.marcus.mending import mend
 from corpus.marcus.verify import Kind, verify
 from tests.corpus.real_texts import clean_pages
@@ -198,3 +199,20 @@ def test_a_long_hostile_output_is_answered() -> None:
     source = "the cat " * 3000
     verdict = verify(source, "cat the " * 3000)
     assert verdict.source_tokens == 6000
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "is_same"),
+    [
+        ("a \ufffd b", "a  b", True),
+        ("a \ufffd b", "a\n\nb", True),
+        ("a \ufffd b", "a b", False),  # a blank is gone too, and nobody knows what stood there
+        ("na\ufffdve", "naïve", True),
+        ("na\ufffdve caf\ufffd", "naïve café", True),
+        ("na\ufffdve", "native one", False),
+        ("a\ufffd" * 99, "a" * 99, False),  # what may be many things shows nothing
+        ("aÃ" * 400, "a" * 800 + "x", False),
+    ],
+)
+def test_nothing_but_broken_characters_may_be_replaced(source, output, is_same) -> None:
+    assert is_repair(source, 0, len(source), output) is is_same
