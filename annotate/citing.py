@@ -91,8 +91,8 @@ def foreign_citations(answer: str, gold: Collection[str], known: Collection[str]
 
     `known` are ids of passages, so that an id that looks like a word counts as a citation.
     """
-    order = list(gold)
-    return [cited for cited in brackets(answer) if _resolve(cited, order, known) == ""]
+    order, own = list(gold), frozenset(gold)
+    return [cited for cited in brackets(answer) if _resolve(cited, order, own, known) == ""]
 
 
 def numbered(cited: str, gold: Sequence[str]) -> str | None:
@@ -123,19 +123,21 @@ def check_answer(answer: str, evidence: Evidence, *, known: Collection[str] = ()
     `known` are ids of passages of the domain among `brackets(answer)`.
     """
     gold = evidence.gold
+    all_gold = frozenset(gold)
+    telling = {pid: _telling(text) for pid, text in evidence.texts.items()}
     findings: list[Finding] = []
     cited: dict[str, None] = {}
     parts = _sentences(answer)
     for number, sentence in enumerate(parts, start=1):
         own = []
         for each in brackets(sentence):
-            found = _resolve(each, gold, known)
+            found = _resolve(each, gold, all_gold, known)
             if found == "":
                 findings.append(_foreign(each, number, known))
             elif found is not None:
                 own.append(found)
         cited.update(dict.fromkeys(own))
-        findings += _of_sentence(sentence, number, own, evidence)
+        findings += _of_sentence(sentence, number, own, telling)
     coverage = tuple(
         (k, sum(pid in cited for pid in set(pids))) for k, pids in sorted(evidence.aspects.items())
     )
@@ -148,9 +150,14 @@ def _cited(inside: str) -> str:
     return inside.strip().removeprefix("doc ").strip()
 
 
-def _resolve(cited: str, gold: Sequence[str], known: Collection[str]) -> str | None:
-    """The gold passage that is meant; "" for a citation of anything else, None for no citation."""
-    if cited in gold:
+def _resolve(
+    cited: str, gold: Sequence[str], own: Collection[str], known: Collection[str]
+) -> str | None:
+    """The gold passage that is meant; "" for a citation of anything else, None for no citation.
+
+    `own` are those of `gold`, to be looked up.
+    """
+    if cited in own:
         return cited
     if _NUMBERED.fullmatch(cited):
         return numbered(cited, gold) or ""
@@ -161,16 +168,16 @@ def _sentences(answer: str) -> list[str]:
     """Its sentences; citations behind a full stop belong to the sentence before them."""
     # Ids hold stops of their own: while sentences are looked for, a plain name stands there.
     plain = _BRACKETS.sub(lambda match: f"[{'X' * len(match[1])}]", answer)
-    found: list[str] = []
+    found: list[list[str]] = []
     for start, end in sentences(plain):
         part = answer[start:end]
         lead = re.match(r"(?:\s*\[[^\[\]]{1,500}\][.,;]?)+", part) if found else None
         if lead:
-            found[-1] += lead[0]
+            found[-1].append(lead[0])
             part = part[lead.end() :]
         if _WORD.search(_BRACKETS.sub("", part)):
-            found.append(part)
-    return [each.strip() for each in found]
+            found.append([part])
+    return ["".join(parts).strip() for parts in found]
 
 
 def _foreign(cited: str, sentence: int, known: Collection[str]) -> Finding:
@@ -184,18 +191,17 @@ def _foreign(cited: str, sentence: int, known: Collection[str]) -> Finding:
 
 
 def _of_sentence(
-    sentence: str, number: int, cited: Sequence[str], evidence: Evidence
+    sentence: str, number: int, cited: Sequence[str], telling: Mapping[str, set[str]]
 ) -> Iterator[Finding]:
     words = _telling(_BRACKETS.sub(" ", sentence))
     if not cited:
         text = f"Sentence {number} cites nothing: “{_excerpt(sentence)}”"
         yield Finding("uncited", text, number)
         return
-    texts = [evidence.texts[pid] for pid in cited if pid in evidence.texts]
-    if len(words) < _FEW or len(texts) < len(cited):
+    if len(words) < _FEW or any(pid not in telling for pid in cited):
         return
-    there = set().union(*map(_telling, texts))
-    share = len(words & there) / len(words)
+    there = {word for pid in cited for word in words & telling[pid]}
+    share = len(there) / len(words)
     if share < LOW_OVERLAP:
         text = (
             f"Sentence {number} shares {share:.0%} of its words with what it cites: "

@@ -53,14 +53,15 @@ def groups(pieces: Iterable[Piece], pages: Mapping[Hashable, str]) -> list[list[
     for key, members in of_page.items():
         members.sort(key=_order)
         run = members[:1]
+        before = members[0]
         for piece in members[1:]:
-            # The one that reaches furthest: a short piece may lie wholly inside a long one.
-            before = max(run, key=lambda each: (each.end or -1, each.number or -1))
             if _touches(before, piece, pages.get(key, "")):
                 run.append(piece)
+                # The one that reaches furthest: a short piece may lie wholly inside a long one.
+                before = max(before, piece, key=_reach)
                 continue
             found.append(run)
-            run = [piece]
+            run, before = [piece], piece
         found.append(run)
     return [run for run in found if len(run) > 1]
 
@@ -85,10 +86,26 @@ def joined(pieces: Sequence[Piece]) -> str:
 def overlap(before: str, after: str) -> int:
     """How many characters at the end of one text are the beginning of the other; 0 for few."""
     longest = min(len(before), len(after), _LONGEST_OVERLAP)
-    for length in range(longest, _OVERLAP - 1, -1):
-        if before[-1] == after[length - 1] and before.endswith(after[:length]):
-            return length
-    return 0
+    end = before[len(before) - longest :]
+    first = end.find(after[:_OVERLAP])
+    if longest < _OVERLAP or first < 0:
+        return 0
+    # How much of the beginning ends at each place, as Knuth, Morris and Pratt find it: first of
+    # the beginning in itself, then of it in the end of the other text.
+    end = end[first:]
+    shorter = [0] * len(end)
+    length = 0
+    for place in range(1, len(end)):
+        while length and after[place] != after[length]:
+            length = shorter[length - 1]
+        length += after[place] == after[length]
+        shorter[place] = length
+    length = 0
+    for sign in end:
+        while length and sign != after[length]:
+            length = shorter[length - 1]
+        length += sign == after[length]
+    return length if length >= _OVERLAP else 0
 
 
 def _touches(before: Piece, piece: Piece, page: str) -> bool:
@@ -98,6 +115,10 @@ def _touches(before: Piece, piece: Piece, page: str) -> bool:
         return True
     one, other = before.number, piece.number
     return one is not None and other is not None and other - one == 1
+
+
+def _reach(piece: Piece) -> tuple[int, int]:
+    return piece.end or -1, piece.number or -1
 
 
 def _order(piece: Piece) -> tuple[int, int, int]:

@@ -16,11 +16,14 @@ _ALIKE_SHARE: Final = 0.6
 _ALIKE_RATIO: Final = 84
 _ALIKE_INSIDE: Final = 0.85
 _FEW: Final = 4
+# Characters whose likeness is looked at: no form takes a longer aspect, but imports bring them.
+_COMPARED: Final = 10_000
 _WORD: Final = re.compile(r"\w+")
 _SHORT: Final = 4
-# A full stop after one letter or a known shortening ends no sentence.
+# A full stop after one letter or a known shortening ends no sentence. Of many stops the last one is
+# looked at: that row is walked once.
 _END: Final = re.compile(
-    r"(?<!^\w)(?<![\s(.]\w)(?<!\bvs)(?<!\bcf)(?<!\bal)(?<!\bapprox)[.!?…]+[\"'”’)\]]*(?=\s|$)"
+    r"(?<!^\w)(?<![\s(.]\w)(?<!\bvs)(?<!\bcf)(?<!\bal)(?<!\bapprox)[.!?…](?![.!?…])[\"'”’)\]]*+(?=\s|$)"
 )
 
 
@@ -49,7 +52,7 @@ def _are_close(one: set[str], other: set[str], text: str, text_other: str) -> bo
     both = len(one & other)
     # One that says what the other says and more is close too, unless it is very short.
     inside = both >= _FEW and both / min(len(one), len(other)) >= _ALIKE_INSIDE
-    ratio = fuzz.token_sort_ratio(text.lower(), text_other.lower())
+    ratio = fuzz.token_sort_ratio(text[:_COMPARED].lower(), text_other[:_COMPARED].lower())
     return both / len(one | other) >= _ALIKE_SHARE or inside or ratio >= _ALIKE_RATIO
 
 

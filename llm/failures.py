@@ -14,13 +14,16 @@ from urllib.parse import urlsplit
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Outage
 
+# Names of schemes and hosts are short: nobody looks further than that from each of their letters.
 _ADDRESS: Final = re.compile(
-    r"\w+://\S+|\[[0-9a-f:]*:[0-9a-f:]*\](:\d+)?|\b\d{1,3}(\.\d{1,3}){3}(:\d+)?"
-    r"|\blocalhost(:\d+)?|\b[a-z][\w-]*(\.[\w-]+)*:\d{2,5}\b",
+    r"\w{1,40}://\S+|\[(?=[0-9a-f]*:)[0-9a-f:]*+\](:\d+)?|\b\d{1,3}(\.\d{1,3}){3}(:\d+)?"
+    r"|\blocalhost(:\d+)?|\b[a-z][\w.-]{0,252}+:\d{2,5}\b",
     re.IGNORECASE,
 )
 # With their prefixes, or half hidden as endpoints quote them back.
-_KEY: Final = re.compile(r"\b(sk|pk|key|bearer)[-_ ][\w.*-]{6,}|[\w-]*\*{3,}[\w*-]*", re.IGNORECASE)
+_KEY: Final = re.compile(
+    r"\b(sk|pk|key|bearer)[-_ ][\w.*-]{6,}|(?<![\w-])[\w-]*+\*{3,}[\w*-]*", re.IGNORECASE
+)
 # A debate that failed although nothing was asked.
 NO_TEXT_CLASS: Final = "no_text"
 

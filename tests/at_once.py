@@ -15,8 +15,8 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
     begun, answers = threading.Event(), []
 
     def later() -> None:
-        begun.wait(10)
         try:
+            assert begun.wait(60), "the first has not begun"
             answers.append(second())
         except Exception as error:
             answers.append(error)
@@ -29,6 +29,7 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
         first()
         begun.set()
         other.join(0.4)  # it waits for us, or has decided by what it cannot know yet
-    other.join(30)
+    other.join(60)
+    assert answers, f"the second has not ended: {other}"
     (answer,) = answers
     return answer

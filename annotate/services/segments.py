@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from rapidfuzz.distance import Indel
+from rapidfuzz.distance import Indel, Postfix, Prefix
 
 from annotate.models import Aspect, GoldPassage
 from annotate.services.gold import assign_passage
@@ -17,6 +18,8 @@ from kit.errors import Refused
 
 # One edit of a slice: from this code point on, so many are gone, and this stands instead.
 Edit = tuple[int, int, str]
+# The comparison holds a bit for every pair of code points that may differ.
+_MOST_PAIRS: Final = 500_000_000
 _NUMBER = re.compile(r"/extraction_(\d+)\.txt$", re.ASCII)
 
 
@@ -89,7 +92,15 @@ def main_text_of(page: CollectedPage, start: int, end: int) -> str:
 
 
 def edits(piece: str, wanted: str) -> list[Edit]:
-    """What turns the verbatim slice into the text: removed and inserted runs, from the left."""
+    """What turns the verbatim slice into the text: removed and inserted runs, from the left.
+
+    Where too much differs to be compared, it is one run.
+    """
+    start = Prefix.similarity(piece, wanted)
+    end = Postfix.similarity(piece[start:], wanted[start:])
+    before, after = len(piece) - start - end, len(wanted) - start - end
+    if before * after > _MOST_PAIRS:
+        return [(start, before, wanted[start : start + after])]
     found: list[Edit] = []
     for step in Indel.opcodes(piece, wanted):
         if step.tag == "equal":

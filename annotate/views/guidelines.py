@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_http_methods, require_POST
-from markdown import markdown
+from markdown_it import MarkdownIt
 
 from annotate.forms import GuidelineForm
 from annotate.models import Guideline, Scale
@@ -95,5 +95,5 @@ def _chosen(request: HttpRequest, written: Any) -> Guideline | None:
 
 def rendered(text: str) -> SafeString:
     """Markdown as HTML, cleaned: what an admin pasted cannot act on the page."""
-    html = markdown(text, extensions=["extra", "sane_lists"])
+    html = MarkdownIt("commonmark").enable("table").render(text)
     return mark_safe(nh3.clean(html))  # noqa: S308  (cleaned one call before)

@@ -1,7 +1,6 @@
 """The history of a query's aspects, and undoing a change."""
 
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from django.contrib import messages
@@ -15,6 +14,8 @@ from annotate.services.undoing import undo_change
 from annotate.views.loaders import enter_query, may_write
 from annotate.views.queries import workspace_url
 from corpus.access import enter, get_query
+from corpus.marcus.alignment import blocks
+from corpus.marcus.tokens import Token
 from corpus.models import Query
 from kit import htmx
 from kit.errors import Refused
@@ -83,10 +84,12 @@ def difference(old: str, new: str) -> list[Words]:
     """Both texts in one, word by word: what is gone and what is new marked."""
     before, after = old.split(), new.split()
     found = []
-    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if kind == "equal":
-            found.append(Words(" ".join(before[a:b])))
+    words = ([Token(word, 0, 0) for word in each] for each in (before, after))
+    for block in blocks(*words):
+        old_words, new_words = before[block.a0 : block.a1], after[block.b0 : block.b1]
+        if block.same:
+            found.append(Words(" ".join(old_words)))
             continue
-        found += [Words(" ".join(before[a:b]), "del")] if b > a else []
-        found += [Words(" ".join(after[c:d]), "ins")] if d > c else []
+        found += [Words(" ".join(old_words), "del")] if old_words else []
+        found += [Words(" ".join(new_words), "ins")] if new_words else []
     return found

@@ -62,22 +62,29 @@ def _has_odd_breaks(text: str) -> bool:
 
 
 def _paragraphs(lines: list[str]) -> str:
-    made: list[str] = []
+    made: list[list[str]] = []
+    before = ""
     in_code = False
     for line in lines:
-        if line.lstrip().startswith(_FENCE):
-            in_code = not in_code
-            made.append(line.rstrip())
-            continue
-        if in_code or _INDENTED.match(line):
-            made.append(line.rstrip())
+        is_fence = line.lstrip().startswith(_FENCE)
+        if is_fence or in_code or _INDENTED.match(line):
+            in_code = in_code != is_fence
+            before = line.rstrip()
+            made.append([before])
             continue
         line = _SPACES.sub(" ", line).strip()
-        if made and _goes_on(made[-1], line):
-            made[-1] = f"{made[-1]} {line}"
+        if _goes_on(before, line):
+            made[-1].append(line)
+            before = _edges(f"{before} {line}")
         else:
-            made.append(line)
-    return "\n".join(made)
+            made.append([line])
+            before = line
+    return "\n".join(" ".join(parts) for parts in made)
+
+
+def _edges(line: str) -> str:
+    """What `_goes_on` looks at of a line, which may be put together from a whole text."""
+    return line if len(line) <= 2 * _SHORT else line[:_SHORT] + line[-_SHORT:]
 
 
 def _goes_on(before: str, line: str) -> bool:

@@ -108,7 +108,9 @@ def _within(
         return [(start, end)]
     pieces = []
     while start < end:
-        low, high = 1, end - start
+        low, high = 1, min(most, end - start)
+        while high < end - start and count(text[start : start + high]) <= most:
+            low, high = high, min(2 * high, end - start)
         while low < high:  # the longest piece that fits
             middle = (low + high + 1) // 2
             if count(text[start : start + middle]) <= most:

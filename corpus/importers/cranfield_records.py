@@ -13,7 +13,7 @@ from corpus.importers.streams import text_lines
 
 # Letter of the field -> its lines; "I" is the record's own number as it stands.
 Fields: TypeAlias = dict[str, str]
-_MARK = re.compile(r"\.([ITABWKCX])(?:[ \t]+(\S.*?))?[ \t]*$")
+_MARK = re.compile(r"\.([ITABWKCX])(?:[ \t]++(\S(?:.*[^ \t])?))?[ \t]*+$")
 AGAIN = "fields given twice in a record, joined"
 EMPTY = "records without a number and content, passed over"
 

@@ -138,18 +138,15 @@ def _by_subtopic(
             continue
         key = row.qid, row.pid
         before = merged.get(key, row)
-        given = before.subtopics or {}
+        given = {} if before.subtopics is None else before.subtopics
         if given.get(subtopic, row.label) != row.label:
             message = f"{row.pid} has the label {given[subtopic]} for this subtopic before."
             yield Problem(row.place, message)
         elif subtopic in given:
             yield Oddity(REPEATED, f"{row.domain}-{row.qid}: {row.pid}")
         else:
-            merged[key] = replace(
-                before,
-                label=max(before.label, row.label),
-                subtopics={**given, subtopic: row.label},
-            )
+            given[subtopic] = row.label
+            merged[key] = replace(before, label=max(before.label, row.label), subtopics=given)
     yield from merged.values()
 
 

@@ -101,12 +101,15 @@ def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
                 whole = Overlap(stretch.key, len(texts), 0, 0)
                 carried.append(Carried(whole, carries=True))
                 texts.append(part.text[stretch.start : stretch.end])
+    holds: dict[int, list[Carried]] = {}
+    for each in carried:
+        holds.setdefault(each.overlap.chunk, []).append(each)
     return [
         Chunk(
             pid=f"{prefix}{label(number)}",
             text=text,
             is_gold=part.is_gold,
-            holds=tuple(each for each in carried if each.overlap.chunk == number),
+            holds=tuple(holds.get(number, ())),
             tables=tuple(done.tables.get(number, ())),
         )
         for number, text in enumerate(texts)

@@ -12,6 +12,7 @@ from corpus.marcus.tokens import Token
 # Tokens of one text times those of the other: beyond it (300 MB) texts are cut before.
 MOST_CELLS: Final = 2_000_000_000
 _GRAM: Final = 4
+_MOST_PLACES: Final = 1_000
 # Runs of so many tokens that stand once in both texts are the places where long ones are cut, and
 # the least distance between two cuts.
 _ANCHOR: Final = 8
@@ -117,25 +118,49 @@ def find_exactly(page: str, text: str, *, after: int = 0) -> tuple[int, int] | N
     return None if at < 0 else (at, at + len(text))
 
 
-def find_aligned(
-    page: Sequence[Token], text: Sequence[Token], *, least: float = 0.6
-) -> tuple[int, int] | None:
-    """[start, end) in the page's code points of the stretch that the text is likest to.
+class Finder:
+    """The tokens of a page, to look for the stretches that texts are likest to."""
 
-    The stretch with the most of the text's runs of four tokens, in no more than half as much again
-    of the page; None where it holds less than `least` of the text's tokens in order.
-    """
-    if not text or not page:
-        return None
-    size = min(_GRAM, len(text))
-    wanted: dict[tuple[str, ...], list[int]] = {}
-    for at in range(len(text) - size + 1):
-        wanted.setdefault(_gram(text, at, size), []).append(at)
-    hits = [
-        (at, wanted[gram][0])
-        for at in range(len(page) - size + 1)
-        if (gram := _gram(page, at, size)) in wanted
-    ]
+    def __init__(self, page: Sequence[Token]) -> None:
+        self._page = page
+        self._places: dict[int, dict[tuple[str, ...], list[int]]] = {}
+
+    def find(self, text: Sequence[Token], *, least: float = 0.6) -> tuple[int, int] | None:
+        """[start, end) in the page's code points of the stretch that the text is likest to.
+
+        The stretch with the most of the text's runs of four tokens, in no more than half as much
+        again of the page; None where it holds less than `least` of the text's tokens in order.
+        """
+        if not text or not self._page:
+            return None
+        size = min(_GRAM, len(text))
+        wanted: dict[tuple[str, ...], int] = {}
+        for at in range(len(text) - size + 1):
+            wanted.setdefault(_gram(text, at, size), at)
+        there = self._grams(size)
+        hits = sorted((at, place) for gram, place in wanted.items() for at in there.get(gram, ()))
+        return _likest(self._page, text, hits, size, least)
+
+    def _grams(self, size: int) -> dict[tuple[str, ...], list[int]]:
+        """Where each run of so many tokens stands in the page, but for those that tell nothing."""
+        if size not in self._places:
+            found: dict[tuple[str, ...], list[int]] = {}
+            for at in range(len(self._page) - size + 1):
+                found.setdefault(_gram(self._page, at, size), []).append(at)
+            # A run that stands everywhere would be looked at everywhere for each of many texts.
+            self._places[size] = {
+                gram: places for gram, places in found.items() if len(places) <= _MOST_PLACES
+            }
+        return self._places[size]
+
+
+def _likest(
+    page: Sequence[Token],
+    text: Sequence[Token],
+    hits: Sequence[tuple[int, int]],
+    size: int,
+    least: float,
+) -> tuple[int, int] | None:
     if not hits:
         return None
     window = _densest(hits, len(text) + len(text) // 2 + 2 * size)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from corpus.marcus.alignment import blocks
-from corpus.marcus.parts import Part
+from corpus.marcus.parts import Part, Stretch
 from corpus.marcus.tokens import tokenise
 
 LEAST_TOKENS: Final = 30
@@ -40,18 +40,14 @@ def overlaps(part: Part, chunks: Sequence[str]) -> list[Overlap]:
         owner += [number] * len(tokens)
     found: dict[tuple[int, int], int] = {}
     sizes: dict[int, int] = {}
-    stretches = sorted(part.stretches, key=lambda each: each.start)
+    coming = sorted(part.stretches, key=lambda each: each.start, reverse=True)
+    around: list[Stretch] = []
     members: list[list[int]] = []
-    low = 0
     for token in first:
-        while low < len(stretches) and stretches[low].end <= token.start:
-            low += 1
-        inside = []
-        for stretch in stretches[low:]:
-            if stretch.start > token.start:
-                break
-            if token.start < stretch.end:
-                inside.append(stretch.key)
+        while coming and coming[-1].start <= token.start:
+            around.append(coming.pop())
+        around = [stretch for stretch in around if token.start < stretch.end]
+        inside = [stretch.key for stretch in around]
         members.append(inside)
         for key in inside:
             sizes[key] = sizes.get(key, 0) + 1

@@ -1,7 +1,8 @@
 """Which stretches of a page a cleaner by rules takes out too: their loss is no violation."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import Final
 
 from corpus.marcus.html import elements
@@ -21,6 +22,7 @@ _BREAK: Final = re.compile(
     re.IGNORECASE,
 )
 _TAG: Final = re.compile(r"<[^<>]*>")
+_WORD: Final = re.compile(r"\S+")
 _TABLE: Final = re.compile(
     r"^(?:[ \t]*\|.*|[^|\n]*\|[^|\n]*\|.*|[^\t\n]*\t[^\t\n]*\t.*)$\n?", re.MULTILINE
 )
@@ -53,10 +55,18 @@ def furniture(text: str) -> Spans:
     """Lines, edit marks and elements of HTML that are no part of what a page says."""
     spans = edit_marks(text)
     if "<" in text:
+        # Looked for once in all: elements may lie in each other by the thousand.
+        words = _starts(_WORD, _TAG.sub(lambda tag: " " * len(tag[0]), text))
+        prose = _starts(_PROSE, text)
         spans += [
             (start, end)
             for name, start, end in elements(text, (*_ALWAYS, *_WHERE_SHORT))
-            if name in _ALWAYS or _is_short(text[start:end])
+            if name in _ALWAYS
+            or (
+                end - start <= _LONGEST_ELEMENT
+                and not _between(prose, start, end)
+                and _between(words, start, end) <= _MOST_WORDS
+            )
         ]
     at = 0
     for match in _BREAK.finditer(text):
@@ -72,11 +82,13 @@ def tables(text: str) -> Spans:
     return Spans(spans + [match.span() for match in _TABLE_ELEMENT.finditer(text)])
 
 
-def _is_short(element: str) -> bool:
-    # Looked at no further than its words can reach: elements may lie in each other by the thousand.
-    if len(element) > _LONGEST_ELEMENT or _PROSE.search(element):
-        return False
-    return len(_TAG.sub(" ", element).split()) <= _MOST_WORDS
+def _starts(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [match.start() for match in pattern.finditer(text)]
+
+
+def _between(places: Sequence[int], start: int, end: int) -> int:
+    """How many of these places lie in [start, end)."""
+    return bisect_left(places, end) - bisect_left(places, start)
 
 
 def _note(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:

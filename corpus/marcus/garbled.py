@@ -1,6 +1,8 @@
 """Characters that came broken, and whether a replacement only mends them."""
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 # U+FFFD, control characters of the C1 range, UTF-8 read as Latin-1, a question mark in a word.
@@ -9,6 +11,9 @@ _BROKEN: Final = re.compile(
     r"(?<=[^\W\d_])\?(?=[^\W\d_]))+"
 )
 _MOST_PER_STRETCH: Final = 3
+# Places that the text before may reach: words have a few, and more say nothing any more.
+_MOST_PLACES: Final = 32
+_BLANKS: Final = re.compile(r"\s+")
 
 
 def is_repair(source: str, start: int, end: int, output: str) -> bool:
@@ -26,14 +31,34 @@ def is_repair(source: str, start: int, end: int, output: str) -> bool:
         return True
     parts, at = [], start
     for match in inside:
-        parts += [_literal(source[at : match.start()]), rf"[^\s]{{0,{_MOST_PER_STRETCH}}}"]
+        parts.append(_BLANKS.sub(" ", source[at : match.start()]))
         at = match.end()
-    parts.append(_literal(source[at:end]))
-    return re.fullmatch("".join(parts), output, re.DOTALL) is not None
+    return _fits([*parts, _BLANKS.sub(" ", source[at:end])], output)
 
 
-def _literal(text: str) -> str:
-    return r"\s+".join(re.escape(word) for word in re.split(r"\s+", text))
+def _fits(parts: Sequence[str], given: str) -> bool:
+    """Whether the output is these parts with a few signs, or none, between each two of them.
+
+    All places that each part may end at are kept side by side: a pattern would try them one by one
+    for every place of the part before.
+    """
+    # More than one blank as a line break: what stood alone between two may have left both.
+    marked = _BLANKS.sub(lambda run: " " if len(run[0]) == 1 else "\n", given)
+    output = marked.replace("\n", " ")
+    places = {len(parts[0])} if output.startswith(parts[0]) else set()
+    for before, part in pairwise(parts):
+        reached = {
+            place + more
+            for place in places
+            for more in range(_MOST_PER_STRETCH + 1)
+            if " " not in output[place : place + more]
+        }
+        if part.startswith(" ") and before.strip():
+            reached |= {place - 1 for place in places if marked[place - 1 : place] == "\n"}
+        places = {place + len(part) for place in reached if output.startswith(part, place)}
+        if len(places) > _MOST_PLACES:
+            return False
+    return len(output) in places
 
 
 def _as_utf8(text: str) -> str:

@@ -1,5 +1,6 @@
 """Gold text that an agent gave back: checked word for word, and mended as the policy says."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -88,7 +89,7 @@ def _tables(
     spans = tables(source)
     for piece in verdict.pieces:
         if piece.kind == Kind.TABLE and piece.start < piece.end:
-            chunk = sum(cut <= piece.out_start for cut in cuts)
+            chunk = bisect_right(cuts, piece.out_start)
             start, end = spans.around(piece.start) or (piece.start, piece.end)
             found.setdefault(chunk, []).append(source[start : max(end, piece.end)].strip())
     return {chunk: list(dict.fromkeys(rows)) for chunk, rows in found.items()}

@@ -7,8 +7,8 @@ end in a text that has the blocks of a page.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Collection
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -36,13 +36,14 @@ _MARK: Final = re.compile(
     rf"(?:\s(?=[^<>=]*=)[^<>]*+|(?:\s++(?:{_BARE})(?=[\s/>]))*+\s*+/?)>|<![a-z][^<>]*+>",
     re.IGNORECASE,
 )
-_COMMENT_END: Final = re.compile("-->")
-_CODE_END: Final = {
-    name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style")
+_COMMENT: Final = "<!--"
+_ENDS: Final = {
+    _COMMENT: re.compile("-->"),
+    **{name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style")},
 }
 _BLOCK: Final = re.compile(
     r"</?(?:html|head|body|div|p|span|section|article|main|ul|ol|li|table|tr|td|h[1-6])"
-    r"(?:\s[^<>]*=[^<>]*+)?>",
+    r"(?:\s(?=[^<>=]*=)[^<>]*+)?>",
     re.IGNORECASE,
 )
 _LEAST_BLOCKS: Final = 3
@@ -53,18 +54,23 @@ def markup(text: str) -> list[Span]:
     if "<" not in text:
         return []
     found: list[Span] = []
-    ends: dict[str, _Ends] = {}
+    # Kinds without an end behind some place: there is none behind a later one either, and the rest
+    # of the text is not looked through again for every mark.
+    endless: set[str] = set()
     has_blocks = is_page(text)
     at = 0
     while (match := _MARK.search(text, at)) is not None:
-        name, start, at = (match["name"] or "").lower(), match.start(), match.end()
-        if match[0] == "<!--":
-            behind = ends.setdefault("", _Ends(_COMMENT_END, text)).behind(at)
-            if behind is None:
-                continue  # no comment: signs that stand in the text
-            at = behind
-        elif name in _CODE_END and has_blocks and match[0][1] != "/":
-            at = ends.setdefault(name, _Ends(_CODE_END[name], text)).behind(at) or at
+        kind, start, at = (match["name"] or match[0]).lower(), match.start(), match.end()
+        is_code = kind in _ENDS and has_blocks and match[0][1] != "/"
+        if (kind == _COMMENT or is_code) and kind not in endless:
+            # The dashes that open a comment may be those that end it: `<!-->`.
+            end = _ENDS[kind].search(text, at - 2 if kind == _COMMENT else at)
+            if end is None:
+                endless.add(kind)
+            else:
+                at = end.end()
+        if kind == _COMMENT and kind in endless:
+            continue  # no comment: signs that stand in the text
         found.append((start, at))
     return found
 
@@ -96,24 +102,17 @@ def is_page(text: str) -> bool:
     return len(list(islice(_BLOCK.finditer(text), _LEAST_BLOCKS))) == _LEAST_BLOCKS
 
 
-def without_markup(text: str, spans: Collection[Span], start: int, end: int) -> str:
-    """text[start:end] without these spans of the text."""
+def without_markup(text: str, spans: Sequence[Span], start: int, end: int) -> str:
+    """text[start:end] without these spans of the text, which are in order and apart."""
     parts, at = [], start
-    for low, high in spans:
-        if high <= start or low >= end:
-            continue
+    for number in range(bisect_right(spans, start, key=_end), len(spans)):
+        low, high = spans[number]
+        if low >= end:
+            break
         parts.append(text[at : max(at, low)])
         at = max(at, high)
     return "".join([*parts, text[at:end]])
 
 
-class _Ends:
-    """The ends of one kind in a text, looked for once from the front to the back."""
-
-    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
-        self._places = [match.end() for match in pattern.finditer(text)]
-
-    def behind(self, place: int) -> int | None:
-        """The end of the first one that ends behind that place."""
-        at = bisect_left(self._places, place + 1)
-        return self._places[at] if at < len(self._places) else None
+def _end(span: Span) -> int:
+    return span[1]

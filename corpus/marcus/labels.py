@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _LABEL: Final = re.compile(
-    r"^\s*[*#_ \t]*chunk\s+([A-Z]{1,2})[*_ \t]*:[*_]*", re.MULTILINE | re.IGNORECASE
+    r"^[^\S\n]*+[*#_ \t]*+chunk\s+([A-Z]{1,2})[*_ \t]*:[*_]*", re.MULTILINE | re.IGNORECASE
 )
 
 

@@ -32,8 +32,9 @@ def mend(
             parts[-1].append(output[at:cut])
             parts.append([])
             at = cut
-        parts[-1].append(output[at:upto])
-        at = max(at, upto)
+        if at < upto:
+            parts[-1].append(output[at:upto])
+            at = upto
 
     undone = [
         piece
@@ -43,8 +44,9 @@ def mend(
     for piece in sorted(undone, key=lambda each: (each.out_start, each.out_end, each.start)):
         copy(piece.out_start)
         if piece.start < piece.end:
-            before = "".join(parts[-1])[-1:] or (output[at - 1 : at] if at else "")
-            parts[-1].append(_put_in(source, output, piece, before, tags))
+            before = parts[-1][-1][-1:] if parts[-1] else output[at - 1 : at] if at else ""
+            words = _put_in(source, output, piece, before, tags)
+            parts[-1] += [words] if words else []
         at = max(at, piece.out_end)
     copy(len(output))
     return [_tidy("".join(part)) for part in parts]

@@ -1,11 +1,12 @@
 """A page taken apart into what is gold for some query and what is not (protocol.md 4.1)."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from corpus.marcus.alignment import find_aligned, find_exactly
+from corpus.marcus.alignment import Finder, find_exactly
 from corpus.marcus.tokens import tokenise
 
 GOLD: Final = "g"
@@ -132,29 +133,36 @@ def _joined(kind: str, sources: Sequence[Source], gold: Mapping[int, Sequence[in
 def _from_text(
     page: str, sources: Sequence[Source], gold: Mapping[int, Sequence[int]]
 ) -> tuple[list[Part], list[int]]:
-    places, unplaced, after, tokens = {}, [], 0, None
+    places: dict[int, tuple[int, int]] = {}
+    unplaced: dict[int, None] = {}
+    after, finder = 0, None
     for source in sources:
         found: tuple[int, int] | None = None
         if source.start is not None and source.end is not None:
             found = (source.start, source.end)
         found = found or find_exactly(page, source.text, after=after)
         if found is None and source.text.strip():
-            tokens = tokens if tokens is not None else tokenise(page)
-            found = find_aligned(tokens, tokenise(source.text))
+            finder = finder or Finder(tokenise(page))
+            found = finder.find(tokenise(source.text))
         if found is None:
-            unplaced.append(source.key)
+            unplaced[source.key] = None
             continue
         places[source.key] = found
         after = found[0]
-    spans = _merged(sorted(places[s.key] for s in sources if s.key in places and gold.get(s.key)))
-    parts = [_cut(GOLD, page, [span], places, gold) for span in spans]
+    spans = _merged(sorted(place for key, place in places.items() if gold.get(key)))
+    starts = [start for start, _ in spans]
+    own: list[dict[int, tuple[int, int]]] = [{} for _ in spans]
+    for key, place in places.items():
+        if gold.get(key):
+            own[bisect_right(starts, place[0]) - 1][key] = place
+    parts = [_cut(GOLD, page, [span], own[n], gold) for n, span in enumerate(spans)]
     lost = [s for s in sources if s.key in unplaced and gold.get(s.key)]
     # Gold that is not found in its page is a segment of its own, an empty one too: its label must
     # not get lost with it.
     parts += [_joined(GOLD, [source], gold) for source in lost]
     rest = _between(len(page), spans)
     other = _cut(OTHER, page, rest, {k: v for k, v in places.items() if not gold.get(k)}, gold)
-    return parts + ([other] if other.text.strip() else []), unplaced
+    return parts + ([other] if other.text.strip() else []), list(unplaced)
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -180,17 +188,24 @@ def _cut(
     places: Mapping[int, tuple[int, int]],
     gold: Mapping[int, Sequence[int]],
 ) -> Part:
+    """The text of these spans, which are in order and apart, with what lies in it of each place."""
     texts, stretches, at, queries = [], [], 0, set()
+    coming = sorted(places, key=lambda key: places[key][0], reverse=True)
+    around: list[int] = []
     for start, end in spans:
         texts.append(page[start:end])
-        for key, (low, high) in places.items():
-            a, b = max(low, start), min(high, end)
-            if a < b and (kind == OTHER or gold.get(key)):
+        while coming and places[coming[-1]][0] < end:
+            around.append(coming.pop())
+        around = [key for key in around if places[key][1] > start]
+        for key in around:
+            a, b = max(places[key][0], start), min(places[key][1], end)
+            if a < b:
                 stretches.append(Stretch(key, at + a - start, at + b - start))
                 queries |= set(gold.get(key, ())) if kind == GOLD else set()
         at += end - start + len(_BETWEEN)
-    ordered = tuple(sorted(stretches, key=lambda each: (each.start, each.end)))
-    return Part(kind, _BETWEEN.join(texts), ordered, tuple(sorted(queries)))
+    order = {key: number for number, key in enumerate(places)}
+    ordered = sorted(stretches, key=lambda each: (each.start, each.end, order[each.key]))
+    return Part(kind, _BETWEEN.join(texts), tuple(ordered), tuple(sorted(queries)))
 
 
 def _in_one(parts: Sequence[Part]) -> list[Part]:

@@ -6,6 +6,7 @@ characters that were mended, ordinals of a list, and, for a splitter, tables tha
 words. Whatever else was dropped, added, changed or moved is a violation, be it a single comma.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,13 +15,13 @@ from typing import Final
 from corpus.marcus.alignment import Block, blocks
 from corpus.marcus.furniture import Spans, furniture, tables
 from corpus.marcus.garbled import is_repair
+from corpus.marcus.moving import moved
 from corpus.marcus.tokens import Token, tokenise
 
 # protocol.md 4.2 and 4.4: what decides a second try, and nothing else.
 LEAST_RECALL: Final = 0.98
 LEAST_COVERAGE: Final = 0.95
 MOST_NOVEL: Final = 0.01
-_MOVED_FROM: Final = 3
 
 
 class Kind(StrEnum):
@@ -119,7 +120,7 @@ class _Check:
         )
 
     def _count(self, tokens: Sequence[Token], start: int, end: int) -> int:
-        return sum(start <= token.start < end for token in tokens) if start < end else 0
+        return len(_within(tokens, start, end))
 
     def _pieces(self, block: Block) -> list[Piece]:
         """A block that differs, furniture apart from text."""
@@ -189,31 +190,37 @@ class _Check:
 def _is_ordinal(output: str, start: int, end: int) -> bool:
     """Whether it is nothing but the number that Markdown writes before an item of a list."""
     piece = output[start:end]
-    line = output[output.rfind("\n", 0, start) + 1 : start]
     number = piece.rstrip(".)")
-    return not line.strip() and number.isascii() and number.isdigit() and piece != number
+    if not (number.isascii() and number.isdigit()) or piece == number:
+        return False
+    while start and output[start - 1].isspace() and output[start - 1] != "\n":
+        start -= 1
+    return not start or output[start - 1] == "\n"
 
 
 def _mark_moved(pieces: Sequence[Piece], check: _Check) -> list[Piece]:
     """What was left out in one place and put in at another was moved."""
-    dropped = {
-        i: _words(check.source, p.start, p.end)
-        for i, p in enumerate(pieces)
-        if p.kind == Kind.DROPPED
-    }
+    gone = [i for i, piece in enumerate(pieces) if piece.kind == Kind.DROPPED]
+    new = [i for i, piece in enumerate(pieces) if piece.kind == Kind.ADDED]
+    left, right = moved(
+        [_forms(check.first, pieces[i].start, pieces[i].end) for i in gone],
+        [_forms(check.second, pieces[i].out_start, pieces[i].out_end) for i in new],
+    )
     marked = list(pieces)
-    for i, piece in enumerate(pieces):
-        if piece.kind != Kind.ADDED:
-            continue
-        words = _words(check.output, piece.out_start, piece.out_end)
-        for twin, gone in dropped.items():
-            shorter = min(words, gone, key=len)
-            if shorter.count(" ") > _MOVED_FROM and (words in gone or gone in words):
-                marked[i] = replace(piece, kind=Kind.MOVED)
-                marked[twin] = replace(pieces[twin], kind=Kind.MOVED)
+    for i in [*(gone[place] for place in left), *(new[place] for place in right)]:
+        marked[i] = replace(marked[i], kind=Kind.MOVED)
     return marked
 
 
-def _words(text: str, start: int, end: int) -> str:
-    """The tokens with a blank around each, so that only whole ones are found in others."""
-    return f" {' '.join(token.form for token in tokenise(text[start:end]))} "
+def _forms(tokens: Sequence[Token], start: int, end: int) -> list[str]:
+    return [token.form for token in _within(tokens, start, end)]
+
+
+def _within(tokens: Sequence[Token], start: int, end: int) -> Sequence[Token]:
+    """The tokens that begin in [start, end) of their text."""
+    low = bisect_left(tokens, start, key=_start)
+    return tokens[low : bisect_left(tokens, end, lo=low, key=_start)]
+
+
+def _start(token: Token) -> int:
+    return token.start

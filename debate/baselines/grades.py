@@ -20,7 +20,7 @@ Grade: TypeAlias = Literal[0, 1, 2, 3]
 GRADES: Final[tuple[Grade, ...]] = (0, 1, 2, 3)
 
 # In the reference a class of signs is written as a range: from the colon to the equals sign.
-_GAP: Final = r"\s*[:;<=]?\s*"
+_GAP: Final = r"\s*+[:;<=]?+\s*+"
 _KEYS_FIRST: Final = ('"o"', "'o'", "o", '"overall_score"', '"overall"', '"overall score"')
 _KEYS_FINAL: Final = ('"final score"', "final score")
 _KEYS_THEN: Final = ('"final_score"', '"score"', '"o_score"')
@@ -44,7 +44,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     heads += ["final score is "]
     heads += [re.escape(key) + _GAP for key in _KEYS_THEN]
     tails = [f"{head}([0-3])" for head in (*heads, *_PHRASES)]
-    tails += [r"[a-z]+\s+is\s+([0-3])\s"]
+    tails += [r"[a-z]\s++is\s++([0-3])\s"]
     tails += [f"{head}([0-3])" for head in (*_CATEGORY, "")]
     return tuple(map(re.compile, tails))
 

@@ -14,8 +14,11 @@ from evaluation.metrics.case import Values
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.profiles import Family
 
-_NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9]{1,7}))?\s*")
-_APART = re.compile(r",(?![^()]*\))")
+_NAME = re.compile(
+    r"\s*+([A-Za-z][A-Za-z0-9_-]*+)\s*+(?:\(([^()]*+)\))?+\s*+(?:@\s*+([0-9]{1,7}))?+\s*+"
+)
+# Up to the next bracket: what closes one holds options, whose commas part no metrics.
+_STRETCH = re.compile(r"[^()]*+[()]?+")
 
 
 @dataclass(frozen=True)
@@ -126,9 +129,9 @@ def read_metrics(text: str) -> list[Metric]:
     """The metrics of a list with commas, each once; raises MetricFault for all that are none."""
     found: dict[str, Metric] = {}
     faults: list[str] = []
-    for part in _APART.split(text):
+    for part in _STRETCH.sub(_commas_hidden, text).split(","):
         try:
-            metric = read_metric(part)
+            metric = read_metric(part.replace("\0", ","))
         except MetricFault as fault:
             faults += fault.messages
         else:
@@ -136,6 +139,10 @@ def read_metrics(text: str) -> list[Metric]:
     if faults:
         raise MetricFault.of(dict.fromkeys(faults))
     return list(found.values())
+
+
+def _commas_hidden(stretch: re.Match[str]) -> str:
+    return stretch[0].replace(",", "\0") if stretch[0].endswith(")") else stretch[0]
 
 
 def read_metric(text: str) -> Metric:

@@ -1,10 +1,13 @@
 """What a prompt gives the practice model to read: tagged blocks, numbered answers, a history."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-_OPENING = re.compile(r"<(query|answer|chunk|history|page|aspect|passage)-([0-9a-f]{16})>\n")
+_TAG = r"(query|answer|chunk|history|page|aspect|passage)-([0-9a-f]{16})"
+_OPENING = re.compile(rf"<{_TAG}>\n")
+_CLOSING = re.compile(rf"\n</{_TAG}>")
 _NUMBER = re.compile(r"^\(\d+\)[ \t]*", re.MULTILINE)
 _OWN = re.compile(
     r"^(Agent \S+) \(You\), (?:opening position|round (?P<round>\d+)):[ \t]*(?P<said>.*)",
@@ -64,20 +67,24 @@ def read_named(text: str) -> Iterator[tuple[str, str, str]]:
     """Every (tag, line before it, text) of the blocks that come in numbers."""
     for tag, start, inside in _blocks(text):
         if tag in ("aspect", "passage"):
-            before = text[:start].rstrip("\n").rpartition("\n")[2]
-            yield tag, before, inside
+            while start and text[start - 1] == "\n":
+                start -= 1
+            yield tag, text[text.rfind("\n", 0, start) + 1 : start], inside
 
 
 def _blocks(text: str) -> Iterator[tuple[str, int, str]]:
     """(tag, where it opens, text) of every block, in order."""
+    ends: dict[tuple[str, str], list[int]] = {}
+    for closing in _CLOSING.finditer(text):
+        ends.setdefault((closing[1], closing[2]), []).append(closing.start())
     position = 0
     while opening := _OPENING.search(text, position):
-        end = text.find(f"\n</{opening[1]}-{opening[2]}>", opening.end() - 1)
-        if end < 0:
-            position = opening.end()
-            continue
-        yield opening[1], opening.start(), text[opening.end() : end]
-        position = end + 1
+        position = opening.end()
+        own = ends.get((opening[1], opening[2]), [])
+        at = bisect_left(own, position - 1)
+        if at < len(own):
+            yield opening[1], opening.start(), text[position : own[at]]
+            position = own[at] + 1
 
 
 def read_position(history: str) -> Position:

@@ -24,7 +24,8 @@ def fast_clean(page: str) -> str:
 def split(page: str) -> str:
     """Labelled chunks, cut before each Markdown heading."""
     starts = [match.start() for match in _HEADING.finditer(page)]
-    edges = [0, *[start for start in starts if page[:start].strip()], len(page)]
+    first = len(page) - len(page.lstrip())
+    edges = [0, *[start for start in starts if start > first], len(page)]
     chunks = [page[a:b].strip() for a, b in itertools.pairwise(edges)]
     labelled = (f"Chunk {_label(n)}:\n{text}" for n, text in enumerate(filter(None, chunks)))
     return "\n\n".join(labelled)

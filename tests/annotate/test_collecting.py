@@ -280,3 +280,9 @@ def test_only_experts_of_the_domain_collect(query, page, aspect, benchmark) -> N
             cut(query, page, aspect, person, "First line about moths.")
     assert not GoldPassage.objects.exists()
     assert [fetch.page for fetch in PageFetch.objects.all()] == [page]  # the one that was pasted
+
+
+def test_edits_of_a_slice_that_differs_everywhere_are_one_run() -> None:
+    piece, wanted = f"Same. {'ab' * 15_000} End.", f"Same. {'cd' * 20_000} End."
+    assert segments.edits(piece, wanted) == [(6, 30_000, "cd" * 20_000)]
+    assert segments.apply_edits(piece, segments.edits(piece, wanted)) == wanted

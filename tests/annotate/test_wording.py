@@ -42,3 +42,9 @@ def test_different_points_about_one_subject_are_not_close() -> None:
         "Many insects are particularly sensitive to short wavelengths.",
     ]
     assert close_pairs(texts) == []
+
+
+def test_what_an_import_brings_beyond_what_a_form_takes_is_not_compared() -> None:
+    one, other = ("".join(f"{side}{n} " for n in range(3000)) for side in "ab")
+    assert close_pairs([one, other]) == []
+    assert close_pairs([f"{one[:10_000]}{n}" * 2 for n in range(2)]) == [(0, 1)]

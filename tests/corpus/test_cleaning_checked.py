@@ -1,6 +1,5 @@
 """A model that changes gold: what each policy does about it, and people who decide."""
 
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -16,6 +15,7 @@ from kit.models import Event
 from tests.corpus.cleaning import clean, drive, make_corpus, texts
 from tests.corpus.scripted import cleaner
 from tests.factories import make_gold, make_member, make_passage, make_query
+from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG = " ".join(f"Sentence {n} tells of ferns and moths in the garden." for n in range(60))
@@ -213,7 +213,8 @@ def test_a_page_that_is_decided_while_its_group_is_under_way(
 
     def slow(role: str, text: str) -> str:
         if "the last one" in text:
-            time.sleep(1)  # its group is under way while the others are decided about
+            # Its group is under way while the others are decided about.
+            wait_until(lambda: decided, saw=lambda: queue(CleaningRun.objects.get()).count())
         return careless(role, text)
 
     admin = make_member(benchmark, "admin", "admin")

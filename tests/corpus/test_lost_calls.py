@@ -85,7 +85,7 @@ def test_a_cleaning_that_goes_on_frees_what_a_dead_worker_reserved(
     def answer_afterwards(role: str, text: str) -> str:
         """No page is done before the calls are settled: only the drive itself can have looked."""
         dying.die()
-        wait_until(lambda: dying.calls() != dying.before, 20)
+        wait_until(lambda: dying.calls() != dying.before, saw=dying.calls)
         dying.reserved_after = dying.reserved()
         return text
 

@@ -1,14 +1,13 @@
 """Two changes of the people at the same moment: a benchmark keeps an admin."""
 
-import threading
 from collections.abc import Callable
 
 import pytest
-from django.db import connection, transaction
 
 from corpus.models import Membership
 from corpus.services import people
 from kit.errors import Refused
+from tests.at_once import at_once
 from tests.factories import make_benchmark, make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,25 +34,9 @@ def test_two_admins_who_go_at_once_leave_one(
     places: list[Membership], verb: Callable[[Membership], None]
 ) -> None:
     first, second = places
-    begun, answers = threading.Event(), []
-
-    def later() -> None:
-        begun.wait(10)
-        try:
-            verb(second)
-        except Refused as refusal:
-            answers.append(refusal.message)
-        finally:
-            connection.close()
-
-    other = threading.Thread(target=later)
-    other.start()
-    with transaction.atomic():
-        verb(first)
-        begun.set()
-        other.join(0.5)  # it waits for us, or has decided by what it cannot know yet
-    other.join(30)
-    assert [name for name in answers if "at least one admin" in name] == answers != []
+    refusal = at_once(lambda: verb(first), lambda: verb(second))
+    assert isinstance(refusal, Refused)
+    assert "at least one admin" in refusal.message
     assert [
         place.user.username for place in Membership.objects.all() if "admin" in place.roles
     ] == ["admin-2"]

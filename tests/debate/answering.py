@@ -19,15 +19,15 @@ def answering(settings: Any, *script: Step) -> Iterator[Stub]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     stub = Stub(*script)
-    asyncio.run_coroutine_threadsafe(stub.__aenter__(), loop).result(10)
+    asyncio.run_coroutine_threadsafe(stub.__aenter__(), loop).result(60)
     settings.OPENAI_BASE_URL = stub.endpoint.base_url
     settings.OPENAI_API_KEY, settings.ASSAY_MODEL = "sk-stub", "stub-1"
     try:
         yield stub
     finally:
-        asyncio.run_coroutine_threadsafe(stub.__aexit__(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(stub.__aexit__(), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
         loop.close()
 
 

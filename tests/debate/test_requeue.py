@@ -1,7 +1,6 @@
 """Trying one pair again, or one kind of failure; and what is left of a drive that is stopped."""
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from llm.models import Call
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
 from tests.llm.stub import after, page, status
+from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -150,8 +150,7 @@ def test_stopped_drive_stores_what_was_on_its_way(benchmark, settings, monkeypat
         run = run_of(benchmark, 40, in_flight=4)
 
         def stop() -> None:
-            while len(stub.asked) < 10:
-                time.sleep(0.01)
+            wait_until(lambda: len(stub.asked) >= 10, saw=lambda: len(stub.asked))
             stopping.set()
             connection.close()
 

@@ -8,11 +8,12 @@ from django.db import connection
 from debate.models import Debate, DebateRun
 from debate.services.runs import start_run
 from debate.tasks import run_debates
-from kit.runs import RunStatus, stopping
+from kit.runs import RunStatus
 from kit.sweep import due_runs
 from llm import endpoints
 from llm.practice.server import serve
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
+from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,12 +68,12 @@ def test_one_run_too_many_stays_due_and_leaves_its_thread_free(settings) -> None
     drives = [threading.Thread(target=drive_elsewhere, args=[run]) for run in runs[:-1]]
     for drive in drives:
         drive.start()
-    while DebateRun.objects.filter(status=RunStatus.RUNNING).count() < len(drives):
-        stopping.wait(0.01)
+    running = DebateRun.objects.filter(status=RunStatus.RUNNING)
+    wait_until(lambda: running.count() >= len(drives), saw=running.count)
     run_debates(runs[-1].pk)
     runs[-1].refresh_from_db()
     assert (runs[-1].status, runs[-1].fence) == (RunStatus.QUEUED, 0)
     for drive in drives:
-        drive.join(30)
+        drive.join(60)
     run_debates(runs[-1].pk)
     assert set(DebateRun.objects.values_list("status", flat=True)) == {RunStatus.DONE}

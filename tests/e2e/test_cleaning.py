@@ -146,7 +146,7 @@ def test_a_version_is_searched_compared_taken_up_and_given_back(page: Page, look
     press(page, "f", "/search/$")
     page.keyboard.press("/")
     page.keyboard.type("leaf")
-    expect(page.locator("article.passage").first).to_be_visible(timeout=30_000)
+    expect(page.locator("article.passage").first).to_be_visible(timeout=60_000)
     look_at()
     page.get_by_role("link", name=re.compile("Beside what it came from")).first.click()
     expect(page.get_by_role("region", name="Before")).to_be_visible()

@@ -185,7 +185,7 @@ def build_release(page: Page, tmp_path: Path) -> Path:
     """Build a draft, see its faults, and unpack what is downloaded."""
     open_tab(page, "Releases")
     page.get_by_role("button", name="Build the release").click()
-    expect(page.get_by_role("heading", name="Known faults")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="Known faults")).to_be_visible(timeout=60_000)
     expect(page.get_by_text(re.compile("practice", re.IGNORECASE)).first).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download all").click()

@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from tests.services.processes import wait_until
 
 SCRIPT = """
 import os, sys
 from kit.processes import Child, Supervisor
-body = "import os,time; open(sys.argv[1],'a').write(str(os.getpid())+chr(10)); time.sleep(60)"
+body = "import os,time; open(sys.argv[1],'a').write(str(os.getpid())+chr(10)); time.sleep(600)"
 code = "import sys;" + body
 Supervisor([Child("sleeper", [sys.executable, "-c", code, sys.argv[1]], dict(os.environ))]).run()
 """
@@ -18,13 +19,6 @@ Supervisor([Child("sleeper", [sys.executable, "-c", code, sys.argv[1]], dict(os.
 
 def pids(file: Path) -> list[int]:
     return [int(line) for line in file.read_text().splitlines()] if file.exists() else []
-
-
-def wait_for(condition, seconds: float = 15.0) -> None:  # type: ignore[no-untyped-def]
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 def alive(pid: int) -> bool:
@@ -37,7 +31,7 @@ def alive(pid: int) -> bool:
 
 def supervise(file: Path) -> subprocess.Popen:
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(file)], cwd=Path.cwd())
-    wait_for(lambda: len(pids(file)) == 1)
+    wait_until(lambda: len(pids(file)) == 1, saw=lambda: (pids(file), process.poll()))
     return process
 
 
@@ -46,10 +40,10 @@ def test_killed_child_is_started_again(tmp_path: Path) -> None:
     supervisor = supervise(file)
     try:
         os.kill(pids(file)[0], signal.SIGKILL)
-        wait_for(lambda: len(pids(file)) == 2)
+        wait_until(lambda: len(pids(file)) == 2, saw=lambda: pids(file))
     finally:
         supervisor.terminate()
-        supervisor.wait(20)
+        supervisor.wait(60)
     assert not alive(pids(file)[1])
 
 
@@ -57,7 +51,7 @@ def test_ctrl_c_ends_every_child(tmp_path: Path) -> None:
     file = tmp_path / "pids"
     supervisor = supervise(file)
     supervisor.send_signal(signal.SIGINT)
-    assert supervisor.wait(20) == 0
+    assert supervisor.wait(60) == 0
     assert not alive(pids(file)[0])
 
 
@@ -65,5 +59,5 @@ def test_no_child_outlives_a_killed_supervisor(tmp_path: Path) -> None:
     file = tmp_path / "pids"
     supervisor = supervise(file)
     supervisor.kill()
-    supervisor.wait(20)
-    wait_for(lambda: not alive(pids(file)[0]))
+    supervisor.wait(60)
+    wait_until(lambda: not alive(pids(file)[0]), saw=lambda: pids(file))

@@ -1,6 +1,5 @@
 """A worker that is asked to end gives back whatever it holds, and nothing else."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus, Stopping, give_back, stopping
 from tests.corpus.import_files import bright_pro, one_by_one
 from tests.factories import make_benchmark, make_pool
+from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -77,9 +77,7 @@ def test_release_stops_at_its_next_step(run: DebateRun) -> None:
     with Pulse(run, every=0.01) as pulse:
         stopping.set()
         with pytest.raises(LostLease):
-            for step in range(500):
-                pulse.step(step, 500)
-                threading.Event().wait(0.01)
+            wait_until(lambda: pulse.step(1, 500), saw=lambda: again(run).status)  # it never holds
     give_back()
     assert again(run).status == RunStatus.QUEUED
 

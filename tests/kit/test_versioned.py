@@ -1,7 +1,6 @@
 """Optimistic locking on a row that people edit."""
 
 import threading
-from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -24,7 +23,7 @@ def test_write_on_the_version_that_was_read_counts_up(aspect) -> None:
     written = aspect.write(expected=1, actor=writer, content="second", weight=5)
     assert (written.version, written.content, written.weight) == (2, "second", 5)
     assert written.updated_by == writer
-    assert before <= written.updated_at <= before + timedelta(seconds=30)
+    assert before <= written.updated_at <= timezone.now()
     assert Aspect.objects.get() == written
 
 
@@ -87,7 +86,8 @@ def test_of_writers_at_the_same_moment_exactly_one_wins(aspect) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(30)
+        writer.join(60)
+        assert not writer.is_alive(), outcomes
     stored = Aspect.objects.get()
     assert stored.version == 2
     assert sorted(outcomes) == sorted([stored.content] + [f"lost to {stored.content}"] * 5)

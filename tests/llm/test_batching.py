@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,17 +11,18 @@ from llm.batching import Batcher
 
 
 class Doubler:
-    """Doubles numbers, slowly if told to, and remembers its groups."""
+    """Doubles numbers once it may, and remembers its groups."""
 
-    def __init__(self, pause: float = 0.0) -> None:
+    def __init__(self) -> None:
         self.groups: list[list[int]] = []
         self.threads: set[str] = set()
-        self.pause = pause
+        self.may = threading.Event()
+        self.may.set()
 
     def __call__(self, items: Sequence[int]) -> list[int]:
         self.groups.append(list(items))
         self.threads.add(threading.current_thread().name)
-        time.sleep(self.pause)
+        assert self.may.wait(60), "nobody let it go on"
         if 13 in items:
             raise ValueError("thirteen")
         return [2 * item for item in items]
@@ -51,15 +51,17 @@ def test_groups_are_no_larger_than_the_limit() -> None:
 
 
 def test_groups_grow_while_one_is_at_work() -> None:
-    work = Doubler(pause=0.1)
+    work = Doubler()
+    work.may.clear()
 
     async def run() -> list[int]:
         with ThreadPoolExecutor(max_workers=1) as executor:
             batcher = Batcher(work, executor=executor)
             futures = [batcher.put(0)]
-            for item in range(1, 8):
+            while not work.groups:
                 await asyncio.sleep(0.01)
-                futures.append(batcher.put(item))
+            futures += [batcher.put(item) for item in range(1, 8)]
+            work.may.set()
             return await asyncio.gather(*futures)
 
     assert asyncio.run(run()) == [2 * n for n in range(8)]
@@ -101,7 +103,7 @@ def test_draining_an_empty_batcher_returns() -> None:
         with ThreadPoolExecutor(max_workers=1) as executor:
             await Batcher(Doubler(), executor=executor).drain()
 
-    asyncio.run(asyncio.wait_for(run(), 1))
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 @pytest.mark.parametrize("results", [[], [1, 2]])

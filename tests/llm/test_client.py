@@ -36,11 +36,12 @@ def failure(step: Step, **options: Any) -> LLMError:
 
 
 def test_answer_comes_with_usage_and_time() -> None:
+    begun = time.perf_counter()
     reply = send(after(0.05, "yes"))
     assert reply.text == "yes"
     assert reply.usage == Usage(input=100, cached_input=40, output=20, reasoning=5)
     assert reply.finish_reason == "stop"
-    assert 0.05 <= reply.elapsed_s < 2
+    assert 0 < reply.elapsed_s <= time.perf_counter() - begun
 
 
 def test_request_carries_schema_and_only_the_parameters_that_are_set() -> None:
@@ -173,9 +174,7 @@ def test_unstorable_characters_are_replaced() -> None:
 
 
 def test_deadline_bounds_the_whole_attempt() -> None:
-    begun = time.perf_counter()
-    error = failure(after(30), deadline_s=0.2)
-    assert time.perf_counter() - begun < 3
+    error = failure(after(30), deadline_s=0.2)  # a late answer would be no failure
     assert isinstance(error, Transient)
     assert error.maybe_paid
     assert "0.2 seconds" in str(error)
@@ -271,15 +270,21 @@ def test_key_is_not_repeated_in_messages() -> None:
 
 
 def test_cancelling_ends_the_attempt_at_once() -> None:
-    async def run() -> float:
-        async with Stub(after(30)) as stub, Client(stub.endpoint) as client:
+    answered: list[bool] = []
+
+    async def late() -> web.StreamResponse:
+        await asyncio.sleep(60)
+        answered.append(True)
+        return web.json_response(completion("late"))
+
+    async def run() -> None:
+        async with Stub(late) as stub, Client(stub.endpoint) as client:
             task = asyncio.create_task(client.send(ask()))
             while not stub.asked:
                 await asyncio.sleep(0.01)
-            begun = time.perf_counter()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            return time.perf_counter() - begun
+            assert not answered
 
-    assert asyncio.run(run()) < 1
+    asyncio.run(run())

@@ -85,13 +85,18 @@ def test_passing_fault_is_retried_in_a_new_row(fault: Step, left: str) -> None:
 
 
 def test_retry_after_is_waited_for() -> None:
-    async def timed(stub: Stub, gateway: Gateway) -> float:
-        begun = asyncio.get_running_loop().time()
-        await gateway.complete(ask(), "")
-        return asyncio.get_running_loop().time() - begun
+    async def look_on(stub: Stub, gateway: Gateway) -> int:
+        refused = asyncio.create_task(gateway.complete(ask(), ""))
+        while await asyncio.to_thread(rows) != [(1, "failed")]:
+            await asyncio.sleep(0.005)
+        for _ in range(20):  # what does not wait is asked again by now
+            await asyncio.sleep(0.005)
+        refused.cancel()
+        return len(stub.asked)
 
-    elapsed = with_gateway(timed, status(429, headers={"Retry-After": "0.2"}), "yes")
-    assert 0.2 <= elapsed < 2
+    an_hour = status(429, headers={"Retry-After": "3600"})
+    patient = Backoff(first_s=0.01, cap_s=0.02, retry_after_cap_s=3600)
+    assert with_gateway(look_on, an_hour, "yes", backoff=patient) == 1
 
 
 def test_retry_after_is_capped() -> None:

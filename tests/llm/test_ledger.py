@@ -32,7 +32,7 @@ def settle(call_id: int, result: Any = ANSWER) -> Reply | None:
 
 
 def test_intent_is_written_with_everything_that_will_be_sent() -> None:
-    request = ask(seed=7, max_tokens=50)
+    request, begun = ask(seed=7, max_tokens=50), timezone.now()
     (call_id,) = ledger.intend([Intent(request, "debate:12:r1:A", practice=True)], owner="w")
     call = Call.objects.get(pk=call_id)
     assert (call.key, call.attempt, call.status) == (request.key, 1, "intent")
@@ -48,7 +48,7 @@ def test_intent_is_written_with_everything_that_will_be_sent() -> None:
     }
     assert call.text is None
     assert call.settled_at is None
-    assert timezone.now() - call.created_at < timedelta(minutes=1)
+    assert begun <= call.created_at <= timezone.now()
 
 
 def test_answer_is_replayed_as_it_was_paid() -> None:
@@ -189,9 +189,9 @@ def test_workers_at_the_same_key_are_all_written_down_and_one_answer_stands() ->
 
     def work(number: int) -> None:
         try:
-            together.wait(5)
+            together.wait(60)
             (call_id,) = intend(ask(), owner=f"worker-{number}")
-            together.wait(5)
+            together.wait(60)
             replies.append(settle(call_id, RawReply(f"answer {number}", USAGE, 1.0)))
         finally:
             connections.close_all()

@@ -20,11 +20,17 @@ ROOT = Path(__file__).resolve().parents[2]
 _numbers = itertools.count(1)
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 60.0, pause: float = 0.02) -> None:
-    """Return once the condition holds; fails after that many seconds."""
+def wait_until(
+    condition: Callable[[], object],
+    seconds: float = 60.0,
+    pause: float = 0.02,
+    *,
+    saw: Callable[[], object] = lambda: "",
+) -> None:
+    """Return once the condition holds; fails after that many seconds with what was seen."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain"
+        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain: {saw()}"
         time.sleep(pause)
 
 
@@ -37,7 +43,10 @@ class Worker:
 
     def wait_ready(self) -> None:
         """Return once it takes work."""
-        wait_until(lambda: " ready." in self.said or self.process.poll() is not None)
+        wait_until(
+            lambda: " ready." in self.said or self.process.poll() is not None,
+            saw=lambda: self.said,
+        )
         assert self.process.poll() is None, self.said
 
     def kill(self) -> None:
@@ -45,12 +54,10 @@ class Worker:
         self.process.kill()
         self.process.wait()
 
-    def stop(self) -> float:
-        """SIGTERM; seconds until it is gone."""
-        begun = time.monotonic()
+    def stop(self) -> None:
+        """SIGTERM, and wait until it is gone."""
         self.process.terminate()
-        self.process.wait(60)
-        return time.monotonic() - begun
+        wait_until(lambda: self.process.poll() is not None, saw=lambda: self.said)
 
     @property
     def said(self) -> str:

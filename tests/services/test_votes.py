@@ -43,7 +43,7 @@ def web(world) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 def test_people_in_two_tabs_fill_every_case_and_none_twice(world, web) -> None:
