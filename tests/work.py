@@ -13,7 +13,7 @@ MOST: Final = 6.0
 _FIRST, _LARGEST = 2_000, 500_000
 # Shorter work is lost in what the clock adds to it: it is measured at a larger size.
 _TELLING_NS: Final = 400_000
-_TRIES: Final = 4
+_TRIES: Final = 8
 # No larger size is looked at beyond it: what grows with the square would soon take minutes.
 _ENOUGH_NS: Final = 20_000_000
 

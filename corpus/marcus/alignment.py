@@ -12,7 +12,7 @@ from corpus.marcus.tokens import Token
 # Tokens of one text times those of the other: beyond it (300 MB) texts are cut before.
 MOST_CELLS: Final = 2_000_000_000
 _GRAM: Final = 4
-_MOST_PLACES: Final = 1_000
+_MOST_PLACES: Final = 200
 # Runs of so many tokens that stand once in both texts are the places where long ones are cut, and
 # the least distance between two cuts.
 _ANCHOR: Final = 8

@@ -13,6 +13,8 @@ GOLD: Final = "g"
 OTHER: Final = "i"
 _NUMBERED: Final = re.compile(r"^(?P<page>.+)_(?P<n>\d+)(?P<end>\.\w{1,5})$", re.DOTALL)
 _BETWEEN: Final = "\n"
+# Letters by which it is seen that a text stands nowhere in a page.
+_HEAD: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,16 @@ def _from_text(
 ) -> tuple[list[Part], list[int]]:
     places: dict[int, tuple[int, int]] = {}
     unplaced: dict[int, None] = {}
-    after, finder = 0, None
+    after, finder, standing = 0, None, None
     for source in sources:
         found: tuple[int, int] | None = None
         if source.start is not None and source.end is not None:
             found = (source.start, source.end)
-        found = found or find_exactly(page, source.text, after=after)
+        elif standing is None or source.text.strip()[:_HEAD] in standing:
+            found = find_exactly(page, source.text, after=after)
+        if found is None and standing is None:
+            # Many that are not there would each be looked for in all of the page.
+            standing = _standing(page, {each.text.strip()[:_HEAD] for each in sources})
         if found is None and source.text.strip():
             finder = finder or Finder(tokenise(page))
             found = finder.find(tokenise(source.text))
@@ -163,6 +169,13 @@ def _from_text(
     rest = _between(len(page), spans)
     other = _cut(OTHER, page, rest, {k: v for k, v in places.items() if not gold.get(k)}, gold)
     return parts + ([other] if other.text.strip() else []), list(unplaced)
+
+
+def _standing(page: str, heads: set[str]) -> set[str]:
+    """Those beginnings of texts that the page holds somewhere."""
+    whole = {head for head in heads if len(head) == _HEAD}
+    there = {head for at in range(len(page)) if (head := page[at : at + _HEAD]) in whole}
+    return there | (heads - whole)
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -6,7 +6,6 @@ from collections import Counter
 import bm25s
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from corpus.retrieval.analysis import Terms, split
 from corpus.retrieval.counts import NoWords, count
@@ -74,6 +73,8 @@ def test_the_library_reads_and_agrees_with_the_index(tmp_path) -> None:
 
 
 def test_tfidf_is_scikit_learns(tmp_path) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     build_tfidf(count(TEXTS), tmp_path)
     names = Terms()
     vectorizer = TfidfVectorizer(analyzer=lambda t: names.of(t).tolist(), sublinear_tf=True)

@@ -1,9 +1,6 @@
 """Measures of a finished run against worked examples and other people's code."""
 
 import pytest
-from scipy.stats import binomtest
-from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
-from statsmodels.stats.proportion import proportion_confint
 
 from debate.measures.accuracy import Judged, compare
 from debate.measures.flips import flips
@@ -19,6 +16,8 @@ COUNTS = [(0, 1), (1, 1), (0, 30), (3, 30), (29, 30), (35, 1000), (4056, 116622)
 
 @pytest.mark.parametrize(("count", "whole"), COUNTS)
 def test_intervals_are_those_of_statsmodels(count, whole) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     for exact, method in ((False, "wilson"), (True, "beta")):
         found = proportion(count, whole, exact=exact)
         low, high = proportion_confint(count, whole, method=method)
@@ -28,6 +27,8 @@ def test_intervals_are_those_of_statsmodels(count, whole) -> None:
 
 @pytest.mark.parametrize(("count", "whole"), [(0, 150), (2, 150), (5, 5), (149, 150)])
 def test_upper_bound_is_the_one_sided_exact_one(count, whole) -> None:
+    from scipy.stats import binomtest
+
     theirs = binomtest(count, whole, alternative="less").proportion_ci(0.95, "exact").high
     assert upper_bound(count, whole) == pytest.approx(theirs, abs=1e-9)
 
@@ -110,6 +111,8 @@ def test_pairs_that_stopped_at_their_agreement_are_not_followed() -> None:
 
 def test_flip_matrix_of_the_published_stance_orders() -> None:
     """DREAM's Table 10: of 676 labels 654 stay, 8 turn irrelevant and 14 relevant."""
+    from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
+
     pairs = [(1, 1)] * 300 + [(0, 0)] * 354 + [(1, 0)] * 8 + [(0, 1)] * 14 + [(1, None)] * 3
     found = flips(pairs)
     assert (found.both, found.to_irrelevant, found.to_relevant) == (676, 8, 14)

@@ -2,7 +2,6 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -252,6 +251,8 @@ def test_superseded_label_stays_in_provenance(garden: Garden, tmp_path: Path) ->
 
 
 def test_pandas_reads_the_numbers_of_the_database(garden: Garden, tmp_path: Path) -> None:
+    import pandas as pd
+
     release = release_into(garden.benchmark, tmp_path / "out")
     counts = {
         name: sum(len(pd.read_parquet(path)) for path in (tmp_path / "out" / name).glob("*"))

@@ -5,7 +5,6 @@ import json
 import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -355,6 +354,8 @@ def test_a_changed_byte_and_a_lost_file_are_named(sound, tmp_path) -> None:
 
 
 def test_subtopics_beir_and_croissant_say_the_same(sound, tmp_path) -> None:
+    import pandas as pd
+
     build(sound, tmp_path / "r", final=True)
     folder = tmp_path / "r"
     assert (folder / "qrels/biology.aspects.txt").read_text() == "7 1 b0 1\n7 2 b2 1\n"

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from django.test import Client
 from django.urls import reverse
-from scipy import stats
 
 from annotate.models import GoldPassage
 from annotate.services.answer_carrying import answers_in
@@ -370,6 +369,8 @@ def test_screens_and_api_of_versions(crawled) -> None:
 
 
 def test_tau_is_that_of_scipy() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(3)
     first, second = rng.integers(0, 5, (20, 7)) * 1.0, rng.integers(0, 5, (20, 7)) * 1.0
     wanted = [stats.kendalltau(a, b).statistic for a, b in zip(first, second, strict=True)]

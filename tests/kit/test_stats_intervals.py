@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from statsmodels.stats.inter_rater import cohens_kappa
-from statsmodels.stats.proportion import proportion_confint
 
 from kit.stats.agreement import Options, cohen_kappa, fleiss_kappa, percent_agreement
 from kit.stats.intervals import ONE_ITEM, PERFECT, delta, resampled
@@ -28,6 +26,8 @@ def table_of(ratings: Ratings, size: int) -> np.ndarray:
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_delta_method_equals_the_errors_of_statsmodels(weights):
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     rng = np.random.default_rng(8)
     kind = None if weights == "unweighted" else weights
     for _ in range(50):
@@ -43,6 +43,8 @@ def test_delta_method_equals_the_errors_of_statsmodels(weights):
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (1, 10), (9, 10), (10, 10), (31, 100), (0, 1)])
 def test_proportions_equal_statsmodels(hits, n):
+    from statsmodels.stats.proportion import proportion_confint
+
     for find, name in ((wilson, "wilson"), (clopper_pearson, "beta")):
         mine = find(hits, n)
         low, high = proportion_confint(hits, n, method=name)

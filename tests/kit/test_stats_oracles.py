@@ -2,12 +2,8 @@
 
 from collections import Counter
 
-import krippendorff
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import cohens_kappa
-from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
 from kit.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 from kit.stats.kappa import WEIGHTS
@@ -39,6 +35,9 @@ def tables(request):
 
 
 def test_cohen_equals_statsmodels_and_scikit_learn(tables):
+    from sklearn.metrics import cohen_kappa_score
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     compared = 0
     for number, (table, size, ratings) in enumerate(tables):
         both = table[:2, ~np.isnan(table[:2]).any(axis=0)].astype(int)
@@ -61,6 +60,8 @@ def test_cohen_equals_statsmodels_and_scikit_learn(tables):
 
 
 def test_fleiss_equals_statsmodels(tables):
+    from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
+
     compared = 0
     for table, size, ratings in tables:
         counts = np.array([(table == code).sum(axis=0) for code in range(size)]).T
@@ -80,6 +81,8 @@ def test_fleiss_equals_statsmodels(tables):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_alpha_equals_krippendorff(tables, level):
+    import krippendorff
+
     compared = 0
     for table, size, ratings in tables:
         mine = krippendorff_alpha(ratings, level)

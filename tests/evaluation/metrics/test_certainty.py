@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from evaluation.metrics.gold import Gold
 from evaluation.metrics.names import read_metric
@@ -22,6 +21,8 @@ MANY = np.random.default_rng(3).normal(0.02, 0.1, 200)
 
 
 def test_paired_t_is_scipys() -> None:
+    from scipy import stats
+
     for given in (DIFFERENCES, MANY):
         theirs = stats.ttest_rel(given, np.zeros(len(given)))
         ours = paired_t(given)
