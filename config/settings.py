@@ -282,7 +282,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Assay API",
     "DESCRIPTION": "Every verb of the screens, for scripts. Authorise with `Token <key>`.",
-    "VERSION": "0.1.0",
+    "VERSION": "0.2.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
         "RunStatusEnum": "kit.runs.RunStatus",

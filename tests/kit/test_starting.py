@@ -68,7 +68,7 @@ def test_a_folder_that_nobody_may_write_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
-@pytest.mark.parametrize("tenths", range(1, 60, 6))
+@pytest.mark.parametrize("tenths", range(1, 50, 12))
 def test_ctrl_c_at_any_moment_leaves_a_folder_that_starts(tmp_path: Path, tenths: int) -> None:
     environment = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME")}
     process = subprocess.Popen(
