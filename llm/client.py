@@ -12,6 +12,7 @@ from llm.embeddings import PATH as EMBEDDINGS
 from llm.embeddings import EmbeddingRequest, embedding_body, read_embeddings
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Permanent, Transient
+from llm.profiles import Profile, known, mended
 from llm.requests import RawReply, Request
 from llm.retry import retry_after
 
@@ -28,6 +29,8 @@ _CONNECT_S: Final = 20.0
 # Where the openai client leads when no address is given.
 _CHAT: Final = "/chat/completions"
 _OPENAI_URL: Final = "https://api.openai.com/v1"
+# How each model at each address was asked so far in this process, the present way last.
+_learnt: dict[tuple[str, str], list[Profile]] = {}
 
 
 class Client:
@@ -52,20 +55,39 @@ class Client:
 
     async def send(self, request: Request) -> RawReply:
         """Send the request exactly once. Raises Transient or Permanent, never anything else."""
-        begun = time.perf_counter()
+        begun, profile = time.perf_counter(), None
         try:
             async with asyncio.timeout(self._deadline_s):
                 if isinstance(request, EmbeddingRequest):
                     vectors = await self._post(EMBEDDINGS, embedding_body(request))
                     elapsed_s = time.perf_counter() - begun
                     return read_embeddings(vectors, request, elapsed_s=elapsed_s)
-                body = request_body(request, self._endpoint.renames)
-                completion = await self._post(_CHAT, body)
+                profile = self.profile(request.model)
+                completion = await self._post(_CHAT, request_body(request, profile))
             return read_completion(completion, elapsed_s=time.perf_counter() - begun)
-        except LLMError:
+        except LLMError as error:
+            if profile and error.error_class is ErrorClass.REFUSED:
+                error.is_mended = self._is_mended(request.model, profile, error.refusal)
             raise
         except Exception as error:  # what an endpoint may do to us has no bounds
             raise _classified(error, self._deadline_s) from error
+
+    def profile(self, model: str) -> Profile:
+        """How that model is asked here, by what is known of it and was learnt."""
+        learnt = _learnt.get((self._url, model))
+        return learnt[-1] if learnt else known(model)
+
+    def _is_mended(self, model: str, asked: Profile, refusal: str) -> bool:
+        """Whether the model is asked in another way because of this refusal, or already since."""
+        learnt = _learnt.setdefault((self._url, model), [known(model)])
+        if learnt[-1] != asked:
+            return True  # by the refusal of another call
+        changed = mended(asked, refusal)
+        if changed is None or changed in learnt:
+            return False
+        logger.info("%s: %s is now asked as %s", self._endpoint.name, model, changed)
+        learnt.append(changed)
+        return True
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # Redirects stay off: a key and a paid request go to the configured address or nowhere.
@@ -83,7 +105,9 @@ class Client:
     def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> LLMError:
         message = f"HTTP {status}: {_brief(_said(body), hide=self._endpoint.api_key)}"
         if status < 500 and status not in _TRANSIENT_STATUS:
-            return Permanent(message, status=status)
+            error = Permanent(message, status=status)
+            error.refusal = _named(body)
+            return error
         return Transient(
             message,
             retry_after=retry_after(headers, now=datetime.now(UTC)),
@@ -158,6 +182,16 @@ def _said(body: bytes) -> str:
         return str(error["message"] if isinstance(error, dict) else error)
     except (ValueError, LookupError, TypeError):
         return body.decode("utf-8", "replace")
+
+
+def _named(body: bytes) -> str:
+    """What a refusal may name: the parameter, its message, and what a router passes on."""
+    try:
+        error = decode(body)["error"]
+        passed_on = (error.get("metadata") or {}).get("raw") or ""
+        return f"{error.get('param') or ''} {error.get('message') or ''} {passed_on}"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return _said(body)
 
 
 def _brief(text: str, *, hide: str = "") -> str:

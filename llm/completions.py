@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 
 from llm.errors import ErrorClass, Transient
+from llm.profiles import Profile, applied
 from llm.requests import RawReply, Request, Usage
 
 TOP_LOGPROBS: Final = 5
@@ -16,30 +17,19 @@ _MOST_TOKENS: Final = 10_000_000
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
-def request_body(request: Request, renames: Mapping[str, str | None]) -> dict[str, Any]:
-    """The request in the words of the chat completions API, answer bound to its schema.
-
-    `renames` are the endpoint's own names for parameters (llm.endpoints.Endpoint).
-    """
+def request_body(request: Request, profile: Profile) -> dict[str, Any]:
+    """The request in the words of the chat completions API, as the model's profile has it."""
     parameters = request.parameters
     if request.logprobs:
         parameters["top_logprobs"] = TOP_LOGPROBS
-    if renames:
-        wanted = ((renames.get(name, name), value) for name, value in parameters.items())
-        parameters = {name: value for name, value in wanted if name}
-    return {
-        "model": request.model,
-        "messages": list(request.messages),
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {
-                "name": request.schema_name,
-                "schema": dict(request.schema),
-                "strict": True,
-            },
-        },
-        **parameters,
-    }
+    asked = applied(
+        profile,
+        parameters,
+        request.messages,
+        schema_name=request.schema_name,
+        schema=request.schema,
+    )
+    return {"model": request.model, **asked}
 
 
 def encode(body: Mapping[str, Any]) -> bytes:

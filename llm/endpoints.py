@@ -21,7 +21,6 @@ _FIELDS: Final[dict[str, type]] = {
     **dict.fromkeys(_REQUIRED | {"api_key", "api_key_env", "proxy"}, str),
     **dict.fromkeys(("requests_per_minute", "tokens_per_minute"), int),
     "free": bool,
-    "renames": dict,
 }
 _LONGEST_NAME: Final = 60
 
@@ -38,9 +37,7 @@ class EndpointError(ValueError):
 class Endpoint:
     """An OpenAI-compatible service; an empty `base_url` means OpenAI's own address.
 
-    A limit of 0 is none. `renames` gives the names that this service wants for parameters, None
-    for one that it refuses: reasoning models want {"max_tokens": "max_completion_tokens",
-    "temperature": None}.
+    A limit of 0 is none.
     """
 
     name: str
@@ -52,7 +49,6 @@ class Endpoint:
     tokens_per_minute: int = 0
     is_free: bool = False
     proxy: str = field(default="", repr=False)
-    renames: Mapping[str, str | None] = field(default_factory=dict, hash=False)
 
 
 def available() -> list[Endpoint]:
@@ -141,10 +137,6 @@ def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
             raise EndpointError(f"{where}: {name} is no {_FIELDS[name].__name__} of use.")
     if not all(entry[name] for name in _REQUIRED) or len(entry["name"]) > _LONGEST_NAME:
         raise EndpointError(f"{where}: an empty value, or a name over {_LONGEST_NAME} letters.")
-    if not all(
-        value is None or isinstance(value, str) for value in entry.get("renames", {}).values()
-    ):
-        raise EndpointError(f"{where}: renames gives each parameter a name or null.")
     key_name = entry.get("api_key_env", "")
     if key_name and key_name not in environment:
         raise EndpointError(f"{where}: the environment has no {key_name}.")
@@ -158,7 +150,6 @@ def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
         tokens_per_minute=entry.get("tokens_per_minute", 0),
         is_free=entry.get("free", False),
         proxy=entry.get("proxy", ""),
-        renames=entry.get("renames", {}),
     )
 
 

@@ -47,6 +47,10 @@ class LLMError(Exception):
         self.maybe_paid = maybe_paid
         self.status = status
         self.endpoint = self.model = ""
+        # What a refusal names, in the endpoint's words; and whether the model is asked in another
+        # way since (llm.profiles), so that the same request may be sent again.
+        self.refusal = ""
+        self.is_mended = False
         self._error_class = error_class
 
     @property

@@ -146,6 +146,9 @@ class Gateway:
                 return await self._attempt(intent)
             except LLMError as error:
                 error.endpoint, error.model = self._endpoint.name, request.model
+                if error.is_mended:
+                    intent = replace(intent, attempts=None)
+                    continue
                 if not isinstance(error, Transient) or self._policy.is_spent(error, attempt):
                     raise
                 wait = self._policy.backoff.delay(

@@ -1,9 +1,12 @@
 """Telling an outage of the endpoint from an item that fails by itself. Pure."""
 
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from llm.failures import Blame, CannotGoOn, Failure
+
+# Refusals in a row after which the rest is not tried.
+REFUSALS: Final = 20
 
 
 class Heard(Protocol):
@@ -29,6 +32,8 @@ class Streak(Generic[ResultT]):
         self._limit, self._words = limit, words
         self._held: list[ResultT] = []
         self._heard = False
+        self._answered = False
+        self._refusals: list[str] = []
 
     def sift(self, outcomes: Sequence[ResultT]) -> tuple[list[ResultT], CannotGoOn | None]:
         """What may be stored, and why the drive must stop, if it must."""
@@ -44,9 +49,32 @@ class Streak(Generic[ResultT]):
             elif outcome.heard or blame is Blame.PAIR:
                 ready += [*self._held, outcome]
                 self._held, self._heard = [], True
+                if stop := self._refused(outcome):
+                    return ready, stop
             else:  # from the ledger, or never asked: it says nothing about the endpoint
                 ready.append(outcome)
         return ready, None
+
+    def _refused(self, outcome: ResultT) -> CannotGoOn | None:
+        """Why to stop after this outcome: the endpoint refuses all that it is asked.
+
+        The same words for so many in a row, or any for as many from the first one on: the next
+        hundred thousand would fare no better.
+        """
+        failure = outcome.failure
+        if failure is None or failure.blame is not Blame.PAIR:
+            self._answered, self._refusals = True, []
+            return None
+        same = not self._refusals or failure.words == self._refusals[-1]
+        self._refusals = [*self._refusals, failure.words] if same or not self._answered else []
+        if len(self._refusals) < REFUSALS:
+            return None
+        count, self._refusals = len(self._refusals), []
+        return CannotGoOn(
+            f"{failure.words} So it was for {count} {self._words[1]} in a row; the others wait. "
+            "Choose another model or mend the endpoint, then resume the run.",
+            pauses=True,
+        )
 
     def end(self, *, is_last: bool, is_fresh: bool) -> list[ResultT]:
         """What is stored of the held ones when the drive ends.

@@ -15,6 +15,7 @@ from llm import endpoints
 from llm.practice.server import serve
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
+from tests.llm.stub import status
 
 ROW = {"id": 1, "query": "Why?", "answers": ["the light"], "passage": "By the light."}
 live = pytest.mark.django_db(transaction=True)
@@ -143,6 +144,18 @@ def test_run_that_stops_on_the_way_exits_1_and_writes_nothing(
     assert end.value.code == 1
     assert "The run stopped." in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@live
+def test_pairs_that_all_fail_are_told_with_the_reason_and_exit_1(
+    benchmark, settings, capsys
+) -> None:
+    with answering(settings, status(400)), pytest.raises(SystemExit) as end:
+        run(benchmark="demo", json=True)
+    assert end.value.code == 1
+    assert "1 of 1 pairs failed: The endpoint “default” refused this request" in (
+        capsys.readouterr().err
+    )
 
 
 @quick

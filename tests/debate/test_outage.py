@@ -1,5 +1,6 @@
 """An endpoint that goes away, settings that are wrong, and trying the failed pairs again."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -83,6 +84,26 @@ def test_what_was_answered_before_the_outage_is_kept(benchmark, settings) -> Non
     assert statuses() == {"agreed", "waiting"}
     assert run.done == Judgment.objects.count() == Debate.objects.filter(status="agreed").count()
     assert run.done in (3, 4)
+
+
+def test_endpoint_that_refuses_everything_stops_the_run_in_its_own_words(
+    benchmark, settings
+) -> None:
+    with answering(settings, status(400)):
+        run = drive(run_of(benchmark, 60))
+    assert run.status == RunStatus.PAUSED
+    assert "scripted 400" in run.pause_reason
+    counts = Counter(Debate.objects.values_list("status", flat=True))
+    assert counts["failed"] >= 20
+    assert counts["waiting"] >= 30
+
+
+def test_refusals_between_answers_stop_nothing(benchmark, settings) -> None:
+    script = [turn("no"), turn("no"), *[status(400)] * 2] * 25
+    with answering(settings, *script, turn("no")):
+        run = drive(run_of(benchmark, 50))
+    assert run.status == RunStatus.DONE
+    assert statuses() == {"agreed", "failed"}
 
 
 def test_endpoint_that_fails_now_and_then_fails_pairs_and_not_the_run(benchmark, settings) -> None:

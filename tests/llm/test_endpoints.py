@@ -10,9 +10,7 @@ from pytest_django.fixtures import Settings
 
 from llm import endpoints
 from llm.checks import check_files
-from llm.completions import request_body
 from llm.endpoints import Endpoint, EndpointError, UnknownEndpoint
-from tests.llm.stub import ask
 
 
 @pytest.fixture(autouse=True)
@@ -103,14 +101,6 @@ def test_key_may_be_named_and_kept_in_the_environment() -> None:
         endpoints.parse([entry], {})
 
 
-def test_parameters_get_the_names_that_the_endpoint_wants() -> None:
-    renames = {"max_tokens": "max_completion_tokens", "temperature": None}
-    (gpu,) = endpoints.parse([{**GPU, "renames": renames}], {})
-    body = request_body(ask(max_tokens=9, seed=3), gpu.renames)
-    assert (body["max_completion_tokens"], body["seed"]) == (9, 3)
-    assert not {"max_tokens", "temperature"} & body.keys()
-
-
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
@@ -123,7 +113,6 @@ def test_parameters_get_the_names_that_the_endpoint_wants() -> None:
         ([{**GPU, "free": "yes"}], "free is no bool"),
         ([{**GPU, "requests_per_minute": True}], "requests_per_minute is no int"),
         ([{**GPU, "tokens_per_minute": -1}], "tokens_per_minute is no int"),
-        ([{**GPU, "renames": {"top_p": 5}}], "renames"),
         ([GPU, GPU], "given twice"),
         ([{**GPU, "name": "default"}], "taken"),
     ],

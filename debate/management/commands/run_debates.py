@@ -132,6 +132,12 @@ class Command(BaseCommand):
         elif run.status != RunStatus.DONE:
             self.stderr.write(run.error or f"The run is {run.status}.")
             sys.exit(1)
+        failed = run.debates.filter(status=DebateStatus.FAILED)
+        reasons = failed.values_list("error").annotate(pairs=Count("pk")).order_by("-pairs")
+        for words, pairs in reasons[:3]:
+            self.stderr.write(f"{pairs} of {run.total} pairs failed: {words}")
+        if run.total and failed.count() == run.total:
+            sys.exit(1)
 
 
 def _judged(run: DebateRun) -> dict[str, int]:
