@@ -38,7 +38,7 @@ e2e: $(VENV)/dev.stamp ## the whole path in headless Chromium (apt: chromium)
 	$(PY) -m pytest -p playwright -m e2e -n 2 --dist loadfile tests/e2e $(ARGS)
 
 test-services: $(VENV)/dev.stamp ## the suite, slow and fault tests on PostgreSQL, Redis, RabbitMQ
-	.ci/services $(PY)
+	.ci/services $(PY) $(PART)
 
 chaos: $(VENV)/dev.stamp ## kill workers N times over 5,000 pairs, and check what is left (N=200)
 	$(PY) -m tests.chaos.reading
