@@ -57,9 +57,11 @@ def mended(profile: Profile, refusal: str) -> Profile | None:
     """
     named = refusal.lower()
     if re.search(r"response_format|json_schema|structured output|json mode", named):
-        return _next(profile, "answer", ANSWERS)
+        answer = _next(ANSWERS, profile.answer)
+        return replace(profile, answer=answer) if answer else None
     if re.search(r"\brole\b", named) and re.search(r"system|developer", named):
-        return _next(profile, "speaker", SPEAKERS)
+        speaker = _next(SPEAKERS, profile.speaker)
+        return replace(profile, speaker=speaker) if speaker else None
     for name in _OPTIONAL:
         if name in named and name not in profile.without:
             return replace(profile, without=profile.without | {name})
@@ -100,6 +102,6 @@ _IN_WORDS: Final = (
 )
 
 
-def _next(profile: Profile, name: str, choices: Sequence[str]) -> Profile | None:
-    at = choices.index(getattr(profile, name)) + 1
-    return replace(profile, **{name: choices[at]}) if at < len(choices) else None
+def _next(choices: Sequence[str], now: str) -> str:
+    """The one after, or "" behind the last."""
+    return dict(zip(choices, choices[1:], strict=False)).get(now, "")
