@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
 # How an answer is bound to its schema, from the strictest on.
@@ -104,4 +105,4 @@ _IN_WORDS: Final = (
 
 def _next(choices: Sequence[str], now: str) -> str:
     """The one after, or "" behind the last."""
-    return dict(zip(choices, choices[1:], strict=False)).get(now, "")
+    return dict(pairwise(choices)).get(now, "")

@@ -8,10 +8,10 @@ each place from each other, and four times the text may cost six times the work 
 import json
 import logging
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -57,6 +57,15 @@ def repeated(piece: str, size: int) -> str:
     return (piece * (size // len(piece) + 1))[:size]
 
 
+# What reads the most of what strangers write is held against it in every run of the suite.
+QUICK: Final = {
+    "verify: every other",
+    "markup",
+    "take_apart",
+    "quotes",
+    "guidelines",
+    "extract_html",
+}
 # What is written again and again, by what it is.
 PIECES: Final = {
     "comments": "<!--", "ends of comments": "-->",
@@ -340,12 +349,20 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-@pytest.mark.parametrize("read", READERS.values(), ids=READERS.keys())
+def each_of(readers: Mapping[str, Callable[[str], object]]) -> list[Any]:
+    """The readers; all but a few are slow."""
+    return [
+        pytest.param(read, id=name, marks=() if name in QUICK else pytest.mark.slow)
+        for name, read in readers.items()
+    ]
+
+
+@pytest.mark.parametrize("read", each_of(READERS))
 def test_four_times_the_text_is_at_most_six_times_the_work(read) -> None:
     assert too_much(read, first=500) == {}
 
 
-@pytest.mark.parametrize("read", FILES.values(), ids=FILES.keys())
+@pytest.mark.parametrize("read", each_of(FILES))
 def test_four_times_the_file_is_at_most_six_times_the_work(read) -> None:
     assert too_much(read, first=4_000) == {}
 

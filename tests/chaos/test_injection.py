@@ -10,6 +10,8 @@ from tests.chaos.injection import KINDS, leaks
 from tests.chaos.obeying import Obeyed, obey_all
 from tests.chaos.sql import Database
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def result(start_stub: StubMaker, database: Database) -> Obeyed:

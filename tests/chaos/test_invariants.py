@@ -18,7 +18,7 @@ from tests.chaos.judged import judge, pool_of
 from tests.chaos.money import Books, Call, answered_once
 from tests.chaos.pairs import WORDS
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 FIRST = "(SELECT min(id) FROM {0} WHERE {1})"
 AGREED = FIRST.format("debate_debate", "status = 'agreed'")

@@ -17,6 +17,9 @@ from tests.services.processes import wait_until
 from tests.stub.faults import ALL, LOST, ODD, REFUSALS, Plan
 from tests.stub.process import Stub, stub_process
 
+# What the fault bench is made of: nothing of Assay is proven by it.
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Stub]
 
 

@@ -112,8 +112,9 @@ def test_labels_of_a_real_endpoint_are_not_practice(benchmark, settings) -> None
 
 
 def test_server_error_fails_the_pair_and_says_so(benchmark, settings) -> None:
-    with answering(settings, status(500, headers=SOON)):
-        debate = hold()
+    with answering(settings, status(500, headers=SOON)), pytest.raises(SystemExit):
+        hold()
+    debate = Debate.objects.get()
     assert (debate.status, debate.label, debate.case) == ("failed", None, None)
     assert "HTTP 500" in debate.error
     assert not Judgment.objects.exists()
@@ -137,7 +138,7 @@ def test_refused_key_stops_the_run_at_once_without_being_shown(benchmark, settin
 
 
 def test_failed_pair_can_be_debated_in_another_run(benchmark, settings) -> None:
-    with answering(settings, status(400)):
+    with answering(settings, status(400)), pytest.raises(SystemExit):
         hold()
     with answering(settings, turn("yes", "Moths roll")):
         call_command("run_debates", benchmark="demo", json=True)
