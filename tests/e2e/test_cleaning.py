@@ -147,6 +147,8 @@ def test_a_version_is_searched_compared_taken_up_and_given_back(page: Page, look
     page.keyboard.press("/")
     page.keyboard.type("leaf")
     expect(page.locator("article.passage").first).to_be_visible(timeout=60_000)
+    page.wait_for_url(re.compile(r"q=leaf"))
+    page.wait_for_load_state("networkidle")  # a list that is swapped would swallow the click
     look_at()
     page.get_by_role("link", name=re.compile("Beside what it came from")).first.click()
     expect(page.get_by_role("region", name="Before")).to_be_visible()
