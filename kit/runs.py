@@ -245,7 +245,13 @@ def wake(run: TrackedRun) -> None:
         with connection.cursor() as cursor:
             cursor.execute(f"NOTIFY {CHANNEL}")  # sent when the transaction commits
     else:
-        transaction.on_commit(settings.WAKE_FILE.touch)
+        transaction.on_commit(_touch)
+
+
+def _touch() -> None:
+    """The run is stored already: a full disk must not make its start look failed."""
+    with contextlib.suppress(OSError):
+        settings.WAKE_FILE.touch()
 
 
 def tell_workers(task_name: str, pk: int) -> None:

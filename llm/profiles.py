@@ -36,6 +36,11 @@ class Profile:
 _REASONING: Final = Profile(
     limit="max_completion_tokens", without=frozenset({"temperature", "top_p", "logprobs"})
 )
+# Words of a refusal that is about the parameter and not about its value.
+_UNSUPPORTED: Final = re.compile(
+    r"unsupported|not support|unrecogni[sz]ed|unknown (parameter|argument|field)|unavailable"
+    r"|not (available|permitted|allowed|accepted)|unexpected keyword"
+)
 # OpenAI's documentation of reasoning models: platform.openai.com/docs/guides/reasoning.
 _FAMILIES: Final = (
     (re.compile(r"(.*/)?gpt-5[\w.]*-chat"), Profile(limit="max_completion_tokens")),
@@ -57,6 +62,8 @@ def mended(profile: Profile, refusal: str) -> Profile | None:
     `refusal` is the parameter that the endpoint names, if it names one, and its words.
     """
     named = refusal.lower()
+    if not _UNSUPPORTED.search(named):
+        return None  # a value out of range, or a filtered prompt: a person has to know of it
     if re.search(r"response_format|json_schema|structured output|json mode", named):
         answer = _next(ANSWERS, profile.answer)
         return replace(profile, answer=answer) if answer else None
@@ -64,7 +71,7 @@ def mended(profile: Profile, refusal: str) -> Profile | None:
         speaker = _next(SPEAKERS, profile.speaker)
         return replace(profile, speaker=speaker) if speaker else None
     for name in _OPTIONAL:
-        if name in named and name not in profile.without:
+        if re.search(rf"\b(top_)?{name}\b", named) and name not in profile.without:
             return replace(profile, without=profile.without | {name})
     other = LIMITS[1 - LIMITS.index(profile.limit)]
     return replace(profile, limit=other) if profile.limit in named else None

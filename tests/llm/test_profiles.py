@@ -161,7 +161,7 @@ def test_a_refusal_that_nothing_can_mend_is_told_in_the_endpoints_words() -> Non
     (refusal,), stub = asked(too_many)
     assert isinstance(refusal, Permanent)
     assert "is too large: 500" in refusal.message
-    assert len(stub.asked) == 2  # by either name, and not again
+    assert len(stub.asked) == 1
 
 
 def test_an_answer_in_words_is_asked_for_with_its_schema() -> None:
@@ -183,5 +183,12 @@ def test_families_are_known_by_their_names(model: str, profile: Profile) -> None
     assert known(model) == profile
 
 
-def test_a_refusal_about_the_question_changes_nothing() -> None:
-    assert mended(Profile(), " The prompt was filtered by the content policy.") is None
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The prompt was filtered by the content policy.",
+        "temperature Invalid value: temperature must be at most 1.",
+    ],
+)
+def test_a_refusal_about_the_question_or_a_value_changes_nothing(words: str) -> None:
+    assert mended(Profile(), words) is None
