@@ -53,20 +53,23 @@ class Client:
     async def __aexit__(self, *exc_info: object) -> None:
         await self._session.close()
 
-    async def send(self, request: Request) -> RawReply:
-        """Send the request exactly once. Raises Transient or Permanent, never anything else."""
-        begun, profile = time.perf_counter(), None
+    async def send(self, request: Request, profile: Profile | None = None) -> RawReply:
+        """Send the request exactly once, as this profile or the model's present one has it.
+
+        Raises Transient or Permanent, never anything else.
+        """
+        begun, profile = time.perf_counter(), profile or self.profile(request.model)
         try:
             async with asyncio.timeout(self._deadline_s):
                 if isinstance(request, EmbeddingRequest):
                     vectors = await self._post(EMBEDDINGS, embedding_body(request))
                     elapsed_s = time.perf_counter() - begun
                     return read_embeddings(vectors, request, elapsed_s=elapsed_s)
-                profile = self.profile(request.model)
                 completion = await self._post(_CHAT, request_body(request, profile))
             return read_completion(completion, elapsed_s=time.perf_counter() - begun)
         except LLMError as error:
-            if profile and error.error_class is ErrorClass.REFUSED:
+            is_chat = not isinstance(request, EmbeddingRequest)
+            if is_chat and error.error_class is ErrorClass.REFUSED:
                 error.is_mended = self._is_mended(request.model, profile, error.refusal)
             raise
         except Exception as error:  # what an endpoint may do to us has no bounds

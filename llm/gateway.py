@@ -186,6 +186,7 @@ class Gateway:
             await self._limiter.permit(estimate)
             if self._closing:
                 await asyncio.Event().wait()  # until cancelled
+            intent = replace(intent, profile=self._client.profile(intent.request.model))
             with self._on_its_way():
                 call_id = await self._desk.open(intent)
                 if call_id is None:
@@ -217,7 +218,7 @@ class Gateway:
         self._handover.mark(call_id)
         reach("handed")
         try:
-            return await self._client.send(intent.request)
+            return await self._client.send(intent.request, intent.profile)
         except LLMError as error:
             return error
         except asyncio.CancelledError:

@@ -4,6 +4,7 @@ A model instance and bulk_create cost more here than all else that happens to a 
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from llm.completions import encode
 from llm.models import Call
+from llm.profiles import Profile
 from llm.records import Intent
 
 _COLUMNS: Final = (
@@ -76,8 +78,17 @@ def _values(intent: Intent, attempt: int, owner: str) -> list[Any]:
         _decimal(charge.bound, 18, 12),
         *(_decimal(each, 12, 6) for each in prices),
         connection.ops.adapt_datefield_value(price.valid_from) if price else None,
-        encode(request.stored).decode(),
+        encode(_stored(intent)).decode(),
     ]
+
+
+def _stored(intent: Intent) -> dict[str, Any]:
+    """The request, and in what it was sent otherwise: a label shows how its model was asked."""
+    profile = intent.profile
+    if profile is None or profile == Profile():
+        return intent.request.stored
+    asked_as = {**asdict(profile), "without": sorted(profile.without)}
+    return {**intent.request.stored, "asked_as": asked_as}
 
 
 def _decimal(value: Decimal | None, digits: int, places: int) -> Any:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from llm.errors import LLMError
 from llm.models import Call
 from llm.prices import Price
+from llm.profiles import Profile
 from llm.requests import RawReply, Reply, Request, Usage
 
 SETTLED_FIELDS: Final = (
@@ -46,6 +47,7 @@ class Intent:
     """A request about to be sent, and what it is for in the caller's words.
 
     `attempts` is how many attempts at it the caller has seen in the ledger; None is not known.
+    `profile` is how the model is asked: what it does not take is not sent.
     """
 
     request: Request
@@ -53,6 +55,7 @@ class Intent:
     practice: bool = False
     charge: Charge = NOBODY
     attempts: int | None = None
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)

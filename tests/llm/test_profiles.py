@@ -143,6 +143,10 @@ def test_refused_attempts_stand_in_the_ledger() -> None:
     asked(deepseek)
     calls = Call.objects.order_by("pk").values_list("attempt", "status")
     assert list(calls) == [(1, "failed"), (2, "answered")]
+    # So a label can be traced to what its model was really asked.
+    first, second = (call.request for call in Call.objects.order_by("pk"))
+    assert "asked_as" not in first
+    assert second["asked_as"]["answer"] == "json_object"
 
 
 def test_what_is_known_of_a_family_costs_no_refusal() -> None:
