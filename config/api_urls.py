@@ -44,6 +44,7 @@ urlpatterns = [
     path("", include("debate.api_hints")),
     path("", include("debate.api_runs")),
     path("", include("debate.api_answers")),
+    path("", include("debate.api_calls")),
     path("", include("evaluation.api")),
     path("", include("evaluation.api_experiments")),
     path("", include("evaluation.api_agreement")),

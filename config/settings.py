@@ -4,6 +4,7 @@ Safe by default: debug is off, hosts are loopback, and a start outside debug wit
 of one's own is refused (config/safety.py). `make run` generates that key into the data folder.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -25,8 +26,6 @@ UPLOADS = ASSAY_DATA / "uploads"
 PAGES = ASSAY_DATA / "pages"
 # Releases built from the screens.
 RELEASES = ASSAY_DATA / "releases"
-# What workers gave to the transport (llm/handover.py); on a disk of the worker's own machine.
-HANDOVER = ASSAY_DATA / "handover"
 # Indexes of corpora that were ranked here, under the hash of what they hold; may be deleted.
 INDEXES = ASSAY_DATA / "indexes"
 
@@ -57,7 +56,15 @@ OPENAI_PROXY = env.str("OPENAI_PROXY", default="")
 # What may be asked there per minute by all workers together; 0 is no limit.
 OPENAI_REQUESTS_PER_MINUTE = env.int("OPENAI_REQUESTS_PER_MINUTE", default=0)
 OPENAI_TOKENS_PER_MINUTE = env.int("OPENAI_TOKENS_PER_MINUTE", default=0)
-# A JSON file of further endpoints, and one of prices (docs/settings.md shows both).
+# The model of each role by default, as "endpoint/model": ASSAY_MODEL_JUDGE, ASSAY_MODEL_EMBEDDER.
+ASSAY_MODEL_OF_ROLE = {
+    name.removeprefix("ASSAY_MODEL_").lower(): value
+    for name, value in os.environ.items()
+    if name.startswith("ASSAY_MODEL_")
+}
+# Whether a run asks a model that nobody has asked yet one tiny question before its first call.
+ASSAY_TRY_FIRST = env.bool("ASSAY_TRY_FIRST", default=True)
+# A TOML or JSON file of further endpoints, and a JSON file of prices (docs/endpoints.md).
 ASSAY_ENDPOINTS = env.str("ASSAY_ENDPOINTS", default="")
 ASSAY_PRICES = env.str("ASSAY_PRICES", default="")
 # Where the practice model listens; `make run` sets it.
@@ -297,6 +304,7 @@ SPECTACULAR_SETTINGS = {
         "PointStatusEnum": "annotate.models.PointStatus",
         "PointKindEnum": "annotate.models.PointKind",
         "LabelStatusEnum": "corpus.models.Status",
+        "CallStatusEnum": "llm.models.Call.Status",
         "ChangeKindEnum": "annotate.models.ChangeKind",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
@@ -335,5 +343,7 @@ LOGGING = {
             "filters": ["no_refusals"],
         }
     },
+    # A line for every call to a model; the ledger says more.
+    "loggers": {"httpx2": {"level": "WARNING"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
 }

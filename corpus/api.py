@@ -6,7 +6,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus import api_cleaning, api_computations, api_pools, api_texts, api_versions
+from corpus import (
+    api_cleaning,
+    api_computations,
+    api_endpoints,
+    api_pools,
+    api_texts,
+    api_versions,
+)
 from corpus.access import enter
 from corpus.models import Benchmark, Membership, Role
 from corpus.serializers import (
@@ -170,6 +177,7 @@ urlpatterns = [
     ),
     *api_cleaning.urlpatterns,
     *api_computations.urlpatterns,
+    *api_endpoints.urlpatterns,
     *api_pools.urlpatterns,
     *api_texts.urlpatterns,
     *api_versions.urlpatterns,

@@ -42,7 +42,8 @@ class Cleanings(Route):
     @extend_schema(responses=CleaningSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, *READERS)
-        return self.page(access.benchmark.cleaning_runs.all(), CleaningSerializer)
+        runs = access.benchmark.cleaning_runs.select_related("account")
+        return self.page(runs, CleaningSerializer)
 
     @extend_schema(request=NewCleaningSerializer, responses={202: CleaningSerializer})
     def post(self, request: Request, slug: str) -> Response:

@@ -16,9 +16,10 @@ from corpus.services.versions import chosen
 from corpus.views.computations import get_computation
 from kit.api import RUN_FIELDS, Route
 from llm.paying import set_budget
+from llm.serializers import PAID_FIELDS, PaidSerializer
 
 
-class RunComputationSerializer(serializers.ModelSerializer):
+class RunComputationSerializer(PaidSerializer, serializers.ModelSerializer):
     """A computation; `run` is the retrieval run once it is whole."""
 
     run = serializers.SerializerMethodField()
@@ -32,7 +33,7 @@ class RunComputationSerializer(serializers.ModelSerializer):
             "method",
             "config",
             "practice",
-            "budget_usd",
+            *PAID_FIELDS,
             "run",
             "report",
         ]

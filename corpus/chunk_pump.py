@@ -24,7 +24,7 @@ from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.errors import LLMError
 from llm.failures import CannotGoOn, Failure, read_failure
-from llm.gateways import Gateways
+from llm.gateway import Gateways
 from llm.pump import Pump
 
 # Sentences of one request; and the longest, about the 8,192 tokens that most models read.
@@ -53,7 +53,6 @@ class GroupOutcome:
     made: list[Made]
     tally: Tally
     failure: Failure | None = None
-    heard: bool = False
 
 
 def drive(share: Share, endpoint: Endpoint, *, seconds: float | None = None) -> None:
@@ -65,6 +64,7 @@ class ChunkPump(Pump[GroupJob, GroupOutcome]):
     """One worker's drive of its share of a DChunk run."""
 
     words = ("group of passages", "groups of passages")
+    embeds = True
 
     def __init__(self, share: Share, endpoint: Endpoint, *, seconds: float | None) -> None:
         super().__init__(share.run, endpoint, seconds=seconds, held=share)
@@ -91,10 +91,10 @@ class ChunkPump(Pump[GroupJob, GroupOutcome]):
                     made += [each async for each in self._pieces(new, asking)]
         except LLMError as error:
             failure = read_failure([error], endpoint=self.endpoint, model=self.run.model)
-            return GroupOutcome(item, [], tally, failure, asking.heard)
+            return GroupOutcome(item, [], tally, failure)
         if asking.cut:
             tally.count("sentences shortened for their vector", asking.cut)
-        return GroupOutcome(item, made, tally, heard=asking.heard)
+        return GroupOutcome(item, made, tally)
 
     def store(self, results: Sequence[GroupOutcome]) -> None:
         """Write whole groups. Raises CannotGoOn where the endpoint refused a text."""
@@ -144,7 +144,7 @@ class _Asking:
     def __init__(self, gateways: Gateways, pump: ChunkPump) -> None:
         self._gateways, self._run = gateways, pump.run
         self._endpoint = pump.endpoint.name
-        self.heard, self.cut = False, 0
+        self.cut = 0
 
     async def vectors(self, text: str, units: Sequence[Span]) -> npt.NDArray[np.float32]:
         """The vectors of a text's sentences, some at a time and the batches at once."""
@@ -160,5 +160,4 @@ class _Asking:
             texts=[each[:_LONGEST] for each in texts],
         )
         reply = await self._gateways.complete(request, f"clean:{self._run.pk}:chunks")
-        self.heard = self.heard or not reply.replayed
         return unpack(reply.text)

@@ -6,8 +6,9 @@ from django import forms
 
 from corpus.models import Benchmark, CleaningPreset, CorpusVersion, ViolationPolicy
 from corpus.services.cleaning import DEFAULTS
+from corpus.services.cleaning_seats import by_role
 from llm import endpoints
-from llm.forms import budget_field
+from llm.forms import budget_field, endpoint_choices
 from llm.requests import EFFORTS
 
 
@@ -59,9 +60,10 @@ class CleaningForm(forms.Form):
         versions = CorpusVersion.objects.ready().filter(benchmark=benchmark)
         self.fields["source"].queryset = versions  # type: ignore[attr-defined]
         self.fields["source"].initial = CorpusVersion.objects.current(benchmark)
-        self.fields["endpoint"].choices = [  # type: ignore[attr-defined]
-            (found.name, f"{found.name} ({found.default_model})") for found in endpoints.available()
-        ]
+        choices = endpoint_choices("cleaner")
+        if words := by_role():
+            choices = [("", f"by role: {words}"), *choices]
+        self.fields["endpoint"].choices = choices  # type: ignore[attr-defined]
 
     def clean_endpoint(self) -> endpoints.Endpoint | None:
         """The endpoint itself."""

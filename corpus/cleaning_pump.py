@@ -11,9 +11,9 @@ from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import gold_of
 from llm.endpoints import Endpoint
 from llm.errors import LLMError
-from llm.failures import read_failure
+from llm.failures import read_failure, worst
 from llm.fencing import fence_key
-from llm.gateways import Gateways
+from llm.gateway import Gateways
 from llm.pump import Pump
 from llm.requests import Request
 
@@ -60,16 +60,13 @@ class CleaningPump(Pump[Job, PageOutcome]):
         if item.known is not None:
             return PageOutcome(item, None)
         errors: list[LLMError] = []
-        heard = False
 
         async def ask(request: Request, where: str) -> str:
-            nonlocal heard
             try:
                 reply = await gateways.complete(request, f"clean:{item.pk}:{where}")
             except LLMError as error:
                 errors.append(error)
                 raise
-            heard = heard or not reply.replayed
             return reply.text
 
         try:
@@ -82,9 +79,12 @@ class CleaningPump(Pump[Job, PageOutcome]):
                 decided=item.decided,
             )
         except LLMError:
-            failure = read_failure(errors, endpoint=self.endpoint, model=self.run.model)
-            return PageOutcome(item, None, failure, heard)
-        return PageOutcome(item, result, heard=heard)
+            error = worst(errors)  # the splitter may be another model at another endpoint
+            endpoint = gateways.endpoint(error.endpoint or self.endpoint.name)
+            model = error.model or self.run.model
+            failure = read_failure(errors, endpoint=endpoint, model=model)
+            return PageOutcome(item, None, failure)
+        return PageOutcome(item, result)
 
     def store(self, results: Sequence[PageOutcome]) -> None:
         """Chunks and violations of a group; groups without a waiting page are done."""

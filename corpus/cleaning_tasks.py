@@ -18,7 +18,7 @@ from corpus.services.cleaning_rules import clean_by_rules
 from corpus.services.cleaning_share import Share
 from kit.runs import RunStatus, stopping
 from llm import endpoints
-from llm.driving import carry_out
+from llm.pump import carry_out
 from llm.tasks import look_for_lost_calls_later
 
 # A run that finds no place stays due; its thread is free for imports and debates.

@@ -10,8 +10,7 @@ from corpus.retrieval import DIMENSIONS, K1, B
 from corpus.services.computing_config import BY_DOCUMENT, MAX_DEPTH, is_in_chunks
 from corpus.services.versions import chosen
 from corpus.version_forms import FIELD, RunField, runs_of, version_field
-from llm import endpoints
-from llm.forms import budget_field
+from llm.forms import budget_field, endpoint_choices
 
 ABOUT = {
     Method.BM25: "Words, weighed by how rare they are and how long the passage is. The values "
@@ -103,10 +102,9 @@ def _hybrid(benchmark: Benchmark) -> dict[str, forms.Field]:
 
 
 def _embeddings() -> dict[str, forms.Field]:
-    names = [(each.name, each.name) for each in endpoints.available()]
     prefix: dict[str, Any] = {"required": False, "max_length": 2000}
     return {
-        "endpoint": forms.ChoiceField(choices=names),
+        "endpoint": forms.ChoiceField(choices=endpoint_choices("embedder")),
         "model": forms.CharField(
             max_length=200, required=False, help_text="Left empty, the endpoint's default."
         ),

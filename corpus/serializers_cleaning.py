@@ -7,6 +7,7 @@ from rest_framework import serializers
 from corpus.models import CleaningPreset, CleaningRun, CorpusVersion, Violation, ViolationPolicy
 from corpus.services.version_search import FoundText
 from kit.api import RUN_FIELDS
+from llm.serializers import PAID_FIELDS, PaidSerializer
 
 
 class VersionSerializer(serializers.ModelSerializer):
@@ -42,7 +43,7 @@ class VersionHitSerializer(serializers.Serializer):
         return [pid for _, pid in found.came_from]
 
 
-class CleaningSerializer(serializers.ModelSerializer):
+class CleaningSerializer(PaidSerializer, serializers.ModelSerializer):
     """A cleaning run; `version` can be read once it is done."""
 
     class Meta:
@@ -58,7 +59,7 @@ class CleaningSerializer(serializers.ModelSerializer):
             "endpoint",
             "model",
             "practice",
-            "budget_usd",
+            *PAID_FIELDS,
             "pause_reason",
             "figures",
         ]
@@ -74,7 +75,12 @@ class NewCleaningSerializer(serializers.Serializer):
     policy = serializers.ChoiceField(
         choices=ViolationPolicy.choices, default=ViolationPolicy.REPAIR
     )
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    endpoint = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Asked by every agent; without one the models of the roles are, if set up.",
+    )
     model = serializers.CharField(
         max_length=120,
         required=False,

@@ -11,7 +11,7 @@ from llm.endpoints import Endpoint
 from llm.errors import LLMError
 from llm.failures import read_failure
 from llm.fencing import fence_key
-from llm.gateways import Gateways
+from llm.gateway import Gateways
 from llm.pump import Pump
 from llm.requests import Request
 
@@ -40,24 +40,21 @@ class AnswerPump(Pump[Job, Outcome]):
         if item.task is None:
             return Outcome(item, None)
         errors: list[LLMError] = []
-        heard = False
 
         async def ask(request: Request) -> tuple[str, int]:
-            nonlocal heard
             try:
                 reply = await gateways.complete(request, f"{ROLE}:{item.row.query_id}")
             except LLMError as error:
                 errors.append(error)
                 raise
-            heard = heard or not reply.replayed
             return reply.text, reply.call_id
 
         try:
             written = await write(item.task, self.settings, key=self.key, ask=ask)
         except LLMError:
             failure = read_failure(errors, endpoint=self.endpoint, model=self.run.model)
-            return Outcome(item, None, failure, heard)
-        return Outcome(item, written, heard=heard)
+            return Outcome(item, None, failure)
+        return Outcome(item, written)
 
     def store(self, results: Sequence[Outcome]) -> None:
         """Answers of a group."""

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from debate.models import AnswerRun
 from llm import endpoints
-from llm.driving import carry_out
+from llm.pump import carry_out
 
 # A run that finds no place stays due; its thread is free for other work.
 _places = threading.BoundedSemaphore(settings.ASSAY_RUNS_AT_ONCE)

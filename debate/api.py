@@ -21,7 +21,7 @@ from debate.serializers import (
 )
 from debate.services.audits import draw_audit
 from debate.services.figures import failure_classes, outcomes
-from debate.services.spending import spending
+from debate.services.spending import run_spending
 from debate.views.debates import judge_first
 from debate.views.loaders import READERS, get_run
 from debate.views.report import read_asked, sheets
@@ -42,7 +42,7 @@ class RunRoom(Route):
             "run": whole,
             "domains": domains,
             "failures": failure_classes(run),
-            "spending": spending(run),
+            "spending": run_spending(run),
         }
         return Response(RoomSerializer(room).data)
 

@@ -26,9 +26,10 @@ from debate.views.answers import (
 from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
 from llm.paying import set_budget
 from llm.requests import EFFORTS
+from llm.serializers import PAID_FIELDS, PaidSerializer
 
 
-class AnswerRunSerializer(serializers.ModelSerializer):
+class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
     """A run in which a model writes answers."""
 
     class Meta:
@@ -39,7 +40,7 @@ class AnswerRunSerializer(serializers.ModelSerializer):
             "endpoint",
             "model",
             "practice",
-            "budget_usd",
+            *PAID_FIELDS,
             "pause_reason",
         ]
 
@@ -112,7 +113,8 @@ class AnswerRuns(Route):
     @extend_schema(responses=AnswerRunSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
-        return self.page(access.benchmark.answer_runs.all(), AnswerRunSerializer)
+        runs = access.benchmark.answer_runs.select_related("account")
+        return self.page(runs, AnswerRunSerializer)
 
     @extend_schema(request=NewAnswerRunSerializer, responses={202: AnswerRunSerializer})
     def post(self, request: Request, slug: str) -> Response:

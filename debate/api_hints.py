@@ -15,9 +15,10 @@ from debate.views.hints import get_hint_run
 from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
 from llm import endpoints
 from llm.paying import set_budget
+from llm.serializers import PAID_FIELDS, PaidSerializer
 
 
-class HintRunSerializer(serializers.ModelSerializer):
+class HintRunSerializer(PaidSerializer, serializers.ModelSerializer):
     """A hint run and how far it is."""
 
     class Meta:
@@ -25,7 +26,8 @@ class HintRunSerializer(serializers.ModelSerializer):
         fields = [
             *RUN_FIELDS,
             *("panel", "endpoint", "model", "practice", "prompt_version", "prompt_sha256"),
-            *("budget_usd", "pause_reason"),
+            *PAID_FIELDS,
+            "pause_reason",
         ]
 
 
@@ -53,7 +55,8 @@ class HintRuns(Route):
     @extend_schema(responses=HintRunSerializer(many=True))
     def get(self, request: Request, slug: str, pk: int) -> Response:
         panel = get_panel(enter(self.person(), slug, Role.ADMIN), pk)
-        return self.page(HintRun.objects.filter(panel=panel), HintRunSerializer)
+        runs = HintRun.objects.filter(panel=panel).select_related("account")
+        return self.page(runs, HintRunSerializer)
 
     @extend_schema(request=NewHintRunSerializer, responses={201: HintRunSerializer})
     def post(self, request: Request, slug: str, pk: int) -> Response:

@@ -24,6 +24,10 @@ MOST_CANARIES: Final = 500
 STANCES: Final = ("relevant", "irrelevant")
 PROFILES: Final = ("strict", "reference")
 RULES: Final = ("majority", "unanimity")
+# What becomes of a pair that a model will not answer about: a person judges it, it is left without
+# a label, or the model of `instead` is asked in that one's place.
+PERSON, SKIP, OTHER_MODEL = "person", "skip", "other_model"
+ON_REFUSAL: Final = (PERSON, SKIP, OTHER_MODEL)
 # How many models each kind asks about a pair.
 SEATS: Final[dict[str, tuple[int, int]]] = {
     RunKind.DEBATE: (2, MAX_AGENTS),
@@ -36,6 +40,11 @@ SEATS: Final[dict[str, tuple[int, int]]] = {
 }
 # How many of them there are where a run names none.
 DEFAULT_SEATS: Final[dict[str, int]] = {RunKind.DEBATE: 2, RunKind.FILTER: 3, RunKind.HUMAN_ONLY: 0}
+
+
+def role_of(kind: str) -> str:
+    """The role (llm.endpoints.ROLES) of the models that a kind of run asks."""
+    return "agents" if kind == RunKind.DEBATE else "judge"
 
 
 class BadConfig(ValueError):
@@ -81,6 +90,7 @@ class RunConfig:
     `continue_to` for agreed pairs, the adjudicator, whether the history carries yes and no, and
     whether people see the debate. Of judges: `samples` drawn of one model, the `profile` of the
     parser, whether garbage counts as 0, the grade that is relevant, the rule of votes.
+    `on_refusal` is one of ON_REFUSAL; `instead` is the model of the last of them.
     `trial`: labels wait for adoption; every kind but the debate and people alone has it.
     What a debate checks of itself: `audit` agreed pairs come before people when it ends, judged
     from the passage alone; `decoys` disputes are shown without their debate as well, so that
@@ -96,6 +106,8 @@ class RunConfig:
     max_tokens: int | None = None
     reasoning_effort: str = ""
     replicate: int = 0
+    on_refusal: str = PERSON
+    instead: Seat | None = None
     adjudicator: Seat | None = None
     history_labels: bool = True
     history_for_people: bool = True
@@ -131,8 +143,9 @@ class RunConfig:
 
     @property
     def everybody(self) -> tuple[Seat, ...]:
-        """The agents, and the adjudicator if there is one."""
-        return (*self.agents, self.adjudicator) if self.adjudicator else self.agents
+        """The agents, the adjudicator, and who is asked where one of them refuses."""
+        others = [seat for seat in (self.adjudicator, self.instead) if seat]
+        return (*self.agents, *others)
 
 
 def as_json(config: RunConfig) -> dict[str, Any]:
@@ -148,8 +161,9 @@ def read_config(data: Mapping[str, Any]) -> RunConfig:
     values = _known(RunConfig, data)
     if "agents" in values:
         values["agents"] = tuple(_seat(each) for each in _items(values["agents"]))
-    if values.get("adjudicator") is not None:
-        values["adjudicator"] = _seat(values["adjudicator"])
+    for name in ("adjudicator", "instead"):
+        if values.get(name) is not None:
+            values[name] = _seat(values[name])
     if "lara" in values:
         values["lara"] = LaraOptions(**_known(LaraOptions, values["lara"], place="lara."))
     config = RunConfig(**values)
@@ -184,7 +198,10 @@ def check(config: RunConfig) -> None:
     _whole(config.replicate, 0, 1_000_000, "replicate", "A replicate is a number from 0.")
     _whole(config.samples, 1, MAX_VOTES, "samples", f"Draw 1 to {MAX_VOTES} samples.")
     _whole(config.threshold, 1, 3, "threshold", "The grade that is relevant is 1, 2 or 3.")
-    for name, known in (("first", STANCES), ("profile", PROFILES), ("rule", RULES)):
+    words = "Name the model that is asked where another refuses."
+    _need((config.on_refusal == OTHER_MODEL) == bool(config.instead), "instead", words)
+    choices = {"first": STANCES, "profile": PROFILES, "rule": RULES, "on_refusal": ON_REFUSAL}
+    for name, known in choices.items():
         value = getattr(config, name)
         _need(value in known, name, f"{name} is one of {', '.join(known)}, not {value!r}.")
     _check_lara(config.lara)

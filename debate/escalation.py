@@ -5,13 +5,21 @@ from typing import Any
 from annotate.models import CaseKind, EscalationCase
 from annotate.services.cases import open_case
 from debate import dream
-from debate.models import Debate, DebateStatus, RunKind
+from debate.configuration import SKIP
+from debate.models import Debate, DebateRun, DebateStatus, RunKind
 
 ORIGIN = "debate:"
 KINDS = {
     DebateStatus.ESCALATED: CaseKind.DISPUTE,
     DebateStatus.UNREADABLE: CaseKind.UNREADABLE,
+    DebateStatus.REFUSED: CaseKind.UNREADABLE,
 }
+
+
+def kinds_of(run: DebateRun) -> set[DebateStatus]:
+    """Outcomes of this run that come before people: refused pairs only where its plan says so."""
+    skipped = {DebateStatus.REFUSED} if run.config.get("on_refusal") == SKIP else set()
+    return KINDS.keys() - skipped
 
 
 def escalate(debate: Debate, verdict: dream.Verdict) -> EscalationCase:

@@ -6,8 +6,7 @@ from django import forms
 
 from corpus.models import Benchmark
 from debate.models import DebateRun
-from llm import endpoints
-from llm.forms import budget_field
+from llm.forms import budget_field, endpoint_choices
 
 
 class AuditForm(forms.Form):
@@ -61,8 +60,7 @@ class HintForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = [(each.name, each.name) for each in endpoints.available()]
-        self.fields["endpoint"].choices = names  # type: ignore[attr-defined]
+        self.fields["endpoint"].choices = endpoint_choices("agents")  # type: ignore[attr-defined]
 
 
 class PromptForm(forms.Form):

@@ -1,6 +1,7 @@
-"""One pair, carried between its rule (debate.kinds) and the gateways (llm.gateways)."""
+"""One pair, carried between its rule (debate.kinds) and the gateways (llm.gateway)."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -8,10 +9,10 @@ from corpus.models import Passage, Query
 from debate import dream
 from debate.kinds import Rule
 from debate.services.outcomes import Outcome
-from llm.errors import LLMError
+from llm.errors import LLMError, Refusal
 from llm.failures import Failure, read_failure, worst
-from llm.gateways import Gateways
-from llm.requests import Request
+from llm.gateway import Gateways
+from llm.requests import Reply, Request
 
 NO_TEXT = "The passage's text is not loaded."
 
@@ -30,17 +31,24 @@ class Heard(Protocol):
 class Hearing:
     """Asks what the rules want to know, and remembers what the asking met with.
 
-    `subject` begins the name under which the calls stand in the ledger.
+    `subject` begins the name under which the calls stand in the ledger; `instead`, a seat of the
+    run's configuration, is asked where a model would not answer.
     """
 
     def __init__(
-        self, debate: Heard, *, gateways: Gateways, max_tokens: int, subject: str = "debate"
+        self,
+        debate: Heard,
+        *,
+        gateways: Gateways,
+        max_tokens: int,
+        subject: str = "debate",
+        instead: Mapping[str, str] | None = None,
     ) -> None:
         self._debate, self._gateways, self._max_tokens = debate, gateways, max_tokens
-        self._subject = subject
+        self._subject, self._instead = subject, instead
+        self._replaced: dict[tuple[int, str], str] = {}
         self._calls: dict[tuple[int, str], int] = {}
         self._errors: list[LLMError] = []
-        self._heard = False
 
     async def hold(self, rule: Rule, key: bytes) -> Outcome:
         """Put the pair through the rule to its verdict."""
@@ -54,9 +62,9 @@ class Hearing:
         )
         verdict = await self._carry(rule.begin(pair, key))
         failure = self._failure()
-        if failure and verdict.status == "failed":
+        if failure and verdict.status in ("failed", "refused"):
             verdict = replace(verdict, detail=failure.words)
-        return Outcome(debate.pk, verdict, self._calls, failure, heard=self._heard)
+        return Outcome(debate.pk, verdict, self._calls, failure, self._replaced)
 
     async def _carry(self, steps: dream.Steps) -> dream.Verdict:
         """Carry requests and answers back and forth, a round at a time."""
@@ -72,13 +80,27 @@ class Hearing:
     async def _ask(self, request: dream.Asked) -> dream.Answer:
         subject = f"{self._subject}:{self._debate.pk}:r{request.round}:{request.agent.name}"
         try:
-            reply = await self._gateways.complete(self._bounded(request), subject)
+            reply = await self._answer(request, subject)
         except LLMError as error:
             self._errors.append(error)
             return error
         self._calls[request.round, request.agent.name] = reply.call_id
-        self._heard = self._heard or not reply.replayed
         return request.answer(reply)
+
+    async def _answer(self, request: dream.Asked, subject: str) -> Reply:
+        """The model's reply, or that of the one which is asked in its place."""
+        asked = self._bounded(request)
+        try:
+            return await self._gateways.complete(asked, subject)
+        except Refusal:
+            if self._instead is None:
+                raise
+        model, endpoint = self._instead["model"], self._instead["endpoint"]
+        reply = await self._gateways.complete(
+            replace(asked, model=model, endpoint=endpoint), subject
+        )
+        self._replaced[request.round, request.agent.name] = model
+        return reply
 
     def _bounded(self, request: dream.Asked) -> Request:
         """The request with a longest answer: no budget can be kept without one."""

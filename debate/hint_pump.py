@@ -15,7 +15,7 @@ from debate.services.outcomes import Outcome
 from llm.endpoints import Endpoint
 from llm.failures import CannotGoOn
 from llm.fencing import fence_key
-from llm.gateways import Gateways
+from llm.gateway import Gateways
 from llm.pump import Pump
 
 _PAGE = 100

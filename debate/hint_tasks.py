@@ -5,7 +5,7 @@ from django.conf import settings
 
 from debate.models import HintRun
 from llm import endpoints
-from llm.driving import carry_out
+from llm.pump import carry_out
 
 
 @shared_task(name=HintRun.task_name)

@@ -29,7 +29,7 @@ from debate.list_filters import (
 )
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus
 from debate.services.audits import audited_debates
-from debate.services.figures import FAILURE_CLASS, failure_classes
+from debate.services.figures import BROKEN_STATUSES, FAILURE_CLASS, failure_classes
 from debate.services.references import reference_called
 from kit.table_pages import Choices
 from kit.tables import MOST_WORDS, Column, Filter, Table
@@ -37,7 +37,7 @@ from kit.templatetags.assay import in_words
 
 BROKEN, LATER = "broken", "later"
 OUTCOMES = [(each, in_words(each).capitalize()) for each in DebateStatus.values]
-OUTCOMES += [(BROKEN, "Unreadable or failed")]
+OUTCOMES += [(BROKEN, "Unreadable, refused or failed")]
 ROUNDS = [(str(n), f"round {n}") for n in range(1, MAX_ROUNDS + 1)] + [(LATER, "after the first")]
 OPEN = [(str(n), f"after round {n}") for n in range(1, MAX_ROUNDS + 1)]
 LABELS = (("1", "relevant"), ("0", "not relevant"), ("any", "labelled at all"))
@@ -50,6 +50,7 @@ FLAGS = {
     "repaired": "Read at the second asking",
     "unreadable": "An answer could not be read",
     "failed": "A call failed",
+    "other_model": "Another model answered: the first would not",
     "cut_reason": "A reason longer than is shown",
     "many_quotes": "More quotes than are kept",
     "cut_quote": "A quote longer than is shown",
@@ -57,9 +58,8 @@ FLAGS = {
 
 
 def _with_outcome(debates: QuerySet[Debate], value: str) -> QuerySet[Debate]:
-    both = (DebateStatus.UNREADABLE, DebateStatus.FAILED)
     if value == BROKEN:
-        return debates.filter(status__in=both)
+        return debates.filter(status__in=BROKEN_STATUSES)
     return debates.filter(status=value)
 
 
@@ -112,7 +112,9 @@ def debate_table(access: Access, run: DebateRun) -> Table:
     """The list with what is bound to a run: its search, its flags and failures."""
     bound = {
         "flag": lambda rows, value: rows.filter(pk__in=_flagged(run, value)),
-        "error": lambda rows, value: rows.filter(status__in=_BROKEN, **{FAILURE_CLASS: value}),
+        "error": lambda rows, value: rows.filter(
+            status__in=BROKEN_STATUSES, **{FAILURE_CLASS: value}
+        ),
         "truth": lambda rows, value: _beside(access, run, rows, value),
         "other": _compared,
         "audit": lambda rows, value: _audited(run, rows, value),
@@ -217,7 +219,6 @@ def _compared(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
 
 _LABELS: dict[str, tuple[int | None, str]]
 _LABELS = {"1": (1, "relevant"), "0": (0, "not relevant"), "none": (None, "no label")}
-_BROKEN = (DebateStatus.UNREADABLE, DebateStatus.FAILED)
 
 
 def _flagged(run: DebateRun, flag: str) -> QuerySet[DebateFlag, int]:

@@ -11,6 +11,7 @@ from debate.configuration import (
     MAX_TEMPERATURE,
     MOST_AUDITED,
     MOST_CANARIES,
+    ON_REFUSAL,
     PROFILES,
     RULES,
     STANCES,
@@ -70,6 +71,8 @@ class PlanSerializer(serializers.Serializer):
         min_value=1, max_value=1_000_000, required=False, allow_null=True
     )
     reasoning_effort = serializers.ChoiceField(choices=EFFORTS, required=False, allow_blank=True)
+    on_refusal = serializers.ChoiceField(choices=ON_REFUSAL, required=False)
+    instead = SeatSerializer(required=False, allow_null=True)
     replicate = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False)
     history_labels = serializers.BooleanField(required=False)
     history_for_people = serializers.BooleanField(required=False)

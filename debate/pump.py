@@ -12,7 +12,7 @@ from debate.services.prompts import PromptGone
 from llm.endpoints import Endpoint
 from llm.failures import CannotGoOn
 from llm.fencing import fence_key
-from llm.gateways import Gateways
+from llm.gateway import Gateways
 from llm.pump import GROUP_SECONDS
 from llm.pump import Pump as CallPump
 
@@ -49,7 +49,12 @@ class Pump(CallPump[Debate, Outcome]):
 
     async def work(self, item: Debate, gateways: Gateways) -> Outcome:
         """Put the pair through the rule to its verdict."""
-        hearing = Hearing(item, gateways=gateways, max_tokens=self.run.max_tokens)
+        hearing = Hearing(
+            item,
+            gateways=gateways,
+            max_tokens=self.run.max_tokens,
+            instead=self.run.config.get("instead"),
+        )
         return await hearing.hold(self.rule, self.key)
 
     def store(self, results: Sequence[Outcome]) -> None:

@@ -12,6 +12,7 @@ from debate.configuration import (
     MAX_TEMPERATURE,
     MOST_AUDITED,
     MOST_CANARIES,
+    ON_REFUSAL,
     PROFILES,
     RULES,
     STANCES,
@@ -31,6 +32,9 @@ _WORDS: Final = {
     "reference": "as UMBRELA's code reads",
     "majority": "the majority",
     "unanimity": "all of them",
+    "person": "comes before people",
+    "skip": "is left without a label",
+    "other_model": "is put to another model",
 }
 
 
@@ -109,6 +113,9 @@ class RunFields(forms.Form):
     has_adjudicator = _tick("An adjudicator decides what stays disputed")
     adjudicator_endpoint = forms.ChoiceField(label="Its endpoint", required=False)
     adjudicator_model = forms.CharField(label="Its model", max_length=120, required=False)
+    on_refusal = _one_of("A pair that a model will not answer about", ON_REFUSAL)
+    instead_endpoint = forms.ChoiceField(label="That model’s endpoint", required=False)
+    instead_model = forms.CharField(label="The other model", max_length=120, required=False)
     trial = _tick("On trial", "Its labels do not count, and nobody is asked, until it is adopted.")
     audit = _number(
         "Agreed pairs for people to check",

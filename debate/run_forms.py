@@ -8,7 +8,15 @@ from django import forms
 from django.forms import BoundField
 
 from corpus.models import Benchmark
-from debate.configuration import DEFAULT_SEATS, SEATS, STANCES, RunConfig, Seat
+from debate.configuration import (
+    DEFAULT_SEATS,
+    OTHER_MODEL,
+    SEATS,
+    STANCES,
+    RunConfig,
+    Seat,
+    role_of,
+)
 from debate.dream import MAX_AGENTS
 from debate.models import RunKind
 from debate.run_fields import RunFields
@@ -16,6 +24,7 @@ from debate.services.planning import CHECKS
 from debate.services.presets import PRESETS
 from debate.services.prompts import prompt_versions
 from llm import endpoints
+from llm.forms import endpoint_choices
 
 LETTERS: Final = "ABCDEF"[:MAX_AGENTS]
 _DEBATE: Final = ("first", "rounds", "continue_to", "prompt_version", "history_labels")
@@ -32,6 +41,7 @@ SETTINGS: Final[dict[str, tuple[str, ...]]] = {
 # Fields named after the options of LARA, `lara_` before each.
 LARA: Final = ("variant", "mode", "batch", "budget", "groups", "seed", "smooth", "verbalised")
 _ASKED: Final = ("max_tokens", "reasoning_effort", "replicate")
+REFUSAL_FIELDS: Final = ("on_refusal", "instead_model", "instead_endpoint")
 
 
 @dataclass(frozen=True)
@@ -51,10 +61,10 @@ class RunForm(RunFields):
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._offer(benchmark)
         given: Mapping[str, Any] = self.data if self.is_bound else self.initial
         kind = str(given.get("kind") or RunKind.DEBATE)
         self.run_kind = kind if kind in SETTINGS else RunKind.DEBATE
+        self._offer(benchmark)
         self._keep_those_of_kind()
         self.seat_count = self._seat_count(given)
         self._add_seats()
@@ -70,6 +80,7 @@ class RunForm(RunFields):
             ),
             "Checks": CHECKS,
             "Disputed pairs": ("has_adjudicator", "adjudicator_endpoint", "adjudicator_model"),
+            "Refusals": REFUSAL_FIELDS,
             "Limits": ("budget_usd", *_ASKED),
         }
         found = [
@@ -105,6 +116,17 @@ class RunForm(RunFields):
             }
         elif self.run_kind == RunKind.DEBATE:
             found["adjudicator"] = None
+        if "on_refusal" in given:
+            is_other = given["on_refusal"] == OTHER_MODEL
+            found["on_refusal"] = given["on_refusal"]
+            found["instead"] = (
+                {
+                    "endpoint": given["instead_endpoint"] or given["endpoint"],
+                    "model": given["instead_model"],
+                }
+                if is_other
+                else None
+            )
         if self.seat_count:
             found["agents"] = [self._seat(letter) for letter in LETTERS[: self.seat_count]]
         return found
@@ -119,7 +141,12 @@ class RunForm(RunFields):
 
     def place_of(self, setting: str) -> str | None:
         """The field that a refused setting belongs to; None where no field shows it."""
-        other = {"agents": "seats", "adjudicator": "adjudicator_model", "lara": "lara_budget"}
+        other = {
+            "agents": "seats",
+            "adjudicator": "adjudicator_model",
+            "lara": "lara_budget",
+            "instead": "instead_model",
+        }
         name = other.get(setting.partition(".")[0], setting)
         return name if name in self.fields else None
 
@@ -128,12 +155,14 @@ class RunForm(RunFields):
         pools = benchmark.pools.all()
         fields["pool"].queryset = pools
         fields["pool"].initial = pools.first()
-        found = [
-            (each.name, f"{each.name} ({each.default_model})") for each in endpoints.available()
-        ]
-        self._endpoints = found
-        fields["endpoint"].choices = found
-        fields["adjudicator_endpoint"].choices = [("", "the same as the agents"), *found]
+        self._endpoints = endpoint_choices(role_of(self.run_kind))
+        fields["endpoint"].choices = self._endpoints
+        # A model that was chosen for the role stands first; else whoever debates decides, too.
+        ruling = endpoint_choices("adjudicator")
+        if endpoints.named_for("adjudicator") is None:
+            ruling = [("", "the same as the agents"), *ruling]
+        fields["adjudicator_endpoint"].choices = ruling
+        fields["instead_endpoint"].choices = [("", "the same as the agents"), *self._endpoints]
         presets = [(each.name, f"{each.name}: {each.changes}") for each in PRESETS.values()]
         fields["preset"].choices = [("", "settings by hand"), *presets]
         versions = prompt_versions(benchmark)
@@ -143,7 +172,7 @@ class RunForm(RunFields):
         least, most = SEATS[self.run_kind]
         kept = {"preset", "kind", "pool", "endpoint", "name", *SETTINGS[self.run_kind]}
         if most:
-            kept |= {"budget_usd", *_ASKED}
+            kept |= {"budget_usd", *_ASKED, *REFUSAL_FIELDS}
         if least != most:
             kept.add("seats")
             self.fields["seats"].min_value = least  # type: ignore[attr-defined]
@@ -197,6 +226,10 @@ def initial_of(config: RunConfig, *, main: Seat) -> dict[str, Any]:
     found |= {f"lara_{name}": getattr(config.lara, name) for name in LARA}
     for letter, seat in zip(LETTERS, config.agents, strict=False):
         found |= {f"{letter}_{part}": value for part, value in _shown(seat, main).items()}
+    found["on_refusal"] = config.on_refusal
+    if config.instead:
+        other = _shown(config.instead, main)
+        found |= {f"instead_{part}": other[part] for part in ("endpoint", "model")}
     found["has_adjudicator"] = config.adjudicator is not None
     if config.adjudicator:
         ruling = _shown(config.adjudicator, main)

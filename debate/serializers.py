@@ -5,6 +5,7 @@ from rest_framework import serializers
 from debate.models import Debate, DebateRun, Turn
 from kit.api import RUN_FIELDS
 from llm.models import Call
+from llm.serializers import PAID_FIELDS, TOKENS, PaidSerializer, SpendingSerializer
 
 
 class FiguresSerializer(serializers.Serializer):
@@ -20,10 +21,8 @@ class FiguresSerializer(serializers.Serializer):
     waiting = serializers.IntegerField()
 
 
-class DebateRunSerializer(serializers.ModelSerializer):
+class DebateRunSerializer(PaidSerializer, serializers.ModelSerializer):
     """A debate run."""
-
-    spent_usd = serializers.DecimalField(max_digits=18, decimal_places=12, read_only=True)
 
     class Meta:
         model = DebateRun
@@ -38,8 +37,7 @@ class DebateRunSerializer(serializers.ModelSerializer):
             "preset",
             "is_trial",
             "adopted_at",
-            "budget_usd",
-            "spent_usd",
+            *PAID_FIELDS,
             "pause_reason",
             "rounds",
             "temperature",
@@ -85,17 +83,10 @@ class FailureSerializer(serializers.Serializer):
     count = serializers.IntegerField()
 
 
-class SpendingSerializer(serializers.Serializer):
-    """What the calls behind a run's turns used; usd is null where no price is known."""
+class RunSpendingSerializer(SpendingSerializer):
+    """What all calls that a run has paid for came to, and what it will come to at its end."""
 
     at = serializers.DateTimeField()
-    calls = serializers.IntegerField()
-    untold = serializers.IntegerField()
-    input_tokens = serializers.IntegerField()
-    cached_tokens = serializers.IntegerField()
-    output_tokens = serializers.IntegerField()
-    seconds = serializers.FloatField()
-    usd = serializers.FloatField(allow_null=True)
     forecast_usd = serializers.FloatField(allow_null=True)
     forecast_input = serializers.IntegerField(allow_null=True)
     forecast_output = serializers.IntegerField(allow_null=True)
@@ -107,7 +98,7 @@ class RoomSerializer(serializers.Serializer):
     run = CountsSerializer()
     domains = CountsSerializer(many=True)
     failures = FailureSerializer(many=True)
-    spending = SpendingSerializer()
+    spending = RunSpendingSerializer()
 
 
 class AuditSerializer(serializers.Serializer):
@@ -128,8 +119,8 @@ class CallSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Call
-        fields = ["id", "model", "endpoint", "practice", "status", "input_tokens"]
-        fields += ["output_tokens", "elapsed_s", "request", "text"]
+        fields = ["id", "model", "endpoint", "practice", "status", *TOKENS, "usd"]
+        fields += ["elapsed_s", "request", "text"]
 
 
 class TurnSerializer(serializers.ModelSerializer):

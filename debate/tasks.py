@@ -10,7 +10,7 @@ from django.db import DatabaseError
 from debate.models import DebateRun
 from kit.runs import BrokerAway, stopping, tell_workers
 from llm import endpoints
-from llm.driving import carry_out
+from llm.pump import carry_out
 from llm.tasks import look_for_lost_calls_later
 
 # A run that finds no place stays due; its thread is free for imports and releases.

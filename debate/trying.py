@@ -19,8 +19,7 @@ from kit.runs import worker_id
 from llm.endpoints import Endpoint
 from llm.errors import LLMError
 from llm.fencing import fence_key
-from llm.gateways import Gateways
-from llm.lost_calls import CALL_DEADLINE_S
+from llm.gateway import Gateways
 from llm.paying import open_account
 
 T = TypeVar("T")
@@ -51,7 +50,6 @@ async def _try_all(trial: Trial, endpoint: Endpoint) -> None:
             concurrency=trial.run.calls_in_flight,
             owner=worker_id(),
             known=[endpoint],
-            deadline_s=CALL_DEADLINE_S,
             account_id=account.pk,
             must_be_priced=account.limit_units is not None,
         ) as gateways:

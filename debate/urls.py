@@ -3,13 +3,30 @@
 from django.urls import path
 
 from debate.services.hints import VERBS as HINT_VERBS
-from debate.views import adoption, answers, debates, hints, home, prompts, report, run_new, runs
+from debate.views import (
+    adoption,
+    answers,
+    calls,
+    debates,
+    hints,
+    home,
+    prompts,
+    report,
+    run_new,
+    runs,
+)
 
 _RUN = "b/<slug:slug>/debates/<int:pk>"
 _ANSWERS = "b/<slug:slug>/answers/runs"
+_SPENDING = "b/<slug:slug>/spending"
 _PAIR = f"{_RUN}/pairs/<int:debate>"
 urlpatterns = [
     path("home/debate/", home.home_fragment, name="debate-home"),
+    path(f"{_SPENDING}/", calls.call_list, name="spending"),
+    path(f"{_SPENDING}/calls.csv", calls.call_csv, name="calls-csv"),
+    path(f"{_SPENDING}/calls/<int:pk>/", calls.call_detail, name="call"),
+    path(f"{_SPENDING}/totals/", calls.call_totals, name="call-totals"),
+    path(f"{_SPENDING}/totals/<slug:name>.csv", calls.call_totals_csv, name="call-totals-csv"),
     path("b/<slug:slug>/debates/", runs.run_list, name="debate-runs"),
     path("b/<slug:slug>/debates/new/", run_new.run_new, name="debate-run-new"),
     path(f"{_RUN}/", runs.run_detail, name="debate-run"),

@@ -25,12 +25,13 @@ class ExperimentSerializer(serializers.ModelSerializer):
 
 
 class OneExperimentSerializer(ExperimentSerializer):
-    """An experiment with its table, measured as things stand."""
+    """An experiment with its table and what it cost, measured as things stand."""
 
     table = SheetSerializer()
+    costs = SheetSerializer(many=True)
 
     class Meta(ExperimentSerializer.Meta):
-        fields = [*ExperimentSerializer.Meta.fields, "table"]
+        fields = [*ExperimentSerializer.Meta.fields, "table", "costs"]
 
 
 class NewExperimentSerializer(serializers.Serializer):
@@ -72,8 +73,9 @@ class OneExperiment(Route):
     @extend_schema(responses=OneExperimentSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
         experiment = get_experiment(enter(self.person(), slug, *READERS), pk)
-        (table,) = as_data([verbs.table(experiment, verbs.measure(experiment))])
-        return Response(ExperimentSerializer(experiment).data | {"table": table})
+        table, *costs = as_data(verbs.sheets(experiment, verbs.measure(experiment)))
+        told = ExperimentSerializer(experiment).data
+        return Response(told | {"table": table, "costs": costs})
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, pk: int) -> Response:

@@ -236,7 +236,7 @@ def _chosen(request: Request) -> dict[str, str]:
 
 def _endpoint(name: str) -> endpoints.Endpoint:
     try:
-        available = endpoints.available()
+        available = endpoints.available("agents")
         if name or not available:
             return endpoints.get(name)
     except (UnknownEndpoint, EndpointError) as error:

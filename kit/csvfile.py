@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -30,10 +31,12 @@ def csv_response(
 def harmless(value: Any) -> Any:
     """The value, its text behind a quote sign where a spreadsheet would calculate with it.
 
-    Numbers stay numbers; None is an empty cell.
+    Numbers stay numbers, with all their digits; None is an empty cell.
     """
     if value is None:
         return ""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if not isinstance(value, str):
         return value
     return f"'{value}" if value.lstrip(" \u00a0").startswith(_FORMULA) else value

@@ -72,7 +72,8 @@ class Supervisor:
 
     def run(self) -> None:
         """Block until told to stop; no child outlives this call."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        # The alarm is that of an interrupt which came before and was lost (manage.py).
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(number, lambda *_: self._stop.set())
         try:
             while True:

@@ -4,10 +4,10 @@ These functions belong inside the ledger's transactions, beside the rows they co
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeAlias
 
 from django.db.models import F, Q
 
@@ -15,29 +15,46 @@ from llm.models import Account, Call, to_units
 from llm.records import Intent
 
 # Statuses of calls that may have cost something, as long as nobody knows what.
-_OPEN: Final = (Call.Status.INTENT, Call.Status.POSSIBLY_PAID, Call.Status.ANSWERED)
+OPEN: Final = (Call.Status.INTENT, Call.Status.POSSIBLY_PAID, Call.Status.ANSWERED)
+
+Position: TypeAlias = tuple[int, int]
+"""Units that calls put on an account: known cost, and upper bounds of unknown ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Units that calls put on an account: known cost, and upper bounds of unknown ones."""
+class Moves:
+    """What a group of settlements changes on accounts; written when `moving` ends."""
 
-    spent: int = 0
-    reserved: int = 0
+    def __init__(self) -> None:
+        self._by_account: dict[int, Position] = defaultdict(lambda: (0, 0))
 
-    def __add__(self, other: "Position") -> "Position":
-        return Position(self.spent + other.spent, self.reserved + other.reserved)
+    def add(self, account_id: int | None, before: Position, after: Position) -> None:
+        """One call moved from one position to another."""
+        if account_id is not None and before != after:
+            spent, reserved = self._by_account[account_id]
+            moved = after[0] - before[0], after[1] - before[1]
+            self._by_account[account_id] = spent + moved[0], reserved + moved[1]
 
-    def __sub__(self, other: "Position") -> "Position":
-        return Position(self.spent - other.spent, self.reserved - other.reserved)
+    def write(self) -> None:
+        """In the order of keys, so that nobody waits in a circle."""
+        for pk, (spent, reserved) in sorted(self._by_account.items()):
+            Account.objects.filter(pk=pk).update(
+                spent_units=F("spent_units") + spent, reserved_units=F("reserved_units") + reserved
+            )
+
+
+@contextmanager
+def moving() -> Iterator[Moves]:
+    """Collect what changes on accounts, and write it at the end."""
+    moves = Moves()
+    yield moves
+    moves.write()
 
 
 def position(status: str, usd: Decimal | None, bound: Decimal | None) -> Position:
     """What one call puts on its account."""
     if usd is not None:
-        return Position(spent=to_units(usd))
-    held = status in _OPEN and bound is not None
-    return Position(reserved=to_units(bound) if held and bound is not None else 0)
+        return to_units(usd), 0
+    return 0, to_units(bound) if status in OPEN and bound is not None else 0
 
 
 def reserve(intents: Sequence[Intent]) -> list[bool]:
@@ -52,47 +69,33 @@ def reserve(intents: Sequence[Intent]) -> list[bool]:
             by_account[intent.charge.account_id].append(place)
     fits = [True] * len(intents)
     for pk in sorted(by_account):  # in this order, so that nobody waits in a circle
-        bounds = [_units(intents[place]) for place in by_account[pk]]
+        bounds = [intents[place].charge.bound for place in by_account[pk]]
         for place, does in zip(by_account[pk], _reserve(pk, bounds), strict=True):
             fits[place] = does
     return fits
 
 
-def move(changes: Mapping[int, Position]) -> None:
-    """Put the changes that settled calls bring on their accounts."""
-    for pk in sorted(changes):
-        change = changes[pk]
-        if change != Position():
-            Account.objects.filter(pk=pk).update(
-                spent_units=F("spent_units") + change.spent,
-                reserved_units=F("reserved_units") + change.reserved,
-            )
-
-
 def audit(account: Account) -> Position:
     """What the account should show, told from its calls one by one."""
-    rows = account.calls.values_list("status", "usd", "bound_usd")
-    return sum((position(*row) for row in rows.iterator()), Position())
+    rows = account.calls.values_list("status", "usd", "bound_usd").iterator()
+    positions = [position(*row) for row in rows]
+    return sum(spent for spent, _ in positions), sum(reserved for _, reserved in positions)
 
 
-def _units(intent: Intent) -> int | None:
-    bound = intent.charge.bound
-    return None if bound is None else to_units(bound)
-
-
-def _reserve(pk: int, bounds: Sequence[int | None]) -> Iterable[bool]:
-    known, rows = sum(bound or 0 for bound in bounds), Account.objects.filter(pk=pk)
+def _reserve(pk: int, bounds: Sequence[Decimal | None]) -> Iterable[bool]:
+    units = [None if bound is None else to_units(bound) for bound in bounds]
+    known, rows = sum(each or 0 for each in units), Account.objects.filter(pk=pk)
     fits = Q(limit_units=None)
-    if None not in bounds:
+    if None not in units:
         fits |= Q(limit_units__gte=F("spent_units") + F("reserved_units") + known)
     if rows.filter(fits).update(reserved_units=F("reserved_units") + known):
-        return [True] * len(bounds)
+        return [True] * len(units)
     account = rows.select_for_update().get()
     room = (account.limit_units or 0) - account.spent_units - account.reserved_units
     verdicts, taken = [], 0
-    for bound in bounds:
-        does = bound is not None and taken + bound <= room
-        taken += bound or 0 if does else 0
+    for each in units:
+        does = each is not None and taken + each <= room
+        taken += each or 0 if does else 0
         verdicts.append(does)
     rows.update(reserved_units=F("reserved_units") + taken)
     return verdicts

@@ -16,4 +16,4 @@ class LlmConfig(AppConfig):
         """Have the files of settings looked at with everything else."""
         from llm.checks import check_files
 
-        checks.register(check_files)
+        checks.register(check_files, "files")

@@ -8,12 +8,12 @@ from llm import endpoints, prices
 
 
 def check_files(**_: Any) -> list[CheckMessage]:
-    """ASSAY_ENDPOINTS and ASSAY_PRICES, where they are set, can be read and make sense."""
+    """ASSAY_ENDPOINTS, roles and ASSAY_PRICES, where they are set, can be read and make sense."""
     found: list[CheckMessage] = []
     try:
-        endpoints.available()
+        endpoints.roles()
     except endpoints.EndpointError as error:
-        found.append(Error(f"ASSAY_ENDPOINTS: {error}", id="llm.E001"))
+        found.append(Error(f"Endpoints: {error}", id="llm.E001"))
     try:
         prices.table()
     except prices.PriceError as error:

@@ -1,57 +1,72 @@
-"""One HTTP attempt per call. Retries, ledger and limits belong to the gateway."""
+"""One HTTP attempt per call, made by the openai package. Retries, ledger and limits belong to the
+gateway."""
 
 import asyncio
 import logging
+import re
+import ssl
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from llm.completions import decode, encode, read_completion, request_body
-from llm.embeddings import PATH as EMBEDDINGS
-from llm.embeddings import EmbeddingRequest, embedding_body, read_embeddings
+from llm import completions, embeddings, responses
+from llm.completions import decode, encode
+from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Permanent, Transient
 from llm.profiles import Profile, known, mended
-from llm.requests import RawReply, Request
-from llm.retry import retry_after
+from llm.requests import RawReply, Request, Usage
+from llm.waiting import retry_after
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    import httpx2
+    from openai import APIConnectionError, AsyncOpenAI
+    from openai._types import RequestOptions
 
 logger = logging.getLogger(__name__)
 _TRANSIENT_STATUS: Final = frozenset({408, 409, 425, 429})
+# Codes of errors that no later try mends, whatever their status.
+_LASTING: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+# What a 400 says where others answer 404 (OpenRouter, DeepSeek, LiteLLM).
+_NO_MODEL: Final = re.compile(
+    r"model_not_found|not a valid model|(unknown|no such|invalid) model"
+    r"|\bmodel\b.{0,100}\b(not exist|not found)",
+    re.IGNORECASE,
+)
 _MAX_MESSAGE: Final = 500
 # An answer with log-probabilities for some thousand tokens is about a megabyte.
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 _MAX_REFUSAL_BYTES: Final = 64 * 1024
 _CONNECT_S: Final = 20.0
-# Where the openai client leads when no address is given.
-_CHAT: Final = "/chat/completions"
-_OPENAI_URL: Final = "https://api.openai.com/v1"
-# How each model at each address was asked so far in this process, the present way last.
-_learnt: dict[tuple[str, str], list[Profile]] = {}
 
 
 class Client:
     """An open connection to an endpoint: `async with Client(endpoint) as client`.
 
-    `deadline_s` bounds one attempt as a whole, from connecting to the last byte. It speaks plain
-    HTTP through aiohttp: beside the openai client that costs a tenth of the processor time, and
-    of that client nothing else is needed here.
+    `deadline_s` bounds one attempt as a whole, from connecting to the last byte. `learnt` says how
+    models of this endpoint are asked, as far as that was found out before.
     """
 
-    def __init__(self, endpoint: Endpoint, *, deadline_s: float = 120.0) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        deadline_s: float = 120.0,
+        learnt: Mapping[str, Profile] | None = None,
+    ) -> None:
         self._endpoint = endpoint
         self._deadline_s = deadline_s
-        self._url = (endpoint.base_url or _OPENAI_URL).rstrip("/")
+        # How each model was asked so far, the present way last.
+        self._profiles = {model: [profile] for model, profile in (learnt or {}).items()}
 
     async def __aenter__(self) -> Self:
-        self._session = _open_session(self._endpoint)
+        self._openai, self._options = _open(self._endpoint), _options()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        await self._session.close()
+        await self._openai.close()
 
     async def send(self, request: Request, profile: Profile | None = None) -> RawReply:
         """Send the request exactly once, as this profile or the model's present one has it.
@@ -61,15 +76,18 @@ class Client:
         begun, profile = time.perf_counter(), profile or self.profile(request.model)
         try:
             async with asyncio.timeout(self._deadline_s):
-                if isinstance(request, EmbeddingRequest):
-                    vectors = await self._post(EMBEDDINGS, embedding_body(request))
-                    elapsed_s = time.perf_counter() - begun
-                    return read_embeddings(vectors, request, elapsed_s=elapsed_s)
-                completion = await self._post(_CHAT, request_body(request, profile))
-            return read_completion(completion, elapsed_s=time.perf_counter() - begun)
+                path, body = self._written(request, profile)
+                answer = await self._post(path, body)
+            return _read(answer, request, profile, elapsed_s=time.perf_counter() - begun)
+        except _Filtered as filtered:
+            return RawReply(
+                text=str(filtered),
+                usage=Usage(0),
+                elapsed_s=time.perf_counter() - begun,
+                finish_reason="content_filter",
+            )
         except LLMError as error:
-            is_chat = not isinstance(request, EmbeddingRequest)
-            if is_chat and error.error_class is ErrorClass.REFUSED:
+            if error.refusal and not isinstance(request, EmbeddingRequest):
                 error.is_mended = self._is_mended(request.model, profile, error.refusal)
             raise
         except Exception as error:  # what an endpoint may do to us has no bounds
@@ -77,36 +95,56 @@ class Client:
 
     def profile(self, model: str) -> Profile:
         """How that model is asked here, by what is known of it and was learnt."""
-        learnt = _learnt.get((self._url, model))
-        return learnt[-1] if learnt else known(model)
+        return self._tried(model)[-1]
+
+    def _tried(self, model: str) -> list[Profile]:
+        return self._profiles.setdefault(model, [known(model, api=self._endpoint.api)])
 
     def _is_mended(self, model: str, asked: Profile, refusal: str) -> bool:
         """Whether the model is asked in another way because of this refusal, or already since."""
-        learnt = _learnt.setdefault((self._url, model), [known(model)])
-        if learnt[-1] != asked:
+        tried = self._tried(model)
+        if tried[-1] != asked:
             return True  # by the refusal of another call
         changed = mended(asked, refusal)
-        if changed is None or changed in learnt:
+        if changed is None or changed in tried:
             return False
         logger.info("%s: %s is now asked as %s", self._endpoint.name, model, changed)
-        learnt.append(changed)
+        tried.append(changed)
         return True
 
-    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        # Redirects stay off: a key and a paid request go to the configured address or nowhere.
-        async with self._session.post(
-            self._url + path,
-            data=encode(body),
-            allow_redirects=False,
-            proxy=self._endpoint.proxy or None,
-        ) as response:
-            if response.status == 200:
-                return decode(await _read(response, MAX_ANSWER_BYTES))
-            refusal = await _read(response, _MAX_REFUSAL_BYTES, cut=True)
-            raise self._refused(response.status, response.headers, refusal)
+    def _written(self, request: Request, profile: Profile) -> tuple[str, dict[str, Any]]:
+        """The path and the body of the request."""
+        if isinstance(request, EmbeddingRequest):
+            path, body = embeddings.PATH, embeddings.embedding_body(request)
+        elif profile.api == "responses":
+            path, body = responses.PATH, responses.request_body(request, profile)
+        else:
+            path, body = completions.PATH, completions.request_body(request, profile)
+        if self._endpoint.api_version and path != responses.PATH:
+            return f"/deployments/{request.model}{path}", body
+        return path, body
 
-    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> LLMError:
-        message = f"HTTP {status}: {_brief(_said(body), hide=self._endpoint.api_key)}"
+    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        import httpx2
+        from openai import APIStatusError
+
+        try:
+            # The answer as it came: the package's typed answers cost more than all else of a call.
+            answer = await self._openai.post(
+                path, content=encode(body), cast_to=httpx2.Response, options=self._options
+            )
+        except APIStatusError as error:
+            response = error.response
+            raise self._refused(response.status_code, response.headers, response.content) from error
+        return decode(answer.content)
+
+    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+        words, code = _brief(_said(body), hide=self._endpoint.api_key), _code(body)
+        if code == "content_filter":  # Azure: the prompt itself was filtered
+            return _Filtered(words)
+        message = f"HTTP {status}: {words}"
+        if code in _LASTING or (status == 400 and _NO_MODEL.search(f"{code} {words}")):
+            return Permanent(message, status=status, error_class=ErrorClass.SETUP)
         if status < 500 and status not in _TRANSIENT_STATUS:
             error = Permanent(message, status=status)
             error.refusal = _named(body)
@@ -120,56 +158,105 @@ class Client:
         )
 
 
-def _open_session(endpoint: Endpoint) -> "ClientSession":
-    from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+class _Filtered(Exception):
+    """The endpoint's filter took offence at the prompt: the model never saw it."""
 
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    if endpoint.api_key:
-        headers["Authorization"] = f"Bearer {endpoint.api_key}"
-    return ClientSession(
-        # The gateway limits the calls in flight. Certificates are checked, as is the default.
-        connector=TCPConnector(limit=0),
-        timeout=ClientTimeout(total=None, sock_connect=_CONNECT_S),
-        headers=headers,
-        cookie_jar=DummyCookieJar(),
-        # Proxies and .netrc of the environment stay out: where a paid request goes is said in
-        # the settings (Endpoint.proxy) and nowhere else.
+
+def _read(answer: Any, request: Request, profile: Profile, *, elapsed_s: float) -> RawReply:
+    if isinstance(request, EmbeddingRequest):
+        return embeddings.read_embeddings(answer, request, elapsed_s=elapsed_s)
+    if profile.api == "responses":
+        return responses.read_response(answer, elapsed_s=elapsed_s)
+    return completions.read_completion(answer, elapsed_s=elapsed_s)
+
+
+def _options() -> "RequestOptions":
+    """Options of every request. What is named here is not copied anew for each of them, and of its
+    own system and package nothing is told: both together are a fifth of a call's processor time.
+    """
+    import httpx2
+    from openai import omit
+
+    names = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+    hidden = [f"X-Stainless-{name}" for name in (*names, "Retry-Count", "Read-Timeout")]
+    return {
+        "headers": dict.fromkeys(hidden, omit),
+        "timeout": httpx2.Timeout(None, connect=_CONNECT_S),
+        "max_retries": 0,
+        "params": {},
+    }
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Whom to believe. Read once: that takes longer than ten calls."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+def _open(endpoint: Endpoint) -> "AsyncOpenAI":
+    """The package's client on its aiohttp transport, with no retries of its own."""
+    import httpx2
+    from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAioHttpClient
+
+    http = DefaultAioHttpClient(
+        # The gateway limits the calls in flight; 0 is no limit to aiohttp.
+        limits=httpx2.Limits(max_connections=0, keepalive_expiry=15),
+        timeout=httpx2.Timeout(None, connect=_CONNECT_S),
+        # A key and a paid request go to the configured address or nowhere: no redirects, and no
+        # proxies or .netrc of the environment.
+        follow_redirects=False,
         trust_env=False,
+        verify=_certificates(),
+        proxy=endpoint.proxy or None,
+        event_hooks={"response": [_bound]},
     )
+    # The package asks for a key; servers that need none do not look at it.
+    key = endpoint.api_key or "none"
+    if endpoint.api_version:
+        return AsyncAzureOpenAI(
+            azure_endpoint=endpoint.base_url,
+            api_version=endpoint.api_version,
+            api_key=key,
+            max_retries=0,
+            http_client=http,
+        )
+    url = endpoint.base_url or "https://api.openai.com/v1"
+    return AsyncOpenAI(base_url=url, api_key=key, max_retries=0, http_client=http)
 
 
-async def _read(response: "ClientResponse", limit: int, *, cut: bool = False) -> bytes:
-    """The body up to so many bytes, unpacked; more of it is cut, or raises Transient."""
-    parts, size = [], 0
-    async for part in response.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > limit:
-            response.close()
-            if cut:
+async def _bound(response: "httpx2.Response") -> None:
+    """Read the body up to so many bytes, unpacked; a longer refusal is cut.
+
+    Raises Transient for a longer answer. The package would read either without end.
+    """
+    is_answer = response.status_code == 200
+    limit = MAX_ANSWER_BYTES if is_answer else _MAX_REFUSAL_BYTES
+    body = bytearray()
+    async for part in response.aiter_bytes():
+        body += part
+        if len(body) > limit:
+            await response.aclose()
+            if not is_answer:
                 break
             raise Transient(
                 f"The answer is longer than {limit} bytes.",
                 maybe_paid=True,
                 error_class=ErrorClass.BAD_ANSWER,
             )
-    return b"".join(parts)[:limit]
+    response._content = bytes(body[:limit])  # what aread() would have put there
 
 
 def _classified(error: Exception, deadline_s: float) -> LLMError:
-    import aiohttp
+    from openai import APIConnectionError
 
     match error:
-        # A connection that never stood carried nothing; one that broke may have been paid for.
-        case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
-            message = f"The endpoint cannot be reached: {_brief(str(error))}"
-            return Transient(message, error_class=ErrorClass.CONNECTION)
+        case APIConnectionError():
+            return _broken(error)
         case TimeoutError():
             message = f"No answer within {deadline_s:g} seconds."
             return Transient(message, maybe_paid=True, error_class=ErrorClass.TIMEOUT)
-        case aiohttp.ClientError() | OSError():
-            message = "The connection broke before the answer was complete."
-            return Transient(message, maybe_paid=True, error_class=ErrorClass.CONNECTION)
     # A 200 whose body is no JSON. Our own mistakes look the same from here; the log tells them
     # apart, and the retries are few.
     if not isinstance(error, ValueError):
@@ -178,23 +265,50 @@ def _classified(error: Exception, deadline_s: float) -> LLMError:
     return Transient(message, maybe_paid=True, error_class=ErrorClass.BAD_ANSWER)
 
 
-def _said(body: bytes) -> str:
-    """What an error's body says: its message where it has one, else all of it."""
+def _broken(error: "APIConnectionError") -> LLMError:
+    """A connection that never stood carried nothing; one that broke may have been paid for.
+
+    The transport's own error tells the two apart: the package calls both a time-out.
+    """
+    import aiohttp
+
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+        if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+            message = f"The endpoint cannot be reached: {_brief(str(cause))}"
+            return Transient(message, error_class=ErrorClass.CONNECTION)
+    message = "The connection broke before the answer was complete."
+    return Transient(message, maybe_paid=True, error_class=ErrorClass.CONNECTION)
+
+
+def _error(body: bytes) -> Any:
+    """The error in an error's body, whatever it is; the body's text where it is no JSON."""
     try:
-        error = decode(body)["error"]
-        return str(error["message"] if isinstance(error, dict) else error)
+        return decode(body)["error"]
     except (ValueError, LookupError, TypeError):
         return body.decode("utf-8", "replace")
 
 
+def _said(body: bytes) -> str:
+    """What an error's body says: its message where it has one, else all of it."""
+    error = _error(body)
+    return str((error.get("message") or error) if isinstance(error, dict) else error)
+
+
+def _code(body: bytes) -> str:
+    error = _error(body)
+    return str(error.get("code") or error.get("type") or "") if isinstance(error, dict) else ""
+
+
 def _named(body: bytes) -> str:
     """What a refusal may name: the parameter, its message, and what a router passes on."""
-    try:
-        error = decode(body)["error"]
-        passed_on = (error.get("metadata") or {}).get("raw") or ""
-        return f"{error.get('param') or ''} {error.get('message') or ''} {passed_on}"
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return _said(body)
+    error = _error(body)
+    if not isinstance(error, dict):
+        return str(error)
+    metadata = error.get("metadata")
+    passed_on = metadata.get("raw") if isinstance(metadata, dict) else None
+    return f"{error.get('param') or ''} {error.get('message') or ''} {passed_on or ''}"
 
 
 def _brief(text: str, *, hide: str = "") -> str:

@@ -16,8 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from llm.completions import usage_of
-from llm.errors import ErrorClass, Transient
+from llm.completions import unusable, usage_of
 from llm.requests import RawReply, Request
 
 PATH: Final = "/embeddings"
@@ -77,11 +76,7 @@ def read_embeddings(answer: Any, request: EmbeddingRequest, *, elapsed_s: float)
         if vectors.ndim != 2 or not np.isfinite(vectors).all() or not vectors.shape[1] > 0:
             raise ValueError
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        raise Transient(
-            "The endpoint answered with something that is not one vector for each text.",
-            maybe_paid=True,
-            error_class=ErrorClass.BAD_ANSWER,
-        ) from None
+        raise unusable("list of vectors, one for each text") from None
     usage = answer.get("usage")
     counted = {"completion_tokens": 0, **usage} if isinstance(usage, Mapping) else None
     return RawReply(text=pack(vectors), usage=usage_of(counted), elapsed_s=elapsed_s)

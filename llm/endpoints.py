@@ -1,10 +1,12 @@
-"""Where models answer. Screens and rows know endpoints by name; address and key stay here."""
+"""Where models answer, and which of them does what. Screens and rows know endpoints by name;
+address and key stay here."""
 
 import json
 import os
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -12,17 +14,31 @@ from typing import Any, Final
 from django.conf import settings
 
 from kit.errors import Refused
+from llm.profiles import APIS
 
 DEFAULT: Final = "default"
 PRACTICE: Final = "practice"
 PRACTICE_MODEL: Final = "practice-1"
 _REQUIRED: Final = frozenset({"name", "base_url", "default_model"})
 _FIELDS: Final[dict[str, type]] = {
-    **dict.fromkeys(_REQUIRED | {"api_key", "api_key_env", "proxy"}, str),
+    **dict.fromkeys(_REQUIRED | {"api_key", "api_key_env", "proxy", "api", "api_version"}, str),
     **dict.fromkeys(("requests_per_minute", "tokens_per_minute"), int),
     "free": bool,
 }
 _LONGEST_NAME: Final = 60
+# What models are asked to do here, each with a model by default (settings, or the file's `roles`).
+ROLES: Final[dict[str, str]] = {
+    "agents": "debate, and write reasons",
+    "judge": "judges alone: single judge, filter, votes, LARA",
+    "adjudicator": "decides what agents still dispute",
+    "cleaner": "cleans pages",
+    "splitter": "cuts pages into passages",
+    "answerer": "writes reference answers",
+    "grader": "grades answers",
+    "embedder": "vectors, for retrieval and chunks",
+}
+# Whose model does it where a role names none.
+_LIKE: Final = {"adjudicator": "agents", "splitter": "cleaner"}
 
 
 class UnknownEndpoint(LookupError):
@@ -37,7 +53,8 @@ class EndpointError(ValueError):
 class Endpoint:
     """An OpenAI-compatible service; an empty `base_url` means OpenAI's own address.
 
-    A limit of 0 is none.
+    A limit of 0 is none. `api` is the interface asked first, "chat" or "responses"; with an
+    `api_version` the address is that of an Azure resource.
     """
 
     name: str
@@ -49,15 +66,94 @@ class Endpoint:
     tokens_per_minute: int = 0
     is_free: bool = False
     proxy: str = field(default="", repr=False)
+    api: str = "chat"
+    api_version: str = ""
 
 
-def available() -> list[Endpoint]:
-    """The endpoints to choose from: the configured ones, else the practice model if it runs."""
-    configured = [*_plain(), *_from_file()]
-    if configured:
-        return configured
-    url = _started_here[-1] if _started_here else settings.ASSAY_PRACTICE_URL
-    return [practice(url)] if url else []
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A model at an endpoint, by their names; an empty model is the endpoint's own."""
+
+    endpoint: str
+    model: str = ""
+
+
+def available(role: str = "") -> list[Endpoint]:
+    """The endpoints to choose from: the configured ones, else the practice model if it runs.
+
+    With a role, the one that has it comes first, with that role's model as its default.
+    """
+    found = [*_plain(), *_from_file().endpoints]
+    if not found:
+        url = _started_here[-1] if _started_here else settings.ASSAY_PRACTICE_URL
+        return [practice(url)] if url else []
+    place = _place(role)
+    return sorted(
+        (_placed(each, place) for each in found),
+        key=lambda each: place is None or each.name != place.endpoint,
+    )
+
+
+def for_role(role: str) -> Endpoint:
+    """The endpoint that is asked in that role, with the role's model as its default.
+
+    Where none is named for it, the first that is available. Raises UnknownEndpoint.
+    """
+    found = available(role)
+    return found[0] if found else get(DEFAULT)
+
+
+def in_role(endpoint: Endpoint, role: str) -> Endpoint:
+    """The same endpoint, its default the role's model if it is the one that has the role."""
+    return _placed(endpoint, _place(role))
+
+
+def named_for(role: str) -> Endpoint | None:
+    """The endpoint and model that were chosen for this very role; None where it follows others."""
+    return for_role(role) if role in roles() else None
+
+
+def roles() -> dict[str, Place]:
+    """Who was chosen for which role; the environment (ASSAY_MODEL_<ROLE>) before the file.
+
+    Nobody where no endpoint is set up: the practice model does everything. Raises EndpointError.
+    """
+    names = [each.name for each in available()]
+    file = _from_file()
+    given = {role: value for role, value in settings.ASSAY_MODEL_OF_ROLE.items() if value}
+    if not (given or file.roles) or names in ([], [PRACTICE]):
+        return {}
+    own = {
+        role: read_place(role, value, names, where=f"ASSAY_MODEL_{role.upper()}")
+        for role, value in given.items()
+    }
+    theirs = {
+        role: read_place(role, value, names, where=f"roles.{role}")
+        for role, value in file.roles.items()
+    }
+    return theirs | own
+
+
+def read_place(role: str, value: Any, names: list[str], *, where: str) -> Place:
+    """A role as written: "endpoint/model", "endpoint", a model of the first one, or a table.
+
+    Raises EndpointError, naming `where`.
+    """
+    if role not in ROLES:
+        raise EndpointError(f"{where}: the roles are {', '.join(ROLES)}.")
+    if isinstance(value, Mapping) and value.keys() <= {"endpoint", "model"}:
+        found = Place(str(value.get("endpoint") or names[0]), str(value.get("model") or ""))
+    elif isinstance(value, str) and value:
+        name, slash, model = value.partition("/")
+        found = Place(name, model) if slash or value in names else Place(names[0], value)
+    else:
+        raise EndpointError(f'{where} is "endpoint/model", or has an endpoint and a model.')
+    if found.endpoint not in names:
+        raise EndpointError(
+            f"{where} names the endpoint {found.endpoint!r}; there are {', '.join(names)}. "
+            "A model with a slash in its name needs its endpoint's name and a slash before it."
+        )
+    return found
 
 
 def get(name: str) -> Endpoint:
@@ -91,12 +187,12 @@ def practice(base_url: str) -> Endpoint:
 
 
 @contextmanager
-def practice_if_unconfigured() -> Iterator[Endpoint]:
-    """The first available endpoint; where there is none, a practice model for this block.
+def practice_if_unconfigured(role: str = "") -> Iterator[Endpoint]:
+    """The endpoint of that role; where there is none at all, a practice model for this block.
 
     For commands that must work on a machine where nothing is set up.
     """
-    found = available()
+    found = available(role)
     if found:
         yield found[0]
         return
@@ -108,6 +204,24 @@ def practice_if_unconfigured() -> Iterator[Endpoint]:
             yield practice(url)
         finally:
             _started_here.remove(url)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointFile:
+    """What a file says: its endpoints, and the model of each role as it is written there."""
+
+    endpoints: tuple[Endpoint, ...] = ()
+    roles: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse_file(data: Any, environment: Mapping[str, str]) -> EndpointFile:
+    """A file's endpoints and roles; a bare list is one of endpoints. Raises EndpointError."""
+    if not isinstance(data, dict):
+        return EndpointFile(tuple(parse(data, environment)))
+    chosen = data.get("roles", {})
+    if not data.keys() <= {"endpoints", "roles"} or not isinstance(chosen, dict):
+        raise EndpointError("The file has endpoints, a list, and roles, a table; nothing else.")
+    return EndpointFile(tuple(parse(data.get("endpoints", []), environment)), chosen)
 
 
 def parse(entries: Any, environment: Mapping[str, str]) -> list[Endpoint]:
@@ -137,6 +251,8 @@ def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
             raise EndpointError(f"{where}: {name} is no {_FIELDS[name].__name__} of use.")
     if not all(entry[name] for name in _REQUIRED) or len(entry["name"]) > _LONGEST_NAME:
         raise EndpointError(f"{where}: an empty value, or a name over {_LONGEST_NAME} letters.")
+    if entry.get("api", APIS[0]) not in APIS:
+        raise EndpointError(f"{where}: api is one of {', '.join(APIS)}.")
     key_name = entry.get("api_key_env", "")
     if key_name and key_name not in environment:
         raise EndpointError(f"{where}: the environment has no {key_name}.")
@@ -150,6 +266,8 @@ def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
         tokens_per_minute=entry.get("tokens_per_minute", 0),
         is_free=entry.get("free", False),
         proxy=entry.get("proxy", ""),
+        api=entry.get("api", "chat"),
+        api_version=entry.get("api_version", ""),
     )
 
 
@@ -172,9 +290,9 @@ def _plain() -> list[Endpoint]:
     ]
 
 
-def _from_file() -> list[Endpoint]:
+def _from_file() -> EndpointFile:
     if not settings.ASSAY_ENDPOINTS:
-        return []
+        return EndpointFile()
     path = Path(settings.ASSAY_ENDPOINTS)
     try:
         return _read(path, path.stat().st_mtime_ns)
@@ -183,11 +301,27 @@ def _from_file() -> list[Endpoint]:
 
 
 @lru_cache(maxsize=2)
-def _read(path: Path, _changed_at: int) -> list[Endpoint]:
+def _read(path: Path, _changed_at: int) -> EndpointFile:
+    read = tomllib.loads if path.suffix == ".toml" else json.loads
     try:
-        return parse(json.loads(path.read_text(encoding="utf-8")), os.environ)
+        return parse_file(read(path.read_text(encoding="utf-8")), os.environ)
     except ValueError as error:
         raise EndpointError(f"{path.name}: {error}") from None
+
+
+def _place(role: str) -> Place | None:
+    """Who has the role, by its own name or that of the role it is like."""
+    if not role:
+        return None
+    known = roles()
+    return known.get(role) or known.get(_LIKE.get(role, ""))
+
+
+def _placed(endpoint: Endpoint, place: Place | None) -> Endpoint:
+    if place is None or place.endpoint != endpoint.name or not place.model:
+        return endpoint
+    is_practice = endpoint.is_practice or place.model == PRACTICE_MODEL
+    return replace(endpoint, default_model=place.model, is_practice=is_practice)
 
 
 # Addresses of practice models that this process runs for itself.

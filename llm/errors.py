@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 
 class ErrorClass(StrEnum):
@@ -15,6 +15,8 @@ class ErrorClass(StrEnum):
     BAD_ANSWER = "bad_answer"  # 200, but no chat completion
     SETUP = "setup"  # key, account, model or address: every request will fail so
     REFUSED = "refused"  # this request will fail every time
+    REFUSAL = "refusal"  # the model, or a filter before or behind it, would not answer
+    CUT_OFF = "cut_off"  # the answer does not fit into its longest length
     BUDGET = "budget"  # the next call does not fit into what is left
     CALLED_OFF = "called_off"  # ended by ourselves
 
@@ -76,13 +78,27 @@ class Transient(LLMError):
 
 
 class Outage(Transient):
-    """The endpoint answered nobody for a while: not this request's fault, ask again later."""
+    """The endpoint answered nobody for a while: not this request's fault, ask again later.
+
+    With `refusals` it answers, and refused so many requests in a row.
+    """
+
+    def __init__(self, message: str, *, refusals: int = 0, **more: Any) -> None:
+        super().__init__(message, **more)
+        self.refusals = refusals
 
 
 class Permanent(LLMError):
     """The endpoint will refuse this request every time."""
 
     permanent: ClassVar[bool] = True
+
+
+class Refusal(Permanent):
+    """The model would not answer; the message is what it, or a filter, said instead."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message or "No reason was given.", error_class=ErrorClass.REFUSAL)
 
 
 class OverBudget(LLMError):

@@ -20,9 +20,11 @@ _ADDRESS: Final = re.compile(
     r"|\blocalhost(:\d+)?|\b[a-z][\w.-]{0,252}+:\d{2,5}\b",
     re.IGNORECASE,
 )
-# With their prefixes, or half hidden as endpoints quote them back.
+# With their prefixes, or half hidden as endpoints quote them back; "key provided" is none.
 _KEY: Final = re.compile(
-    r"\b(sk|pk|key|bearer)[-_ ][\w.*-]{6,}|(?<![\w-])[\w-]*+\*{3,}[\w*-]*", re.IGNORECASE
+    r"\b((sk|pk|key|bearer)[-_]|(sk|pk|bearer) |key (?=[\w.*-]{0,200}[\d*]))[\w.*-]{6,}"
+    r"|(?<![\w-])[\w-]*+\*{3,}[\w*-]*",
+    re.IGNORECASE,
 )
 # A debate that failed although nothing was asked.
 NO_TEXT_CLASS: Final = "no_text"
@@ -38,8 +40,8 @@ class Blame(Enum):
     BUDGET = auto()  # the money is used up: the pair has no part in it
 
 
-# The pair goes on waiting, and the run waits with it for a person.
-HALTS: Final = frozenset({Blame.AWAY, Blame.BUDGET})
+# The item goes on waiting, and the run waits with it for a person.
+HALTS: Final = frozenset({Blame.AWAY, Blame.BUDGET, Blame.SETUP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Failure:
     words: str
     was_taken: bool = True
     error_class: str = ""
+    is_refusal: bool = False
 
 
 class CannotGoOn(Exception):
@@ -78,6 +81,7 @@ def read_failure(errors: Sequence[LLMError], *, endpoint: Endpoint, model: str) 
         in_words(error, endpoint=endpoint, model=model),
         was_taken=any(each.maybe_paid for each in errors),
         error_class=error.error_class.value,
+        is_refusal=isinstance(error, Outage) and error.refusals > 0,
     )
 
 
@@ -99,9 +103,17 @@ def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
         case Blame.BUDGET:
             return error.message
         case Blame.SETUP:
-            return _setup_words(name, error.status, model)
+            return _setup_words(name, error.status, model, without_secrets(error.message, endpoint))
+        case Blame.PAIR if error.error_class is ErrorClass.REFUSAL:
+            said = without_secrets(error.message, endpoint)
+            return f"The model “{model}” would not answer: {said}"
+        case Blame.PAIR if error.error_class is ErrorClass.CUT_OFF:
+            return error.message
         case Blame.PAIR:
             return f"{name} refused this request: {without_secrets(error.message, endpoint)}"
+    if isinstance(error, Outage) and error.refusals:
+        said = without_secrets(error.message, endpoint)
+        return f"{name} refused {error.refusals} requests in a row, at last with: {said}"
     if error.status:
         return f"{name} answered HTTP {error.status}."
     if error.error_class is ErrorClass.TIMEOUT:
@@ -120,9 +132,10 @@ def without_secrets(message: str, endpoint: Endpoint) -> str:
     return re.sub(re.escape(host), "[address]", message, flags=re.IGNORECASE) if host else message
 
 
-def _setup_words(name: str, status: int | None, model: str) -> str:
-    why = {
-        402: "asks for payment",
-        404: f"knows no model “{model}”, or its address is wrong",
-    }.get(status or 0, "refuses the key")
-    return f"{name} {why} (HTTP {status}). Mend the settings, then resume the run."
+def _setup_words(name: str, status: int | None, model: str, said: str) -> str:
+    unknown = f"knows no model “{model}”, or its address is wrong"
+    paid = "asks for payment: its quota or credit is used up"
+    # A 400 is counted among these only where it says that there is no such model.
+    why = {400: unknown, 402: paid, 404: unknown, 429: paid}.get(status or 0, "refuses the key")
+    said = said.removeprefix(f"HTTP {status}: ").rstrip(".")
+    return f"{name} {why} (HTTP {status}: {said}). Mend the settings, then resume the run."

@@ -4,9 +4,16 @@ from typing import Final
 
 from django import forms
 
+from llm.endpoints import available
+
 NEVER_OVERSPENT: Final = (
     "Never overspent; empty for no limit. A run without room for a call pauses."
 )
+
+
+def endpoint_choices(role: str) -> list[tuple[str, str]]:
+    """The endpoints with their models; first, and so chosen, the one that has this role."""
+    return [(each.name, f"{each.name} ({each.default_model})") for each in available(role)]
 
 
 def budget_field(help_text: str = NEVER_OVERSPENT) -> forms.DecimalField:

@@ -4,28 +4,45 @@ Every verb is synchronous and owns one short transaction; none spans a call. Two
 ask the same at the same time are both written down, and one answer stands.
 """
 
+import logging
 import time
-from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
-from typing import Final, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Max
+from django.utils import timezone
 
 from kit.failpoints import reach
 from kit.updates import update_rows
-from llm import accounts
-from llm.accounts import Position, position
+from llm.accounts import moving, position, reserve
+from llm.errors import LLMError
 from llm.models import Call
-from llm.opening import insert_calls
-from llm.records import SETTLED_FIELDS, Found, Intent, Outcome, apply_outcome, reply_from
-from llm.requests import Reply
-from llm.settling import Unusual, settle_usual
+from llm.records import (
+    SETTLED_FIELDS,
+    Found,
+    Intent,
+    Outcome,
+    fresh_reply,
+    insert_calls,
+    price_of,
+    reply_from,
+    settled_fields,
+    update_awaited,
+)
+from llm.requests import Message, RawReply, Reply
 
+logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 _TRIES: Final = 4
 _TRY_AGAIN_S: Final = 0.2
+_ANOTHER_STANDS: Final = "Answered twice: the answer of another attempt stands."
+LOST: Final = "Never answered: the worker stopped before an answer was written down."
+# How long a run waits for one answer. Later nobody alive waits for it any more; the margin is for
+# writing the outcome down.
+CALL_DEADLINE_S: Final = 120.0
+LOST_AFTER: Final = timedelta(seconds=CALL_DEADLINE_S + 60)
 
 
 def replies_for(keys: Collection[str]) -> dict[str, Reply]:
@@ -37,6 +54,17 @@ def look_up(keys: Sequence[str]) -> list[Found]:
     """What is known of each request, in the same order."""
     replies, attempts = replies_for(keys), _last_attempts(set(keys))
     return [Found(replies.get(key), attempts.get(key, 0)) for key in keys]
+
+
+def transcript(call: Call) -> list[Message]:
+    """All messages of the call's request, with those that earlier requests of it hold."""
+    messages: list[Message] = []
+    request: Mapping[str, Any] | None = call.request
+    while request is not None:
+        messages = [*request["messages"], *messages]
+        earlier = Call.objects.filter(key=request.get("earlier", ""))
+        request = earlier.values_list("request", flat=True).first()
+    return messages
 
 
 def intend(intents: Sequence[Intent], *, owner: str) -> list[int | None]:
@@ -52,9 +80,9 @@ def intend(intents: Sequence[Intent], *, owner: str) -> list[int | None]:
         nonlocal trusting
         # Should it fail, somebody else was faster: the next time attempts are counted again.
         trusts, trusting = trusting, False
-        fits = accounts.reserve(intents)
+        fits = reserve(intents)
         written = [intent for intent, does in zip(intents, fits, strict=True) if does]
-        ids = iter(_insert(written, owner=owner, trusting=trusts))
+        ids = iter(insert_calls(_numbered(written, trusting=trusts), owner=owner))
         reach("before-intent-commit")
         return [next(ids) if does else None for does in fits]
 
@@ -70,8 +98,8 @@ def settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
     worker; None for a failed attempt. Settling the same again changes nothing.
     """
     try:
-        replies = _in_transaction(lambda: settle_usual(outcomes), mending=OperationalError)
-    except (Unusual, IntegrityError):
+        replies = _in_transaction(lambda: _settle_awaited(outcomes), mending=OperationalError)
+    except (_Unusual, IntegrityError):
         replies = _in_transaction(lambda: _settle_with_care(outcomes))
     reach("after-settle")
     return replies
@@ -83,8 +111,103 @@ def is_awaiting(account_id: int, *, since: datetime) -> bool:
     return awaited.filter(created_at__gte=since).exists()
 
 
-def _insert(intents: Sequence[Intent], *, owner: str, trusting: bool) -> list[int]:
-    """New rows, each numbered after the attempts that the caller saw, or that there are."""
+def list_lost_calls(*, older_than: timedelta = LOST_AFTER) -> int:
+    """List calls that nobody waits for any more as possibly paid; how many there were.
+
+    Their worker died after it wrote their intent: whether it had sent them cannot be known. What
+    they can have cost stays reserved; an answer that still arrives settles them all the same.
+    """
+    rows = Call.objects.filter(
+        status=Call.Status.INTENT, created_at__lt=timezone.now() - older_than
+    )
+    listed = rows.update(status=Call.Status.POSSIBLY_PAID, error=LOST, settled_at=timezone.now())
+    if listed:
+        logger.warning("%s calls were never answered and are listed as possibly paid", listed)
+    return listed
+
+
+class _Unusual(Exception):
+    """Not every call was still awaited as its worker left it."""
+
+
+def _settle_awaited(outcomes: Sequence[Outcome]) -> list[Reply | None]:
+    """Nearly always: all calls are still awaited. One UPDATE each, and no row is read again.
+
+    The transaction is rolled back if it raises: _Unusual, or IntegrityError where another attempt
+    was answered first.
+    """
+    rows = []
+    with moving() as moves:
+        for outcome in outcomes:
+            if outcome.intent is None:
+                raise _Unusual
+            charge = outcome.intent.charge
+            fields = settled_fields(outcome.result, charge.price)
+            before = position(Call.Status.INTENT, None, charge.bound)
+            after = position(fields["status"], fields["usd"], charge.bound)
+            moves.add(charge.account_id, before, after)
+            rows.append((outcome.call_id, fields))
+        if not update_awaited(rows):
+            raise _Unusual
+    return [
+        fresh_reply(each.result, each.call_id) if isinstance(each.result, RawReply) else None
+        for each in outcomes
+    ]
+
+
+def _settle_with_care(outcomes: Sequence[Outcome]) -> list[Reply | None]:
+    """Settle whatever there is: late answers, rivals, and what was settled before."""
+    pks = [outcome.call_id for outcome in outcomes]
+    found = Call.objects.select_for_update().filter(pk__in=pks).defer("request")
+    rows = {row.pk: row for row in found}
+    before = {pk: _position(row) for pk, row in rows.items()}
+    standing = _standing({row.key for row in rows.values()})
+    # The row that stands must be the very one at hand, to be known again below.
+    standing |= {row.key: row for row in rows.values() if row.status == Call.Status.ANSWERED}
+    for outcome in outcomes:
+        row = rows[outcome.call_id]
+        _apply(outcome, row, standing.get(row.key))
+        if row.status == Call.Status.ANSWERED:
+            standing[row.key] = row
+    update_rows(list(rows.values()), SETTLED_FIELDS)
+    with moving() as moves:
+        for pk, row in rows.items():
+            moves.add(row.account_id, before[pk], _position(row))
+    return [_stands(rows[outcome.call_id], standing) for outcome in outcomes]
+
+
+def _apply(outcome: Outcome, row: Call, rival: Call | None) -> None:
+    """Move the row to what came of it, where that is a legal move.
+
+    An answer beside one that stands was paid all the same, so it is kept, but under another status
+    than answered.
+    """
+    fields = settled_fields(outcome.result, price_of(row))
+    if rival and isinstance(outcome.result, RawReply):
+        fields |= {"status": Call.Status.POSSIBLY_PAID, "error": _ANOTHER_STANDS}
+    status = fields["status"]
+    if row is rival or not (status == row.status or status in Call.MOVES[row.status]):
+        return
+    if isinstance(outcome.result, LLMError):
+        fields = {name: fields[name] for name in ("status", "error", "settled_at")}
+    for name, value in fields.items():
+        setattr(row, name, value)
+
+
+def _position(row: Call) -> tuple[int, int]:
+    return position(row.status, row.usd, row.bound_usd)
+
+
+def _stands(row: Call, standing: Mapping[str, Call]) -> Reply | None:
+    """The answer that stands beside a row that brought one; a failed row has no text."""
+    stands = standing.get(row.key)
+    if row.text is None or stands is None:
+        return None
+    return reply_from(stands, replayed=stands is not row)
+
+
+def _numbered(intents: Sequence[Intent], *, trusting: bool) -> list[tuple[Intent, int]]:
+    """Each numbered after the attempts that the caller saw, or that there are."""
     numbers: dict[str, int] = {}
     if trusting:
         numbers = {i.request.key: i.attempts for i in intents if i.attempts is not None}
@@ -94,32 +217,7 @@ def _insert(intents: Sequence[Intent], *, owner: str, trusting: bool) -> list[in
     for intent in intents:
         number = numbers[intent.request.key] = numbers.get(intent.request.key, 0) + 1
         numbered.append((intent, number))
-    return insert_calls(numbered, owner=owner)
-
-
-def _settle_with_care(outcomes: Sequence[Outcome]) -> list[Reply | None]:
-    """Settle whatever there is: late answers, rivals, and what was settled before."""
-    rows = _locked_rows([outcome.call_id for outcome in outcomes])
-    before = {pk: _position(row) for pk, row in rows.items()}
-    standing = _standing({row.key for row in rows.values()})
-    # The row that stands must be the very one at hand, to be known again below.
-    standing |= {row.key: row for row in rows.values() if row.status == Call.Status.ANSWERED}
-    for outcome in outcomes:
-        row = rows[outcome.call_id]
-        apply_outcome(outcome, row, standing)
-        if row.status == Call.Status.ANSWERED:
-            standing[row.key] = row
-    update_rows(list(rows.values()), SETTLED_FIELDS)
-    changes: dict[int, Position] = defaultdict(Position)
-    for pk, row in rows.items():
-        if row.account_id is not None:
-            changes[row.account_id] += _position(row) - before[pk]
-    accounts.move(changes)
-    return [_outcome_reply(rows[outcome.call_id], standing) for outcome in outcomes]
-
-
-def _position(row: Call) -> Position:
-    return position(row.status, row.usd, row.bound_usd)
+    return numbered
 
 
 def _standing(keys: set[str]) -> dict[str, Call]:
@@ -130,19 +228,6 @@ def _standing(keys: set[str]) -> dict[str, Call]:
 def _last_attempts(keys: set[str]) -> dict[str, int]:
     rows = Call.objects.filter(key__in=keys).values("key").annotate(last=Max("attempt"))
     return {row["key"]: row["last"] for row in rows}
-
-
-def _locked_rows(call_ids: Collection[int]) -> dict[int, Call]:
-    rows = Call.objects.select_for_update().filter(pk__in=call_ids).defer("request")
-    return {row.pk: row for row in rows}
-
-
-def _outcome_reply(row: Call, standing: dict[str, Call]) -> Reply | None:
-    """The answer that stands beside a row that brought one; a failed row has no text."""
-    stands = standing.get(row.key)
-    if row.text is None or stands is None:
-        return None
-    return reply_from(stands, replayed=stands is not row)
 
 
 def _in_transaction(

@@ -1,10 +1,16 @@
-"""The ledger: a row for every attempt that may cost money, and who pays; shared rate limits."""
+"""The ledger: a row for every attempt that may cost money, and who pays; shared rate limits; how
+each model is asked."""
 
+import hashlib
 from decimal import ROUND_CEILING, Decimal
 from typing import ClassVar, Final
 
 from django.db import connections, models
 from django.db.models import Q
+from django.utils import timezone
+
+from llm.endpoints import Endpoint
+from llm.profiles import Profile
 
 # An account counts whole millionths of a millionth of a dollar: sums stay exact on every database.
 UNITS_PER_USD: Final = 10**12
@@ -117,6 +123,8 @@ class Call(models.Model):
     status = models.CharField(max_length=16, choices=Status, default=Status.INTENT)
     request = models.JSONField()
     text = models.TextField(null=True)
+    # Functions that the model wants called: [{"id", "name", "arguments"}].
+    tool_calls = models.JSONField(null=True)
     logprobs = models.JSONField(null=True)
     finish_reason = models.CharField(max_length=64, blank=True)
     input_tokens = models.PositiveIntegerField(null=True)
@@ -160,3 +168,78 @@ class Call(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} {self.key[:8]} attempt {self.attempt}: {self.status}"
+
+    @property
+    def at_most_usd(self) -> Decimal | None:
+        """What it may come to while its cost is not known; None where it is, or nothing is."""
+        is_open = self.usd is None and self.status != self.Status.FAILED
+        return self.bound_usd if is_open else None
+
+
+class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
+    """How profiles are spoken of."""
+
+    def at(self, endpoint: Endpoint) -> "ModelProfileQuerySet":
+        """Those of the endpoint, as long as it leads to the same address."""
+        return self.filter(endpoint=endpoint.name, address=_digest(endpoint))
+
+    def by_model(self) -> dict[str, Profile]:
+        """As a client wants them: those that are known to differ from what is taken for granted."""
+        return {row.model: row.as_profile for row in self if row.profile}
+
+    def keep(self, endpoint: Endpoint, model: str, profile: Profile, *, refusal: str) -> None:
+        """Remember how the model is asked from now on, and the refusal that taught it."""
+        row, _ = self.get_or_create(endpoint=endpoint.name, address=_digest(endpoint), model=model)
+        row.profile = profile.stored
+        row.refusals = [*row.refusals, refusal[:500]]
+        row.save(update_fields=["profile", "refusals"])
+
+    def note_trial(
+        self, endpoint: Endpoint, model: str, *, latency_s: float | None, fault: str
+    ) -> None:
+        """What came of a trial just now: seconds to the answer, or why there was none."""
+        self.update_or_create(
+            endpoint=endpoint.name,
+            address=_digest(endpoint),
+            model=model,
+            defaults={"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault},
+        )
+
+
+class ModelProfile(models.Model):
+    """How one model at one endpoint is asked, as its refusals taught, and its last trial.
+
+    The address is kept as a digest: another one under the same name is another endpoint.
+    """
+
+    endpoint = models.CharField(max_length=64)
+    address = models.CharField(max_length=64)
+    model = models.CharField(max_length=200)
+    profile = models.JSONField(default=dict)
+    # The endpoint's words, in order.
+    refusals = models.JSONField(default=list)
+    tried_at = models.DateTimeField(null=True)
+    # Of the last trial: seconds to its answer, or why there was none.
+    latency_s = models.FloatField(null=True)
+    fault = models.TextField(blank=True)
+
+    objects = ModelProfileQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint", "address", "model"], name="model_profile_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model} at {self.endpoint}"
+
+    @property
+    def as_profile(self) -> Profile:
+        """The profile as a value."""
+        return Profile.read(self.profile)
+
+
+def _digest(endpoint: Endpoint) -> str:
+    return hashlib.sha256(f"{endpoint.base_url} {endpoint.api_version}".encode()).hexdigest()

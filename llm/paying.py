@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Final
+from typing import ClassVar, Final
 
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
@@ -13,7 +14,7 @@ from kit.errors import Refused
 from kit.runs import TrackedRun
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.models import Account, to_units
+from llm.models import Account, Call, CallQuerySet, to_units
 from llm.prices import PriceError, UnknownPrice, table
 
 _MOST_USD: Final = Decimal(1_000_000)
@@ -25,6 +26,9 @@ class PayingRun(TrackedRun):
     `budget_usd` is what a person allows to be spent, null for no limit. The account holds the same
     number, for the reservation that goes with every call; `set_budget` writes both.
     """
+
+    # How a filter leads from such a run to its benchmark.
+    of_benchmark: ClassVar[str] = "benchmark"
 
     budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
     account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
@@ -38,8 +42,14 @@ class PayingRun(TrackedRun):
         raise NotImplementedError
 
     @property
+    def calls(self) -> CallQuerySet:
+        """The calls that it pays for, also those whose answer nobody could use."""
+        found = Call.objects.filter(account=self.account_id)
+        return found if self.account_id else found.none()
+
+    @property
     def spent_usd(self) -> Decimal:
-        """What its answered calls have cost so far."""
+        """What its answered calls have cost so far: the sum of `llm.spending`, as it is kept."""
         return self.account.spent_usd if self.account else Decimal(0)
 
     @property
@@ -66,6 +76,17 @@ class AskingRun(PayingRun):
     def asked(self) -> list[tuple[str, str]]:
         """The one endpoint with its model; runs that ask several say so."""
         return [(self.endpoint, self.model)]
+
+
+def paying_runs(slug: str) -> list[PayingRun]:
+    """The runs of every kind that pay for calls in a benchmark, the latest of each kind first."""
+    found: list[PayingRun] = []
+    for kind in apps.get_models():
+        if issubclass(kind, PayingRun):
+            own = {f"{kind.of_benchmark}__slug": slug}
+            runs = kind.objects.filter(account__isnull=False, **own)  # type: ignore[attr-defined]
+            found += runs.select_related("account").order_by("-pk")
+    return found
 
 
 def check_budget(usd: Decimal | None, seats: Iterable[tuple[str, str]]) -> None:

@@ -9,14 +9,23 @@ parameter is mended, and the same model is asked so from then on.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Self
+
+from llm.requests import Message, Request
 
 # How an answer is bound to its schema, from the strictest on.
 ANSWERS: Final = ("json_schema", "json_object", "words")
+_ANSWERS_IN_WORDS: Final = {
+    "json_schema": "answers by JSON schema",
+    "json_object": "answers in JSON mode",
+    "words": "answers as the prompt says",
+}
 # Who gives the instructions: models that know no system message take one of the others.
 SPEAKERS: Final = ("system", "developer", "user")
+# Which of OpenAI's two interfaces: some of its models answer in the second one only.
+APIS: Final = ("chat", "responses")
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
 # What may be left out; log-probabilities are asked for with two parameters.
 _OPTIONAL: Final = ("temperature", "top_p", "seed", "reasoning_effort", "logprobs")
@@ -24,13 +33,36 @@ _OPTIONAL: Final = ("temperature", "top_p", "seed", "reasoning_effort", "logprob
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How to ask one model: the name of its token limit, what binds its answer, who instructs it,
-    and the parameters that are left out."""
+    """How to ask one model: in which interface, the name of its token limit, what binds its answer,
+    who instructs it, and the parameters that are left out."""
 
+    api: str = "chat"
     limit: str = "max_tokens"
     answer: str = "json_schema"
     speaker: str = "system"
     without: frozenset[str] = frozenset()
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """As JSON; `read` takes it back."""
+        return {**asdict(self), "without": sorted(self.without)}
+
+    @property
+    def words(self) -> str:
+        """For people: "max_completion_tokens, no temperature, answers by JSON schema"."""
+        said = ["by the Responses API"] if self.api == "responses" else [self.limit]
+        said += [f"no {name}" for name in sorted(self.without)]
+        said.append(_ANSWERS_IN_WORDS[self.answer])
+        if self.speaker != "system":
+            said.append(f"instructed as {self.speaker}")
+        return ", ".join(said)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Self:
+        """A profile that was stored, perhaps by another version: what is not known is left out."""
+        names = {each.name for each in fields(cls)}
+        known = {name: value for name, value in stored.items() if name in names}
+        return cls(**known | {"without": frozenset(stored.get("without", ()))})
 
 
 _REASONING: Final = Profile(
@@ -39,7 +71,8 @@ _REASONING: Final = Profile(
 # Words of a refusal that is about the parameter and not about its value.
 _UNSUPPORTED: Final = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown (parameter|argument|field)|unavailable"
-    r"|not (available|permitted|allowed|accepted)|unexpected keyword"
+    r"|not (available|permitted|allowed|accepted)|unexpected keyword|invalid schema"
+    r"|not in (the )?v1/chat"
 )
 # OpenAI's documentation of reasoning models: platform.openai.com/docs/guides/reasoning.
 _FAMILIES: Final = (
@@ -48,12 +81,12 @@ _FAMILIES: Final = (
 )
 
 
-def known(model: str) -> Profile:
+def known(model: str, *, api: str = "chat") -> Profile:
     """What is taken for granted of a model before it was asked."""
     for pattern, profile in _FAMILIES:
         if pattern.match(model.lower()):
-            return profile
-    return Profile()
+            return replace(profile, api=api)
+    return Profile(api=api)
 
 
 def mended(profile: Profile, refusal: str) -> Profile | None:
@@ -64,7 +97,9 @@ def mended(profile: Profile, refusal: str) -> Profile | None:
     named = refusal.lower()
     if not _UNSUPPORTED.search(named):
         return None  # a value out of range, or a filtered prompt: a person has to know of it
-    if re.search(r"response_format|json_schema|structured output|json mode", named):
+    if "v1/responses" in named and profile.api == "chat":
+        return replace(profile, api="responses")
+    if re.search(r"response_format|text\.format|json_schema|structured output|json mode", named):
         answer = _next(ANSWERS, profile.answer)
         return replace(profile, answer=answer) if answer else None
     if re.search(r"\brole\b", named) and re.search(r"system|developer", named):
@@ -77,32 +112,20 @@ def mended(profile: Profile, refusal: str) -> Profile | None:
     return replace(profile, limit=other) if profile.limit in named else None
 
 
-def applied(
-    profile: Profile,
-    parameters: Mapping[str, Any],
-    messages: Sequence[Mapping[str, Any]],
-    *,
-    schema_name: str,
-    schema: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The parts of a request's body that depend on the profile."""
-    body = {name: value for name, value in parameters.items() if name not in profile.without}
-    if "logprobs" in profile.without:
-        body.pop("top_logprobs", None)
-    if "max_tokens" in body:
-        body[profile.limit] = body.pop("max_tokens")
-    told = [dict(message) for message in messages]
-    if profile.answer == "json_schema":
-        shape = {"name": schema_name, "schema": dict(schema), "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": shape}
-    else:
-        if profile.answer == "json_object":
-            body["response_format"] = {"type": "json_object"}
-        told[0]["content"] += _IN_WORDS.format(schema=json.dumps(schema))
-    for message in told:
+def told(profile: Profile, request: Request) -> list[Message]:
+    """The messages as this model takes them: who instructs it, and the schema in words."""
+    messages = [dict(message) for message in request.messages]
+    if request.schema_name and profile.answer != "json_schema":
+        messages[0]["content"] += _IN_WORDS.format(schema=json.dumps(request.schema))
+    for message in messages:
         if message["role"] == "system":
             message["role"] = profile.speaker
-    return {"messages": told, **body}
+    return messages
+
+
+def taken(profile: Profile, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that this model takes."""
+    return {name: value for name, value in parameters.items() if name not in profile.without}
 
 
 _IN_WORDS: Final = (

@@ -1,21 +1,28 @@
 """Between the values of a call and its row in the ledger."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any, Final
 
+from django.db import connection
 from django.utils import timezone
 
+from llm.completions import encode
+from llm.endpoints import Endpoint
 from llm.errors import LLMError
+from llm.estimates import most_input
 from llm.models import Call
-from llm.prices import Price
+from llm.prices import Price, PriceTable
 from llm.profiles import Profile
 from llm.requests import RawReply, Reply, Request, Usage
 
 SETTLED_FIELDS: Final = (
     "status",
     "text",
+    "tool_calls",
     "logprobs",
     "finish_reason",
     "input_tokens",
@@ -27,7 +34,28 @@ SETTLED_FIELDS: Final = (
     "error",
     "settled_at",
 )
-_ANOTHER_STANDS: Final = "Answered twice: the answer of another attempt stands."
+# Those of a new row that are not at their defaults, in the order of `_opened`.
+_OPENED_FIELDS: Final = (
+    "key",
+    "attempt",
+    "role",
+    "model",
+    "endpoint",
+    "practice",
+    "subject",
+    "owner",
+    "status",
+    "finish_reason",
+    "error",
+    "account_id",
+    "bound_usd",
+    "price_input",
+    "price_cached",
+    "price_output",
+    "price_date",
+    "request",
+    "created_at",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +65,6 @@ class Charge:
     account_id: int | None = None
     price: Price | None = None
     bound: Decimal | None = None
-
-
-NOBODY: Final = Charge()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +78,7 @@ class Intent:
     request: Request
     subject: str
     practice: bool = False
-    charge: Charge = NOBODY
+    charge: Charge = Charge()
     attempts: int | None = None
     profile: Profile | None = None
 
@@ -78,56 +103,113 @@ class Found:
     attempts: int
 
 
-def apply_outcome(outcome: Outcome, row: Call, standing: Mapping[str, Call]) -> None:
-    """Move the row to what came of it, where that is a legal move.
+class Charging:
+    """Makes the charge of each request: its price of the day, and what it can cost at most."""
 
-    `standing` holds the answered row of each key. An answer beside one that stands was paid all
-    the same, so it is kept, but under another status than answered.
+    def __init__(self, endpoint: Endpoint, prices: PriceTable, account_id: int | None) -> None:
+        self._endpoint, self._prices, self._account_id = endpoint, prices, account_id
+        self._known: dict[tuple[str, date], Price | None] = {}
+
+    def charge(self, request: Request) -> Charge:
+        """The charge; without a price or a longest answer nobody knows a bound."""
+        price, bound = self._price(request.model), None
+        if price is not None and price.is_free:
+            bound = Decimal(0)
+        elif price is not None and request.max_tokens is not None:
+            read = most_input(request)
+            bound = price.bound(input_tokens=read, output_tokens=request.max_tokens)
+        return Charge(self._account_id, price, bound)
+
+    def _price(self, model: str) -> Price | None:
+        day = datetime.now(UTC).date()
+        if (model, day) not in self._known:
+            self._known[model, day] = self._prices.find(self._endpoint, model, on=day)
+        return self._known[model, day]
+
+
+def insert_calls(intents: Sequence[tuple[Intent, int]], *, owner: str) -> list[int]:
+    """Write (intent, number of the attempt) rows; their ids in the same order.
+
+    At driver speed: every call waits for its own row with its place taken, and model instances
+    cost more here than all else that happens to a call. Runs in the caller's transaction. Raises
+    IntegrityError where an attempt of that number is there already.
     """
-    rival = standing.get(row.key)
-    status = _status_after(outcome.result, rival)
-    if row is rival or not (status == row.status or status in Call.MOVES[row.status]):
-        return
-    row.status, row.settled_at = status, timezone.now()
-    if isinstance(outcome.result, LLMError):
-        row.error = str(outcome.result)
-        return
-    for name, value in answer_fields(outcome.result, _price(row)).items():
-        setattr(row, name, value)
-    row.error = _ANOTHER_STANDS if rival else ""
+    if not intents:
+        return []
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    values: list[Any] = []
+    for intent, attempt in intents:
+        values += [*_opened(intent, attempt, owner), now]
+    with connection.cursor() as cursor:
+        cursor.execute(_insertion(connection.vendor, len(intents)), values)
+        return [pk for (pk,) in cursor.fetchall()]
 
 
-def answer_fields(reply: RawReply, price: Price | None) -> dict[str, Any]:
-    """What an answer puts into its row."""
-    usage = reply.usage
-    return {
-        "text": reply.text,
-        "logprobs": reply.logprobs,
-        "finish_reason": reply.finish_reason[:64],
-        "elapsed_s": reply.elapsed_s,
-        "input_tokens": usage.input if usage else None,
-        "cached_tokens": usage.cached_input if usage else None,
-        "output_tokens": usage.output if usage else None,
-        "reasoning_tokens": usage.reasoning if usage else None,
-        "usd": price.cost(usage) if usage and price else None,
+def update_awaited(outcomes: Sequence[tuple[int, dict[str, Any]]]) -> bool:
+    """Write (id, settled fields) into rows that are still awaited; whether all of them were."""
+    columns = _settled_columns()
+    rows = [
+        [
+            # None is SQL's null in every column, of JSON too.
+            *(
+                None if fields[name] is None else field.get_db_prep_save(fields[name], connection)
+                for name, field in columns
+            ),
+            call_id,
+        ]
+        for call_id, fields in outcomes
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(_settlement(connection.vendor), rows)
+        return cursor.rowcount == len(rows)
+
+
+def settled_fields(result: RawReply | LLMError, price: Price | None) -> dict[str, Any]:
+    """What an outcome puts into its row, all of SETTLED_FIELDS."""
+    fields: dict[str, Any] = dict.fromkeys(SETTLED_FIELDS)
+    fields |= {"finish_reason": "", "error": "", "settled_at": timezone.now()}
+    if isinstance(result, LLMError):
+        status = Call.Status.POSSIBLY_PAID if result.maybe_paid else Call.Status.FAILED
+        return fields | {"status": status, "error": str(result)}
+    usage = result.usage
+    fields |= {
+        "status": Call.Status.ANSWERED,
+        "text": result.text,
+        "tool_calls": list(result.tool_calls) or None,
+        "logprobs": result.logprobs,
+        "finish_reason": result.finish_reason[:64],
+        "elapsed_s": result.elapsed_s,
     }
-
-
-def status_of_error(error: LLMError) -> Call.Status:
-    """The status of an attempt that ended so."""
-    return Call.Status.POSSIBLY_PAID if error.maybe_paid else Call.Status.FAILED
+    if usage:
+        fields |= {
+            "input_tokens": usage.input,
+            "cached_tokens": usage.cached_input,
+            "output_tokens": usage.output,
+            "reasoning_tokens": usage.reasoning,
+            "usd": price.cost(usage) if price else None,
+        }
+    return fields
 
 
 def reply_from(row: Call, *, replayed: bool) -> Reply:
     """The answer in an answered row."""
+    usage = None
+    if row.input_tokens is not None:
+        usage = Usage(
+            input=row.input_tokens,
+            cached_input=row.cached_tokens or 0,
+            output=row.output_tokens or 0,
+            reasoning=row.reasoning_tokens or 0,
+        )
     return Reply(
         text=row.text or "",
-        usage=_usage(row),
+        usage=usage,
         elapsed_s=row.elapsed_s or 0.0,
         finish_reason=row.finish_reason,
         call_id=row.pk,
         replayed=replayed,
         logprobs=row.logprobs,
+        tool_calls=row.tool_calls or (),
     )
 
 
@@ -141,27 +223,73 @@ def fresh_reply(reply: RawReply, call_id: int) -> Reply:
         call_id=call_id,
         replayed=False,
         logprobs=reply.logprobs,
+        tool_calls=reply.tool_calls,
     )
 
 
-def _status_after(result: RawReply | LLMError, rival: Call | None) -> Call.Status:
-    if isinstance(result, LLMError):
-        return status_of_error(result)
-    return Call.Status.POSSIBLY_PAID if rival else Call.Status.ANSWERED
-
-
-def _price(row: Call) -> Price | None:
+def price_of(row: Call) -> Price | None:
+    """The price that the call was begun at."""
     if row.price_input is None or row.price_cached is None or row.price_output is None:
         return None
     return Price(row.price_input, row.price_cached, row.price_output)
 
 
-def _usage(row: Call) -> Usage | None:
-    if row.input_tokens is None:
-        return None
-    return Usage(
-        input=row.input_tokens,
-        cached_input=row.cached_tokens or 0,
-        output=row.output_tokens or 0,
-        reasoning=row.reasoning_tokens or 0,
+def _opened(intent: Intent, attempt: int, owner: str) -> list[Any]:
+    """All but the time."""
+    request, charge, price = intent.request, intent.charge, intent.charge.price
+    prices = [price.input, price.cached, price.output] if price else [None] * 3
+    return [
+        request.key,
+        attempt,
+        request.role,
+        request.model,
+        request.endpoint,
+        intent.practice,
+        intent.subject,
+        owner,
+        Call.Status.INTENT.value,
+        "",
+        "",
+        charge.account_id,
+        _decimal(charge.bound, 18, 12),
+        *(_decimal(each, 12, 6) for each in prices),
+        connection.ops.adapt_datefield_value(price.valid_from) if price else None,
+        encode(_stored(intent)).decode(),
+    ]
+
+
+def _stored(intent: Intent) -> dict[str, Any]:
+    """The request, and in what it was sent otherwise: a label shows how its model was asked."""
+    if intent.profile is None or intent.profile == Profile():
+        return intent.request.stored
+    return {**intent.request.stored, "asked_as": intent.profile.stored}
+
+
+def _decimal(value: Decimal | None, digits: int, places: int) -> Any:
+    return connection.ops.adapt_decimalfield_value(value, digits, places)
+
+
+def _insertion(vendor: str, rows: int) -> str:
+    quote = connection.ops.quote_name
+    json = "%s::jsonb" if vendor == "postgresql" else "%s"
+    row = ", ".join(json if name == "request" else "%s" for name in _OPENED_FIELDS)
+    columns = ", ".join(quote(name) for name in _OPENED_FIELDS)
+    # Names are the constants above, values go through the driver.
+    return (
+        f"INSERT INTO {quote(Call._meta.db_table)} ({columns}) "  # noqa: S608
+        f"VALUES {', '.join([f'({row})'] * rows)} RETURNING id"
     )
+
+
+@cache
+def _settled_columns() -> list[tuple[str, Any]]:
+    return [(name, Call._meta.get_field(name)) for name in SETTLED_FIELDS]
+
+
+@cache
+def _settlement(_vendor: str) -> str:
+    quote = connection.ops.quote_name
+    assignments = ", ".join(f"{quote(str(field.column))} = %s" for _, field in _settled_columns())
+    # Names come from the model, values go through the driver.
+    table, status = quote(Call._meta.db_table), Call.Status.INTENT.value
+    return f"UPDATE {table} SET {assignments} WHERE id = %s AND status = '{status}'"  # noqa: S608

@@ -2,16 +2,26 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 # How long a reasoning model may think, in OpenAI's words; "" leaves it to the model.
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
 
-Message: TypeAlias = dict[str, str]
-"""One chat message: {"role": "system" | "user" | "assistant", "content": text}."""
+# Why an answer ended: cut off by its longest length, or not given at all.
+LENGTH: Final = "length"
+REFUSALS: Final = frozenset({"refusal", "content_filter"})
+
+Message: TypeAlias = dict[str, Any]
+"""One chat message: {"role": "system" | "user" | "assistant", "content": text}.
+
+An assistant's may hold "tool_calls", as a reply brings them; {"role": "tool", "tool_call_id",
+"content"} answers one of them."""
+
+ToolCall: TypeAlias = dict[str, str]
+"""A function that the model wants called: {"id", "name", "arguments"}, the last a JSON text."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,11 @@ class Request:
     `endpoint` is an endpoint's name, never its address. `schema` is the JSON schema that the
     answer has to follow, announced under `schema_name`. `replicate` tells repeated draws at a
     temperature above 0 apart. `reasoning_effort` is one of EFFORTS, or "".
+
+    `tools` are functions that the model may call: {"name", "description", "parameters"}, the last a
+    JSON schema. A conversation with them goes on by `followed_by`; `earlier` is the key of the
+    request before, which holds the first `told` messages, so that no message is stored twice.
+    With a `schema_name` of "" the answer is free text.
     """
 
     endpoint: str
@@ -36,6 +51,14 @@ class Request:
     replicate: int = 0
     logprobs: bool = False
     reasoning_effort: str = ""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    earlier: str = ""
+    told: int = 0
+
+    def followed_by(self, *messages: Message) -> Self:
+        """The next request of a conversation: all that was said so far, then these messages."""
+        said = self.messages + messages
+        return replace(self, messages=said, earlier=self.key, told=len(self.messages))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -54,11 +77,21 @@ class Request:
     def stored(self) -> dict[str, Any]:
         """What the ledger keeps of it beside its endpoint, role and model."""
         return {
-            "messages": self.messages,
+            **self._transcript,
             "schema_name": self.schema_name,
             "replicate": self.replicate,
             **self.parameters,
         }
+
+    @property
+    def _transcript(self) -> dict[str, Any]:
+        """What is new in this request, and whose it goes on with."""
+        new: dict[str, Any] = {"messages": self.messages[self.told :]}
+        if self.earlier:
+            new["earlier"] = self.earlier
+        if self.tools:
+            new["tools"] = self.tools
+        return new
 
     @cached_property
     def key(self) -> str:
@@ -71,7 +104,7 @@ class Request:
             "role": self.role,
             "model": self.model,
             "parameters": self.parameters,
-            "messages": self.messages,
+            **self._transcript,
             "schema": {"name": self.schema_name, "schema": self.schema},
             "replicate": self.replicate,
         }
@@ -97,6 +130,7 @@ class RawReply:
     elapsed_s: float
     finish_reason: str = ""
     logprobs: list[dict[str, Any]] | None = None
+    tool_calls: Sequence[ToolCall] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +148,17 @@ class Reply:
     call_id: int
     replayed: bool
     logprobs: list[dict[str, Any]] | None = None
+    tool_calls: Sequence[ToolCall] = ()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the answer ended at its longest length and not where the model meant it to."""
+        return self.finish_reason == LENGTH
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the model, or a filter before or behind it, would not answer; `text` says why."""
+        return self.finish_reason in REFUSALS
 
 
 def _canonical(value: Any) -> bytes:

@@ -28,7 +28,7 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
     with transaction.atomic():
         first()
         begun.set()
-        other.join(0.4)  # it waits for us, or has decided by what it cannot know yet
+        other.join(0.2)  # it waits for us, or has decided by what it cannot know yet
     other.join(60)
     assert answers, f"the second has not ended: {other}"
     (answer,) = answers

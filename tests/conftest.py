@@ -53,10 +53,10 @@ def django_db_setup(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _settings_of_tests(django_test_environment: None, handover_folder: Path) -> Iterator[None]:
-    """Quick passwords; and what workers of this process send is marked in a folder of its own."""
+def _settings_of_tests(django_test_environment: None) -> Iterator[None]:
+    """Quick passwords."""
     hashers = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    with override_settings(PASSWORD_HASHERS=hashers, HANDOVER=handover_folder):
+    with override_settings(PASSWORD_HASHERS=hashers):
         yield
 
 
@@ -121,12 +121,6 @@ def undone_database(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
-
-
-@pytest.fixture(scope="session")
-def handover_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where workers of this process mark what they send."""
-    return tmp_path_factory.mktemp("handover")
 
 
 @pytest.fixture

@@ -17,8 +17,15 @@ def _folder() -> str | None:
 if "ASSAY_TEST_DATA" not in os.environ:
     os.environ["ASSAY_TEST_DATA"] = tempfile.mkdtemp(prefix="assay-tests-", dir=_folder())
     atexit.register(shutil.rmtree, os.environ["ASSAY_TEST_DATA"], ignore_errors=True)
+    if _folder() is not None:
+        # Tests make thousands of small files; on a disk deleting them took seconds at the end.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", os.environ["ASSAY_TEST_DATA"])
 os.environ["ASSAY_DATA"] = os.environ["ASSAY_TEST_DATA"]
 os.environ["SECRET_KEY"] = "tests-only-0123456789-0123456789-0123456789"
 for _name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASSAY_PRACTICE_URL", "DEBUG", "ALLOWED_HOSTS"):
     os.environ.pop(_name, None)
+for _name in [name for name in os.environ if name.startswith(("ASSAY_MODEL", "ASSAY_ENDPOINTS"))]:
+    del os.environ[_name]
+# Tests count calls: the tiny one before a run's first is tried where a test asks for it.
+os.environ["ASSAY_TRY_FIRST"] = "off"
 os.makedirs(os.path.join(os.environ["ASSAY_DATA"], "static"), exist_ok=True)

@@ -1,6 +1,6 @@
 """Small benchmarks for tests, made with the ORM: general, and without surprises."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.contrib.auth.models import User
 
@@ -22,6 +22,11 @@ from corpus.models import (
     VersionState,
 )
 from corpus.services.indexing import index, request_index
+from kit.prepared import Prepared
+
+# Asked for every person, query and passage of every world.
+_DOMAINS = Prepared(lambda benchmark: Domain.objects.filter(benchmark=benchmark).order_by("name"))
+_USERS = Prepared(lambda username: User.objects.filter(username=username))
 
 
 def make_benchmark(slug: str = "demo", domains: Sequence[str] = ("biology",)) -> Benchmark:
@@ -37,13 +42,21 @@ def make_version(benchmark: Benchmark, name: str = "as loaded") -> CorpusVersion
     """A ready corpus version with a layer of its own."""
     version = CorpusVersion.objects.create(benchmark=benchmark, name=name, state=VersionState.READY)
     version.layers = [version.pk]
-    version.save()
+    version.save(update_fields=["layers"])
     return version
+
+
+def domain_of(benchmark: Benchmark, name: str = "") -> Domain:
+    """The named (or first) domain."""
+    rows = _DOMAINS.rows(benchmark=benchmark.pk)
+    found = next(each for each in rows if name in ("", each.name))
+    found.benchmark = benchmark
+    return found
 
 
 def make_user(username: str) -> User:
     """A person without a password."""
-    return User.objects.filter(username=username).first() or User.objects.create_user(username)
+    return _USERS.first(username=username) or User.objects.create(username=username, password="!")
 
 
 def make_member(
@@ -57,22 +70,32 @@ def make_member(
     return user
 
 
+def make_members(benchmark: Benchmark, people: Mapping[str, Sequence[str]]) -> list[User]:
+    """New people by name with their roles, in every domain."""
+    users = User.objects.bulk_create(User(username=name, password="!") for name in people)
+    Membership.objects.bulk_create(
+        Membership(user=user, benchmark=benchmark, roles=list(people[user.username]))
+        for user in users
+    )
+    return users
+
+
 def make_query(benchmark: Benchmark, qid: str = "1", domain: str = "", **fields: object) -> Query:
     """A query in the named (or first) domain."""
-    domains = benchmark.domains.filter(name=domain) if domain else benchmark.domains.all()
     fields.setdefault("text", f"What is asked in query {qid}?")
     fields.setdefault("answers", [f"the answer to query {qid}"])
-    return Query.objects.create(domain=domains[0], qid=qid, **fields)
+    return Query.objects.create(domain=domain_of(benchmark, domain), qid=qid, **fields)
 
 
 def make_passage(
     benchmark: Benchmark, pid: str = "page/a_0.txt", domain: str = "", **fields: object
 ) -> Passage:
     """A passage of the current corpus version; text=None for one that is not loaded."""
-    domains = benchmark.domains.filter(name=domain) if domain else benchmark.domains.all()
     fields.setdefault("text", f"What stands in passage {pid}.")
     version = CorpusVersion.objects.current(benchmark)
-    return Passage.objects.create(version=version, domain=domains[0], pid=pid, **fields)
+    return Passage.objects.create(
+        version=version, domain=domain_of(benchmark, domain), pid=pid, **fields
+    )
 
 
 def make_gold(query: Query, *passages: Passage, label: int = 1) -> list[Judgment]:
@@ -100,10 +123,11 @@ def make_document(
     benchmark: Benchmark, doc_id: str = "page/a.html", domain: str = "", **fields: object
 ) -> Document:
     """A page of the current corpus version."""
-    domains = benchmark.domains.filter(name=domain) if domain else benchmark.domains.all()
     fields.setdefault("text", f"What stands on page {doc_id}.")
     version = CorpusVersion.objects.current(benchmark)
-    return Document.objects.create(version=version, domain=domains[0], doc_id=doc_id, **fields)
+    return Document.objects.create(
+        version=version, domain=domain_of(benchmark, domain), doc_id=doc_id, **fields
+    )
 
 
 def make_ranking(

@@ -72,13 +72,15 @@ BEGINNINGS = (
 class Walk:
     """One person's way through one benchmark. `rows` holds keys of rows by what they are.
 
-    Fragments are parts of the same pages: they may be left out.
+    Fragments are parts of the same pages, and other orders and filters show the same rows: both
+    may be left out.
     """
 
     person: User
     slug: str
     rows: Mapping[str, Collection[int]]
     fragments: bool = True
+    filters: bool = True
     client: Client = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,6 +125,8 @@ class Walk:
             return
         if self.fragments:
             self._ask(address, found, HTTP_HX_REQUEST="true", HTTP_HX_TARGET="results")
+        if not self.filters:
+            return
         others = {link.replace("&amp;", "&") for link in SAME_PAGE.findall(page)}
         for name, options in SELECT.findall(page):
             others |= {f"?{name}={value}" for value in OPTION.findall(options)}

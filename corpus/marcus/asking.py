@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from corpus.marcus.settings import FAST_CLEAN, SAFE_CLEAN, SCHEMA, SPLITTER, Settings
 from llm.errors import ParseFailure
-from llm.estimates import likely_tokens
+from llm.estimates import likely_thoughts, likely_tokens
 from llm.parsing import read_object
 from llm.prompts import PromptTemplate, fence
 from llm.requests import Request
@@ -21,14 +21,6 @@ PLACEHOLDERS: Final = {
     SAFE_CLEAN: {"site", "page"},
     FAST_CLEAN: {"page"},
     SPLITTER: {"page"},
-}
-# What a model may think beside its answer, which counts in the bound of it.
-_THOUGHTS: Final = {
-    "minimal": 1_000,
-    "low": 4_000,
-    "medium": 8_000,
-    "high": 16_000,
-    "xhigh": 32_000,
 }
 _NOTHING: Final = re.compile(
     r"(?:\W*(?:there is |the page has |i found )?(?:no|empty) (?:main )?(?:content|text|article)"
@@ -52,15 +44,17 @@ def request(role: str, text: str, settings: Settings, key: bytes, *, again: int 
     values = {"page": fence("page", text, key)}
     if role == SAFE_CLEAN:
         values["site"] = settings.site
+    endpoint, model = settings.seat(role)
+    thoughts = likely_thoughts(model, settings.reasoning_effort)
     return Request(
-        endpoint=settings.endpoint,
+        endpoint=endpoint,
         role=role,
-        model=settings.model,
+        model=model,
         messages=settings.prompts[role].render(**values),
         schema_name=role,
         schema=SCHEMA,
         temperature=settings.temperature,
-        max_tokens=2 * likely_tokens(text) + 500 + _THOUGHTS.get(settings.reasoning_effort, 0),
+        max_tokens=2 * likely_tokens(text) + 500 + thoughts,
         reasoning_effort=settings.reasoning_effort,
         replicate=again,
     )

@@ -62,6 +62,13 @@ class Settings:
     fixed: int = FIXED_TOKENS
     single_span: bool = False
     prompts: Mapping[str, PromptTemplate] = field(default_factory=dict)
+    # Endpoint and model of the splitter, where it is another one.
+    splitter: tuple[str, str] | None = None
+
+    def seat(self, role: str) -> tuple[str, str]:
+        """Endpoint and model that are asked in this role."""
+        own = self.splitter if role == SPLITTER else None
+        return own or (self.endpoint, self.model)
 
     @property
     def cleans(self) -> bool:

@@ -9,9 +9,8 @@ Places are code points of the text as given.
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from html import unescape
-from typing import Final
+from typing import Final, NamedTuple
 
 from corpus.marcus.html import markup
 
@@ -44,8 +43,7 @@ _ROW: Final = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _BAR: Final = re.compile(r"(?<!\S)\||\|(?!\S)")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One word, number or sign: as compared, and where it stands, [start, end)."""
 
     form: str
@@ -58,7 +56,11 @@ def tokenise(text: str) -> list[Token]:
     bare = _blank(text)
     tokens: list[Token] = []
     for match in _TOKEN.finditer(bare):
-        tokens += _forms(match)
+        raw = match[0]
+        if raw.isascii() and raw[0] not in "&`":  # nearly all: it is compared as it stands
+            tokens.append(Token(raw, *match.span()))
+        else:
+            tokens += _forms(match)
     return tokens
 
 

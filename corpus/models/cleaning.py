@@ -92,6 +92,16 @@ class CleaningRun(AskingRun):
         return super().can_cancel or self.status == RunStatus.FAILED
 
     @property
+    def asked(self) -> list[tuple[str, str]]:
+        """Its endpoint with its model, and the splitter where that is another one."""
+        splitter = self.config.get("splitter")
+        return (
+            [*super().asked, (splitter["endpoint"], splitter["model"])]
+            if splitter
+            else super().asked
+        )
+
+    @property
     def has_agents(self) -> bool:
         """Whether language models are asked."""
         return self.preset.startswith("marcus")

@@ -24,6 +24,7 @@ from corpus.models import (
     ViolationPolicy,
 )
 from corpus.models.texts import CLEANED
+from corpus.services.cleaning_seats import take_seats
 from corpus.services.loading_context import unused_name
 from corpus.services.loading_sweep import drop_version
 from kit import audit
@@ -75,19 +76,27 @@ def start_cleaning(
 ) -> CleaningRun:
     """Make a run that cleans `source` into a new version, and wake a worker.
 
-    `options` are those of DEFAULTS. All presets but the rules alone need an endpoint; `model` is
-    asked there, or the endpoint's own (of dchunk it has to give vectors). `claimed` keeps the run
+    `options` are those of DEFAULTS. All presets but the rules alone need an endpoint, or models
+    set up for their roles; `model` is asked there, or the endpoint's own (of dchunk it has to give
+    vectors). `claimed` keeps the run
     for the calling process. Raises Refused for a version that is not ready or holds no text, a
     name that is taken, options out of bounds, and a budget for a model without a price.
     """
     config = DEFAULTS | (options or {})
+    seats = take_seats(preset, endpoint, model)
+    endpoint = seats.endpoint
     _check(benchmark, source, preset, policy, endpoint, name.strip(), config)
     agents = AGENTS[preset]
     if not asks(preset):
-        endpoint, budget_usd = None, None
+        budget_usd = None
     if not agents or not config["reasoning_effort"]:
         # Not part of what was asked: pages of runs before there was such a choice stay known.
         del config["reasoning_effort"]
+    if seats.splitter:
+        config["splitter"] = {
+            "endpoint": seats.splitter.name,
+            "model": seats.splitter.default_model,
+        }
     config["prompts"] = {role: prompt(role).sha256 for role in agents}
     taken = taken_names(benchmark).values_list("name", flat=True)
     label = name.strip() or unused_name(f"{source.name[:50]}, {preset}", taken)
@@ -100,8 +109,8 @@ def start_cleaning(
             policy=policy,
             config=config,
             endpoint=endpoint.name if endpoint else "",
-            model=(model.strip() or endpoint.default_model)[:120] if endpoint else "",
-            practice=bool(endpoint and endpoint.is_practice),
+            model=seats.model[:120],
+            practice=seats.is_practice,
             budget_usd=budget_usd,
             calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
             created_by=actor,
@@ -198,6 +207,8 @@ def _begin_version(run: CleaningRun) -> CorpusVersion:
             "model": run.model,
             "practice": run.practice,
             **run.config,
+            # A recipe is published: it names models and no endpoint.
+            **({"splitter": run.config["splitter"]["model"]} if "splitter" in run.config else {}),
         },
     )
     version.layers = [version.pk]

@@ -15,6 +15,7 @@ from corpus.marcus.figures import Advice, recommend
 from corpus.marcus.parts import page_of
 from corpus.marcus.settings import AGENTS, SPLITTER
 from corpus.models import CleaningPreset, CorpusVersion, Passage
+from corpus.services.cleaning_seats import take_seats
 from corpus.services.crosswalk import gold_of
 from llm.endpoints import Endpoint
 from llm.estimates import CHARACTERS_PER_TOKEN, likely_tokens
@@ -58,7 +59,7 @@ def forecast(
     pages, letters = _sizes(version, passages)
     gold_pages = _gold_pages(version, passages)
     if preset == CleaningPreset.DCHUNK:
-        return _of_chunks(passages, pages, gold_pages, _price(endpoint, model))
+        return _of_chunks(passages, pages, gold_pages, _prices(preset, endpoint, model)[0])
     tokens = -(-letters // CHARACTERS_PER_TOKEN)
     # A page with gold has about two parts, the others one.
     parts = pages + gold_pages
@@ -68,8 +69,10 @@ def forecast(
     )
     given = round(_AGAIN * rounds * (tokens + parts * lead))
     taken = round(_AGAIN * rounds * tokens)
-    price = _price(endpoint, model)
-    usd = price.cost(Usage(input=given, output=taken)) if price and rounds else None
+    # Where another model cuts, each of the two reads and writes half of it.
+    prices = _prices(preset, endpoint, model)
+    costs = [price.cost(Usage(input=given, output=taken)) for price in prices if price]
+    usd = sum(costs, Decimal(0)) / len(costs) if len(costs) == len(prices) and rounds else None
     return Forecast(
         preset=preset,
         pages=pages,
@@ -129,9 +132,11 @@ def advise(
     return recommend(budget=budget, usd_s=small.usd, usd_full=full.usd)
 
 
-def _price(endpoint: Endpoint | None, model: str) -> Price | None:
-    if endpoint is None:
-        return None
-    return table().find(
-        endpoint, model.strip() or endpoint.default_model, on=datetime.now(UTC).date()
-    )
+def _prices(preset: str, endpoint: Endpoint | None, model: str) -> list[Price | None]:
+    """Today's price of each model that is asked; None where it is not known."""
+    seats = take_seats(preset, endpoint, model)
+    asked = [(seats.endpoint, seats.model)]
+    if seats.splitter:
+        asked.append((seats.splitter, seats.splitter.default_model))
+    today = datetime.now(UTC).date()
+    return [table().find(place, name, on=today) if place else None for place, name in asked]

@@ -3,11 +3,12 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Sum
+from django.db.models import Count
 from django.urls import reverse
 
 from corpus.models import CleaningRun, Violation
 from kit.sheets import Cell, Sheet, text
+from llm.spending import spending_by
 
 
 def rows_url(run: CleaningRun, **params: Any) -> str:
@@ -24,19 +25,27 @@ def agent_sheets(run: CleaningRun) -> list[Sheet]:
 
 
 def _spending(run: CleaningRun) -> Sheet:
-    rows: list[tuple[Cell, ...]] = []
-    if run.account:
-        sums = (
-            run.account.calls.answered()
-            .values_list("role")
-            .annotate(Count("pk"), Sum("input_tokens"), Sum("output_tokens"), Sum("usd"))
+    rows = []
+    for (role,), found in spending_by(run.calls, "role"):
+        url = rows_url(run, of="agents", role=role)
+        rows.append(
+            (
+                text(role),
+                Cell(found.calls, url=url),
+                *(Cell(found.input_tokens), Cell(found.cached_tokens)),
+                *(Cell(found.output_tokens), Cell(found.reasoning_tokens)),
+                Cell(None if found.known_usd is None else float(found.usd), "usd"),
+                Cell(float(found.reserved_usd), "usd"),
+            )
         )
-        for role, calls, given, taken, usd in sums.order_by("role"):
-            cost = Cell(None if usd is None else float(usd), "usd")
-            counted = Cell(calls, url=rows_url(run, of="agents", role=role))
-            rows.append((text(role), counted, Cell(given or 0), Cell(taken or 0), cost))
-    header = ("Agent", "Calls", "Input tokens", "Output tokens", "USD")
-    note = "Answers that were paid for before are not counted again."
+    header = (
+        *("Agent", "Calls", "Input tokens", "Of them cached", "Output tokens"),
+        *("Of them reasoning", "USD", "At most beside it"),
+    )
+    note = (
+        "Every attempt that the run made; an answer that was paid for before is not counted "
+        "again. Calls whose cost is not known may come to the last column at most."
+    )
     return Sheet(
         "agents", "Tokens and cost by agent", header, tuple(rows), (note,), "No call was paid."
     )

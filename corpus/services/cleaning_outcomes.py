@@ -23,7 +23,6 @@ class PageOutcome:
     job: Job
     result: Result | None
     failure: Failure | None = None
-    heard: bool = False
 
 
 def store_outcomes(*, share: Share, outcomes: Sequence[PageOutcome]) -> None:

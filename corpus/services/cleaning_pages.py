@@ -63,6 +63,7 @@ def settings_of(run: CleaningRun) -> Settings:
         fixed=int(config["fixed"]),
         single_span=bool(config["single_span"]),
         prompts=prompts,
+        splitter=run.asked[-1],
     )
 
 

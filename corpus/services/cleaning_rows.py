@@ -1,6 +1,7 @@
 """The rows behind the numbers of a cleaning's report, as tables."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from django.db.models import Exists, OuterRef
@@ -11,7 +12,7 @@ from corpus.models import CleaningRun, Crosswalk, Passage, Query
 from corpus.services.cleaning_measures import measure
 from corpus.services.cleaning_report import SIDES, Widths, report
 from kit.sheets import Cell, Sheet, text
-from llm.models import Call
+from llm.calls import without_texts
 
 MOST: Final = 2000
 
@@ -64,22 +65,28 @@ def _pairs(run: CleaningRun, side: str, place: int, widths: Widths) -> Sheet:
 
 
 def _calls(run: CleaningRun, role: str) -> Sheet:
-    calls = Call.objects.none()
-    if run.account:
-        calls = run.account.calls.filter(role=role, status=Call.Status.ANSWERED).order_by("pk")
+    calls = run.calls.filter(role=role).order_by("pk")
     pages = dict(run.pages.values_list("pk", "page_id")) if run.has_agents else {}
     rows = tuple(
         (
             text(_page(each.subject, pages)),
             text(each.model),
-            Cell(each.input_tokens),
-            Cell(each.output_tokens),
-            Cell(None if each.usd is None else float(each.usd), "usd"),
+            text(each.get_status_display()),
+            *(Cell(each.input_tokens), Cell(each.cached_tokens)),
+            *(Cell(each.output_tokens), Cell(each.reasoning_tokens)),
+            *(_usd(each.usd), _usd(each.at_most_usd)),
         )
-        for each in calls.defer("request", "text", "logprobs")[:MOST]
+        for each in without_texts(calls)[:MOST]
     )
-    header = ("Page", "Model", "Input tokens", "Output tokens", "USD")
+    header = (
+        *("Page", "Model", "State", "Input tokens", "Of them cached", "Output tokens"),
+        *("Of them reasoning", "USD", "At most"),
+    )
     return Sheet("rows", f"Calls of {role}", header, rows, _notes(calls.count()))
+
+
+def _usd(amount: Decimal | None) -> Cell:
+    return Cell(None if amount is None else float(amount), "usd")
 
 
 def _dropped(run: CleaningRun) -> Sheet:

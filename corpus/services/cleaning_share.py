@@ -23,7 +23,7 @@ _OPEN: Final = (RunStatus.RUNNING, RunStatus.QUEUED)
 
 
 class Share:
-    """Stands where the pump and llm.driving expect a run."""
+    """Stands where the pump and llm.pump expect a run."""
 
     def __init__(self, run: CleaningRun, *, leads: bool) -> None:
         self.run, self.leads = run, leads

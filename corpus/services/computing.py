@@ -18,14 +18,15 @@ from kit.runs import LostLease, RunStatus, Stopping, wake
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.errors import LLMError, OverBudget
-from llm.lost_calls import list_lost_calls
+from llm.failures import CannotGoOn
+from llm.ledger import list_lost_calls
 from llm.paying import check_budget, open_account
 from llm.prices import PriceError, UnknownPrice
 
 logger = logging.getLogger(__name__)
 BROKEN = "The computation stopped because of a fault in the program; see the log."
 NO_ROOM = "The budget of ${usd} has no room for the next call. Raise it, then try again."
-_SETUP = (UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
+_SETUP = (UnknownEndpoint, EndpointError, UnknownPrice, PriceError, CannotGoOn)
 
 
 def start(

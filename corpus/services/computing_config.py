@@ -80,7 +80,7 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
 
 def _seat(found: dict[str, Any]) -> dict[str, Any]:
     try:
-        available = endpoints.available()
+        available = endpoints.available("embedder")
         endpoint = endpoints.get(found["endpoint"]) if found["endpoint"] else None
     except (UnknownEndpoint, EndpointError) as error:
         raise Refused(str(error), field="endpoint") from None
@@ -90,6 +90,7 @@ def _seat(found: dict[str, Any]) -> dict[str, Any]:
                 "No endpoint is set up. Set OPENAI_BASE_URL and OPENAI_API_KEY.", field="endpoint"
             )
         endpoint = available[0]
+    endpoint = endpoints.in_role(endpoint, "embedder")
     return {"endpoint": endpoint.name, "model": found["model"] or endpoint.default_model}
 
 

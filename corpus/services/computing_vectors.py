@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -13,8 +13,9 @@ from django.conf import settings
 from kit.runs import worker_id
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
-from llm.gateways import Gateways
-from llm.lost_calls import Lookout
+from llm.gateway import Gateways
+from llm.ledger import list_lost_calls
+from llm.trying import demand_answers
 
 # Texts of one request, and requests that are under way before their vectors are written.
 BATCH: Final = 64
@@ -37,7 +38,7 @@ class Asking:
     must_be_priced: bool = False
     dimensions: int | None = None
     cut: int = 0
-    lookout: Lookout = field(default_factory=Lookout)
+    _is_tried: bool = False
 
     def vectors(
         self, texts: Iterable[str], *, prefix: str = ""
@@ -50,7 +51,7 @@ class Asking:
                 for start in range(0, len(group), BATCH)
             ]
             yield from asyncio.run(self._ask(batches))
-            self.lookout.look()
+            list_lost_calls()
 
     def _fitting(self, text: str) -> str:
         self.cut += len(text) > LONGEST
@@ -73,6 +74,10 @@ class Asking:
             account_id=self.account_id,
             must_be_priced=self.must_be_priced,
         ) as gateways:
+            if not self._is_tried:
+                seats = [(self.endpoint.name, self.model)]
+                await demand_answers(seats, find=gateways.endpoint, embeds=True)
+                self._is_tried = True
             calls = [gateways.complete(each, self.subject) for each in requests]
             replies = await asyncio.gather(*calls)
         return [unpack(reply.text) for reply in replies]

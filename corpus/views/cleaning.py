@@ -16,6 +16,7 @@ from corpus.models import CleanedPage, CleaningPreset, CleaningRun, CorpusVersio
 from corpus.services import cleaning as verbs
 from corpus.services.cleaning_decisions import queue
 from corpus.services.cleaning_forecast import advise, forecast
+from corpus.services.cleaning_seats import by_role
 from corpus.services.finding import begins_with
 from kit import htmx
 from kit.errors import Refused
@@ -182,8 +183,10 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
     source = chosen or CorpusVersion.objects.current(access.benchmark)
     preset = params.get("preset", "")
     preset = preset if preset in CleaningPreset.values else CleaningPreset.MARCUS
-    known = endpoints.available()
-    endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+    known = endpoints.available("cleaner")
+    endpoint = next((e for e in known if e.name == params.get("endpoint")), None)
+    if endpoint is None and not by_role():
+        endpoint = next(iter(known), None)
     model = params.get("model", "")[:120]
     if source is None:
         return {"forecast": None, "advice": None}

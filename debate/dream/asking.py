@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from llm.errors import LLMError, ParseFailure
+from llm.errors import LLMError, ParseFailure, Refusal
 from llm.requests import Reply, Request
 
 from .types import Verdict
@@ -86,9 +86,9 @@ def _read_all(
 
 def fault(outcomes: Sequence[object]) -> Verdict | None:
     """The verdict that a failed call or an unreadable answer makes; None where all were read."""
-    for outcome in outcomes:
-        if isinstance(outcome, LLMError):
-            return Verdict("failed", detail=str(outcome))
+    errors = [outcome for outcome in outcomes if isinstance(outcome, LLMError)]
+    for error in sorted(errors, key=lambda each: isinstance(each, Refusal)):
+        return Verdict("refused" if isinstance(error, Refusal) else "failed", detail=str(error))
     for outcome in outcomes:
         if isinstance(outcome, ParseFailure):
             return Verdict("unreadable", detail=outcome.reason)

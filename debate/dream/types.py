@@ -20,6 +20,7 @@ Status: TypeAlias = Literal[
     "argued",  # both sides were, for people to read, which says nothing about relevance (hints)
     "escalated",
     "unreadable",
+    "refused",  # a model would not answer
     "failed",
     "skipped_no_answer",
 ]

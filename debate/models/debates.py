@@ -26,6 +26,7 @@ class DebateStatus(models.TextChoices):
     MEASURED = "measured"
     ESCALATED = "escalated"
     UNREADABLE = "unreadable"
+    REFUSED = "refused"
     FAILED = "failed"
     SKIPPED_NO_ANSWER = "skipped_no_answer"
 
@@ -54,7 +55,7 @@ class Debate(models.Model):
     round = models.PositiveSmallIntegerField(null=True)
     label = models.SmallIntegerField(null=True)
     error = models.TextField(blank=True, default="")
-    # llm.errors.ErrorClass of a failed debate, for trying one kind of failure again.
+    # llm.errors.ErrorClass of a failed or refused debate, for trying one kind of failure again.
     error_class = models.CharField(max_length=20, blank=True, default="", db_default="")
     # What a rule found beside the label: LARA's "probability" and number of the "pick", at its
     # end also the label "given" to a pick and the number of "pairs" in the course.

@@ -29,6 +29,7 @@ class HintRun(AskingRun):
     """
 
     task_name = "debate.hints"
+    of_benchmark = "panel__benchmark"
 
     panel = models.ForeignKey(ReferencePanel, on_delete=models.PROTECT, related_name="hint_runs")
     prompt_version = models.PositiveSmallIntegerField()

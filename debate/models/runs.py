@@ -83,9 +83,10 @@ class DebateRun(AskingRun):
 
     @property
     def asked(self) -> list[tuple[str, str]]:
-        """Every seat that is configured, or who stands for them all."""
-        seats = [(each["endpoint"], each["model"]) for each in self.seats]
-        return seats or super().asked
+        """Every seat that is configured, or who stands for them all; and who is asked instead."""
+        seats = [(each["endpoint"], each["model"]) for each in self.seats] or super().asked
+        other = self.config.get("instead")
+        return [*seats, (other["endpoint"], other["model"])] if other else seats
 
     @property
     def is_provisional(self) -> bool:

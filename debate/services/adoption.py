@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from corpus.models import Status
 from corpus.services.judgments import adopt_judgments, hold_queries
-from debate.escalation import KINDS, escalate, origin_of
+from debate.escalation import escalate, kinds_of, origin_of
 from debate.models import Debate, DebateRun, RunKind
 from debate.services.verdicts import verdict_of
 from kit import audit
@@ -65,7 +65,7 @@ def caseless(run: DebateRun) -> QuerySet[Debate]:
     """Pairs that people have to decide and do not know of. A filter leaves nothing to people."""
     if run.kind == RunKind.FILTER:
         return run.debates.none()
-    return run.debates.filter(status__in=list(KINDS), case=None)
+    return run.debates.filter(status__in=kinds_of(run), case=None)
 
 
 def groups_of(rows: QuerySet[Debate]) -> Iterator[list[Debate]]:

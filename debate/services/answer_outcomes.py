@@ -45,7 +45,6 @@ class Outcome:
     job: Job
     written: Written | None
     failure: Failure | None = None
-    heard: bool = False
 
 
 def read_jobs(run: AnswerRun, *, after: int) -> list[Job]:

@@ -15,7 +15,7 @@ from kit import audit
 from kit.errors import Refused
 from kit.run_moves import move_run
 from kit.runs import RunStatus, wake
-from llm.endpoints import Endpoint
+from llm.endpoints import Endpoint, in_role
 from llm.failures import CannotGoOn
 from llm.paying import check_budget, open_account
 from llm.requests import EFFORTS
@@ -48,6 +48,7 @@ def start_answers(
     if not ready:
         why = found[0].unready if len(found) == 1 else "No query is ready for an answer."
         raise Refused(why)
+    endpoint = in_role(endpoint, "answerer")
     check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     prompt = default_prompt()
     config = {

@@ -26,6 +26,10 @@ _KNOWN = {
 }
 
 
+# Those without a verdict, for which somebody or something is to blame.
+BROKEN_STATUSES = (DebateStatus.UNREADABLE, DebateStatus.REFUSED, DebateStatus.FAILED)
+
+
 @dataclass(frozen=True)
 class Figures:
     """How many debates of a run ended how."""
@@ -155,8 +159,8 @@ def outcomes(run: DebateRun) -> tuple[Outcomes, list[Outcomes]]:
 
 
 def failure_classes(run: DebateRun) -> list[FailureClass]:
-    """Unreadable and failed debates by what they met with, the most frequent first."""
-    broken = run.debates.filter(status__in=(DebateStatus.UNREADABLE, DebateStatus.FAILED))
+    """Unreadable, refused and failed debates by what they met with, the most frequent first."""
+    broken = run.debates.filter(status__in=BROKEN_STATUSES)
     counted = (
         broken.order_by()
         .values_list("status", FAILURE_CLASS)

@@ -52,6 +52,11 @@ class FilterReport:
     agreements: list[tuple[str, str, float | None]]
 
 
+# Pairs that not every model spoke about: nothing may be discarded on the word of the others.
+_UNSEEN = (DebateStatus.FAILED, DebateStatus.REFUSED)
+_KEPT = (DebateStatus.KEPT, *_UNSEEN)
+
+
 def discarded_pairs(run: DebateRun) -> QuerySet[Debate]:
     """What the filter took out: every model called it irrelevant."""
     return run.debates.filter(status=DebateStatus.JUDGED, label=0)
@@ -65,7 +70,7 @@ def filter_report(run: DebateRun) -> FilterReport:
     return FilterReport(
         discarded=status[DebateStatus.JUDGED],
         kept=status[DebateStatus.KEPT],
-        failed=status[DebateStatus.FAILED],
+        failed=sum(status[each] for each in _UNSEEN),
         skipped=status[DebateStatus.SKIPPED_NO_ANSWER],
         models=[_votes(place, judge, run, patterns) for place, judge in enumerate(judges)],
         patterns=dict(patterns.most_common()),
@@ -79,15 +84,15 @@ def filter_report(run: DebateRun) -> FilterReport:
 def keep_pairs(*, run: DebateRun, name: str = "", actor: User | None) -> Pool:
     """A pool of every pair that the filter did not discard, places and twins carried over.
 
-    A pair whose calls failed was not seen by all and is kept; pairs of queries without answers
-    are set aside. Raises Refused for a run that is no filter or not done, a name that is taken,
-    and a filter that kept nothing.
+    A pair whose calls failed or were refused was not seen by all and is kept; pairs of queries
+    without answers are set aside. Raises Refused for a run that is no filter or not done, a name
+    that is taken, and a filter that kept nothing.
     """
     _check(run)
     name = (name.strip() or f"{run.pool.name[:80]}, filtered by run {run.pk}")[:120]
     if Pool.objects.filter(benchmark=run.benchmark, name=name).exists():
         raise Refused(f"There is a pool named {name!r} already.", field="name")
-    kept = run.debates.filter(status__in=(DebateStatus.KEPT, DebateStatus.FAILED))
+    kept = run.debates.filter(status__in=_KEPT)
     if not kept.exists():
         raise Refused("The filter kept nothing.")
     report = filter_report(run)
@@ -135,8 +140,8 @@ def _copy_entries(run: DebateRun, pool: Pool) -> None:
             f"INSERT INTO {entries} (pool_id, query_id, passage_id, systems) "  # noqa: S608
             f"SELECT %s, e.query_id, e.passage_id, e.systems FROM {entries} e JOIN {debates} d "
             "ON d.query_id = e.query_id AND d.passage_id = e.passage_id AND d.run_id = %s "
-            "WHERE e.pool_id = %s AND d.status IN ('kept', 'failed') ORDER BY e.id",
-            [pool.pk, run.pk, run.pool_id],
+            "WHERE e.pool_id = %s AND d.status IN (%s, %s, %s) ORDER BY e.id",
+            [pool.pk, run.pk, run.pool_id, *(each.value for each in _KEPT)],
         )
     _carry_twins(run.pool, pool)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import QuerySet
 
 from corpus.models import Passage, Pool, Query
 from debate import dream
@@ -21,7 +21,8 @@ from debate.forecast import (
 )
 from debate.kinds import Rule, config_of, rule_of, rule_with
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
-from debate.services.paces import call_seconds, cost_of, limits_of
+from debate.services.courses import played_in
+from debate.services.paces import call_seconds, limits_of, price_of
 from debate.services.planning import CHECKS, Plan
 from llm.estimates import likely_input
 
@@ -30,6 +31,7 @@ _UNDECIDED: Final = (
     DebateStatus.WAITING,
     DebateStatus.FAILED,
     DebateStatus.UNREADABLE,
+    DebateStatus.REFUSED,
     DebateStatus.SKIPPED_NO_ANSWER,
 )
 # Runs whose configuration is compared, the latest first; those before them tell no more.
@@ -101,7 +103,7 @@ def _forecast(subject: _Subject) -> Forecast:
             pairs=subject.pairs,
             rounds=most,
             least=least,
-            cost=cost_of(subject.config),
+            cost=price_of(subject.config),
             output=_JUDGED.get(subject.config.kind, OUTPUT),
         )
     return with_time(
@@ -133,23 +135,17 @@ def _measured(subject: _Subject) -> list[Pair]:
     same = [run.pk for run in runs.order_by("-pk")[:_MOST_RUNS] if _alike(config_of(run)) == alike]
     decided = Debate.objects.filter(run__in=same).exclude(status__in=_UNDECIDED)
     latest = list(decided.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
-    unpriced = Count("turns", filter=Q(turns__call__usd=None))
-    rows = (
-        Debate.objects.filter(pk__in=latest)
-        .annotate(
-            calls=Count("turns__call"),
-            input=Sum("turns__call__input_tokens"),
-            output=Sum("turns__call__output_tokens"),
-            usd=Sum("turns__call__usd"),
-            unpriced=unpriced,
-            took=Sum("turns__call__elapsed_s"),
-        )
-        .values_list("calls", "input", "output", "usd", "unpriced", "took")
-    )
+    # With what had to be asked again.
     return [
-        Pair(calls, given or 0, taken or 0, None if unknown else float(usd or 0), took)
-        for calls, given, taken, usd, unknown, took in rows
-        if calls
+        Pair(
+            each.calls,
+            each.input_tokens,
+            each.output_tokens,
+            each.usd,
+            sum(each.seconds.values()) if each.timed else None,
+        )
+        for each in played_in(latest)
+        if each.calls
     ]
 
 

@@ -23,13 +23,15 @@ from debate.baselines.hints import load_hint_prompt
 from debate.dream.prompting import PROMPTS
 from debate.escalation import quote_row
 from debate.models import Hint, HintRun, HintStatus
+from debate.models.runs import MAX_TOKENS
 from debate.services.outcomes import Outcome
 from kit import audit
 from kit.errors import Refused
 from kit.run_moves import move_run
 from kit.runs import OVER, RunStatus, wake
 from kit.updates import update_rows
-from llm.endpoints import Endpoint
+from llm.endpoints import Endpoint, in_role
+from llm.estimates import likely_thoughts
 from llm.paying import set_budget
 from llm.prompts import PromptTemplate
 
@@ -37,6 +39,7 @@ NOT_PREPARING = "This panel is open or closed; what its labellers see does not c
 _STATUSES: Final = {
     "argued": HintStatus.WRITTEN,
     "unreadable": HintStatus.UNREADABLE,
+    "refused": HintStatus.FAILED,
     "skipped_no_answer": HintStatus.FAILED,
     "failed": HintStatus.FAILED,
 }
@@ -80,10 +83,11 @@ def start_hints(
         run = HintRun.objects.create(
             panel=panel,
             endpoint=endpoint.name,
-            model=model.strip() or endpoint.default_model,
+            model=model.strip() or in_role(endpoint, "agents").default_model,
             practice=endpoint.is_practice,
             prompt_version=prompt.version,
             prompt_sha256=prompt.sha256,
+            max_tokens=MAX_TOKENS + likely_thoughts(model.strip() or endpoint.default_model, ""),
             calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
             created_by=actor,
             total=len(items),

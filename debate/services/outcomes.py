@@ -13,7 +13,7 @@ from corpus.services.judgments import hold_queries, record_judgments
 from debate import dream
 from debate.baselines.relevance import CONFIDENCE_ROLE, VERBALISED
 from debate.dream.lineup import ADJUDICATOR
-from debate.escalation import KINDS, escalate, quote_row
+from debate.escalation import escalate, kinds_of, quote_row
 from debate.models import LABELLED, Debate, DebateRun, DebateStatus, RunKind, Turn
 from debate.services.flags import note_flags
 from debate.services.own_checks import choose_decoys
@@ -47,15 +47,15 @@ _ENDED: Final = (
 class Outcome:
     """A verdict on one debate, with the ledger call behind each (round, agent) turn.
 
-    `failure` is set where a call brought no answer, `heard` where a call was answered that was
-    not in the ledger before.
+    `failure` is set where a call brought no answer; `replaced` names the model that answered a
+    turn where the seat's own would not.
     """
 
     debate_id: int
     verdict: dream.Verdict
     calls: Mapping[tuple[int, str], int] = field(default_factory=dict)
     failure: Failure | None = None
-    heard: bool = False
+    replaced: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
 
 def store_outcomes(*, run: DebateRun, outcomes: Sequence[Outcome]) -> None:
@@ -97,13 +97,13 @@ def _end(debate: Debate, outcome: Outcome) -> None:
     debate.status = DebateStatus(verdict.status)
     debate.label, debate.round = verdict.label, verdict.round
     debate.error, debate.ended_at = verdict.detail, timezone.now()
-    if debate.status == DebateStatus.FAILED:
+    if debate.status in (DebateStatus.FAILED, DebateStatus.REFUSED):
         debate.error_class = outcome.failure.error_class if outcome.failure else NO_TEXT_CLASS
 
 
 def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
     said = [
-        (debate, _label(debate, outcome.verdict))
+        (debate, _label(debate, outcome))
         for debate, outcome in ended
         if debate.status in LABELLED and _is_said(outcome.verdict)
     ]
@@ -116,7 +116,8 @@ def _escalate_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> No
     """Bring before people what the models could not settle."""
     if run.is_provisional:
         return
-    disputed = [pair for pair in ended if pair[0].status in KINDS]
+    kinds = kinds_of(run)
+    disputed = [pair for pair in ended if pair[0].status in kinds]
     prefetch_related_objects(
         [debate for debate, _ in disputed], "query__domain__benchmark", "passage"
     )
@@ -130,8 +131,9 @@ def _is_said(verdict: dream.Verdict) -> bool:
     return any(turn.response for turn in verdict.turns)
 
 
-def _label(debate: Debate, verdict: dream.Verdict) -> Judgment:
+def _label(debate: Debate, outcome: Outcome) -> Judgment:
     """The unsaved label of a debate."""
+    verdict = outcome.verdict
     assert verdict.label is not None  # by its status; the database checks it too
     return Judgment(
         query_id=debate.query_id,
@@ -140,7 +142,7 @@ def _label(debate: Debate, verdict: dream.Verdict) -> Judgment:
         source=_source(debate),
         round=verdict.round,
         practice=debate.run.practice,
-        provenance=_provenance(debate, verdict),
+        provenance=_provenance(debate, outcome),
         status=Status.TRIAL if debate.run.is_provisional else Status.STANDING,
     )
 
@@ -151,9 +153,9 @@ def _source(debate: Debate) -> Source:
     return SOURCES[RunKind(debate.run.kind)]
 
 
-def _provenance(debate: Debate, verdict: dream.Verdict) -> dict[str, Any]:
+def _provenance(debate: Debate, outcome: Outcome) -> dict[str, Any]:
     """Which run and models a label comes from; a judge's grades stand beside it."""
-    run = debate.run
+    run, verdict = debate.run, outcome.verdict
     found: dict[str, Any] = {
         "debate": debate.pk,
         "run": run.pk,
@@ -166,6 +168,8 @@ def _provenance(debate: Debate, verdict: dream.Verdict) -> dict[str, Any]:
         found["models"] = models
     if scores:
         found["scores"] = scores
+    if outcome.replaced:
+        found["instead"] = {f"r{n}:{agent}": m for (n, agent), m in outcome.replaced.items()}
     return found
 
 
@@ -180,7 +184,7 @@ def _turns(debate: Debate, outcome: Outcome) -> list[Turn]:
             label=turn.label,
             reason=turn.reason,
             references=[quote_row(quote) for quote in turn.references],
-            flags=list(turn.flags),
+            flags=[*turn.flags, *_other_model(turn, outcome)],
             rung=turn.rung,
             score=turn.score,
             prompt_sha256=_prompt(debate.run, turn),
@@ -188,6 +192,10 @@ def _turns(debate: Debate, outcome: Outcome) -> list[Turn]:
         )
         for turn in outcome.verdict.turns
     ]
+
+
+def _other_model(turn: dream.Turn, outcome: Outcome) -> list[str]:
+    return ["other_model"] if (turn.round, turn.agent) in outcome.replaced else []
 
 
 def _prompt(run: DebateRun, turn: dream.Turn) -> str:

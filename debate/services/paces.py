@@ -19,7 +19,7 @@ _SAMPLE: Final = 200
 _MOST_CALLS: Final = 20_000
 
 
-def cost_of(config: RunConfig) -> Any:
+def price_of(config: RunConfig) -> Any:
     """USD of (input, output) tokens, each seat taken to have its share; None without a price."""
     prices = [_price(seat.endpoint, seat.model) for seat in config.everybody]
     known = [price for price in prices if price is not None]

@@ -10,10 +10,10 @@ from typing import Any, Final
 from django.contrib.auth.models import User
 
 from corpus.models import Benchmark, Pool
-from debate.configuration import BadConfig, RunConfig, Seat, amended, as_json
+from debate.configuration import BadConfig, RunConfig, Seat, amended, as_json, role_of
 from debate.kinds import prompts_of
 from debate.models import DebateRun, RunKind
-from debate.services.presets import DEFAULT_VOTES, PRESETS, equal_votes, preset_config
+from debate.services.presets import DEFAULT_VOTES, PRESETS, equal_votes, preset_config, preset_kind
 from debate.services.prompts import prompt_numbered
 from debate.services.runs import check_pool, start_run, take_seats
 from kit.errors import Refused
@@ -78,13 +78,16 @@ def plan_run(
     `models`: those of the preset, the main one first; without a preset the agents themselves.
     `settings` are named as RunConfig names them, in the frozen form: agents and the adjudicator
     as {"model", "endpoint", "stance"}, where an endpoint that is left out is `endpoint` and a
-    model its own. Raises Refused, naming the field, for whatever `start_planned` would refuse.
+    model its own, or that of the kind's role there. Raises Refused, naming the field, for
+    whatever `start_planned` would refuse.
     """
     given = dict(settings or {})
+    endpoint = endpoints.in_role(endpoint, role_of(_kind(preset, given)))
     if "agents" in given:
         given["agents"] = [_seat(each, endpoint, "agents") for each in _listed(given["agents"])]
     if given.get("adjudicator"):
-        given["adjudicator"] = _seat(given["adjudicator"], endpoint, "adjudicator")
+        ruling = endpoints.named_for("adjudicator") or endpoint
+        given["adjudicator"] = _seat(given["adjudicator"], ruling, "adjudicator")
     named = [
         each if isinstance(each, Seat) else Seat(**_seat(each, endpoint, "models"))
         for each in models
@@ -144,6 +147,13 @@ def departures(config: RunConfig) -> list[str]:
     if (preset.adjudicator is None) != (config.adjudicator is None):
         changed.append("adjudicator")
     return changed
+
+
+def _kind(preset: str, given: Mapping[str, Any]) -> str:
+    """What kind of run it will be; whatever is no kind is refused later."""
+    if "kind" in given or preset not in PRESETS:
+        return str(given.get("kind", RunKind.DEBATE))
+    return preset_kind(preset)
 
 
 def _base(

@@ -14,11 +14,12 @@ from django.db.models import F, Sum
 from corpus.models import Benchmark, Pool
 from debate.baselines.lara import BUDGETS
 from debate.baselines.votes import votes_for
-from debate.configuration import LaraOptions, RunConfig, Seat
+from debate.configuration import LaraOptions, RunConfig, Seat, role_of
 from debate.models import DebateRun, RunKind, Turn
 from debate.services.runs import start_run
 from kit.errors import Refused
 from kit.runs import RunStatus
+from llm import endpoints
 from llm.endpoints import Endpoint
 
 DEFAULT_VOTES: Final = 3
@@ -160,7 +161,15 @@ def preset_config(name: str, *, models: Sequence[Seat]) -> RunConfig:
             f"The preset {name} compares {preset.models} models; name them all.", field="agents"
         )
     config = preset.make(models)
+    if config.adjudicator and (ruling := endpoints.named_for("adjudicator")):
+        config = replace(config, adjudicator=Seat(ruling.default_model, ruling.name))
     return replace(config, trial=config.kind != RunKind.HUMAN_ONLY, preset=name)
+
+
+def preset_kind(name: str) -> str:
+    """The kind of run that a preset is; raises Refused for an unknown name."""
+    blank = Seat("model", "endpoint")
+    return preset_config(name, models=[blank] * 2).kind
 
 
 def start_preset(
@@ -182,7 +191,8 @@ def start_preset(
     `lara` single ones of LARA's.
     Votes are as many as cost what a finished debate over the same pool did, or three.
     """
-    own = Seat(endpoint.default_model, endpoint.name)
+    placed = endpoints.in_role(endpoint, role_of(preset_kind(preset)))
+    own = Seat(placed.default_model, placed.name)
     config = preset_config(preset, models=list(models) or [own])
     if config.kind == RunKind.VOTE:
         config = replace(config, samples=equal_votes(pool) or DEFAULT_VOTES)

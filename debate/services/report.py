@@ -113,8 +113,8 @@ def _timing(run: DebateRun, courses: list[Played]) -> Sheet:
         rows=(row,) if courses else (),
         notes=(
             "One after the other: the seconds of all answers. At once: a round lasts as long as "
-            "its slowest answer. Seconds of a turn are those of the call that was read; intervals "
-            "are Student's at 95 %.",
+            "its slowest agent. Behind a turn stand all its calls, also answers that could not be "
+            "read, whichever run paid for them; intervals are Student's at 95 %.",
         ),
         empty="No turn of this run is stored yet.",
     )

@@ -11,9 +11,10 @@ from django.db import connection, transaction
 
 from corpus.models import Benchmark, Pool
 from corpus.services.references import reference_labels
-from debate.configuration import SIMULATED, BadConfig, RunConfig, Seat, as_json, check
+from debate.configuration import SIMULATED, BadConfig, RunConfig, Seat, as_json, check, role_of
 from debate.kinds import prompts_of
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
+from debate.models.runs import MAX_TOKENS
 from debate.services.prompts import prompt_numbered
 from kit import audit
 from kit.errors import Refused
@@ -21,6 +22,7 @@ from kit.run_moves import move_run
 from kit.runs import RunStatus, wake
 from llm import endpoints
 from llm.endpoints import Endpoint
+from llm.estimates import likely_thoughts
 from llm.paying import set_budget
 
 
@@ -62,6 +64,7 @@ def start_run(
             prompt_sha256=main.sha256 if main else "",
             created_by=actor,
             total=pool.entries.count(),
+            max_tokens=max(_longest(seat, config) for seat in config.everybody or [Seat("", "")]),
             calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
         )
         _add_debates(run, pool)
@@ -124,7 +127,8 @@ def take_seats(config: RunConfig, endpoint: Endpoint) -> RunConfig:
     if judge:
         judge = replace(judge, endpoint=judge.endpoint or endpoint.name)
     config = replace(config, agents=agents, adjudicator=judge)
-    return config.seated(endpoint.default_model, endpoint.name)
+    placed = endpoints.in_role(endpoint, role_of(config.kind))
+    return config.seated(placed.default_model, placed.name)
 
 
 def _columns(config: RunConfig, endpoint: Endpoint) -> dict[str, Any]:
@@ -140,6 +144,11 @@ def _columns(config: RunConfig, endpoint: Endpoint) -> dict[str, Any]:
         "rounds": config.rounds,
         "temperature": config.temperature,
     }
+
+
+def _longest(seat: Seat, config: RunConfig) -> int:
+    """What an answer of that model gets where the run names no length: its thoughts count too."""
+    return MAX_TOKENS + likely_thoughts(seat.model, config.reasoning_effort)
 
 
 def _has_practice(config: RunConfig, endpoint: Endpoint) -> bool:

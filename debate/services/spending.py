@@ -6,35 +6,31 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from debate.models import DebateRun, Turn
+from debate.models import DebateRun
 from llm.models import Call
+from llm.spending import Spending, spending, spending_by
 
 # Half a million calls are not added up at every look at a run that goes on.
 _FRESH = timedelta(seconds=15)
-HAS_PRICES = any(each.name == "usd" for each in Call._meta.get_fields())
 
 
-@dataclass(frozen=True)
-class Spending:
-    """Calls behind the stored turns; `usd` is None where calls have no price.
+@dataclass(frozen=True, kw_only=True)
+class RunSpending(Spending):
+    """All calls that the run has paid for, its trials' too, and how far the run is.
 
-    `untold` calls brought no token counts, so that the sums are lower bounds.
+    A turn that was answered from the ledger was paid for by the run that asked first.
     """
 
     at: datetime
     finished: int
     total: int
-    calls: int = 0
-    untold: int = 0
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    seconds: float = 0.0
-    usd: float | None = None
+    # By who was asked: (endpoint, model, role).
+    parts: tuple[tuple[tuple[str, ...], Spending], ...] = ()
     budget: Decimal | None = None
+    # What the run's account showed when the sums were taken.
+    mark: tuple[Any, ...] = ()
 
     @property
     def share(self) -> float | None:
@@ -44,7 +40,8 @@ class Spending:
     @property
     def forecast_usd(self) -> float | None:
         """What the whole run will have cost if the rest is like what is done."""
-        return self.usd / self.share if self.share and self.usd is not None else None
+        usd = self.known_usd
+        return float(usd) / self.share if self.share and usd is not None else None
 
     @property
     def forecast_output(self) -> int | None:
@@ -57,38 +54,32 @@ class Spending:
         return round(self.input_tokens / self.share) if self.share else None
 
 
-def spending(run: DebateRun) -> Spending:
-    """Added up anew when something was stored since, at most every fifteen seconds."""
+def run_spending(run: DebateRun) -> RunSpending:
+    """Added up anew when a call was settled since; of a run under way, every fifteen seconds."""
     # Databases of tests and of restored copies give keys again: the moment tells runs apart.
     key = f"debate-spending:{run.pk}:{run.created_at.timestamp()}"
-    known: Spending | None = cache.get(key)
-    if known and known.finished == run.done:
+    known: RunSpending | None = cache.get(key)
+    mark = _mark(run)
+    if known and known.mark == mark:
         return known
     if known and not run.is_over and timezone.now() - known.at < _FRESH:
         return known
-    found = _add_up(run)
-    cache.set(key, found, timeout=24 * 3600)
-    return found
-
-
-def _add_up(run: DebateRun) -> Spending:
-    sums: dict[str, Any] = {
-        "calls": Count("call"),
-        "untold": Count("call", filter=Q(call__input_tokens=None)),
-        "input_tokens": Sum("call__input_tokens"),
-        "cached_tokens": Sum("call__cached_tokens"),
-        "output_tokens": Sum("call__output_tokens"),
-        "seconds": Sum("call__elapsed_s"),
-    }
-    if HAS_PRICES:
-        sums["usd"] = Sum("call__usd")
-    found = Turn.objects.filter(debate__run=run, call__isnull=False).aggregate(**sums)
-    usd = found.pop("usd", None)
-    return Spending(
+    found = RunSpending(
         at=timezone.now(),
         finished=run.done,
         total=run.total,
-        usd=None if usd is None else float(usd),
-        budget=getattr(run, "budget_usd", None),
-        **{name: value or 0 for name, value in found.items()},
+        **vars(spending(run.calls)),
+        parts=tuple(spending_by(run.calls, "endpoint", "model", "role")),
+        budget=run.budget_usd,
+        mark=mark,
     )
+    # What is still awaited may be settled at no cost, which the account does not show.
+    if not found.by_state[Call.Status.INTENT] or not run.is_over:
+        cache.set(key, found, timeout=24 * 3600)
+    return found
+
+
+def _mark(run: DebateRun) -> tuple[Any, ...]:
+    account, last = run.account, run.calls.order_by("-pk").values_list("pk", flat=True).first()
+    money = (account.spent_units, account.reserved_units) if account else ()
+    return (run.done, run.total, run.budget_usd, last, *money)

@@ -1,6 +1,6 @@
 """What a trial found: baits that worked, or another prompt beside the run's own."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Count, Q
@@ -11,9 +11,8 @@ from debate.measures.accuracy import Comparison, Judged, compare
 from debate.measures.flips import flips
 from debate.measures.timing import Spent, Timing, timing
 from debate.models import DebateRun, DebateStatus, Trial, TrialItem, TrialKind
-from debate.services.courses import played
+from debate.services.courses import Heard, Played, played, unread_beside
 from debate.services.references import Reference
-from debate.services.spending import HAS_PRICES
 from kit.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import proportion
@@ -67,7 +66,7 @@ def prompt_sheets(trial: Trial, reference: Reference | None) -> list[Sheet]:
 
 
 _ENDED = (DebateStatus.AGREED, DebateStatus.ESCALATED)
-_TRIED = (*_ENDED, DebateStatus.UNREADABLE)
+_TRIED = (*_ENDED, DebateStatus.UNREADABLE, DebateStatus.REFUSED)
 _COUNTS = {
     "drawn": Count("pk"),
     "ended": Count("pk", filter=Q(status__in=_ENDED)),
@@ -83,21 +82,18 @@ def _times(trial: Trial, items: Sequence[TrialItem]) -> tuple[Timing, Timing]:
     return timing([pair.spent() for pair in present]), timing(_spent(items))
 
 
-def _spent(items: Iterable[TrialItem]) -> list[Spent]:
-    items = list(items)
-    keys = [call for item in items for _, _, call in item.calls]
-    columns = ("pk", "elapsed_s", "usd") if HAS_PRICES else ("pk", "elapsed_s")
-    found = {pk: rest for pk, *rest in Call.objects.filter(pk__in=keys).values_list(*columns)}
-    spent = []
-    for item in items:
-        rounds: dict[int, list[float]] = {}
-        prices = []
-        for number, _, call in item.calls:
-            took, *usd = found.get(call, [None])
-            rounds.setdefault(number, []).append(took or 0.0)
-            prices += [float(each) for each in usd if each is not None]
-        spent.append(Spent(list(rounds.values()), sum(prices) if prices else None))
-    return spent
+def _spent(items: Sequence[TrialItem]) -> list[Spent]:
+    played = {item.pk: Played(item.debate_id) for item in items}
+    asked = {call: (item.pk, n, agent) for item in items for n, agent, call in item.calls}
+    names = ("account_id", "subject", "status", "elapsed_s", "usd", "input_tokens", "output_tokens")
+    places = []
+    for pk, account, subject, *took in Call.objects.filter(pk__in=asked).values_list("pk", *names):
+        item, number, agent = asked[pk]
+        played[item].add(number, agent, Heard(*took))
+        places.append((pk, account, subject, asked[pk]))
+    for (item, number, agent), call in unread_beside(places):
+        played[item].add(number, agent, call)
+    return [pair.spent() for pair in played.values()]
 
 
 def _accuracies(items: Sequence[TrialItem], reference: Reference) -> Sheet:

@@ -24,7 +24,7 @@ from kit.refusals import told
 from kit.tables import Column, Filter, Table
 from llm import endpoints
 from llm.endpoints import Endpoint
-from llm.forms import budget_field
+from llm.forms import budget_field, endpoint_choices
 from llm.paying import set_budget
 from llm.requests import EFFORTS
 
@@ -84,9 +84,7 @@ class RunForm(forms.Form):
         super().__init__(*args, **kwargs)
         names = [(each.name, each.name) for each in benchmark.domains.ready()]
         self.fields["domain"].choices = [("", "All"), *names]  # type: ignore[attr-defined]
-        self.fields["endpoint"].choices = [  # type: ignore[attr-defined]
-            (each.name, f"{each.name} ({each.default_model})") for each in endpoints.available()
-        ]
+        self.fields["endpoint"].choices = endpoint_choices("answerer")  # type: ignore[attr-defined]
 
 
 @require_GET
@@ -215,7 +213,7 @@ def generate(access: Access, query: Query, endpoint: str = "") -> AnswerRun:
 
 def pick_endpoint(name: str) -> Endpoint:
     """The endpoint of that name, or the first one. Raises Refused."""
-    known = endpoints.available()
+    known = endpoints.available("answerer")
     if not known:
         raise Refused(NO_ENDPOINT, field="endpoint")
     return endpoints.chosen(name) if name else known[0]
@@ -223,7 +221,7 @@ def pick_endpoint(name: str) -> Endpoint:
 
 def forecast_of(access: Access, params: Any) -> Any:
     """The forecast for what is chosen in the form."""
-    known = endpoints.available()
+    known = endpoints.available("answerer")
     endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
     queries = candidates(
         access.benchmark, domain=params.get("domain", ""), again=bool(params.get("again"))

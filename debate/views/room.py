@@ -1,11 +1,13 @@
 """What the control room of a run shows: counts with the pairs behind them, setup, audits."""
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from corpus.access import Access
+from debate.configuration import PERSON, SKIP
 from debate.forms import BudgetForm
 from debate.kinds import config_of
 from debate.lists import FLAGS
@@ -24,6 +26,9 @@ from debate.services.lara import awaited
 from debate.services.planning import departures
 from kit.runs import RunStatus
 from kit.templatetags.assay import in_words
+from llm import endpoints
+from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.trying import learnt
 
 
 def room_context(access: Access, run: DebateRun) -> dict[str, Any]:
@@ -67,6 +72,7 @@ def _beside(access: Access, run: DebateRun) -> dict[str, Any]:
     is_open = run.status not in (RunStatus.DONE, RunStatus.CANCELLED)
     return {
         "setup": _setup(run),
+        "asked": how_asked(run),
         "departures": departures(config) if run.preset else [],
         "audits": audited(run) if run.is_over else [],
         "audited": audited_words(run),
@@ -102,12 +108,29 @@ def _setup(run: DebateRun) -> list[tuple[str, str]]:
         found.append((in_words(name).capitalize(), words))
     if config.reasoning_effort:
         found.append(("Reasoning effort", config.reasoning_effort))
+    if config.agents:
+        other = f"asked of {config.instead.model}" if config.instead else ""
+        refused = other or {PERSON: "for people", SKIP: "left without a label"}[config.on_refusal]
+        found.append(("Pairs that a model will not answer about", refused))
     if run.kind == RunKind.DEBATE:
         shown = "yes" if config.history_for_people else "no"
         found.append(("People see the debate", shown))
     if run.kind == RunKind.LARA:
         found += [("LARA", config.lara.variant), ("Share for people", f"{config.lara.budget:.1%}")]
     found.append(("Calls in flight", f"{run.calls_in_flight} a worker"))
+    return found
+
+
+def how_asked(run: DebateRun) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Each model with how it is asked, in words, and the refusals that taught it.
+
+    Models of endpoints that are no longer set up are left out.
+    """
+    found = []
+    for name, model in dict.fromkeys(run.asked):
+        with suppress(UnknownEndpoint, EndpointError):
+            if model:
+                found.append((f"{model} at {name}", *learnt(endpoints.get(name), model)))
     return found
 
 

@@ -9,11 +9,12 @@ from django.views.decorators.http import require_http_methods
 
 from corpus.access import Access, enter
 from corpus.models import Role
-from debate.configuration import Seat
+from debate.configuration import Seat, role_of
+from debate.models import RunKind
 from debate.run_forms import LETTERS, RunForm, initial_of
 from debate.services.forecast import forecast_plan
 from debate.services.planning import Plan, plan_run, start_planned
-from debate.services.presets import PRESETS, preset_config
+from debate.services.presets import PRESETS, preset_config, preset_kind
 from debate.views.loaders import run_url
 from kit import htmx
 from kit.errors import Refused
@@ -103,9 +104,10 @@ def _page(
 def _begun(access: Access, given: Mapping[str, str]) -> RunForm:
     """A form with the settings of the preset that is named, for the models that are."""
     typed = {name: given[name] for name in _KEPT if given.get(name)}
-    found = {each.name: each for each in endpoints.available()}
-    endpoint = found.get(given.get("endpoint", "")) or next(iter(found.values()), None)
     preset = PRESETS.get(given.get("preset", ""))
+    kind = preset_kind(preset.name) if preset else RunKind.DEBATE
+    found = {each.name: each for each in endpoints.available(role_of(kind))}
+    endpoint = found.get(given.get("endpoint", "")) or next(iter(found.values()), None)
     if endpoint is None or preset is None:
         return RunForm(benchmark=access.benchmark, initial=typed)
     main = Seat(endpoint.default_model, endpoint.name)

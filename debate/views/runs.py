@@ -13,12 +13,13 @@ from debate.forms import BudgetForm
 from debate.run_lists import RUNS, run_choices
 from debate.services import requeue
 from debate.services import runs as verbs
-from debate.services.spending import spending
+from debate.services.spending import run_spending as add_up
 from debate.views.loaders import READERS, get_debate, get_run, run_url
 from debate.views.room import room_context
 from kit import htmx
 from kit.errors import Refused
 from kit.refusals import told
+from llm.calls import UNCOSTED
 from llm.paying import set_budget
 
 VERBS = {
@@ -57,7 +58,10 @@ def run_spending(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """What the run has used so far and is likely to use; a part of the control room."""
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
-    context = {"access": access, "tab": "debate-runs", "run": run, "spending": spending(run)}
+    context = {"access": access, "tab": "debate-runs", "run": run, "spending": add_up(run)}
+    if access.is_admin and run.account_id:
+        calls = f"{reverse('spending', args=[slug])}?run={run.account_id}"
+        context |= {"calls_url": calls, "unsure_url": f"{calls}&state={UNCOSTED}"}
     response = htmx.render(request, "debate/spending.html", context, partial="part")
     finished = run.is_over and htmx.is_fragment(request)
     return htmx.stop_polling(response) if finished else response

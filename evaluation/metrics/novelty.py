@@ -5,6 +5,9 @@ passages that support j. The ideal order is built greedily: at each rank the pas
 most. That is optimal where a passage supports one aspect, and a heuristic where it supports more.
 """
 
+from collections.abc import Iterator
+from itertools import islice
+
 import numpy as np
 
 from evaluation.metrics.case import Case, Values, Why, distinct, ordinals, ratio, sums
@@ -93,6 +96,20 @@ def _ideal_of_single(case: Case, k: int | None, alpha: float) -> Floats:
 def _greedy(case: Case, number: int, k: int | None, alpha: float) -> float:
     """The ideal DCG of one query whose passages support several aspects.
 
+    Taken only as far as any cut-off yet asked for: a deeper one goes on from there.
+    """
+    key = ("greedy", alpha, number)
+    if key not in case.memo:
+        case.memo[key] = [0.0], _greedy_totals(case, number, alpha)
+    totals: list[float] = case.memo[key][0]
+    more: Iterator[float] = case.memo[key][1]
+    totals += more if k is None else islice(more, max(0, k + 1 - len(totals)))
+    return totals[-1] if k is None else totals[: k + 1][-1]
+
+
+def _greedy_totals(case: Case, number: int, alpha: float) -> Iterator[float]:
+    """The ideal DCG after one passage, after two, and so on.
+
     Of equal gains the passage with the highest id goes first, as in ndeval: what is left to gain
     after it may differ, and the order of a file must not decide.
     """
@@ -103,13 +120,13 @@ def _greedy(case: Case, number: int, k: int | None, alpha: float) -> float:
     support[row, aspect] = 1.0
     left = case.aspects.weight[named].copy()
     total = 0.0
-    for place in range(len(rows) if k is None else min(k, len(rows))):
+    for place in range(len(rows)):
         gains = support @ left
         best = int(np.argmax(gains > gains.max() - _EQUAL))
         total += float(gains[best]) / float(np.log2(place + 2.0))
+        yield total
         left *= np.where(support[best] > 0, 1.0 - alpha, 1.0)
         support[best] = 0.0
-    return total
 
 
 def _by_id(case: Case, row: Whole) -> tuple[list[int], Whole]:

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
+from annotate.models import VotingPlan
 from corpus.models import Benchmark
 from debate.measures.accuracy import Comparison, compare
 from debate.measures.timing import Timing, timing
@@ -14,7 +15,19 @@ from debate.models import DebateRun
 from debate.services.courses import played
 from debate.services.references import Reference, judged, reference_called
 from debate.services.report import pairs_url
+from debate.services.spending import run_spending
 from evaluation.models import Experiment
+from evaluation.services.experiment_costs import (
+    Came,
+    Part,
+    Parts,
+    Systems,
+    Votes,
+    parts_sheet,
+    people,
+    people_sheet,
+    systems_of,
+)
 from kit import audit
 from kit.errors import Refused
 from kit.sheets import Cell, Sheet, measured, percent, text
@@ -29,6 +42,8 @@ class Measured:
     run: DebateRun
     found: Comparison
     timing: Timing
+    parts: dict[Part, Came]
+    people: Votes
 
 
 def create_experiment(
@@ -71,9 +86,10 @@ def delete_experiment(*, experiment: Experiment, actor: User) -> None:
 def measure(experiment: Experiment) -> list[Measured]:
     """Every run over those of its pairs that the reference has labelled, in order of the runs."""
     reference = _reference(experiment)
-    runs = list(experiment.runs.order_by("pk").select_related("pool__corpus_version"))
+    runs = list(experiment.runs.order_by("pk").select_related("pool__corpus_version", "account"))
     truths = reference.truths(runs[0].pool) if reference and runs else {}
-    return [_measure(run, truths) for run in runs]
+    systems = systems_of(runs[0].pool) if runs else {}  # runs of one pool
+    return [_measure(run, truths, systems) for run in runs]
 
 
 def table(experiment: Experiment, measures: Sequence[Measured]) -> Sheet:
@@ -84,7 +100,9 @@ def table(experiment: Experiment, measures: Sequence[Measured]) -> Sheet:
         "Recalls and balanced accuracy are over the pairs that a run labelled itself; in “all "
         "cases” a disputed pair carries the label that people or an adjudicator gave it. Shares "
         "have Wilson’s 95 % interval, means of two recalls the square-and-add of both, seconds "
-        "and dollars Student’s.",
+        "and dollars Student’s. A pair costs what all calls behind its turns cost, whichever run "
+        "paid for them, also answers that could not be read; its seconds are theirs. What a run "
+        "paid itself is in the last column: answers out of the ledger are not paid again.",
     ]
     if len(sizes) > 1:
         notes.append("The runs have labels for different numbers of these pairs: see “Pairs”.")
@@ -96,6 +114,7 @@ def table(experiment: Experiment, measures: Sequence[Measured]) -> Sheet:
         header=(
             *("Run", "Pairs", "Irrelevant found", "Relevant found", "Balanced accuracy"),
             *("Disputed", "All cases", "Cost of a pair", "In sequence", "In parallel"),
+            "Spent by the run",
         ),
         rows=tuple(_row(number, each, experiment) for number, each in enumerate(measures, 1)),
         notes=tuple(notes),
@@ -103,13 +122,37 @@ def table(experiment: Experiment, measures: Sequence[Measured]) -> Sheet:
     )
 
 
+def sheets(experiment: Experiment, measures: Sequence[Measured]) -> list[Sheet]:
+    """The table of the runs, and what they cost: models part by part, and people."""
+    named = [(_name(number, each), each) for number, each in enumerate(measures, 1)]
+    plan = VotingPlan.objects.current(experiment.benchmark)
+    return [
+        table(experiment, measures),
+        parts_sheet([(name, each.parts) for name, each in named]),
+        people_sheet([(name, each.people, _models_usd(each)) for name, each in named], plan),
+    ]
+
+
+def _models_usd(each: Measured) -> float | None:
+    """What all calls behind the pairs cost; the tasks add up to it."""
+    found = [came.known_usd for (kind, _), came in each.parts.items() if kind == "task"]
+    known = [usd for usd in found if usd is not None]
+    return sum(known) if found and len(known) == len(found) else None
+
+
+def _name(number: int, each: Measured) -> str:
+    practice = " (practice)" if each.run.practice else ""
+    return f"{number}. {each.run.name}{practice}"
+
+
 def _row(number: int, each: Measured, experiment: Experiment) -> tuple[Cell, ...]:
     to, key, found = pairs_url(each.run), experiment.reference, each.found
     page = reverse("debate-run-report", args=[experiment.benchmark.slug, each.run.pk])
+    spent = reverse("debate-run-spending", args=[experiment.benchmark.slug, each.run.pk])
     all_pairs = to(truth=f"{key}:any")
-    practice = " (practice)" if each.run.practice else ""
+    paid = run_spending(each.run).known_usd
     return (
-        text(f"{number}. {each.run.name}{practice}", f"{page}?reference={key}"),
+        text(_name(number, each), f"{page}?reference={key}"),
         Cell(found.items, url=all_pairs),
         percent(found.labelled.irrelevant, to(truth=f"{key}:0", label=0)),
         percent(found.labelled.relevant, to(truth=f"{key}:1", label=1)),
@@ -118,13 +161,17 @@ def _row(number: int, each: Measured, experiment: Experiment) -> tuple[Cell, ...
         percent(found.overall.balanced, all_pairs),
         *(measured(each.timing.usd, "usd"), measured(each.timing.sequential_s, "seconds")),
         measured(each.timing.parallel_s, "seconds"),
+        Cell(None if paid is None else float(paid), "usd", url=spent),
     )
 
 
-def _measure(run: DebateRun, truths: dict[tuple[int, int], int]) -> Measured:
+def _measure(run: DebateRun, truths: dict[tuple[int, int], int], systems: Systems) -> Measured:
     items = dict(judged(run, truths))
-    found = [pair.spent() for pair in played(run, set(items))]
-    return Measured(run, compare(items.values()), timing(found))
+    debates = set(items)
+    parts = Parts(run, debates, systems)
+    found = [pair.spent() for pair in parts.counted(played(run, debates))]
+    compared = compare(items.values())
+    return Measured(run, compared, timing(found), parts.came, people(run, debates))
 
 
 def _reference(experiment: Experiment) -> Reference | None:

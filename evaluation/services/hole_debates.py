@@ -13,7 +13,7 @@ from debate.models import DebateRun
 from debate.services.runs import start_run
 from kit.errors import Refused
 from kit.runs import RunStatus
-from llm.endpoints import Endpoint
+from llm.endpoints import Endpoint, in_role
 from llm.paying import check_budget
 
 # A pool of more lists takes longer than a person waits for a page.
@@ -37,6 +37,7 @@ def debate_holes(
     that is under way: nothing is pooled or paid twice. Raises Refused as pools, budgets and debate
     runs do; where the debate cannot start the pool stays.
     """
+    endpoint = in_role(endpoint, "agents")
     check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     count = RankedList.objects.filter(run__in=list(runs)).count()
     if count > MOST_LISTS:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -68,7 +68,7 @@ def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "access": access,
         "tab": "experiments",
         "experiment": experiment,
-        "sheet": verbs.table(experiment, measures),
+        "sheets": verbs.sheets(experiment, measures),
         "chart": chart(measures),
         "unfinished": [each.run for each in measures if not each.run.is_over],
         "practice": any(each.run.practice for each in measures),
@@ -78,11 +78,16 @@ def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_GET
 def experiment_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
-    """The table as a file."""
+    """The table as a file, or what `table` names of the others."""
     access = enter(request.user, slug, *READERS)
     experiment = get_experiment(access, pk)
-    sheet = verbs.table(experiment, verbs.measure(experiment))
-    return csv_response(f"{slug}-experiment-{pk}.csv", csv_header(sheet), csv_rows(sheet))
+    sheets = verbs.sheets(experiment, verbs.measure(experiment))
+    wanted = request.GET.get("table") or sheets[0].name
+    sheet = next((each for each in sheets if each.name == wanted), None)
+    if sheet is None:
+        raise Http404("No such table.")
+    name = f"{slug}-experiment-{pk}" if sheet is sheets[0] else f"{slug}-experiment-{pk}-{wanted}"
+    return csv_response(f"{name}.csv", csv_header(sheet), csv_rows(sheet))
 
 
 @require_POST

@@ -21,7 +21,7 @@ from kit.errors import Refused
 from kit.sheets import csv_header, csv_rows
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.forms import budget_field
+from llm.forms import budget_field, endpoint_choices
 
 
 class HoleDebateForm(forms.Form):
@@ -45,8 +45,7 @@ class HoleDebateForm(forms.Form):
             runs = runs.filter(corpus_version=version.key if version else None)
         self.fields["runs"].queryset = runs  # type: ignore[attr-defined]
         self.fields["runs"].initial = list(runs.values_list("pk", flat=True))
-        names = [(each.name, each.name) for each in endpoints.available()]
-        self.fields["endpoint"].choices = names  # type: ignore[attr-defined]
+        self.fields["endpoint"].choices = endpoint_choices("agents")  # type: ignore[attr-defined]
 
 
 @require_GET

@@ -151,6 +151,9 @@ KINDS = {
     "cancelling": "warn",
     "cancelled": "warn",
     "failed": "bad",
+    # What came of a call.
+    "answered": "good",
+    "possibly_paid": "warn",
     # A pair's outcome and a case's state.
     "agreed": "good",
     "escalated": "warn",

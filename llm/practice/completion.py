@@ -12,10 +12,13 @@ from llm.practice.embedding import DIMENSIONS, as_base64, embed
 from llm.practice.rules import ROLES, Answer
 
 MODEL = "practice-1"
+# What the connection test asks for (llm/trying.py).
+CHECK = "check"
 _TOKEN = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
 _OPPOSITE = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _CHARS_PER_TOKEN = 4
 _MAX_DIMENSIONS = 4096
+_LONGEST_TEXT = 500
 
 
 class Refusal(Exception):
@@ -38,13 +41,17 @@ def chat_completion(body: Mapping[str, Any]) -> dict[str, Any]:
     if body.get("stream"):
         raise Refusal("The practice model does not stream. Send the request without stream.")
     messages = _messages(body)
-    answer = _answer(body, messages)
-    text = json.dumps(answer.value, ensure_ascii=False)
+    calls = _tool_calls(body, messages)
+    answer = None if calls else _answer(body, messages)
+    value = answer.value if answer else ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    message = {"role": "assistant", "content": text or None, "refusal": None}
+    has_logprobs = answer and body.get("logprobs")
     choice = {
         "index": 0,
-        "finish_reason": "stop",
-        "message": {"role": "assistant", "content": text, "refusal": None},
-        "logprobs": _logprobs(text, answer, body) if body.get("logprobs") else None,
+        "finish_reason": "tool_calls" if calls else "stop",
+        "message": message | ({"tool_calls": calls} if calls else {}),
+        "logprobs": _logprobs(text, answer, body) if answer and has_logprobs else None,
     }
     return {
         "id": "chatcmpl-" + sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:24],
@@ -85,9 +92,15 @@ def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answer:
-    role = ROLES.get(_schema_name(body))
+    name = _schema_name(body)
+    found = next((m for m in reversed(messages) if m.get("role") == "tool"), None)
+    if found and not name:  # free text: what the last tool brought
+        return Answer(str(found.get("content") or "")[:_LONGEST_TEXT])
+    if name == CHECK:
+        return Answer({"ok": True})
+    role = ROLES.get(name)
     if role is None:
-        known = ", ".join(ROLES)
+        known = ", ".join([*ROLES, CHECK])
         raise Refusal(f"The practice model answers by these JSON schemas only: {known}.")
     material = find_material(messages)
     if material is None:
@@ -95,6 +108,29 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
             "No user message has a block <chunk-...> to judge, <page-...> or <passage-...>."
         )
     return role(material)
+
+
+def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A call of the first tool as long as none was answered, with the question as its words."""
+    tools = body.get("tools")
+    if not isinstance(tools, list) or any(m.get("role") == "tool" for m in messages):
+        return []
+    try:
+        function = tools[0]["function"]
+        properties = function["parameters"].get("properties", {})
+        name = str(function["name"])
+    except (LookupError, TypeError, AttributeError):
+        raise Refusal("tools must be a list of functions with parameters.") from None
+    material = find_material(messages)
+    asked = material.query if material else str(messages[-1].get("content") or "")
+    arguments = {
+        key: 5 if shape.get("type") == "integer" else asked
+        for key, shape in properties.items()
+        if shape.get("type") in ("string", "integer")
+    }
+    call_id = "call_" + sha256(asked.encode("utf-8", "replace")).hexdigest()[:24]
+    called = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    return [{"id": call_id, "type": "function", "function": called}]
 
 
 def _schema_name(body: Mapping[str, Any]) -> str:

@@ -14,10 +14,11 @@ from llm.practice.words import best_answer, in_order, tokens
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The JSON object to send, and how sure of its verdict the model claims to be (.5 to 1)."""
+    """The JSON object or free text to send, and how sure of its verdict the model claims to be
+    (.5 to 1)."""
 
-    value: dict[str, Any]
-    confidence: float
+    value: Any
+    confidence: float = 1.0
 
 
 def debate_turn(material: Material) -> Answer:

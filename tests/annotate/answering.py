@@ -10,7 +10,7 @@ from annotate.services.gold import assign_passage
 from annotate.services.reference_answers import Making, record_model_answer, write_answer
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Passage, Query
-from tests.factories import make_benchmark, make_member, make_passage, make_query
+from tests.factories import make_benchmark, make_member, make_members, make_passage, make_query
 
 TEXTS = {
     "lamps/page_1.txt": "Moths roll their backs towards the light. So they fly in loops.",
@@ -85,14 +85,18 @@ def make_room(slug: str = "lamps") -> Room:
     for passage, aspect in zip(passages.values(), order, strict=True):
         assign_passage(query=query, passage=passage, aspect=aspect, actor=author)
     assign_passage(query=other, passage=foreign, aspect=theirs, actor=author)
+    people = {
+        "colleague": ["annotator"],
+        "reviewer": ["reviewer"],
+        "second": ["reviewer"],
+        "both": ["annotator", "reviewer"],
+        "admin": ["admin"],
+    }
+    named = dict(zip(people, make_members(benchmark, people), strict=True))
     return Room(
         benchmark=benchmark,
         author=author,
-        colleague=make_member(benchmark, "colleague", "annotator"),
-        reviewer=make_member(benchmark, "reviewer", "reviewer"),
-        second=make_member(benchmark, "second", "reviewer"),
-        both=make_member(benchmark, "both", "annotator", "reviewer"),
-        admin=make_member(benchmark, "admin", "admin"),
+        **named,
         outsider=make_member(benchmark, "outsider", "reviewer", domains=("weather",)),
         query=query,
         other=other,

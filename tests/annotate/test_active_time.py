@@ -10,13 +10,8 @@ from hypothesis import strategies as st
 from annotate.models import ActiveSpan
 from annotate.services.active_time import note_active, uncovered
 from annotate.services.work import claim_query
-from tests.annotate.world import make_world, signed_in
+from tests.annotate.world import signed_in
 from tests.factories import make_query
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from annotate.agreement.slices import measured, sliced
 from annotate.models import Vote
 from annotate.services.agreement import vote_agreement
 from annotate.services.votes import cast_vote
-from tests.annotate.world import make_world
 from tests.factories import make_passage, make_query
 
 BINARY = Scale("nominal", (0, 1))
@@ -106,11 +105,6 @@ def test_dawid_skene_stands_beside_the_majority():
     rates = {each.rater: each.modelled for each in person_reports(opinions(table), BINARY)}
     assert rates["r0"] > 0.95
     assert rates["r2"] == pytest.approx(1 / 3, abs=0.03)
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 def vote(world, case, labels, when=None):

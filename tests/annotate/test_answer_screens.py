@@ -1,19 +1,12 @@
 """The screens of reference answers over HTTP: editor, history, rating, report."""
 
-import pytest
-
 from annotate.models import AnswerRating, ReferenceAnswer
 from annotate.services import comparing
 from annotate.services.drafts import keep_draft
-from tests.annotate.answering import GOOD, OTHER, make_room
+from tests.annotate.answering import GOOD, OTHER
 from tests.annotate.test_api import script
 from tests.annotate.test_comparisons import complete, rate
 from tests.annotate.world import hx, signed_in
-
-
-@pytest.fixture
-def room(db):
-    return make_room()
 
 
 def page(room, person, path="", **headers):

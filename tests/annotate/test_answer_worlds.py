@@ -9,7 +9,7 @@ from annotate.models import AnswerPair
 from annotate.services import comparing
 from annotate.services.answer_choice import choose_answer
 from annotate.services.rating import Points, rate_pair
-from tests.annotate.answering import GOOD, OTHER, make_room
+from tests.annotate.answering import GOOD, OTHER
 from tests.annotate.test_api import script
 from tests.annotate.test_blind_worlds import answer_of
 from tests.annotate.test_comparisons import rate
@@ -17,11 +17,6 @@ from tests.annotate.world import signed_in
 from tests.worlds import in_a_world
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def room():
-    return make_room()
 
 
 def look(room, person):

@@ -12,17 +12,12 @@ from annotate.models import Aspect, GoldPassage, Vote
 from annotate.services.votes import cast_vote
 from corpus.models import Judgment
 from kit.models import Event
-from tests.annotate.world import World, make_world
+from tests.annotate.world import World
 from tests.factories import make_passage, make_query
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
 TEXTS = {"content": "New.", "rationale": "", "weight": 4}
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 @pytest.fixture

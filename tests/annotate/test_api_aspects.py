@@ -6,15 +6,9 @@ from annotate.models import Aspect, GoldPassage
 from annotate.services.aspects import add_aspect
 from annotate.services.gold import assign_passage
 from tests.annotate.test_api import JSON, script
-from tests.annotate.world import make_world
 from tests.factories import make_gold, make_passage
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from annotate.services.aspects import (
 from annotate.services.gold import assign_passage
 from kit.errors import Conflict, Refused
 from kit.models import Event
-from tests.annotate.world import make_world
 
 
 def weighted(*raw):
@@ -42,11 +41,6 @@ def test_weights_that_sum_to_nothing_are_an_error():
 
 def test_no_aspects_have_no_shares():
     assert normalised_weights([]) == []
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

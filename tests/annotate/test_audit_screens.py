@@ -8,15 +8,14 @@ from annotate.models import GoldPassage
 from annotate.services.aspects import add_aspect
 from annotate.services.gold import discard_passage
 from tests.annotate.test_remaking import FIRST, PAGE, SECOND
-from tests.annotate.world import hx, make_world, signed_in
+from tests.annotate.world import hx, signed_in
 from tests.factories import make_document, make_gold, make_passage
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def world():
-    world = make_world()
+def world(world):
     document = make_document(
         world.benchmark, "lamps.html", "biology", text=PAGE, source_url="https://lamps.example/a"
     )

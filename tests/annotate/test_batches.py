@@ -20,7 +20,6 @@ from tests.annotate.batching import (
     access_of,
     answer_all,
     give,
-    make_batch_world,
     submit,
     take,
 )
@@ -30,8 +29,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def world():
-    return make_batch_world()
+def world(batch_world):
+    return batch_world
 
 
 @pytest.fixture
@@ -52,8 +51,8 @@ def test_batch_of_ten_holds_nine_cases_and_one_check(batch) -> None:
     assert batch.slots.count() == 9
 
 
-def test_small_batch_has_its_check_too() -> None:
-    world = make_batch_world(cases=1)
+def test_small_batch_has_its_check_too(world) -> None:
+    EscalationCase.objects.exclude(pk=world.cases[0].pk).delete()
     assert take(world, world.voters[0]).items.count() == 2
 
 
@@ -241,8 +240,8 @@ def test_single_votes_are_refused_where_people_vote_in_batches(world) -> None:
         cast_vote(case=world.cases[0], voter=world.voters[0], label=1)
 
 
-def test_without_gold_the_batch_is_refused_and_holds_nothing() -> None:
-    world = make_batch_world(gold=0)
+def test_without_gold_the_batch_is_refused_and_holds_nothing(world) -> None:
+    Judgment.objects.all().delete()
     with pytest.raises(Refused, match="Tell an admin"):
         take(world, world.voters[0])
     assert not VoteSlot.objects.exclude(voter=None).exists()

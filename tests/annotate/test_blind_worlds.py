@@ -32,11 +32,11 @@ def answer_of(response: Any) -> tuple[int, dict[str, str], str]:
     return response.status_code, kept, DATES.sub("DATE", masked(response))
 
 
-def everything(world, person, paths, api_paths) -> dict[Any, Any]:
+def everything(world, person, paths, api_paths, *, fragments: bool = True) -> dict[Any, Any]:
     client, api = signed_in(person), script(person)
     seen = {}
     for path in paths:
-        for headers in ({}, hx("vote-panel")):
+        for headers in ({}, hx("vote-panel")) if fragments else ({},):
             seen[path, bool(headers)] = answer_of(client.get(world.url(path), **headers))
     for path in api_paths:
         seen[path] = answer_of(api.get(f"/api{world.url(path)}"))
@@ -45,11 +45,14 @@ def everything(world, person, paths, api_paths) -> dict[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    "reveal",
-    ["after", *(pytest.param(each, marks=pytest.mark.slow) for each in ("none", "start"))],
+    ("reveal", "fragments"),
+    [("after", False), *(pytest.param(each, True, marks=pytest.mark.slow) for each in REVEALS)],
 )
-def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal) -> None:
-    """The same pair in the same place: as a check in one world, as a case in the other."""
+def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal, fragments) -> None:
+    """The same pair in the same place: as a check in one world, as a case in the other.
+
+    In the suite without fragments, which are parts of the same pages.
+    """
     world = make_batch_world(reveal=reveal)
     person = world.voters[0]
     batch = take(world, person)
@@ -64,15 +67,14 @@ def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal) -> None:
         api = ["feedback/", "feedback/votes/"]
         api += ["batches/", f"batches/{batch.pk}/", "judgments/", "cases/", "voting/terms/"]
         api += [f"batches/{batch.pk}/items/{n}/" for n in range(1, 11)]
-        before = everything(world, person, paths, api)
+        before = everything(world, person, paths, api, fragments=fragments)
         client = signed_in(person)
         for label in ("0", "1"):  # its answers, its first and its final judgment
             url = world.url(f"vote/batches/{batch.pk}/{check.place}/")
             answer = client.post(url, {"label": label, "elapsed_ms": "5", "reason": "Because."})
             before["post", label] = answer_of(answer)
-        return before | {
-            ("after", key): value for key, value in everything(world, person, paths, api).items()
-        }
+        after = everything(world, person, paths, api, fragments=fragments)
+        return before | {("after", key): value for key, value in after.items()}
 
     def as_case() -> dict[Any, Any]:
         # Closed from the start, so that the workspace shows its labels as it does for a check.
@@ -164,7 +166,7 @@ def test_api_and_pages_are_the_same_whatever_others_said(role, reveal, others) -
         assert in_a_world(lambda votes=votes: look(votes)) == nobody_voted, votes
 
 
-@pytest.mark.parametrize("role", ["voter", "both"])
+@pytest.mark.parametrize("role", ["both", pytest.param("voter", marks=pytest.mark.slow)])
 def test_before_a_first_judgment_the_debate_cannot_be_known(role) -> None:
     """Worlds whose agents said other things are the same, until one has judged."""
     world = make_world()
@@ -193,7 +195,9 @@ def test_before_a_first_judgment_the_debate_cannot_be_known(role) -> None:
     )
 
 
-@pytest.mark.parametrize("others", [[1], [0], [None]])
+@pytest.mark.parametrize(
+    "others", [[None], *(pytest.param([each], marks=pytest.mark.slow) for each in (1, 0))]
+)
 def test_feedback_says_nothing_of_an_open_case_that_i_judged(others) -> None:
     """Neither my page, nor what an admin may write about it, nor the number of statements."""
     world = make_world()

@@ -11,14 +11,8 @@ from corpus.access import enter
 from corpus.models import Judgment
 from kit.errors import Refused
 from kit.models import Event
-from tests.annotate.world import make_world
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 @pytest.fixture

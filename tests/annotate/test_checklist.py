@@ -8,13 +8,11 @@ from annotate.services.changes import last_change
 from annotate.services.checklist import missing
 from annotate.services.gold import assign_passage, discard_passage
 from annotate.services.undoing import undo_change
-from tests.annotate.world import make_world
 from tests.factories import make_gold, make_passage
 
 
 @pytest.fixture
-def world(db):
-    world = make_world()
+def world(world):
     make_gold(world.query, world.passage)
     return world
 

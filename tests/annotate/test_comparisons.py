@@ -20,13 +20,8 @@ from annotate.services.rating import (
 from annotate.services.work import claim_query
 from kit.errors import Refused
 from kit.models import Event
-from tests.annotate.answering import GOOD, OTHER, make_room
+from tests.annotate.answering import GOOD, OTHER
 from tests.factories import make_member
-
-
-@pytest.fixture
-def room(db):
-    return make_room()
 
 
 def draw(room, **options):

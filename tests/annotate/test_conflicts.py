@@ -12,7 +12,7 @@ import pytest
 
 from annotate.services.aspects import add_aspect, save_aspect
 from kit.models import Event
-from tests.annotate.world import hx, make_world, signed_in
+from tests.annotate.world import hx, signed_in
 
 FIELDS = ("content", "rationale", "weight")
 
@@ -54,11 +54,6 @@ def read_hidden(page: str) -> dict[str, str]:
 def shown_theirs(page: str) -> dict[str, str]:
     found = re.findall(r'data-theirs="(\w+)">([^<]*)<', page)
     return {name: html.unescape(value) for name, value in found}
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

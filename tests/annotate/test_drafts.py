@@ -11,16 +11,11 @@ from annotate.models import Draft
 from annotate.services import drafts
 from annotate.services.aspects import add_aspect
 from kit.errors import Conflict, Refused
-from tests.annotate.world import make_world, signed_in
+from tests.annotate.world import signed_in
 from tests.factories import make_gold
 
 PLACE = {"place": "/b/garden/queries/1/collect/text/", "name": "text"}
 URL = "/api/drafts/"
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

@@ -9,13 +9,7 @@ from annotate.services.gold import assign_passage, discard_passage, undo_verdict
 from corpus.models import Judgment, Source
 from kit.errors import Refused
 from kit.models import Event
-from tests.annotate.world import make_world
 from tests.factories import make_gold, make_passage, make_query
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

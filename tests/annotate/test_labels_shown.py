@@ -6,15 +6,10 @@ from annotate.services.gold import discard_passage, undo_verdict
 from annotate.services.votes import cast_vote
 from corpus.models import Source
 from corpus.services.judgments import record_judgment
-from tests.annotate.world import make_world, masked, signed_in
+from tests.annotate.world import masked, signed_in
 from tests.factories import index_texts, make_gold, make_passage, make_ranking
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 def everything(world, case) -> list[str]:

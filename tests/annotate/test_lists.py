@@ -8,13 +8,8 @@ from annotate.services.aspects import add_aspect, remove_aspect
 from annotate.services.gold import assign_passage
 from annotate.services.votes import cast_vote
 from corpus.models import Document
-from tests.annotate.world import hx, make_world, signed_in
+from tests.annotate.world import hx, signed_in
 from tests.factories import index_texts, make_gold, make_passage, make_query
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 def get(world, person, path, **headers):

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
-from annotate.models import CaseStatus, GoldPassage, Vote, VoteSlot, VoteStatus
+from annotate.models import CaseStatus, ExamItem, GoldPassage, Vote, VoteSlot, VoteStatus
 from annotate.services import panel_labels as labels
 from annotate.services.aspects import add_aspect
 from annotate.services.blinding import must_judge_first
@@ -23,7 +23,6 @@ from tests.annotate.panels import (
     first_item,
     give,
     make_panel,
-    make_panel_world,
     practise,
 )
 from tests.annotate.world import make_snapshot
@@ -31,8 +30,8 @@ from tests.factories import make_member
 
 
 @pytest.fixture
-def world(db):
-    return make_panel_world()
+def world(panel_world):
+    return panel_world
 
 
 @pytest.fixture
@@ -90,8 +89,10 @@ def test_five_practice_items_come_before_the_first_real_one(world):
     assert found.case.query.domain == biology  # of weather, practice is still owed
 
 
-def test_practice_takes_five_of_a_larger_bank(db):
-    world = make_panel_world(practice=9)
+def test_practice_takes_five_of_a_larger_bank(world):
+    for more in ExamItem.objects.all():
+        more.pk = None
+        more.save()
     panel = make_panel(world)
     access = access_of(world, world.voters[0])
     attempt = start_practice(access=access, panel=panel, domain=first_item(panel).case.query.domain)

@@ -9,13 +9,11 @@ from annotate.services.gold import assign_passage, discard_passage
 from annotate.services.remaking import take_back
 from kit.errors import Refused
 from kit.models import Event
-from tests.annotate.world import make_world
 from tests.factories import make_gold, make_passage
 
 
 @pytest.fixture
-def world(db):
-    world = make_world()
+def world(world):
     world.old = [
         make_passage(world.benchmark, f"old/p{n}.txt", "biology", text=f"Old {n}.")
         for n in range(4)

@@ -2,7 +2,6 @@
 
 import datetime
 
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -11,13 +10,8 @@ from annotate.models import Assignment, WorkState
 from annotate.services.active_time import note_active
 from annotate.services.progress import read_progress
 from annotate.services.work import assign_queries
-from tests.annotate.world import make_world, signed_in
+from tests.annotate.world import signed_in
 from tests.factories import make_query
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 def fill(world, count, *, days, holder, domain="biology"):

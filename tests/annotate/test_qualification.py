@@ -17,13 +17,12 @@ from annotate.services.people_standing import people_rows
 from annotate.services.votes import cast_vote
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
-from tests.annotate.world import make_world, masked, signed_in
+from tests.annotate.world import masked, signed_in
 from tests.factories import make_gold, make_member, make_passage, make_query
 
 
 @pytest.fixture
-def world(db):
-    world = make_world()
+def world(world):
     world.domain = world.query.domain
     world.person = world.voters[0]
     return world

@@ -14,13 +14,8 @@ from evaluation.exporters.checks import find_faults
 from evaluation.services.view import read_queries, view_of
 from kit.errors import Conflict, Refused
 from kit.models import Event
-from tests.annotate.answering import GOOD, MAKING, OTHER, make_room
+from tests.annotate.answering import GOOD, MAKING, OTHER
 from tests.factories import make_query
-
-
-@pytest.fixture
-def room(db):
-    return make_room()
 
 
 def published(room, query=None):

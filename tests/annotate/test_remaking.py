@@ -13,7 +13,6 @@ from annotate.services.remaking import remake, take_back, touching
 from annotate.services.segments import apply_edits
 from corpus.models import Judgment, VersionState
 from kit.errors import Refused
-from tests.annotate.world import make_world
 from tests.factories import make_document, make_gold, make_passage
 
 PAGE = "Home | Shop\n\nMoths keep their backs to the light. The path bends round it.\n\nAbout us"
@@ -66,11 +65,6 @@ def test_a_sentence_cut_in_two_is_joined_by_a_blank() -> None:
 def test_overlap_is_an_end_and_a_beginning(one: str, other: str) -> None:
     length = overlap(one, other)
     assert length == 0 or (length >= 20 and one[-length:] == other[:length])
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

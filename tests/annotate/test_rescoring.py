@@ -10,14 +10,8 @@ from annotate.services import rescoring as verbs
 from annotate.services import reviews
 from corpus.access import enter
 from kit.errors import Refused
-from tests.annotate.reviewing import make_desk
 from tests.annotate.world import signed_in
 from tests.factories import make_query
-
-
-@pytest.fixture
-def desk(db):
-    return make_desk()
 
 
 def more_queries(desk, biology, weather):

@@ -17,15 +17,9 @@ from annotate.services.undoing import undo_change
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
 from kit.models import Event
-from tests.annotate.world import make_world
 from tests.factories import make_gold, make_passage
 
 PARTS = [Part("Backs turn to the light.", 5), Part("The path bends.", 2, "Seen in films.")]
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

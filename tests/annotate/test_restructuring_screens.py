@@ -7,15 +7,14 @@ from lxml import html
 from annotate.models import Aspect, AspectChange
 from annotate.services.aspects import add_aspect, save_aspect
 from annotate.services.gold import assign_passage
-from tests.annotate.world import hx, make_world, signed_in
+from tests.annotate.world import hx, signed_in
 from tests.factories import make_gold
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def world():
-    world = make_world()
+def world(world):
     make_gold(world.query, world.passage)
     return world
 

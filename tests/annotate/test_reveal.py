@@ -19,16 +19,11 @@ from kit.chores import Chores
 from kit.errors import Refused
 from kit.models import Event
 from tests.annotate.test_api import script, send
-from tests.annotate.world import make_snapshot, make_world, signed_in, write_plan
+from tests.annotate.world import make_snapshot, signed_in, write_plan
 from tests.factories import make_member, make_pool
 
 pytestmark = pytest.mark.django_db
 SAID = "It states the turning."
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 @pytest.fixture

@@ -7,15 +7,13 @@ import pytest
 from annotate.models import Aspect, Review
 from annotate.services import reviews as verbs
 from annotate.services.rescoring import draw_sample
-from tests.annotate.reviewing import make_desk
 from tests.annotate.world import hx, masked, signed_in
 from tests.factories import make_member
 from tests.worlds import in_a_world
 
 
 @pytest.fixture
-def desk(db):
-    desk = make_desk()
+def desk(desk):
     draw_sample(benchmark=desk.benchmark, actor=desk.admin, size=5, seed=1)
     desk.both = make_member(desk.benchmark, "both", "annotator", "reviewer")
     return desk
@@ -32,16 +30,15 @@ def everything(desk, person):
     paths += [f"reviews/{each.pk}/" for each in Review.objects.all()]
     seen = {}
     for path in paths:
-        for prefix in ("", "/api"):
-            for headers in ({}, hx("passages")):
-                answer = client.get(f"{prefix}{desk.url(path)}", **headers)
-                kept = {
-                    name: value
-                    for name, value in answer.items()
-                    if name not in ("Content-Security-Policy", "Set-Cookie", "Content-Length")
-                }
-                body = b"".join(answer) if answer.streaming else masked(answer)
-                seen[prefix, path, bool(headers)] = (answer.status_code, kept, body)
+        for prefix, headers in (("", {}), ("", hx("passages")), ("/api", {})):
+            answer = client.get(f"{prefix}{desk.url(path)}", **headers)
+            kept = {
+                name: value
+                for name, value in answer.items()
+                if name not in ("Content-Security-Policy", "Set-Cookie", "Content-Length")
+            }
+            body = b"".join(answer) if answer.streaming else masked(answer)
+            seen[prefix, path, bool(headers)] = (answer.status_code, kept, body)
     for path in (f"{query}aspects/", f"{query}gold-passages/", "rescoring/"):
         answer = client.get(f"/api{desk.url(path)}")
         seen["api", path] = (answer.status_code, answer.content)

@@ -11,15 +11,13 @@ from annotate.services.aspects import add_aspect
 from annotate.services.gold import assign_passage
 from annotate.services.work import claim_query, submit_query, take_back
 from kit.errors import Refused
-from tests.annotate.reviewing import make_desk
 from tests.factories import make_passage
 
 GOOD = dict.fromkeys(PASSAGE_CHECKS, True)
 
 
 @pytest.fixture
-def desk(db):
-    desk = make_desk()
+def desk(desk):
     claim_query(query=desk.query, actor=desk.author)
     return desk
 

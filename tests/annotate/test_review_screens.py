@@ -2,17 +2,9 @@
 
 import re
 
-import pytest
-
 from annotate.models import Aspect, Review, WeightScore
-from tests.annotate.reviewing import make_desk
 from tests.annotate.world import hx, signed_in
 from tests.factories import make_member
-
-
-@pytest.fixture
-def desk(db):
-    return make_desk()
 
 
 def text(response):

@@ -17,16 +17,10 @@ from annotate.services.votes import cast_vote
 from corpus.models import Judgment
 from kit.errors import Refused
 from kit.models import Event
-from tests.annotate.reviewing import make_desk
 from tests.factories import make_gold, make_member, make_passage
 
 KEYS = ("comprehensive", "balanced", "sound", "granularity")
 GOOD = {"explicit": True, "credible": True, "relevant": True}
-
-
-@pytest.fixture
-def desk(db):
-    return make_desk()
 
 
 @pytest.fixture

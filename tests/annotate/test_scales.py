@@ -8,12 +8,6 @@ from annotate.services import scales
 from annotate.services.aspects import add_aspect, normalised_weights, remove_aspect, restore_aspect
 from annotate.services.undoing import undo_change
 from kit.errors import Conflict, Refused
-from tests.annotate.world import make_world
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

@@ -16,14 +16,9 @@ from annotate.services.votes import AlreadyVoted, cast_vote, withdraw_vote
 from corpus.access import enter
 from kit.errors import Refused
 from tests.annotate.test_api import script, send
-from tests.annotate.world import hx, make_world, signed_in, write_plan
+from tests.annotate.world import hx, signed_in, write_plan
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 def access_of(world, person):

@@ -15,15 +15,14 @@ from tests.annotate.panels import (
     first_item,
     give,
     make_panel,
-    make_panel_world,
     practise,
 )
 from tests.factories import make_member
 
 
 @pytest.fixture
-def world(db):
-    return make_panel_world()
+def world(panel_world):
+    return panel_world
 
 
 @pytest.fixture
@@ -172,10 +171,9 @@ def test_report_counts_labels_and_overrides(world, panel):
     assert checks["Share overridden"] == 0.5
 
 
-def test_report_on_agreement_holds_to_what_the_experts_said(db):
+def test_report_on_agreement_holds_to_what_the_experts_said(world):
     """Four items: yes/yes, no/no, yes/no, no/no. Observed 3/4; expected 1/2*1/4+1/2*3/4 = 1/2;
     Cohen's kappa (.75 - .5) / .5 = .5, whatever the senior decides later."""
-    world = make_panel_world(queries=4)
     panel = make_panel(world, per_domain=4, labels_per_item=2, check_percent=0)
     one, two = world.voters[:2]
     practise(world, panel, one, two)

@@ -9,7 +9,6 @@ from tests.annotate.world import (
     hx,
     in_turn,
     make_snapshot,
-    make_world,
     signed_in,
     write_plan,
 )
@@ -17,9 +16,8 @@ from tests.factories import make_passage
 
 
 @pytest.fixture
-def world(db):
+def world(world):
     """A world whose voters see the positions from the start: one step for every vote."""
-    world = make_world()
     write_plan(world, reveal="start")
     return world
 

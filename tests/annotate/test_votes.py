@@ -9,15 +9,10 @@ from annotate.services.votes import cast_vote, withdraw_vote
 from corpus.models import Judgment, Source, Status
 from kit.errors import Refused
 from kit.models import Event
-from tests.annotate.world import make_snapshot, make_world
+from tests.annotate.world import make_snapshot
 from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 def vote_all(case, voters, labels):

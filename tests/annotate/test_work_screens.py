@@ -11,13 +11,8 @@ from annotate.services.aspects import add_aspect
 from annotate.services.gold import assign_passage
 from annotate.services.work import assign_queries, claim_query, submit_query
 from kit.models import Event
-from tests.annotate.world import hx, make_world, signed_in
+from tests.annotate.world import hx, signed_in
 from tests.factories import make_query
-
-
-@pytest.fixture
-def world(db):
-    return make_world()
 
 
 @pytest.fixture

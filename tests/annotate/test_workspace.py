@@ -6,13 +6,12 @@ from annotate.models import Aspect, GoldPassage
 from annotate.services.aspects import add_aspect, save_aspect
 from annotate.services.gold import assign_passage, discard_passage
 from corpus.models import Judgment
-from tests.annotate.world import hx, make_world, signed_in
+from tests.annotate.world import hx, signed_in
 from tests.factories import index_texts, make_gold, make_passage, make_query
 
 
 @pytest.fixture
-def world(db):
-    world = make_world()
+def world(world):
     make_gold(world.query, world.passage)
     return world
 

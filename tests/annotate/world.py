@@ -12,7 +12,7 @@ from annotate.models import EscalationCase, VotingPlan
 from annotate.services.cases import open_case
 from annotate.services.plans import save_plan
 from corpus.models import Benchmark, Passage, Query
-from tests.factories import make_benchmark, make_member, make_passage, make_query
+from tests.factories import make_benchmark, make_member, make_members, make_passage, make_query
 
 TEXT = (
     "Moths near a bulb did not fly at it. They rolled their backs to the light. Nobody knows why."
@@ -53,12 +53,14 @@ def make_world() -> World:
     """Three voters, a reviewer, an admin, one query with one passage."""
     benchmark = make_benchmark("garden", domains=("biology", "weather"))
     elsewhere = make_benchmark("elsewhere")
-    voters = [make_member(benchmark, f"annotator-{n}", "annotator") for n in range(1, 6)]
+    voters = {f"annotator-{n}": ["annotator"] for n in range(1, 6)}
+    others = {"reviewer": ["reviewer"], "admin": ["admin"]}
+    *voting, reviewer, admin = make_members(benchmark, voters | others)
     return World(
         benchmark=benchmark,
-        voters=voters,
-        reviewer=make_member(benchmark, "reviewer", "reviewer"),
-        admin=make_member(benchmark, "admin", "admin"),
+        voters=voting,
+        reviewer=reviewer,
+        admin=admin,
         outsider=make_member(benchmark, "outsider", "annotator", domains=("weather",)),
         stranger=make_member(elsewhere, "stranger", "annotator", "admin"),
         query=make_query(benchmark, "12", "biology", text="Why do insects circle a lamp?"),

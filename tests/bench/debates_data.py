@@ -14,6 +14,7 @@ from debate.dream import default_prompt
 from debate.models import Debate, DebateFlag, DebateRun, Turn
 from kit.bulk import analyze, copy_rows
 from llm.models import Call
+from llm.paying import open_account
 
 SLUG, ADMIN = "bench", "admin"
 DOMAINS = ("msmarco", "nq", "lifestyle", "recreation", "science", "technology", "writing")
@@ -108,17 +109,18 @@ def _outcome(n: int) -> tuple[str, int | None, int | None, str]:
 def _add_turns(run: DebateRun, chance: random.Random) -> None:
     """Two turns a round with a call each, and what is flagged in them."""
     moment = timezone.now() if connection.vendor == "postgresql" else str(timezone.now())[:26]
-    said = list(_said(run, chance))
+    said, account = list(_said(run, chance)), open_account(run)
     calls = (
         (
             *(f"{n:064x}", 1, "debate_turn", "m-1", "practice", False, f"debate:{debate}", ""),
-            *("answered", _REQUEST, "{}", "", 900, 0, 120, 0, 4.2, "", moment),
+            *("answered", _REQUEST, "{}", "", 900, 0, 120, 0, 4.2, "", moment, account.pk),
         )
         for n, (debate, *_) in enumerate(said)
     )
     names = ("key", "attempt", "role", "model", "endpoint", "practice", "subject", "owner")
     names += ("status", "request", "text", "finish_reason", "input_tokens", "cached_tokens")
     names += ("output_tokens", "reasoning_tokens", "elapsed_s", "error", "created_at")
+    names += ("account_id",)
     copy_rows(Call, names, calls)
     first = Call.objects.order_by("pk").values_list("pk", flat=True)[0]
     turns = (

@@ -19,7 +19,6 @@ POINTS: Final = (
     "before-intent-commit",
     "after-intent-commit",
     "send",
-    "handed",
     "before-settle",
     "after-settle",
     "before-outcomes-commit",

@@ -109,7 +109,7 @@ def test_a_second_label_and_an_unsent_call_are_found(evidence: Evidence) -> None
     bad = replace(evidence, handed=evidence.handed - {listed.pk})
     assert any("never handed" in complaint for complaint in complaints(bad))
     killed = replace(bad, killed={failpoints.os.getpid(): ""})
-    assert complaints(killed) == complaints(bad)  # that its worker was killed is no excuse
+    assert complaints(killed) == []  # nobody can know what a killed worker had sent
     with undone(), connection.cursor() as cursor:
         columns = "query_id, passage_id, label, source, practice, provenance, created_at"
         cursor.execute(

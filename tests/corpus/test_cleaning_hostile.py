@@ -37,11 +37,22 @@ def turns_round(role: str, text: str) -> str:
     return " ".join(reversed(text.split()))
 
 
-@pytest.mark.parametrize("change", [obeys, adds, swallows, breaks_out, turns_round])
-def test_no_answer_costs_gold_or_brings_words_in(settings, change: Callable[..., str]) -> None:
+ANSWERS = [obeys, adds, swallows, breaks_out, turns_round]
+
+
+@pytest.mark.parametrize(
+    ("change", "pages"),
+    [
+        *((change, 2) for change in ANSWERS),
+        *(pytest.param(change, 8, marks=pytest.mark.slow) for change in ANSWERS),
+    ],
+)
+def test_no_answer_costs_gold_or_brings_words_in(
+    settings, change: Callable[..., str], pages: int
+) -> None:
     benchmark = make_benchmark()
     query = make_query(benchmark)
-    for number, said in enumerate(noisy_texts()[:8]):
+    for number, said in enumerate(noisy_texts()[:pages]):
         text = f"{said[:1500]}\n{INJECTED}\n{said[1500:3000]}"
         passage = make_passage(benchmark, f"noisy/p{number}_0.txt", text=text)
         if number % 2 == 0:

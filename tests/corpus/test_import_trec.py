@@ -1,4 +1,5 @@
 import gzip
+from collections import Counter
 
 import pytest
 
@@ -231,8 +232,7 @@ def test_real_judgments_of_subtopics(shared) -> None:
 def test_real_labels_of_people_and_of_a_judge(shared) -> None:
     folder = shared / "llmjudge"
     rows = read("trec", folder)
-    names = [row.gold for row in of_kind(rows, JudgmentRow)]
-    assert {name: names.count(name) for name in names} == {
+    assert Counter(row.gold for row in of_kind(rows, JudgmentRow)) == {
         "human_dev_qrels.txt": 7263,
         "human_test_qrels.txt": 4423,
     }

@@ -60,8 +60,16 @@ def test_every_source_has_its_weight() -> None:
     assert {source for source, _ in WEIGHT} == set(Source.values) - {"original"}
 
 
-@pytest.mark.parametrize("new", WEIGHT)
-@pytest.mark.parametrize("old", WEIGHT)
+# Every step up and down and the whole way; the ways of two steps or more are slow.
+STEPS = (-1, 0, 1, 11, -11)
+PAIRS = [
+    pytest.param(old, new, marks=[] if WEIGHT[new] - WEIGHT[old] in STEPS else pytest.mark.slow)
+    for old in WEIGHT
+    for new in WEIGHT
+]
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
 def test_which_of_two_labels_stands(pair, old: tuple[str, bool], new: tuple[str, bool]) -> None:
     record(pair, 0, old[0], practice=old[1])
     record(pair, 1, new[0], practice=new[1])

@@ -50,11 +50,17 @@ def test_long_documents_are_the_pages_of_their_passages(benchmark, tmp_path) -> 
 @pytest.mark.parametrize(
     ("format", "folder", "qrels", "counts"),
     [
-        ("cranfield", "cranfield", "", (225, 1400, 1837)),
         ("hotpotqa", "hotpotqa", "", (250, 2500, 2500)),
-        ("bright", "bright", "", (417, 1623, 3803)),
-        ("trec", "llmjudge", "", (50, 11621, 11686)),
-        ("trec", "llmjudge", "llmjudge/submissions/Olz-gpt4o.txt", (50, 4414, 4423)),
+        # Loaded, counted and compared in test_shared_data, too.
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                ("cranfield", "cranfield", "", (225, 1400, 1837)),
+                ("bright", "bright", "", (417, 1623, 3803)),
+                ("trec", "llmjudge", "", (50, 11621, 11686)),
+                ("trec", "llmjudge", "llmjudge/submissions/Olz-gpt4o.txt", (50, 4414, 4423)),
+            )
+        ),
         ("trec", "trec_eval-tests/qrels.test", "", (3, 3338, 3681)),
     ],
 )

@@ -159,18 +159,27 @@ def test_an_item_of_a_panel_is_on_no_page_of_voters(world) -> None:
     assert client.get(world.url("vote/")).status_code == 200  # nothing waits: no way to it
 
 
-@pytest.mark.parametrize("positions", [None, pytest.param([], marks=pytest.mark.slow)])
-def test_nothing_that_a_voter_gets_differs_by_kind(world, positions) -> None:
-    """The same case under every kind, byte for byte, also for a reviewer who votes."""
+@pytest.mark.parametrize(
+    ("role", "positions"),
+    [
+        ("both", None),
+        *(
+            pytest.param(role, positions, marks=pytest.mark.slow)
+            for role, positions in (("voter", None), ("voter", []), ("both", []))
+        ),
+    ],
+)
+def test_nothing_that_a_voter_gets_differs_by_kind(world, role, positions) -> None:
+    """The same case under every kind, byte for byte; in the suite for a reviewer who votes."""
     snapshot = make_snapshot() if positions is None else make_snapshot(positions=[], rounds=0)
     case = world.case(snapshot=snapshot)
     both = make_member(world.benchmark, "both", "annotator", "reviewer", "admin")
-    for person in (world.voters[0], both):
-        seen = []
-        for kind in OF_VOTERS:
-            EscalationCase.objects.filter(pk=case.pk).update(kind=kind, origin=f"{kind}:7:9")
-            seen.append(pages(world, person, case))
-        assert all(each == seen[0] for each in seen)
+    person = both if role == "both" else world.voters[0]
+    seen = []
+    for kind in OF_VOTERS:
+        EscalationCase.objects.filter(pk=case.pk).update(kind=kind, origin=f"{kind}:7:9")
+        seen.append(pages(world, person, case))
+    assert all(each == seen[0] for each in seen)
 
 
 def test_reviewer_who_does_not_vote_is_told_the_kind(world) -> None:

@@ -82,7 +82,7 @@ def test_run_pauses_where_the_next_call_does_not_fit_and_goes_on_after_a_raise(s
     assert (run.status, run.done, run.pause_reason) == (RunStatus.DONE, 20, "")
     assert len(stub.asked) == 40  # what was paid before the pause was not paid again
     assert run.spent_usd == 40 * COST
-    assert accounts.audit(run.account).spent == run.account.spent_units
+    assert accounts.audit(run.account)[0] == run.account.spent_units
     assert Event.objects.filter(verb="set budget of debate run", actor=admin).count() == 2
 
 

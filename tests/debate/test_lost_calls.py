@@ -8,7 +8,7 @@ from django.utils import timezone
 from debate.services.runs import start_run
 from debate.tasks import run_debates
 from llm import endpoints, ledger
-from llm.lost_calls import CALL_DEADLINE_S, LOST_AFTER, list_lost_calls
+from llm.ledger import CALL_DEADLINE_S, LOST_AFTER, list_lost_calls
 from llm.models import Call
 from llm.records import Intent
 from llm.requests import Request

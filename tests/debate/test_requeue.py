@@ -15,6 +15,7 @@ from kit.models import Event
 from kit.runs import RunStatus, stopping
 from llm import endpoints
 from llm.models import Call
+from llm.waiting import Backoff
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
 from tests.llm.stub import after, page, status
@@ -24,8 +25,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outcomes are written at once, and what failed is tried again soon."""
     monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    soon = Backoff(first_s=0.01, cap_s=0.05)
+    monkeypatch.setattr("llm.gateway.Backoff", lambda: soon)
 
 
 @pytest.fixture

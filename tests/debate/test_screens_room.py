@@ -10,9 +10,10 @@ from django.utils import timezone
 from debate.models import Debate, DebateFlag, Turn
 from debate.services.figures import figures, outcomes, seconds_left
 from debate.services.flags import note_flags
-from debate.services.spending import spending
+from debate.services.spending import run_spending
 from kit.models import Event
 from llm.models import Call
+from llm.paying import open_account
 from tests.debate.test_screens import (  # noqa: F401  (fixtures)
     benchmark,
     client,
@@ -141,19 +142,25 @@ def test_trying_again_is_refused_with_the_reason(client, benchmark, status, stat
 
 def test_spending_adds_up_the_calls_and_looks_ahead(client, benchmark) -> None:  # noqa: F811
     run = make_run(benchmark, status="done", total=4, done=2)
+    other = make_run(benchmark)
+    paid, by_other = {"account": open_account(run)}, {"account": open_account(other)}
     for number in range(2):
+        # Asked twice: the first answer could not be read, and no turn is made of it.
+        make_call(10 + number, **paid)
         debate = make_debate(run, "agreed", label=1, round=1)
-        make_turns(debate, 1, call=make_call(number))
-    make_turns(
-        make_debate(run, "failed"), 1, call=make_call(9, input_tokens=None, output_tokens=None)
-    )
-    make_turns(make_debate(make_run(benchmark), "failed"), 1, call=make_call(10))
-    found = spending(run)
-    # Two turns of each debate share a call here: 2 x 2 x 900 in, 2 x 2 x 100 out.
-    assert (found.calls, found.input_tokens, found.output_tokens, found.untold) == (6, 3600, 400, 2)
-    assert (found.forecast_input, found.forecast_output, found.usd) == (7200, 800, None)
+        make_turns(debate, 1, call=make_call(number, reasoning_tokens=40, **paid))
+    silent = make_call(20, input_tokens=None, output_tokens=None, **paid)
+    make_turns(make_debate(run, "failed"), 1, call=silent)
+    # Answered from the ledger: the other run has paid.
+    make_turns(make_debate(run, "agreed", label=1, round=1), 1, call=make_call(21, **by_other))
+    found = run_spending(run)
+    assert (found.calls, found.input_tokens, found.output_tokens, found.untold) == (5, 3600, 400, 1)
+    assert (found.reasoning_tokens, found.unpriced) == (80, 5)
+    assert (found.forecast_input, found.forecast_output) == (7200, 800)
+    assert (found.usd, found.known_usd) == (0, None)
     page = text(client.get(url("debate-run-spending", run.pk)))
     assert "forecast 7,200" in page
+    assert "80 of them reasoning" in page
     assert "no price is known" in page
     part = client.get(url("debate-run-spending", run.pk), headers={"HX-Request": "true"})
     assert part.status_code == 286

@@ -1,5 +1,6 @@
 """A benchmark that has a bit of everything a release must hold, and a folder to build into."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,10 +29,19 @@ def _releases(settings, tmp_path: Path) -> None:
     settings.RELEASES = tmp_path / "releases"
 
 
-@pytest.fixture
-def garden(db) -> Garden:
-    """A garden of this test's own."""
+@pytest.fixture(scope="module")
+def planted(undone_database: None) -> Garden:
+    """The garden that the tests of a module share."""
     return make_garden()
+
+
+@pytest.fixture
+def garden(planted: Garden, db: None) -> Garden:
+    """It as this test's own: neither its rows nor its objects keep what is done to them.
+
+    Not for tests with transactions of their own (undone_database): they call make_garden.
+    """
+    return deepcopy(planted)
 
 
 def make_garden() -> Garden:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from copy import deepcopy
 
 import pytest
 
@@ -22,12 +23,18 @@ def vote(world, case, labels):
         cast_vote(case=case, voter=voter, label=label, reason="" if label is not None else "cut")
 
 
-@pytest.fixture
-def world(db):
+@pytest.fixture(scope="module")
+def made(undone_database):
     world = make_world()
     for labels in SIX:
         vote(world, world.case(), labels)
     return world
+
+
+@pytest.fixture
+def world(made, db):
+    """The module's, as this test's own."""
+    return deepcopy(made)
 
 
 def page(world, person, path="agreement/", **params):
@@ -107,31 +114,6 @@ def test_cut_by_domain(world):
     rows = {row["Domain"]: row for row in table(world, world.admin, "domains")}
     assert [rows[name]["Items shared"] for name in ("biology", "weather")] == ["6", "1"]
     assert rows["weather"]["Fleiss’ κ"].startswith("Only one item was labelled")
-
-
-def test_one_label_only_says_so_instead_of_a_number(db):
-    world = make_world()
-    for _ in range(3):
-        vote(world, world.case(), (1, 1, 1))
-    shown = page(world, world.admin)
-    assert "With a single category, agreement beyond chance is undefined (0/0)." in shown
-    assert "open><summary>When a low κ" in shown
-
-
-def test_empty_page_says_what_to_do(db):
-    world = make_world()
-    vote(world, world.case(), (1, 0))
-    assert "Agreement appears once cases have three votes." in page(world, world.admin)
-
-
-def test_model_stands_beside_the_majority(db):
-    world = make_world()
-    for n in range(12):
-        # The first two are always right together; with an abstention they may tie.
-        vote(world, world.case(), (n % 2, n % 2, 1 - n % 2 if n % 3 else n % 2))
-    shown = page(world, world.admin)
-    assert "They give the same label everywhere." in shown
-    assert "the model is a second look, and decides nothing" in shown
 
 
 def test_api_gives_the_tables_and_the_items(world):

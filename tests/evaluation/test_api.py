@@ -11,7 +11,6 @@ from django.test import Client
 from django.urls import reverse
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.validation import validate_schema
 from rest_framework.authtoken.models import Token
 
 from evaluation.models import Release
@@ -135,6 +134,9 @@ def test_releases_are_listed_in_pages_for_admins_only(api, garden) -> None:
 
 
 def test_schema_is_valid_and_made_without_a_warning() -> None:
+    # Late, because every process that collects tests would load its JSON Schema, and one asks.
+    from drf_spectacular.validation import validate_schema
+
     GENERATOR_STATS.reset()
     with GENERATOR_STATS.silence():
         schema = SchemaGenerator().get_schema(request=None, public=True)

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from annotate.models import EscalationCase, Vote, VotingPlan
 from debate.models import DebateRun, Turn
 from debate.services.references import reference_called
 from evaluation.models import Experiment
 from evaluation.services.chart import chart
-from evaluation.services.experiments import create_experiment, measure, table
+from evaluation.services.experiments import create_experiment, measure, sheets, table
 from kit.errors import Refused
 from kit.models import Event
 from tests.debate.test_screens import make_debate, make_run
@@ -93,7 +94,7 @@ def test_runs_are_compared_as_table_1_does(experiment) -> None:
     assert values[0][:6] == pytest.approx([10, 0.8, 1.0, 0.9, 0.2, 0.9])
     assert values[1][:6] == pytest.approx([10, 1.0, 0.75, 0.875, 0.0, 0.875])
     # Agents take 2 and 3 s in even pairs, 3 and 4 s in odd ones: 6 s on average, at once 3.5.
-    assert values[0][6:] == [None, 6.0, 3.5]
+    assert values[0][6:] == [None, 6.0, 3.5, 0.0]
     for row in sheet.rows:
         assert all(cell.low <= cell.value <= cell.high for cell in row[2:7])
 
@@ -210,3 +211,29 @@ def test_gold_that_is_gone_leaves_the_page(client, experiment) -> None:
     Experiment.objects.update(reference="gold-999")
     assert reference_called(experiment.benchmark, "gold-999") is None
     assert client.get(f"/b/demo/experiments/{experiment.pk}/").status_code == 200
+
+
+def test_people_cost_what_their_measured_seconds_cost(client, experiment, runs) -> None:
+    run, benchmark = runs[0], experiment.benchmark
+    VotingPlan.objects.create(benchmark=benchmark, version=1, hourly_pay="18")
+    debate = run.debates.filter(status="escalated").first()
+    case = EscalationCase.objects.create(
+        origin="debate:1", query=debate.query, passage=debate.passage
+    )
+    run.debates.filter(pk=debate.pk).update(case=case)
+    for number, ms in enumerate((40_000, 60_000, None)):
+        voter = make_member(benchmark, f"voter-{number}", "annotator")
+        Vote.objects.create(case=case, voter=voter, label=1, elapsed_ms=ms)
+    _, parts, people = sheets(experiment, measure(experiment))
+    # 100 s at 18 an hour are 0.5; what the models cost is not known.
+    assert [cell.value for cell in people.rows[0][1:]] == [1, 3, 2, 100.0, 18.0, 0.5, None]
+    assert [cell.value for cell in people.rows[1][1:]] == [0, 0, 0, 0.0, 18.0, 0.0, None]
+    assert {row[1].value for row in parts.rows} == {"Role", "Round", "Task"}
+    page = client.get(f"/b/demo/experiments/{experiment.pk}/")
+    assert "Cost of people" in page.content.decode()
+    told = client.get(f"/api/b/demo/experiments/{experiment.pk}/").json()
+    assert [each["name"] for each in told["costs"]] == ["parts", "people"]
+    address = f"/b/demo/experiments/{experiment.pk}/runs.csv"
+    lines = b"".join(client.get(f"{address}?table=people").streaming_content).decode()
+    assert lines.startswith("Run,Pairs before people,Votes")
+    assert client.get(f"{address}?table=moons").status_code == 404

@@ -9,15 +9,15 @@ from evaluation.services.releases import start_here
 from evaluation.tasks import build_release
 from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus
-from tests.evaluation.conftest import Garden
+from tests.evaluation.conftest import make_garden
 from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def release(transactional_db, garden: Garden, tmp_path: Path) -> Release:
-    return start_here(benchmark=garden.benchmark, version="0.1.0", folder=tmp_path / "out")
+def release(transactional_db, tmp_path: Path) -> Release:
+    return start_here(benchmark=make_garden().benchmark, version="0.1.0", folder=tmp_path / "out")
 
 
 def test_worker_builds_what_is_due(release: Release) -> None:

@@ -69,8 +69,25 @@ def released(run: DebateRun, folder: Path) -> Report:
     return verify(folder)
 
 
-@pytest.mark.parametrize("variant", ["lara_reference", "lara_logistic"])
-@pytest.mark.parametrize("options", [{}, {"smooth": True}, {"groups": 2, "seed": 3}])
+IN_GROUPS = {"groups": 2, "seed": 3}
+
+
+@pytest.mark.parametrize(
+    ("variant", "options"),
+    [
+        ("lara_reference", {"smooth": True}),
+        ("lara_logistic", IN_GROUPS),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                ("lara_reference", {}),  # as in the tests of what was touched
+                ("lara_reference", IN_GROUPS),
+                ("lara_logistic", {}),
+                ("lara_logistic", {"smooth": True}),
+            )
+        ),
+    ],
+)
 def test_a_simulated_course_is_followed_again(
     benchmark, endpoint, tmp_path, variant, options
 ) -> None:
@@ -80,7 +97,9 @@ def test_a_simulated_course_is_followed_again(
     assert (report.derived, report.unverified) == (8, 0)
 
 
-@pytest.mark.parametrize("variant", ["lara_reference", "lara_logistic"])
+@pytest.mark.parametrize(
+    "variant", ["lara_reference", pytest.param("lara_logistic", marks=pytest.mark.slow)]
+)
 def test_a_course_with_people_is_followed_again(benchmark, endpoint, tmp_path, variant) -> None:
     report = released(live(benchmark, endpoint, variant=variant), tmp_path / "r")
     assert report.differences == []

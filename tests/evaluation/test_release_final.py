@@ -23,8 +23,9 @@ from evaluation.services.evidence import pseudonyms
 from evaluation.services.releases import start_here
 from evaluation.verification.diff import compare
 from evaluation.verification.folder import verify
-from tests.evaluation.conftest import Garden, label, make_case, make_support
+from tests.evaluation.conftest import Garden, label, make_case, make_garden, make_support
 from tests.factories import make_member, make_pool
+from tests.worlds import in_a_world
 
 
 def build(garden: Garden, folder: Path, version: str = "1.0.0", **options) -> Release:
@@ -90,11 +91,6 @@ def voted(garden: Garden, pid: str, *labels: int | None) -> Judgment:
     return made
 
 
-@pytest.fixture
-def sound(garden) -> Garden:
-    return make_sound(garden)
-
-
 def make_sound(garden: Garden) -> Garden:
     """The garden, in which nothing refuses a final release: b3 voted down, b2's debate stored."""
     Judgment.objects.filter(source="debate").delete()
@@ -103,6 +99,30 @@ def make_sound(garden: Garden) -> Garden:
     # The expert's verdict on b1 as the verb stores it.
     Judgment.objects.filter(source="expert").update(provenance={"rule": "discarded"})
     return garden
+
+
+@pytest.fixture(scope="module")
+def planted(undone_database) -> Garden:
+    return make_sound(make_garden())
+
+
+@pytest.fixture
+def sound(garden) -> Garden:
+    return garden
+
+
+@pytest.fixture(scope="module")
+def made(planted, tmp_path_factory) -> Path:
+    """A final release of it, whose row is in no test's database."""
+    folder = tmp_path_factory.mktemp("made") / "r"
+    in_a_world(lambda: build(planted, folder, final=True))
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path) -> Path:
+    """Its copy, to be altered."""
+    return Path(shutil.copytree(made, tmp_path / "r"))
 
 
 def test_sound_content_becomes_final_and_verifies(sound, tmp_path) -> None:
@@ -330,34 +350,30 @@ def tampered(name: str, old: str, new: str, file: str, why: str):
         ),
     ],
 )
-def test_every_row_that_differs_is_named(sound, tmp_path, name, old, new, file, why) -> None:
-    build(sound, tmp_path / "r", final=True)
-    rewrite(tmp_path / "r" / name, old, new)
-    found = verify(tmp_path / "r").differences
+def test_every_row_that_differs_is_named(folder, name, old, new, file, why) -> None:
+    rewrite(folder / name, old, new)
+    found = verify(folder).differences
     assert any(each.file == file and why in each.why and each.query == "7" for each in found), found
     with pytest.raises(CommandError, match="differ"):
-        call_command("verify_release", str(tmp_path / "r"), stdout=io.StringIO())
+        call_command("verify_release", str(folder), stdout=io.StringIO())
 
 
-def test_a_changed_byte_and_a_lost_file_are_named(sound, tmp_path) -> None:
-    build(sound, tmp_path / "r", final=True)
-    (tmp_path / "r/bridge/biology.jsonl").write_text("x")
-    (tmp_path / "r/croissant.json").unlink()
-    found = [(each.file, each.why) for each in verify(tmp_path / "r").differences]
+def test_a_changed_byte_and_a_lost_file_are_named(folder) -> None:
+    (folder / "bridge/biology.jsonl").write_text("x")
+    (folder / "croissant.json").unlink()
+    found = [(each.file, each.why) for each in verify(folder).differences]
     assert found[:2] == [
         ("bridge/biology.jsonl", "its checksum is another"),
         ("croissant.json", "the file is not there"),
     ]
-    shutil.rmtree(tmp_path / "r/provenance")
+    shutil.rmtree(folder / "provenance")
     with pytest.raises(CommandError, match="cannot be read"):
-        call_command("verify_release", str(tmp_path / "r"), stdout=io.StringIO())
+        call_command("verify_release", str(folder), stdout=io.StringIO())
 
 
-def test_subtopics_beir_and_croissant_say_the_same(sound, tmp_path) -> None:
+def test_subtopics_beir_and_croissant_say_the_same(folder) -> None:
     import pandas as pd
 
-    build(sound, tmp_path / "r", final=True)
-    folder = tmp_path / "r"
     assert (folder / "qrels/biology.aspects.txt").read_text() == "7 1 b0 1\n7 2 b2 1\n"
     corpus = [
         json.loads(x) for x in (folder / "beir/biology/corpus.jsonl").read_text().splitlines()
@@ -381,11 +397,10 @@ def test_subtopics_beir_and_croissant_say_the_same(sound, tmp_path) -> None:
         assert columns == list(pd.read_parquet(folder / file).columns)
 
 
-def test_pyndeval_reads_the_subtopic_qrels(sound, tmp_path) -> None:
+def test_pyndeval_reads_the_subtopic_qrels(folder) -> None:
     import pyndeval
 
-    build(sound, tmp_path / "r", final=True)
-    lines = (tmp_path / "r/qrels/biology.aspects.txt").read_text().splitlines()
+    lines = (folder / "qrels/biology.aspects.txt").read_text().splitlines()
     qrels = [pyndeval.SubtopicQrel(q, k, p, int(v)) for q, k, p, v in map(str.split, lines)]
     run = [pyndeval.ScoredDoc("7", "b0", 2.0), pyndeval.ScoredDoc("7", "b2", 1.0)]
     assert pyndeval.ndeval(qrels, run, measures=["strec@10"])["7"]["strec@10"] == 1.0

@@ -1,5 +1,7 @@
 import io
+import shutil
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from evaluation.services.releases import start_here
 from kit.runs import RunStatus
 from tests.evaluation.conftest import Garden, make_case, release_into
 from tests.factories import make_member, make_query, make_user
+from tests.worlds import in_a_world
 
 HTMX = {"HX-Request": "true"}
 
@@ -22,11 +25,30 @@ def admin(garden: Garden, client: Client) -> Client:
     return client
 
 
-@pytest.fixture
-def release(garden: Garden, tmp_path: Path) -> Release:
+def spoil(garden: Garden) -> None:
     make_case(garden.plain, garden.passages["e0"])
     make_query(garden.benchmark, "<b>8</b>", "biology")
-    return release_into(garden.benchmark, tmp_path / "out")
+
+
+@pytest.fixture(scope="module")
+def built(planted: Garden, tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """A release with faults, built once; its row is in no test's database."""
+
+    def make() -> Release:
+        spoil(planted)
+        return release_into(planted.benchmark, tmp_path_factory.mktemp("built") / "out")
+
+    return in_a_world(make)
+
+
+@pytest.fixture
+def release(garden: Garden, built: Release, tmp_path: Path) -> Release:
+    """Its row, and a copy of its folder to do with as one likes."""
+    spoil(garden)
+    mine = deepcopy(built)
+    mine.folder = shutil.copytree(built.folder, tmp_path / "out")
+    mine.save(force_insert=True)
+    return mine
 
 
 def address(name: str, release: Release, **more: str) -> str:

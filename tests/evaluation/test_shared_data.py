@@ -215,11 +215,13 @@ def test_llmjudge_people_and_judges(shared, benchmark, export) -> None:
 
 TREC_QRELS = (
     "qrels.test",
-    "qrels.test.with-comments",
-    "qrels.rel_level",
     "qrels.123",
-    "qrels-302.test",
     "ir_measures/compat.qrels",
+    # Read and counted in the tests of the TREC importer, too.
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("qrels.test.with-comments", "qrels.rel_level", "qrels-302.test")
+    ),
 )
 
 
@@ -242,9 +244,9 @@ def test_trec_evals_own_judgments(shared, benchmark, export, tmp_path, name) -> 
 @pytest.mark.parametrize(
     ("name", "gold"),
     [
-        ("results.test", "qrels.test"),
-        ("results-302.test", "qrels-302.test"),
-        ("results.trunc", "qrels.test"),
+        pytest.param("results.test", "qrels.test", marks=pytest.mark.slow),
+        pytest.param("results-302.test", "qrels-302.test", marks=pytest.mark.slow),
+        ("results.trunc", "qrels.test"),  # cut short, with lines of junk
         ("ir_measures/compat.run", "ir_measures/compat.qrels"),
     ],
 )

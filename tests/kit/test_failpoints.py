@@ -10,8 +10,6 @@ import pytest
 from django.conf import settings
 
 CODE = """
-import django
-django.setup()
 from kit.failpoints import reach
 for number in range(5):
     reach("here", number)

@@ -91,12 +91,20 @@ def test_practice_model_web_and_worker_run_where_nothing_is_configured() -> None
     assert "ASSAY_PRACTICE_URL" not in os.environ
 
 
-@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_KEY"])
+@pytest.mark.parametrize(
+    "name", ["OPENAI_BASE_URL", "OPENAI_API_KEY", "ASSAY_ENDPOINTS", "ASSAY_PRACTICE_URL"]
+)
 def test_no_practice_model_beside_a_configured_endpoint(settings, name: str) -> None:
     setattr(settings, name, "configured")
     found = children()
     assert list(found) == ["web", "worker"]
     assert not any("ASSAY_PRACTICE_URL" in child.environment for child in found.values())
+
+
+def test_file_of_endpoints_that_cannot_be_read_is_told_before_anything_starts(settings) -> None:
+    settings.ASSAY_ENDPOINTS = "/nowhere/endpoints.toml"
+    with pytest.raises(CommandError, match=r"/nowhere/endpoints\.toml cannot be read"):
+        call_command("serve")
 
 
 def test_web_server_listens_where_it_was_told_with_that_many_processes() -> None:

@@ -89,3 +89,21 @@ def test_ctrl_c_at_any_moment_leaves_a_folder_that_starts(tmp_path: Path, tenths
     assert not processes_of(tmp_path)
     with running_assay(tmp_path) as assay:
         assert len(assay.link("annotator-1")) > 20
+
+
+def test_an_interrupt_that_python_drops_comes_again() -> None:
+    code = (
+        "import manage, os, signal, time\n"
+        "manage._AGAIN_S = 0.05\n"
+        "for number in (signal.SIGINT, signal.SIGALRM):\n"
+        "    signal.signal(number, manage._interrupt)\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('lost')\n"
+        "time.sleep(600)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout, done.returncode) == ("lost\n", -signal.SIGINT)

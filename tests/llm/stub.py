@@ -90,12 +90,12 @@ class Stub:
         self._script = script
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.in_flight = self.most_in_flight = 0
 
     async def __aenter__(self) -> Self:
         app = web.Application()
-        app.router.add_post("/v1/chat/completions", self._answer)
-        app.router.add_post("/v1/embeddings", self._answer)
+        app.router.add_post("/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -113,6 +113,7 @@ class Stub:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(json.loads(await request.text()))
         self.headers.append(dict(request.headers))
+        self.paths.append(request.path_qs)
         step = self._script[min(len(self.asked), len(self._script)) - 1]
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from llm.batching import Batcher
+from llm.gateway import Batcher
 
 
 class Doubler:

@@ -14,17 +14,15 @@ from django.db import connection
 from django.utils import timezone
 
 from llm import accounts, ledger
-from llm.charging import Charging
 from llm.endpoints import Endpoint
 from llm.errors import OverBudget, Permanent, Transient
 from llm.estimates import most_input
 from llm.gateway import Gateway
-from llm.lost import settle_lost
 from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
-from llm.records import Intent, Outcome
+from llm.records import Charging, Intent, Outcome
 from llm.requests import RawReply, Usage
-from llm.retry import Backoff
+from llm.waiting import Backoff
 from tests.llm.stub import Step, Stub, after, ask, completion, status
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,7 +49,7 @@ def priced(text: str, of: Account, **changes: Any) -> Intent:
 
 def shows_its_calls(of: Account) -> bool:
     of.refresh_from_db()
-    return accounts.audit(of) == accounts.Position(of.spent_units, of.reserved_units)
+    return accounts.audit(of) == (of.spent_units, of.reserved_units)
 
 
 def bound(text: str = "x") -> Decimal:
@@ -103,7 +101,7 @@ def test_only_what_is_known_is_released(
 def test_late_answer_of_a_lost_call_is_charged_once() -> None:
     spender = account("1")
     (pk,) = ledger.intend([priced("x", spender)], owner="w")
-    settle_lost(older_than=timezone.now())
+    ledger.list_lost_calls(older_than=timedelta(0))
     spender.refresh_from_db()
     assert spender.reserved_usd == bound()
     for _ in range(2):

@@ -1,6 +1,8 @@
 """Which endpoints there are, and that no key is ever shown."""
 
 import json
+import os
+import tomllib
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -18,6 +20,7 @@ def nothing_configured(settings: Settings) -> None:
     settings.OPENAI_BASE_URL = settings.OPENAI_API_KEY = settings.ASSAY_PRACTICE_URL = ""
     settings.ASSAY_ENDPOINTS = settings.ASSAY_PRICES = ""
     settings.ASSAY_MODEL = "some-model"
+    settings.ASSAY_MODEL_OF_ROLE = {}
 
 
 def test_nothing_configured_offers_nothing() -> None:
@@ -128,3 +131,124 @@ def test_wrong_files_are_told_at_the_start(settings: Settings, tmp_path: Path) -
     settings.ASSAY_PRICES = str(tmp_path / "gone.json")
     assert [message.id for message in check_files()] == ["llm.E001", "llm.E002"]
     assert "endpoints.json: Endpoint 1 needs" in check_files()[0].msg
+
+
+def chosen(role: str) -> tuple[str, str]:
+    found = endpoints.for_role(role)
+    return found.name, found.default_model
+
+
+def with_roles(settings: Settings, folder: Path, roles: str) -> None:
+    """Two endpoints and these roles, in TOML."""
+    path = folder / "endpoints.toml"
+    entry = '[[endpoints]]\nname = "{}"\nbase_url = "http://{}.example/v1"\ndefault_model = "{}"\n'
+    two = entry.format("one", "one", "llama") + entry.format("two", "two", "qwen")
+    path.write_text(f"{two}[roles]\n{roles}")
+    settings.ASSAY_ENDPOINTS = str(path)
+
+
+def test_without_roles_the_first_endpoint_has_them_all(settings: Settings, tmp_path: Path) -> None:
+    with_roles(settings, tmp_path, "")
+    assert {chosen(role) for role in endpoints.ROLES} == {("one", "llama")}
+    assert endpoints.named_for("judge") is None
+
+
+def test_a_role_is_an_endpoint_and_a_model(settings: Settings, tmp_path: Path) -> None:
+    roles = (
+        'agents = "two/a/b"\njudge = { endpoint = "two", model = "j" }\n'
+        'cleaner = "two"\nanswerer = "writer"\n'
+    )
+    with_roles(settings, tmp_path, roles)
+    found = {role: chosen(role) for role in endpoints.ROLES}
+    assert found == {
+        "agents": ("two", "a/b"),
+        "adjudicator": ("two", "a/b"),
+        "judge": ("two", "j"),
+        "cleaner": ("two", "qwen"),
+        "splitter": ("two", "qwen"),
+        "answerer": ("one", "writer"),
+        "grader": ("one", "llama"),
+        "embedder": ("one", "llama"),
+    }
+    assert [each.name for each in endpoints.available("judge")] == ["two", "one"]
+    assert endpoints.in_role(endpoints.get("one"), "judge").default_model == "llama"
+    assert endpoints.in_role(endpoints.get("two"), "judge").default_model == "j"
+
+
+def test_the_environment_goes_before_the_file(settings: Settings, tmp_path: Path) -> None:
+    with_roles(settings, tmp_path, 'judge = "two"\ngrader = "two"')
+    settings.ASSAY_MODEL_OF_ROLE = {"judge": "one/small", "embedder": "", "answerer": "big"}
+    assert chosen("judge") == ("one", "small")
+    assert chosen("grader") == ("two", "qwen")
+    assert chosen("answerer") == ("one", "big")
+    assert endpoints.named_for("embedder") is None
+
+
+def test_the_practice_model_has_every_role_itself(settings: Settings) -> None:
+    settings.ASSAY_PRACTICE_URL = "http://127.0.0.1:1/v1"
+    settings.ASSAY_MODEL_OF_ROLE = {"judge": "gpt-5"}
+    assert chosen("judge") == ("practice", "practice-1")
+    settings.ASSAY_PRACTICE_URL = ""
+    assert endpoints.roles() == {}
+    assert endpoints.available("judge") == []
+
+
+def test_a_role_that_asks_the_practice_model_is_practice(settings: Settings) -> None:
+    settings.OPENAI_API_KEY = "sk-secret"
+    settings.ASSAY_MODEL_OF_ROLE = {"judge": "practice-1"}
+    assert endpoints.for_role("judge").is_practice
+    assert not endpoints.for_role("agents").is_practice
+
+
+@pytest.mark.parametrize(
+    ("roles", "complaint"),
+    [
+        ('jugde = "one"', "roles.jugde: the roles are agents, judge"),
+        ('judge = "there/gpt-5"', "roles.judge names the endpoint 'there'; there are one, two"),
+        ("judge = 5", "roles.judge is"),
+        ("judge = { name = 1 }", "roles.judge is"),
+    ],
+)
+def test_roles_that_cannot_be_are_told_at_the_start(
+    roles: str, complaint: str, settings: Settings, tmp_path: Path
+) -> None:
+    with_roles(settings, tmp_path, roles)
+    assert [message.id for message in check_files()] == ["llm.E001"]
+    assert complaint in check_files()[0].msg
+
+
+@pytest.mark.parametrize(
+    "data", [{"endpoint": []}, {"endpoints": [], "roles": []}, {"endpoints": {}}]
+)
+def test_file_that_is_no_list_and_no_such_table_is_refused(data: Any) -> None:
+    with pytest.raises(EndpointError):
+        endpoints.parse_file(data, {})
+
+
+def test_broken_toml_is_told_with_its_file(settings: Settings, tmp_path: Path) -> None:
+    with_roles(settings, tmp_path, "judge = ")
+    with pytest.raises(EndpointError, match=r"endpoints\.toml: "):
+        endpoints.available()
+
+
+def test_the_sample_file_has_one_of_each_and_every_role(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = Path(__file__).parents[2] / "docs" / "endpoints.toml"
+    entries = tomllib.loads(sample.read_text())["endpoints"]
+    for name in (entry["api_key_env"] for entry in entries if "api_key_env" in entry):
+        monkeypatch.setenv(name, f"key of {name}")
+    settings.ASSAY_ENDPOINTS = str(sample)
+    found = {endpoint.name: endpoint for endpoint in endpoints.available()}
+    kinds = ["openai", "azure", "openrouter", "deepseek", "vllm", "ollama", "litellm"]
+    assert list(found) == kinds
+    assert found["openai"].api_key == "key of OPENAI_KEY"
+    assert found["azure"].api_version
+    assert found["vllm"].is_free
+    assert endpoints.roles().keys() == endpoints.ROLES.keys()
+    assert chosen("agents") == ("openrouter", "meta-llama/llama-3.3-70b-instruct")
+    assert check_files() == []
+    # As JSON it says the same.
+    parsed = endpoints.parse_file(tomllib.loads(sample.read_text()), os.environ)
+    again = json.loads(json.dumps(tomllib.loads(sample.read_text())))
+    assert endpoints.parse_file(again, os.environ) == parsed

@@ -8,7 +8,7 @@ import pytest
 
 from llm.endpoints import UnknownEndpoint
 from llm.errors import LLMError
-from llm.gateways import Gateways
+from llm.gateway import Gateways
 from llm.models import Account, Call
 from llm.prices import PriceTable, UnknownPrice
 from tests.llm.stub import Step, Stub, after, ask, status

@@ -11,7 +11,6 @@ from pytest_django import DjangoAssertNumQueries
 
 from llm import ledger
 from llm.errors import Permanent, Transient
-from llm.lost import settle_lost
 from llm.models import Call
 from llm.records import Intent, Outcome
 from llm.requests import RawReply, Reply, Request, Usage
@@ -152,7 +151,7 @@ def test_lost_attempts_are_listed_and_a_late_answer_still_counts() -> None:
     settle(settled)
     hour_ago = timezone.now() - timedelta(hours=1)
     Call.objects.filter(pk__in=[old, settled]).update(created_at=hour_ago)
-    assert settle_lost(older_than=timezone.now() - timedelta(minutes=5)).listed == 1
+    assert ledger.list_lost_calls(older_than=timedelta(minutes=5)) == 1
     assert list(Call.objects.possibly_paid().values_list("pk", flat=True)) == [old]
     reply = settle(old)
     assert reply is not None

@@ -1,5 +1,7 @@
 """The practice model over real HTTP, asked by the openai client as any model is."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import json
@@ -11,16 +13,19 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-import openai
 import pytest
 
 from llm.practice.server import serve
 from llm.prompts import fence
+
+if TYPE_CHECKING:
+    import openai
 
 KEY = b"key"
 HISTORY = "Agent A (You), opening position: Yes. All there.\n\nAgent B, opening position: No. Not."
@@ -34,6 +39,11 @@ PROMPT = "\n".join(
 )
 
 
+def client_package() -> Any:
+    """openai takes longer to load than these tests take, and every process collects them."""
+    return import_module("openai")
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with serve() as url:
@@ -42,7 +52,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def client(url: str) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=url, api_key="none", max_retries=0) as client:
+    with client_package().OpenAI(base_url=url, api_key="none", max_retries=0) as client:
         yield client
 
 
@@ -97,21 +107,27 @@ def test_logprobs_rebuild_the_text_and_doubt_only_the_verdict(client: openai.Ope
 
 
 def test_other_schemas_are_refused_with_a_clear_message(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="debate_turn, solo_turn, adjudication"):
+    with pytest.raises(
+        client_package().BadRequestError, match="debate_turn, solo_turn, adjudication"
+    ):
         ask(client, "poem")
-    with pytest.raises(openai.BadRequestError, match="debate_turn, solo_turn, adjudication"):
+    with pytest.raises(
+        client_package().BadRequestError, match="debate_turn, solo_turn, adjudication"
+    ):
         ask(client, "debate_turn", response_format={"type": "text"})
 
 
 def test_prompt_without_chunk_is_refused(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="No user message has a block <chunk"):
+    with pytest.raises(
+        client_package().BadRequestError, match="No user message has a block <chunk"
+    ):
         ask(client, "debate_turn", prompt="Hello")
 
 
 def test_other_models_and_streams_are_refused(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.NotFoundError, match="practice-1"):
+    with pytest.raises(client_package().NotFoundError, match="practice-1"):
         ask(client, "debate_turn", model="gpt-5")
-    with pytest.raises(openai.BadRequestError, match="stream"):
+    with pytest.raises(client_package().BadRequestError, match="stream"):
         ask(client, "debate_turn", stream=True)
 
 
@@ -142,8 +158,8 @@ def test_latency_is_added_to_every_answer() -> None:
     async def run(slow: str, quick: str) -> bool:
         """Whether the slow one has answered once the quick one, asked after it, has."""
         async with (
-            openai.AsyncOpenAI(base_url=slow, api_key="none") as first,
-            openai.AsyncOpenAI(base_url=quick, api_key="none") as second,
+            client_package().AsyncOpenAI(base_url=slow, api_key="none") as first,
+            client_package().AsyncOpenAI(base_url=quick, api_key="none") as second,
         ):
             waiting = asyncio.create_task(ask(first, "is_supported"))
             await second.models.list()
@@ -163,7 +179,7 @@ def test_taken_port_is_reported(url: str) -> None:
 
 def test_many_at_once_are_answered(url: str) -> None:
     async def run() -> list[str]:
-        async with openai.AsyncOpenAI(base_url=url, api_key="none") as client:
+        async with client_package().AsyncOpenAI(base_url=url, api_key="none") as client:
             replies = await asyncio.gather(*(ask(client, "is_supported") for _ in range(50)))
         return [reply.choices[0].message.content for reply in replies]
 
@@ -176,7 +192,7 @@ def test_command_prints_its_address_and_stops_on_sigterm() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
-        with openai.OpenAI(base_url=url, api_key="none") as client:
+        with client_package().OpenAI(base_url=url, api_key="none") as client:
             assert [model.id for model in client.models.list()] == ["practice-1"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
@@ -197,3 +213,25 @@ def test_client_that_goes_away_while_asking_is_no_error(url: str, caplog) -> Non
     look(url)
     look(url)
     assert [record.levelname for record in caplog.records] == []
+
+
+def test_tools_are_called_once_and_their_result_is_told(client: openai.OpenAI) -> None:
+    properties = {"query": {"type": "string"}, "count": {"type": "integer"}}
+    function = {"name": "search", "parameters": {"type": "object", "properties": properties}}
+    messages: list[Any] = [{"role": "user", "content": "Who was the first programmer?"}]
+    tools: Any = [{"type": "function", "function": function}]
+    given = {"model": "practice-1", "tools": tools}
+    choice = client.chat.completions.create(messages=messages, **given).choices[0]
+    (call,) = choice.message.tool_calls or ()
+    assert (choice.finish_reason, call.type) == ("tool_calls", "function")
+    assert call.function.name == "search"  # type: ignore[union-attr]
+    assert json.loads(call.function.arguments) == {  # type: ignore[union-attr]
+        "query": "Who was the first programmer?",
+        "count": 5,
+    }
+    messages += [
+        choice.message.model_dump(exclude_none=True),
+        {"role": "tool", "tool_call_id": call.id, "content": "Ada Lovelace."},
+    ]
+    last = client.chat.completions.create(messages=messages, **given).choices[0]
+    assert (last.finish_reason, last.message.content) == ("stop", "Ada Lovelace.")

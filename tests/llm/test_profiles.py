@@ -1,101 +1,43 @@
-"""Models that take other parameters: endpoints that refuse as their documentation says."""
+"""Models that take other parameters: what they refuse is learnt, remembered and shown."""
 
 import asyncio
-import json
 import random
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from llm import client
 from llm.errors import Permanent
 from llm.gateway import Gateway
-from llm.models import Call
+from llm.models import Call, ModelProfile
 from llm.profiles import Profile, known, mended
-from tests.llm.stub import Stub, ask, completion
+from tests.llm.stub import Stub, ask
+from tests.stub.endpoints import (
+    answered,
+    deepseek,
+    error,
+    openai_gpt_5,
+    openai_gpt_5_pro,
+    openai_o1_preview,
+    openrouter,
+    words_only,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(autouse=True)
-def nothing_learnt() -> Iterator[None]:
-    client._learnt.clear()
-    yield
-    client._learnt.clear()
-
-
-def error(message: str, **more: Any) -> web.Response:
-    body = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    return web.json_response({"error": body | more}, status=400)
-
-
-def openai_reasoning(body: dict[str, Any]) -> web.Response | None:
-    """platform.openai.com/docs/guides/reasoning: o-series and gpt-5."""
-    if "max_tokens" in body:
-        return error(
-            "Unsupported parameter: 'max_tokens' is not supported with this model. "
-            "Use 'max_completion_tokens' instead.",
-            param="max_tokens",
-            code="unsupported_parameter",
-        )
-    for name in ("temperature", "top_p", "logprobs"):
-        if name in body:
-            return error(
-                f"Unsupported value: '{name}' does not support {body[name]} with this model. "
-                "Only the default (1) value is supported.",
-                param=name,
-                code="unsupported_value",
-            )
-    return None
-
-
-def openai_o1_preview(body: dict[str, Any]) -> web.Response | None:
-    """The first o-series models knew no system message and no schema."""
-    if any(message["role"] == "system" for message in body["messages"]):
-        return error(
-            "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
-            param="messages[0].role",
-            code="unsupported_value",
-        )
-    if body.get("response_format", {}).get("type") == "json_schema":
-        return error(
-            "Invalid parameter: 'response_format' of type 'json_schema' is not supported with "
-            "this model.",
-            param="response_format",
-        )
-    return openai_reasoning(body)
-
-
-def deepseek(body: dict[str, Any]) -> web.Response | None:
-    """api-docs.deepseek.com/guides/json_mode: JSON objects only, and the prompt must say so."""
-    kind = body.get("response_format", {}).get("type")
-    if kind == "json_schema":
-        return error("This response_format type is unavailable now")
-    if kind == "json_object" and "json" not in json.dumps(body["messages"]).lower():
-        return error("Prompt must contain the word 'json' in some form to use 'json_object'.")
-    return None
-
-
-def openrouter(body: dict[str, Any]) -> web.Response | None:
-    """openrouter.ai/docs: the provider's own refusal is passed on as text."""
-    if (refusal := openai_reasoning(body)) is None:
-        return None
-    raw = refusal.text
-    return error("Provider returned error", code=400, metadata={"raw": raw, "provider_name": "x"})
-
-
-def words_only(body: dict[str, Any]) -> web.Response | None:
-    """A server without any JSON mode."""
-    if "response_format" in body:
-        return error("response_format is not supported by this server")
-    return None
-
-
-ENDPOINTS = {each.__name__: each for each in (
-    openai_reasoning, openai_o1_preview, deepseek, openrouter, words_only
-)}  # fmt: skip
+ENDPOINTS = {
+    each.__name__: each
+    for each in (
+        openai_gpt_5,
+        openai_o1_preview,
+        openai_gpt_5_pro,
+        deepseek,
+        openrouter,
+        words_only,
+    )
+}
 
 
 def asked(rule: Any, *, count: int = 1, model: str = "house-model") -> tuple[list[Any], Stub]:
@@ -105,7 +47,8 @@ def asked(rule: Any, *, count: int = 1, model: str = "house-model") -> tuple[lis
         async with Stub("unused") as stub:
 
             async def step() -> web.StreamResponse:
-                return rule(stub.asked[-1]) or web.json_response(completion("yes"))
+                path, headers, body = stub.paths[-1], stub.headers[-1], stub.asked[-1]
+                return rule(path, headers, body) or answered(path, "yes")
 
             stub._script = (step,)
             gateway = Gateway(stub.endpoint, concurrency=8, owner="w", rng=random.Random(1))
@@ -136,7 +79,7 @@ def test_every_request_is_answered_once_the_refusals_are_understood(rule) -> Non
     assert Call.objects.filter(status="answered").count() == 30
     # Each of at most six ways is refused to the calls that were in flight, and not tried again.
     assert len(stub.asked) <= 30 + 8 * 6
-    assert rule(stub.asked[-1]) is None
+    assert rule(stub.paths[-1], stub.headers[-1], stub.asked[-1]) is None
 
 
 def test_refused_attempts_stand_in_the_ledger() -> None:
@@ -150,13 +93,13 @@ def test_refused_attempts_stand_in_the_ledger() -> None:
 
 
 def test_what_is_known_of_a_family_costs_no_refusal() -> None:
-    _, stub = asked(openai_reasoning, model="gpt-5-mini")
+    _, stub = asked(openai_gpt_5, model="gpt-5-mini")
     assert len(stub.asked) == 1
     assert stub.asked[0]["max_completion_tokens"] == 500
 
 
 def test_a_refusal_that_nothing_can_mend_is_told_in_the_endpoints_words() -> None:
-    def too_many(body: dict[str, Any]) -> web.Response:
+    def too_many(path: str, headers: Any, body: dict[str, Any]) -> web.Response:
         for name in ("max_tokens", "max_completion_tokens"):
             if name in body:
                 return error(f"{name} is too large: 500. This model takes 16.", param=name)
@@ -196,3 +139,23 @@ def test_families_are_known_by_their_names(model: str, profile: Profile) -> None
 )
 def test_a_refusal_about_the_question_or_a_value_changes_nothing(words: str) -> None:
     assert mended(Profile(), words) is None
+
+
+def test_what_was_learnt_is_remembered_at_that_address_and_no_other() -> None:
+    _, first = asked(deepseek)
+    (kept,) = ModelProfile.objects.all()
+    assert (kept.endpoint, kept.model, kept.as_profile.answer) == (
+        "stub",
+        "house-model",
+        "json_object",
+    )
+    assert kept.refusals == ["HTTP 400: This response_format type is unavailable now"]
+    same = ModelProfile.objects.at(first.endpoint).by_model()
+    assert same == {"house-model": replace(Profile(), answer="json_object")}
+    moved = replace(first.endpoint, base_url="https://elsewhere.example/v1")
+    assert not ModelProfile.objects.at(moved).exists()
+
+
+def test_a_profile_of_another_version_is_read_as_far_as_it_is_known() -> None:
+    stored = Profile(answer="words", without=frozenset({"seed"})).stored | {"mood": "calm"}
+    assert Profile.read(stored) == Profile(answer="words", without=frozenset({"seed"}))

@@ -31,6 +31,9 @@ CHANGES = {
     "seed": 7,
     "replicate": 1,
     "logprobs": True,
+    "tools": ({"name": "search", "description": "", "parameters": {}},),
+    "earlier": "0" * 64,
+    "told": 1,
 }
 
 

@@ -51,6 +51,8 @@ from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
 from debate.services.prompts import write_prompt
 from evaluation.models import Experiment, NoiseCheck, Release
 from kit.signin import create_link
+from llm.models import Call
+from llm.paying import open_account
 from tests.factories import (
     make_benchmark,
     make_document,
@@ -89,6 +91,10 @@ def make_everything(folder: Path) -> SimpleNamespace:
     run = DebateRun.objects.create(
         benchmark=benchmark, pool=pool, name="run", endpoint="practice", model="m"
     )
+    call = Call.objects.create(
+        key="0", attempt=1, request={"messages": []}, created_at=timezone.now(),
+        account=open_account(run),
+    )  # fmt: skip
     panel = ReferencePanel.objects.create(
         benchmark=benchmark, name="experts", seed=1, practice_items=0, status="open"
     )
@@ -199,6 +205,7 @@ def make_everything(folder: Path) -> SimpleNamespace:
         computation=RunComputation.objects.create(benchmark=benchmark, name="c", method="bm25"),
         vote=Vote.objects.create(case=case, voter=spare, label=1),
         batch=batch,
+        call=call,
     )
 
 
@@ -277,6 +284,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("pool", world.pool),
         ("version", world.version),
         ("cleaning", world.cleaning),
+        ("call", world.call),
     ]
     short = name.removeprefix("api-")
     pk = next((thing.pk for prefix, thing in keys if short.startswith(prefix)), None)

@@ -8,7 +8,6 @@ from corpus.models import ImportRun, Passage
 from corpus.services.benchmarks import create_benchmark
 from corpus.services.imports import queue_import
 from kit.runs import RunStatus
-from llm.lost import UNSENT
 from llm.models import Call
 from tests.corpus.import_files import PASSAGES, bright_pro
 from tests.services.conftest import start, undisturbed
@@ -35,9 +34,7 @@ def test_a_run_survives_every_kill_without_a_broker(site: Site) -> None:
     wait_until(lambda: is_over(run))
     check_finished(run, expected)
     assert run.fence >= 3
-    # A worker may die between writing calls down and sending them; those are known not to be paid.
-    failed = Call.objects.filter(status="failed")
-    assert set(failed.values_list("error", flat=True)) <= {UNSENT}
+    assert not Call.objects.filter(status="failed").exists()
 
 
 def test_a_worker_asked_to_stop_gives_its_import_back(site: Site, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from corpus.models import (
 )
 from corpus.services.cleaning import DEFAULTS, start_cleaning
 from corpus.services.cleaning_forecast import advise, forecast
+from corpus.services.cleaning_seats import by_role
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints
@@ -60,7 +61,9 @@ class Command(BaseCommand):
         if benchmark is None:
             raise CommandError(f"There is no benchmark {options['benchmark']!r}.")
         try:
-            with endpoints.practice_if_unconfigured() as endpoint:
+            with endpoints.practice_if_unconfigured("cleaner") as first:
+                # The models of the roles, unless one is named: that is asked at the first endpoint.
+                endpoint = None if by_role() and not options["model"] else first
                 if options["forecast"]:
                     self._forecast(benchmark, endpoint, options)
                     return

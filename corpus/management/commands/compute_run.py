@@ -56,7 +56,11 @@ class Command(BaseCommand):
         if benchmark is None:
             raise CommandError(f"There is no benchmark {options['benchmark']!r}.")
         needs_model = options["method"] == Method.EMBEDDINGS
-        with endpoints.practice_if_unconfigured() if needs_model else contextlib.nullcontext():
+        with (
+            endpoints.practice_if_unconfigured("embedder")
+            if needs_model
+            else contextlib.nullcontext()
+        ):
             try:
                 version = called(benchmark, options["corpus_version"])
                 is_hybrid = options["method"] == Method.HYBRID

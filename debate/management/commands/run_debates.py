@@ -13,20 +13,22 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
-from debate.configuration import LARA_MODES, Seat
+from debate.configuration import LARA_MODES, Seat, role_of
 from debate.configuration import as_json as frozen
-from debate.models import DebateRun, DebateStatus
+from debate.models import DebateRun, DebateStatus, RunKind
 from debate.services import from_pairs
 from debate.services.figures import figures
 from debate.services.forecast import forecast_plan
 from debate.services.lara import awaited
 from debate.services.planning import Plan, plan_run, start_planned
-from debate.services.presets import PRESETS
+from debate.services.presets import PRESETS, preset_kind
 from debate.tasks import drive_claimed
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints
 from llm.requests import EFFORTS
+from llm.serializers import SpendingSerializer
+from llm.spending import in_a_line, spending
 
 
 class Command(BaseCommand):
@@ -86,7 +88,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
         try:
-            with endpoints.practice_if_unconfigured() as endpoint:
+            with endpoints.practice_if_unconfigured(_role(options["preset"])) as endpoint:
                 plan = _plan(endpoint, options)
                 if options["forecast"]:
                     self._forecast(plan, as_json=options["json"])
@@ -121,11 +123,14 @@ class Command(BaseCommand):
         if as_json:
             summary = {"run": run.pk, "benchmark": run.benchmark.slug, "status": run.status}
             summary |= {"kind": run.kind, "preset": run.preset, "trial": run.is_provisional}
-            self.stdout.write(json.dumps(summary | counts | {"practice": run.practice}))
+            summary |= {**counts, "practice": run.practice}
+            spent = SpendingSerializer(spending(run.calls)).data
+            self.stdout.write(json.dumps(summary | {"spending": spent}))
         else:
             self.stdout.write(f"Run {run.pk} ({run.benchmark.slug}): {run.status}")
             for name, value in counts.items():
                 self.stdout.write(f"  {name.replace('_', ' '):14} {value}")
+            self.stdout.write(f"  {'spent':14} {in_a_line(spending(run.calls))}")
         if run.status == RunStatus.QUEUED and (waits := awaited(run)):
             words = f"{waits.labelled} of {waits.budget} pairs labelled, {waits.open} before them"
             self.stderr.write(f"The run waits for people ({words}); a worker goes on after them.")
@@ -189,6 +194,11 @@ def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
         name=options["name"],
         budget_usd=options["budget"],
     )
+
+
+def _role(preset: str | None) -> str:
+    """Whose endpoint is the default one: an unknown preset is refused by the plan."""
+    return role_of(preset_kind(preset) if preset in PRESETS else RunKind.DEBATE)
 
 
 def _settings(file: Path | None) -> dict[str, Any]:

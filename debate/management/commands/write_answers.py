@@ -44,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no benchmark {options['slug']!r}.")
         if options["domain"] and not benchmark.domains.filter(name=options["domain"]).exists():
             raise CommandError(f"There is no domain {options['domain']!r}.")
-        with endpoints.practice_if_unconfigured() as first:
+        with endpoints.practice_if_unconfigured("answerer") as first:
             try:
                 run = _start(benchmark, options, first)
             except (Refused, endpoints.UnknownEndpoint) as error:
@@ -86,6 +86,6 @@ def _outcome(run: AnswerRun) -> dict[str, Any]:
         "run": run.pk,
         "status": run.status,
         "states": dict(states),
-        "spent_usd": str(run.spent_usd),
+        "spent_usd": f"{run.spent_usd:f}",
         "faults": dict(run.items.exclude(error="").values_list("query__qid", "error")),
     }

@@ -34,7 +34,7 @@ class Command(BaseCommand):
             budget = Decimal(options["budget"]) if options["budget"] else None
         except InvalidOperation:
             raise CommandError("--budget is an amount in dollars, such as 2.50.") from None
-        with endpoints.practice_if_unconfigured() as first:
+        with endpoints.practice_if_unconfigured("agents") as first:
             try:
                 named = options["endpoint"]
                 run = start_hints(

@@ -23,6 +23,8 @@ from kit.processes import Child, Supervisor
 
 _MOST_WORKERS = 2
 _NICENESS = 5
+# Settings that say where models answer: with any of them the practice model is not started.
+_MODELS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASSAY_ENDPOINTS", "ASSAY_PRACTICE_URL")
 
 
 class Command(BaseCommand):
@@ -42,6 +44,7 @@ class Command(BaseCommand):
         parser.add_argument("--no-demo", action="store_true", help="leave a new database empty")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self.check(tags=["files"])  # a setting that no page could use
         host, port = options["host"], options["port"]
         url = f"http://{host}:{port}"
         with _alone(settings.ASSAY_DATA / "serve.lock", url):
@@ -76,7 +79,7 @@ def _children(host: str, port: int, web_processes: int, workers: int) -> list[Ch
     # Nobody waits for them before the first page, which would come later beside their start.
     later: dict[str, Any] = {"not_before": math.inf}
     children = [Child("web", web_command(host, port, web_processes), environment)]
-    if not (settings.OPENAI_BASE_URL or settings.OPENAI_API_KEY):
+    if not any(getattr(settings, name) for name in _MODELS):
         practice = _free_port()
         environment["ASSAY_PRACTICE_URL"] = f"http://127.0.0.1:{practice}/v1"
         command = [*manage, "practice_model", "--port", str(practice)]

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pyndeval
@@ -84,9 +85,15 @@ def random_aspects(rng: random.Random, qid: str, *, most: int) -> tuple[dict, li
     return {pid: 1.0 - n / 100 for n, pid in enumerate(found)}, qrels, aspects
 
 
-@pytest.mark.parametrize("profile", [STRICT, REFERENCE])
-@pytest.mark.parametrize("alpha", [0.5, 0.2])
-@pytest.mark.parametrize("most", [1, 3])
+# Of the eight ways, those that differ in all three.
+QUICK = [(STRICT, 0.2, 1), (REFERENCE, 0.5, 3)]
+WAYS = [
+    pytest.param(*way, marks=[] if way in QUICK else pytest.mark.slow)
+    for way in product([STRICT, REFERENCE], [0.5, 0.2], [1, 3])
+]
+
+
+@pytest.mark.parametrize(("profile", "alpha", "most"), WAYS)
 def test_alpha_ndcg_equals_pyndeval(profile, alpha, most) -> None:
     rng = random.Random(most)
     run, qrels, aspects = {}, [], {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
+from typing import Self
 
 from llm.errors import ErrorClass, Transient
 
@@ -49,6 +50,12 @@ class Policy:
             ErrorClass.BAD_ANSWER: 3,
         }
     )
+
+    @classmethod
+    def of(cls, attempts: int | None, backoff: Backoff | None) -> Self:
+        """So many attempts whatever goes wrong; the usual ones where no number is given."""
+        backoff = backoff or Backoff()
+        return cls(backoff) if attempts is None else cls(backoff, attempts, attempts_of={})
 
     def is_spent(self, error: Transient, attempt: int) -> bool:
         """Whether the attempt of that number, which ended so, was the last."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from llm.breaker import Breaker
 from llm.errors import ErrorClass, Outage, Permanent, Transient
-from llm.retry import Backoff
+from llm.outages import Health
+from llm.waiting import Backoff, Policy
 
-QUICK = Backoff(first_s=0.001, cap_s=0.002)
+QUICK = Policy(Backoff(first_s=0.001, cap_s=0.002))
 DOWN = Transient("HTTP 503: down", status=503)
 
 
@@ -18,7 +18,7 @@ class Place:
     """An endpoint that fails so many times; it remembers how many were in it at once."""
 
     def __init__(self, fails: int, error: Transient = DOWN, **options: Any) -> None:
-        self.breaker = Breaker(QUICK, random.Random(1), **options)
+        self.health = Health(QUICK, random.Random(1), **options)
         self.fails, self.error = fails, error
         self.tries = self.inside = 0
         self.crowds: list[int] = []
@@ -26,7 +26,7 @@ class Place:
     async def call(self) -> str:
         """Ask until there is an answer."""
         while True:
-            leave = await self.breaker.enter()
+            leave = await self.health.enter()
             try:
                 self.tries += 1
                 is_up = self.tries > self.fails
@@ -34,7 +34,7 @@ class Place:
                 self.crowds.append(self.inside)
                 await asyncio.sleep(0)
                 self.inside -= 1
-                self.breaker.note(None if is_up else self.error)
+                self.health.note(None if is_up else self.error)
             finally:
                 leave()
             if is_up:
@@ -69,26 +69,26 @@ def test_few_failures_hold_nobody_back() -> None:
 
 @pytest.mark.parametrize("result", [None, Permanent("HTTP 400: no", status=400)])
 def test_any_answer_shows_that_the_endpoint_lives(result: Permanent | None) -> None:
-    breaker = Breaker(QUICK, random.Random(1), suspicion=2)
-    breaker.note(DOWN)
-    breaker.note(DOWN)
-    assert breaker.is_open
-    breaker.note(result)
-    assert not breaker.is_open
+    health = Health(QUICK, random.Random(1), suspicion=2)
+    health.note(DOWN)
+    health.note(DOWN)
+    assert health.is_open
+    health.note(result)
+    assert not health.is_open
 
 
 def test_call_that_we_ended_ourselves_says_nothing_of_the_endpoint() -> None:
-    breaker = Breaker(QUICK, random.Random(1), suspicion=1)
-    breaker.note(Transient("called off", error_class=ErrorClass.CALLED_OFF))
-    assert not breaker.is_open
+    health = Health(QUICK, random.Random(1), suspicion=1)
+    health.note(Transient("called off", error_class=ErrorClass.CALLED_OFF))
+    assert not health.is_open
 
 
 def test_what_one_call_is_told_to_wait_all_wait() -> None:
     async def run() -> float:
-        breaker, loop = Breaker(QUICK, random.Random(1)), asyncio.get_running_loop()
+        health, loop = Health(QUICK, random.Random(1)), asyncio.get_running_loop()
         begun = loop.time()
-        breaker.note(Transient("HTTP 429: x", status=429, retry_after=0.2))
-        await asyncio.gather(*(breaker.enter() for _ in range(5)))
+        health.note(Transient("HTTP 429: x", status=429, retry_after=0.2))
+        await asyncio.gather(*(health.enter() for _ in range(5)))
         return loop.time() - begun
 
     assert asyncio.run(run()) >= 0.2
@@ -97,9 +97,9 @@ def test_what_one_call_is_told_to_wait_all_wait() -> None:
 def test_waiter_that_is_called_off_does_not_block_the_next() -> None:
     async def run() -> str:
         place = Place(fails=0, suspicion=1)
-        place.breaker.note(DOWN)
-        leave = await place.breaker.enter()
-        waiter = asyncio.create_task(place.breaker.enter())
+        place.health.note(DOWN)
+        leave = await place.health.enter()
+        waiter = asyncio.create_task(place.health.enter())
         await asyncio.sleep(0)
         waiter.cancel()
         leave()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from llm.errors import ErrorClass, Transient
-from llm.retry import Backoff, Policy, retry_after
+from llm.waiting import Backoff, Policy, retry_after
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -1,0 +1,78 @@
+"""The page of endpoints: which models there are for what, and whether they answer."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from corpus.access import Access, enter
+from corpus.models import Role
+from kit import audit, htmx
+from kit.errors import Refused
+from llm import endpoints
+from llm.endpoints import EndpointError
+from llm.prices import PriceError
+from llm.trying import Tried, standing, tasks, try_endpoint
+
+TEMPLATE = "corpus/endpoints.html"
+
+
+@require_GET
+def endpoint_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every model at every endpoint, and its last trial."""
+    access = enter(request.user, slug, Role.ADMIN)
+    return htmx.render(request, TEMPLATE, _context(access), partial="results")
+
+
+@require_POST
+def endpoint_try(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask each model of one endpoint a tiny question, and show what came of it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    try:
+        outcomes = try_for(access, request.POST.get("endpoint", ""))
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return htmx.redirect(request, reverse("endpoints", args=[slug]))
+    return htmx.render(request, TEMPLATE, _context(access, outcomes), partial="results")
+
+
+def try_for(access: Access, name: str, role: str = "") -> list[Tried]:
+    """Try the endpoint of that name, or its model of one role; an event says who paid for it.
+
+    Raises Refused for a name or role that is not here.
+    """
+    if role not in ("", *endpoints.ROLES):
+        raise Refused(f"The roles are {', '.join(endpoints.ROLES)}.", field="role")
+    try:
+        endpoint = endpoints.chosen(name)
+        with transaction.atomic():
+            audit.record(
+                actor=access.user,
+                verb="try endpoint",
+                target=access.benchmark,
+                scope=access.benchmark.slug,
+                data={"endpoint": endpoint.name, "role": role},
+            )
+        return try_endpoint(endpoint, role)
+    except (EndpointError, PriceError) as error:
+        raise Refused(str(error), field="endpoint") from None
+
+
+def known() -> list[Tried]:
+    """Every model at every endpoint as it stands. Raises EndpointError and PriceError."""
+    return [standing(task) for each in endpoints.available() for task in tasks(each)]
+
+
+def _context(access: Access, outcomes: list[Tried] | None = None) -> dict[str, Any]:
+    found: dict[str, Any] = {"access": access, "tab": "endpoints"}
+    try:
+        fresh = {(each.endpoint, each.model, each.roles): each for each in outcomes or []}
+        rows = [fresh.get((each.endpoint, each.model, each.roles), each) for each in known()]
+        names = dict.fromkeys(each.endpoint for each in rows)
+        found["endpoints"] = [(n, [each for each in rows if each.endpoint == n]) for n in names]
+    except (EndpointError, PriceError) as error:
+        found["fault"] = str(error)
+    return found

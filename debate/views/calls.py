@@ -1,0 +1,170 @@
+"""The ledger of a benchmark: the calls that its runs have paid for, one in full, and their sums."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from corpus.access import Access, enter
+from corpus.models import Role
+from kit import htmx, keyset
+from kit.csvfile import csv_response
+from kit.sheets import csv_header, csv_rows
+from kit.table_pages import Choices, query_string
+from llm.calls import (
+    CALLS,
+    HEADER,
+    TOTALS,
+    UNCOSTED,
+    choices_of,
+    lines,
+    totals_sheets,
+    without_texts,
+)
+from llm.ledger import transcript
+from llm.models import Call
+from llm.paying import PayingRun, paying_runs
+from llm.spending import spending
+
+# The page of a run, by its kind.
+_PAGES = {
+    "debaterun": "debate-run",
+    "answerrun": "answer-run",
+    "cleaningrun": "cleaning",
+    "runcomputation": "run-computation",
+}
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The calls that a benchmark's runs have paid for: those of no other are ever read."""
+
+    calls: QuerySet[Call]
+    runs: list[PayingRun]
+
+    def choices(self, params: Mapping[str, str]) -> dict[str, Choices]:
+        """The drop-downs of the list."""
+        runs = [(str(run.account_id), _called(run)) for run in self.runs]
+        return choices_of(self.calls, params, runs)
+
+    def asked(self, params: Mapping[str, str], choices: dict[str, Choices]) -> QuerySet[Call]:
+        """The calls that `params` ask for."""
+        return CALLS.matches(self.calls, params, choices=choices)
+
+
+def ledger_of(access: Access) -> Ledger:
+    """The ledger of this benchmark."""
+    runs = paying_runs(access.benchmark.slug)
+    paid = Call.objects.filter(account__in=[run.account_id for run in runs])
+    return Ledger(paid, runs)
+
+
+def get_call(ledger: Ledger, pk: int) -> Call:
+    """A call that a run of the benchmark has paid for, or 404."""
+    return get_object_or_404(ledger.calls.select_related("account"), pk=pk)
+
+
+@require_GET
+def call_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every call with what it came to, filtered, under their sum."""
+    access = enter(request.user, slug, Role.ADMIN)
+    ledger = ledger_of(access)
+    choices = ledger.choices(request.GET)
+    table = keyset.read(CALLS, without_texts(ledger.calls), request.GET, choices=choices)
+    context = {
+        "access": access,
+        "tab": "spending",
+        "table": replace(table, filters=[each for each in table.filters if each.choices]),
+        "spending": spending(ledger.asked(request.GET, choices)),
+        "unsure_url": query_string({**table.params, "state": UNCOSTED}),
+    }
+    return htmx.render(request, "debate/ledger/calls.html", context, partial="results")
+
+
+@require_GET
+def call_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The same calls, all of them, as a file: to compare with a bill."""
+    access = enter(request.user, slug, Role.ADMIN)
+    ledger = ledger_of(access)
+    asked = ledger.asked(request.GET, ledger.choices(request.GET))
+    return csv_response(f"{slug}-calls.csv", HEADER, lines(asked))
+
+
+@require_GET
+def call_totals(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the calls came to by day and model, by role and by run."""
+    access = enter(request.user, slug, Role.ADMIN)
+    ledger = ledger_of(access)
+    choices = ledger.choices(request.GET)
+    asked, bound = ledger.asked(request.GET, choices), CALLS.bind(request.GET, choices=choices)
+    calls_url = reverse("spending", args=[slug])
+
+    def url(narrowed: dict[str, str]) -> str:
+        return f"{calls_url}{query_string({**bound.params, **narrowed})}"
+
+    context = {
+        "access": access,
+        "tab": "spending",
+        "spending": spending(asked),
+        "sheets": totals_sheets(asked, *TOTALS, url=url),
+        "query": query_string(bound.params) if bound.params else "",
+        "narrowed": [
+            (each.label, dict(each.choices)[each.value]) for each in bound.filters if each.value
+        ],
+    }
+    return htmx.render(request, "debate/ledger/totals.html", context)
+
+
+@require_GET
+def call_totals_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """One table of sums as a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    if name not in TOTALS:
+        raise Http404("No such table.")
+    ledger = ledger_of(access)
+    asked = ledger.asked(request.GET, ledger.choices(request.GET))
+    (sheet,) = totals_sheets(asked, name)
+    return csv_response(f"{slug}-calls-{name}.csv", csv_header(sheet), csv_rows(sheet))
+
+
+@require_GET
+def call_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One call: what was asked, how, what came back, and what it came to."""
+    access = enter(request.user, slug, Role.ADMIN)
+    ledger = ledger_of(access)
+    call = get_call(ledger, pk)
+    run = next(run for run in ledger.runs if run.account_id == call.account_id)
+    page = _PAGES.get(run._meta.model_name or "")
+    context = {
+        "access": access,
+        "tab": "spending",
+        "call": call,
+        "prompt": transcript(call),
+        "asked_as": call.request.get("asked_as"),
+        "attempts": without_texts(ledger.calls.filter(key=call.key).exclude(pk=pk)),
+        "run_name": _called(run),
+        "run_url": reverse(page, args=[slug, run.pk]) if page else "",
+        **_beside(ledger, call, request.GET),
+    }
+    return htmx.render(request, "debate/ledger/call.html", context)
+
+
+def _beside(ledger: Ledger, call: Call, params: Mapping[str, str]) -> dict[str, Any]:
+    """The calls before and after this one in the list that it was opened from."""
+    choices = ledger.choices(params) if params else None
+    before, after = keyset.neighbours(CALLS, ledger.calls, call, params, choices=choices)
+    kept = CALLS.bind(params, choices=choices).params
+    query = query_string(kept) if kept else ""
+    return {"list_query": query, "previous_call": before, "next_call": after}
+
+
+def _called(run: PayingRun) -> str:
+    assert run.account is not None  # a run without one has paid for nothing
+    name = str(run)
+    return run.account.name if name == run.account.name else f"{run.account.name}: {name}"

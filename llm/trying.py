@@ -1,0 +1,248 @@
+"""Trying whether a model answers: one tiny call, with the seconds, the price, or the exact refusal.
+
+By hand (`manage.py check_endpoint`, the page of endpoints), and before a run's first call to a
+model that nobody has asked: so a wrong key is told before an item is touched. The call teaches how
+the model is asked, stands in the ledger, and is charged to nobody's budget.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from typing import Final
+
+from django.conf import settings
+
+from kit.runs import worker_id
+from llm import endpoints
+from llm.embeddings import embedding_request
+from llm.endpoints import Endpoint
+from llm.errors import ErrorClass, LLMError
+from llm.failures import Blame, CannotGoOn, blame, in_words, without_secrets
+from llm.gateway import Gateway
+from llm.models import Call, ModelProfile
+from llm.practice.completion import CHECK
+from llm.prices import table
+from llm.profiles import known
+from llm.requests import Reply, Request
+
+# A page waits for it, and gives up after thirty seconds.
+DEADLINE_S: Final = 25.0
+EMBEDDER: Final = "embedder"
+# Of the ledger the latest calls alone are looked at: no index leads to those of one model.
+_MOST_CALLS: Final = 20_000
+_SCHEMA: Final = {
+    "type": "object",
+    "properties": {"ok": {"type": "boolean"}},
+    "required": ["ok"],
+    "additionalProperties": False,
+}
+# Room for what a reasoning model thinks about it.
+_MOST_TOKENS: Final = 1_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model at an endpoint, and the roles that it has there; "" is the endpoint's own model."""
+
+    endpoint: Endpoint
+    model: str
+    roles: tuple[str, ...]
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it is asked for vectors; no model both writes and embeds."""
+        return self.roles == (EMBEDDER,)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What is known of a model, and what came of its last trial; no address and no key.
+
+    `asked` is how it is asked, `refusals` what taught that, `price` what a million tokens cost.
+    Tokens and USD are those of a trial just made. `fault` says why the last one had no answer.
+    """
+
+    endpoint: str
+    model: str
+    roles: tuple[str, ...]
+    asked: str
+    refusals: tuple[str, ...]
+    price: str
+    practice: bool = False
+    tried_at: datetime | None = None
+    seconds: float | None = None
+    fault: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: Decimal | None = None
+
+
+def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
+    """Whom a trial of this endpoint asks: its own model and those of its roles, or of one role."""
+    wanted = [role] if role else [each for each in endpoints.ROLES if _is_told(each)]
+    found: dict[tuple[str, bool], list[str]] = {} if role else {(endpoint.default_model, False): []}
+    for each in wanted:
+        placed = endpoints.for_role(each)
+        if placed.name == endpoint.name:
+            found.setdefault((placed.default_model, each == EMBEDDER), []).append(each)
+        elif role:
+            found[endpoint.default_model, each == EMBEDDER] = [each]
+    return [Task(endpoint, model, tuple(names)) for (model, _), names in found.items()]
+
+
+def _is_told(role: str) -> bool:
+    return endpoints.named_for(role) is not None
+
+
+def try_endpoint(endpoint: Endpoint, role: str = "") -> list[Tried]:
+    """One tiny call to each of its models, at once, each new and paid for."""
+    return asyncio.run(_try_endpoint(endpoint, tasks(endpoint, role)))
+
+
+async def _try_endpoint(endpoint: Endpoint, wanted: Sequence[Task]) -> list[Tried]:
+    async with _gateway(endpoint) as gateway:
+        outcomes = await asyncio.gather(*(_try(gateway, task) for task in wanted))
+    return [tried for tried, _ in outcomes]
+
+
+async def demand_answers(
+    seats: Iterable[tuple[str, str]],
+    *,
+    find: Callable[[str], Endpoint],
+    embeds: bool = False,
+    executor: Executor | None = None,
+) -> None:
+    """Try those of these (endpoint, model) that nobody has asked with success, before a run does.
+
+    Raises CannotGoOn in the endpoint's words where settings are at fault. Whatever else is wrong
+    is the run's own business: it waits for endpoints that are away.
+    """
+    if not settings.ASSAY_TRY_FIRST:
+        return
+    roles = (EMBEDDER,) if embeds else ()
+    # Where people judge alone nobody is asked, so no model is named.
+    wanted = [Task(find(name), model, roles) for name, model in dict.fromkeys(seats) if model]
+    for task in wanted:
+        if task.endpoint.is_practice:
+            continue
+        async with _gateway(task.endpoint, executor) as gateway:
+            if await gateway.in_database(partial(_has_answered, task)):
+                continue
+            _, error = await _try(gateway, task)
+        if error is not None and blame(error) is Blame.SETUP:
+            raise CannotGoOn(in_words(error, endpoint=task.endpoint, model=task.model))
+
+
+def standing(task: Task) -> Tried:
+    """What is known of this model without asking it."""
+    endpoint = task.endpoint
+    row = _row(task)
+    asked, refusals = learnt(endpoint, task.model)
+    return Tried(
+        endpoint=endpoint.name,
+        model=task.model,
+        roles=task.roles,
+        asked="for vectors" if task.embeds else asked,
+        refusals=refusals,
+        price=_price(endpoint, task.model),
+        practice=endpoint.is_practice,
+        tried_at=row.tried_at if row else None,
+        seconds=row.latency_s if row else None,
+        fault=row.fault if row else "",
+    )
+
+
+def learnt(endpoint: Endpoint, model: str) -> tuple[str, tuple[str, ...]]:
+    """How a model is asked there, in words, and the refusals that taught it."""
+    row = ModelProfile.objects.at(endpoint).filter(model=model).first()
+    profile = row.as_profile if row and row.profile else known(model, api=endpoint.api)
+    refusals = row.refusals if row else []
+    return profile.words, tuple(without_secrets(each, endpoint) for each in refusals)
+
+
+def _price(endpoint: Endpoint, model: str) -> str:
+    price = table().find(endpoint, model, on=datetime.now(UTC).date())
+    if price is None:
+        return "no price known"
+    if price.is_free:
+        return "free"
+    return f"${price.input.normalize():f} in, ${price.output.normalize():f} out a million tokens"
+
+
+def _row(task: Task) -> ModelProfile | None:
+    rows = ModelProfile.objects.at(task.endpoint).filter(model=task.model)
+    return rows.filter(tried_at__isnull=False).first()
+
+
+def _has_answered(task: Task) -> bool:
+    """Whether the model answered there before: in its last trial, or anybody lately."""
+    row = _row(task)
+    if row is not None:
+        return not row.fault
+    newest = Call.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    calls = Call.objects.answered().filter(pk__gt=newest - _MOST_CALLS)
+    return calls.filter(endpoint=task.endpoint.name, model=task.model).exists()
+
+
+def _gateway(endpoint: Endpoint, executor: Executor | None = None) -> Gateway:
+    return Gateway(
+        endpoint,
+        concurrency=len(endpoints.ROLES),
+        owner=worker_id(),
+        max_attempts=1,
+        deadline_s=DEADLINE_S,
+        executor=executor,
+    )
+
+
+async def _try(gateway: Gateway, task: Task) -> tuple[Tried, LLMError | None]:
+    reply: Reply | None = None
+    fault: LLMError | None = None
+    role = task.roles[0] if task.roles else "model"
+    try:
+        reply = await gateway.complete(_request(task), f"{CHECK}:{role}")
+    except LLMError as error:
+        # Whoever is cut off has answered.
+        fault = None if error.error_class is ErrorClass.CUT_OFF else error
+    return await gateway.in_database(partial(_noted, task, reply, fault)), fault
+
+
+def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> Tried:
+    """The outcome, stored beside what is known of the model."""
+    fault = without_secrets(error.message, task.endpoint) if error else ""
+    seconds = reply.elapsed_s if reply else None
+    ModelProfile.objects.note_trial(task.endpoint, task.model, latency_s=seconds, fault=fault)
+    usage = reply.usage if reply else None
+    return replace(
+        standing(task),
+        input_tokens=usage.input if usage else None,
+        output_tokens=usage.output if usage else None,
+        usd=Call.objects.get(pk=reply.call_id).usd if reply else None,
+    )
+
+
+def _request(task: Task) -> Request:
+    # Its own time makes each trial another request: an old answer tells nothing of now.
+    now = time.time_ns()
+    if task.embeds:
+        return embedding_request(
+            endpoint=task.endpoint.name, model=task.model, texts=[f"Is it so? {now}"]
+        )
+    return Request(
+        endpoint=task.endpoint.name,
+        role=CHECK,
+        model=task.model,
+        messages=(
+            {"role": "system", "content": "You are asked once, to see whether you answer."},
+            {"role": "user", "content": 'Answer with the JSON object {"ok": true}.'},
+        ),
+        schema_name=CHECK,
+        schema=_SCHEMA,
+        max_tokens=_MOST_TOKENS,
+        replicate=now,
+    )
