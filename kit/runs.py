@@ -237,8 +237,11 @@ def wake(run: TrackedRun) -> None:
     """Tell workers, after commit, that the run is due.
 
     A broker brings the message; without one, the sweep of every worker is made to look at once.
+    Part of a run (a group of a cleaning) has no task of its own: who leads the run looks for it.
     """
     name, pk = run.task_name, run.pk
+    if not name:
+        return
     if settings.BROKER_URL:
         transaction.on_commit(lambda: _try_to_tell(name, pk))
     elif connection.vendor == "postgresql":

@@ -6,6 +6,7 @@ import pytest
 from celery import Celery
 
 from config.celery import app as own_app
+from corpus.models import CleaningGroup
 from debate.models import DebateRun
 from kit.runs import stopping, wake
 from kit.sweep import Sweeper
@@ -38,6 +39,13 @@ def nobody_at_the_broker(settings) -> Iterator[Celery]:
 def test_a_start_does_not_fail_because_the_broker_is_away(run: DebateRun, caplog) -> None:
     wake(run)
     assert "left to the sweep" in caplog.text
+
+
+@pytest.mark.usefixtures("nobody_at_the_broker")
+def test_nobody_is_told_of_a_part_of_a_run(run: DebateRun, caplog) -> None:
+    """A group given back by a worker that ends: it has no task that a message could name."""
+    wake(CleaningGroup(pk=run.pk))
+    assert not caplog.text
 
 
 def test_the_sweep_goes_on_looking_while_the_broker_is_away(

@@ -102,7 +102,8 @@ def survive(site: Site, preset: str, *, kills: int, seed: int) -> None:
     assert landed >= kills // 2
     check_version(run)
     check_money(run, paid, landed)
-    assert not any("Traceback" in each.said for each in site.workers)
+    broken = [each.said for each in site.workers if "Traceback" in each.said]
+    assert not broken, "\n\n".join(broken)[-20_000:]
 
 
 def over(run: CleaningRun) -> Any:

@@ -16,10 +16,11 @@ ODD: Final = frozenset(
     {"drip", "truncated", "fenced", "doubled", "length", "content-filter", "no-usage"}
 )
 ALL: Final = REFUSALS | LOST | ODD
-# A bad day: many kinds at once, all of which a patient customer gets over.
+# A bad day: many kinds at once, all of which a patient customer gets over. A filtered answer is not
+# among them: a refusal stands (a state of the pair) and is not asked again.
 STORM: Final = (
     "429:.01,429-seconds:.002,429-date:.002,503:.01,500:.01,502:.01,cut:.01,proxy-page:.01,"
-    "empty-choices:.01,truncated:.01,fenced:.05,length:.01,content-filter:.01,no-usage:.05"
+    "empty-choices:.01,truncated:.01,fenced:.05,length:.01,no-usage:.05"
 )
 _SCRIPTS: Final = {"plain": "", "storm": STORM}
 
