@@ -1,8 +1,8 @@
 """Citations of passages in a reference answer, and what is wrong with them. Pure.
 
 A citation stands in brackets: a passage's id, with or without `doc` before it, or `[doc_3]`, which
-counts the gold from 1 in the order of its ids (protocol.md 3.1 step 8, 3.2). Brackets around other
-words are no citation.
+counts the gold from 1 in the order of its ids (docs/protocol.md 3.1 step 8, 3.2). Brackets around
+other words are no citation.
 """
 
 import re

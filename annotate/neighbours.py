@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# BRIGHT's ids: the n-th passage of a page (protocol.md 1.1).
+# BRIGHT's ids: the n-th passage of a page (docs/protocol.md 1.1).
 _NUMBERED: Final = re.compile(r"^(?P<page>.+)_(?P<n>\d+)(?:\.\w+)?$", re.ASCII)
 # A text that ends as another begins, over so many characters, overlaps it.
 _OVERLAP: Final = 20

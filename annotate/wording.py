@@ -7,7 +7,7 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
-# How many aspects a query has as a rule, and how many sentences an aspect (protocol.md 3.1).
+# How many aspects a query has as a rule, and how many sentences an aspect (docs/protocol.md 3.1).
 USUAL_COUNT: Final = range(2, 7)
 MOST_SENTENCES: Final = 2
 # From here on two aspects say perhaps the same: the share of words in common, or their likeness in

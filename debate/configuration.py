@@ -83,7 +83,7 @@ class LaraOptions:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything that can change what a run says about a pair (protocol.md 2.2 to 2.9).
+    """Everything that can change what a run says about a pair (docs/protocol.md 2.2 to 2.9).
 
     kind: one of RunKind. agents: who is asked, in the order they are listed. `first` is the
     stance of the first agent where seats name none. Of a debate: `rounds` to agree in,

@@ -42,7 +42,7 @@ def snapshot(debate: Debate, verdict: dream.Verdict) -> dict[str, Any]:
     """What voters will see, whatever happens to the debate later.
 
     The positions are those of the agents in the last round they debated. A run may keep them
-    from people, to measure what they are worth (protocol.md 2.4), or of some pairs, so that an
+    from people, to measure what they are worth (docs/protocol.md 2.4), or of some pairs, so that an
     audited pair is not known by having none; people alone see none.
     """
     turns = [turn for turn in verdict.turns if turn.stance]

@@ -1,4 +1,4 @@
-"""The one gate for addresses that come from people or pages (design.md sections 2 and 4).
+"""The one gate for addresses that come from people or pages.
 
 Whoever may type a URL could otherwise make this server speak to itself, to its neighbours or to a
 cloud's metadata service. So: http and https on their own ports, public addresses only, every

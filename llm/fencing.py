@@ -1,4 +1,4 @@
-"""The server's key for the delimiters around hostile text (design.md section 4)."""
+"""The server's key for the delimiters around hostile text (docs/protocol.md 1.3)."""
 
 from django.utils.crypto import salted_hmac
 

@@ -1,4 +1,4 @@
-"""Reading a JSON object out of what a model wrote: the ladder of protocol.md 1.3, `strict`.
+"""Reading a JSON object out of what a model wrote: the ladder of docs/protocol.md 1.3, `strict`.
 
 Whatever the text is, reading it raises nothing and takes time in proportion to its length. A
 wrong reading would become a label, an unread answer goes to a person; so every doubt is a

@@ -1,4 +1,4 @@
-"""What tokens cost: dated price rows, and the formula of protocol.md 1.4. Pure but for `table`.
+"""What tokens cost: dated prices, the formula of docs/protocol.md 1.4. Pure but for `table`.
 
 A price is in USD per million tokens and is found by endpoint, model and day. Models that no row
 names have no price: their cost is unknown, and a run with a budget is refused.

@@ -86,7 +86,7 @@ class PromptTemplate:
 
 
 def fence(tag: str, text: str, key: bytes) -> str:
-    """Put untrusted text between delimiters that it cannot forge (design.md section 4).
+    """Put untrusted text between delimiters that it cannot forge (docs/protocol.md 1.3).
 
     The code in both tags is an HMAC of tag and text under a server key: whoever wrote the text
     cannot guess it, and any closing tag put into the text changes it. The same text gets the

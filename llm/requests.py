@@ -95,7 +95,7 @@ class Request:
 
     @cached_property
     def key(self) -> str:
-        """The idempotence key of protocol.md 1.3: 64 hex digits of SHA-256 over canonical JSON.
+        """The idempotence key (docs/protocol.md 1.3): SHA-256 over canonical JSON, 64 hex digits.
 
         Everything that can change the answer is in it; timeouts and retries are not.
         """

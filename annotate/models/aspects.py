@@ -1,4 +1,4 @@
-"""Reasoning aspects of a query and the passages that support them (Bright-Pro, protocol.md 3)."""
+"""Reasoning aspects of a query and the passages that support them (docs/protocol.md 3)."""
 
 from typing import Self
 
@@ -12,7 +12,7 @@ from kit.versioned import Versioned
 
 
 class Scale(models.TextChoices):
-    """The two weight scales of the sources (protocol.md 3.1 step 2)."""
+    """The two weight scales of the sources (docs/protocol.md 3.1 step 2)."""
 
     LIKERT5 = "likert5", "1 to 5"
     LIKERT3 = "likert3", "1 to 3"
@@ -20,7 +20,7 @@ class Scale(models.TextChoices):
 
 SCALE_TOP: dict[str, int] = {Scale.LIKERT5: 5, Scale.LIKERT3: 3}
 
-# What each point of a scale means, in our words (protocol.md 3.1 step 2).
+# What each point of a scale means, in our words (docs/protocol.md 3.1 step 2).
 RUBRIC: dict[str, dict[int, str]] = {
     Scale.LIKERT5: {
         5: "Dominant: the core of the reasoning; the main claim stands or falls with it.",

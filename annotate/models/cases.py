@@ -1,4 +1,4 @@
-"""Cases that people decide, and their votes (DREAM, protocol.md 2.4)."""
+"""Cases that people decide, and their votes (DREAM, docs/protocol.md 2.4)."""
 
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ class CaseKind(models.TextChoices):
 
 
 class CaseStatus(models.TextChoices):
-    """open -> closed by majority, or -> expert when abstentions leave none (protocol.md 2.4).
+    """open -> closed by majority, or -> expert when abstentions leave none (docs/protocol.md 2.4).
 
     An expert's verdict on the pair closes a case in either state; taken back, it reopens it.
     """

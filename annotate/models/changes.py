@@ -12,7 +12,7 @@ from corpus.models import Benchmark, Passage, Query
 
 
 class ChangeKind(models.TextChoices):
-    """What somebody did (protocol.md 3.1 steps 1, 2 and 5)."""
+    """What somebody did (docs/protocol.md 3.1 steps 1, 2 and 5)."""
 
     ADD = "add", "added"
     CLARIFY = "clarify", "clarified"
@@ -97,7 +97,7 @@ class WeightScale(models.Model):
 
 
 class Problem(models.TextChoices):
-    """What can be wrong with gold that came from upstream (protocol.md 3.1 step 9)."""
+    """What can be wrong with gold that came from upstream (docs/protocol.md 3.1 step 9)."""
 
     IRRELEVANT = "irrelevant_gold", "Irrelevant gold"
     INCOMPLETE = "incomplete_gold", "Incomplete gold"

@@ -1,4 +1,4 @@
-"""Blind comparisons of people's and models' reference answers (protocol.md 3.1 step 8)."""
+"""Blind comparisons of people's and models' reference answers (docs/protocol.md 3.1 step 8)."""
 
 from typing import Self
 

@@ -26,7 +26,7 @@ class ReferencePanel(models.Model):
     """One reference set: `per_domain` queries of each domain, one random pooled passage of each.
 
     Never changed but for its state: what was asked of the labellers stands as it was (DREAM,
-    protocol.md 2.6).
+    docs/protocol.md 2.6).
     """
 
     benchmark = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Who is fit to vote: an exam per domain, approval from elsewhere, rechecks (protocol.md 2.4)."""
+"""Who may vote: exam per domain, approval elsewhere, rechecks (docs/protocol.md 2.4)."""
 
 from typing import Self
 

@@ -51,7 +51,7 @@ class ReferenceAnswerQuerySet(models.QuerySet["ReferenceAnswer"]):
 
 
 class ReferenceAnswer(models.Model):
-    """One version of an answer with citations `[passage id]` (protocol.md 3.1 step 8). Immutable.
+    """One version of an answer with citations `[passage id]` (docs/protocol.md 3.1), immutable.
 
     A correction is a new row, which supersedes the one before it in its line. `is_chosen` marks the
     one version that releases publish, whether it still stands or not: what a model writes anew is

@@ -1,4 +1,4 @@
-"""Second review: another expert of the domain looks at a query (protocol.md 3.1 step 6)."""
+"""Second review: another expert of the domain looks at a query (docs/protocol.md 3.1 step 6)."""
 
 from typing import Self
 
@@ -107,7 +107,7 @@ class PointKind(models.TextChoices):
     PASSAGE = "passage"
 
 
-# Four questions about the aspects as a whole (protocol.md 3.1 step 6).
+# Four questions about the aspects as a whole (docs/protocol.md 3.1 step 6).
 ASPECT_CHECKS: dict[str, str] = {
     "comprehensive": "Together the aspects cover what a full answer needs.",
     "balanced": "No aspect is much larger or smaller than the others without need.",

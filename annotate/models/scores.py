@@ -1,4 +1,4 @@
-"""Weights scored blind, in second reviews and in samples (protocol.md 3.1, steps 6 and 7)."""
+"""Weights scored blind, in second reviews and in samples (docs/protocol.md 3.1, steps 6 and 7)."""
 
 from typing import Self
 

@@ -1,4 +1,4 @@
-"""Who works on which query, how far it is, and how long it took (protocol.md 3.1)."""
+"""Who works on which query, how far it is, and how long it took (docs/protocol.md 3.1)."""
 
 from datetime import date
 from typing import Self
@@ -14,7 +14,7 @@ from corpus.models import Benchmark, Query
 class WorkState(models.TextChoices):
     """How far the work on a query is.
 
-    The five first steps of protocol.md 3.1 (aspects, weights, audit, collecting, refining) are
+    The five first steps of docs/protocol.md 3.1 (aspects, weights, audit, collecting, refining) are
     one state, because experts go back and forth between them; the checklist says which is open.
     """
 

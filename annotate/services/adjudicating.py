@@ -1,7 +1,7 @@
 """A third person settles what others left open: a label of a pair, or the weight of an aspect.
 
-(protocol.md 2.4 and 3.1 steps 6 and 7.) A decision on a pair is an expert's label with the rule
-"adjudicated", and closes its case; those it was settled between cannot turn it round.
+(docs/protocol.md 2.4 and 3.1 steps 6 and 7.) A decision on a pair is an expert's label with the
+rule "adjudicated", and closes its case; those it was settled between cannot turn it round.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Agreement of the votes of a benchmark (protocol.md 2.4). Reads only.
+"""Agreement of the votes of a benchmark (docs/protocol.md 2.4). Reads only.
 
 Only cases that their votes have closed count: who may still vote on a case learns nothing about
 it from here. A case that an expert's verdict closed opens again once the verdict is taken back,

@@ -59,7 +59,7 @@ def mark_chosen(answer: ReferenceAnswer, actor: User) -> None:
 
 
 def _move_work(query: Query, actor: User, to: str, verb: str) -> None:
-    """An accepted query whose answer is chosen is answered (protocol.md 3.1)."""
+    """An accepted query whose answer is chosen is answered (docs/protocol.md 3.1)."""
     states = (WorkState.ACCEPTED, WorkState.ANSWERED)
     held = Assignment.objects.standing().filter(query=query, state__in=states).first()
     if held is not None and Assignment.objects.move(held.pk, to):

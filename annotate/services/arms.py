@@ -1,4 +1,4 @@
-"""What a voter sees of a debate, and in which order (protocol.md 2.4)."""
+"""What a voter sees of a debate, and in which order (docs/protocol.md 2.4)."""
 
 import re
 from collections.abc import Mapping

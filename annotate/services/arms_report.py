@@ -1,4 +1,4 @@
-"""What seeing the debate does to people's judgment: one row per arm (protocol.md 2.4, D25)."""
+"""What seeing the debate does to people's judgment: one row per arm (docs/protocol.md 2.4, D25)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence

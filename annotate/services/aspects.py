@@ -1,4 +1,4 @@
-"""Verbs on reasoning aspects (protocol.md 3.1, steps 1, 2 and 5)."""
+"""Verbs on reasoning aspects (docs/protocol.md 3.1, steps 1, 2 and 5)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
@@ -29,7 +29,7 @@ class Weighted(Protocol):
 
 
 def normalised_weights(aspects: Iterable[Weighted]) -> list[float]:
-    """Shares w = raw / sum of raw, in the order given (protocol.md 3.1 step 2).
+    """Shares w = raw / sum of raw, in the order given (docs/protocol.md 3.1 step 2).
 
     No aspects have no shares; aspects whose weights sum to 0 are an error: ValueError.
     """

@@ -1,4 +1,4 @@
-"""Batches: taken as a whole, answered in any order, handed in once (protocol.md 2.4).
+"""Batches: taken as a whole, answered in any order, handed in once (docs/protocol.md 2.4).
 
 The answers stay in the batch until it is handed in. Only then are votes made of them, if every
 attention check was answered rightly; else its places go back and nothing of it counts.

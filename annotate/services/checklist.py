@@ -1,4 +1,4 @@
-"""What is missing before a query can be submitted (protocol.md 3.1).
+"""What is missing before a query can be submitted (docs/protocol.md 3.1).
 
 `missing` is asked by the workspace, which shows it with links, and by whoever submits: an item
 that is `blocking` stands in the way, the others are gentle hints.

@@ -1,5 +1,5 @@
 """Attention checks: pairs with a known answer, dressed in arguments about another pair
-(protocol.md 2.4).
+(docs/protocol.md 2.4).
 
 Half of them are relevant (gold with its own query), half are not (the gold of an unrelated query),
 so that who always says yes fails as surely as who always says no.

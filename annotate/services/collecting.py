@@ -1,4 +1,4 @@
-"""Bringing pages to a query: by address, by pasting, by file (protocol.md 3.1 step 4)."""
+"""Bringing pages to a query: by address, by pasting, by file (docs/protocol.md 3.1 step 4)."""
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile

@@ -1,6 +1,6 @@
-"""Drawing and closing blind comparisons of people's and models' answers (protocol.md 3.1 step 8).
+"""Drawing and closing blind comparisons of people's and models' answers.
 
-How they are rated stands in rating.py.
+docs/protocol.md 3.1 step 8. How they are rated stands in rating.py.
 """
 
 from collections import defaultdict

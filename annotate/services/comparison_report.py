@@ -1,7 +1,8 @@
-"""What a closed comparison says: means, preferences and how far raters agree (protocol.md 3.1).
+"""What a closed comparison says: means, preferences and how far raters agree.
 
-Published: machine 4.80 completeness and 4.85 quality, human 4.75 and 4.90, over 20 queries. A
-query counts once, however many rated it: its points are the means over its raters.
+docs/protocol.md 3.1. Published: machine 4.80 completeness and 4.85 quality, human 4.75 and 4.90,
+over 20 queries. A query counts once, however many rated it: its points are the means over its
+raters.
 """
 
 from collections import Counter, defaultdict

@@ -1,7 +1,7 @@
-"""Verdicts on passages: which aspect a passage supports, or why it is discarded (protocol.md 3.1).
+"""Verdicts on passages: which aspect a passage supports, or why it is discarded.
 
-An assignment writes its GoldPassage and its expert label in one transaction, so that Judgment
-is the only gold that corpus work needs to know.
+docs/protocol.md 3.1. An assignment writes its GoldPassage and its expert label in one transaction,
+so that Judgment is the only gold that corpus work needs to know.
 """
 
 from typing import Any, Final
@@ -26,7 +26,7 @@ SETTLED: Final = (
 
 
 class DiscardReason(models.TextChoices):
-    """Why a passage is no gold (protocol.md 3.1 step 3)."""
+    """Why a passage is no gold (docs/protocol.md 3.1 step 3)."""
 
     TOPIC_ONLY = "topic_only", "Topic only"
     IRRELEVANT = "irrelevant", "Irrelevant"

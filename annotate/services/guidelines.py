@@ -1,4 +1,4 @@
-"""Publishing guidelines (design.md section 5: versioned, one key away)."""
+"""Publishing guidelines: by version, and one key away on every page."""
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied

@@ -1,4 +1,4 @@
-"""When the votes on a case decide it (protocol.md 2.4). Pure."""
+"""When the votes on a case decide it (docs/protocol.md 2.4). Pure."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The gate of a panel: who may label in which domain, exam and practice done (protocol.md 2.6)."""
+"""Who may label in which domain of a panel: exam and practice (docs/protocol.md 2.6)."""
 
 from django.contrib.auth.models import User
 

@@ -1,8 +1,8 @@
 """Reference panels: drawing their pairs, freezing the reasons beside them, opening and closing.
 
-Pairs are drawn by chance alone (protocol.md 2.6): disputed ones too, or the set would be easier
-than the pool it stands for. Their cases are of a kind of their own, which voters are never asked
-about, so a pair may be voted on and labelled here at the same time.
+Pairs are drawn by chance alone (docs/protocol.md 2.6): disputed ones too, or the set would be
+easier than the pool it stands for. Their cases are of a kind of their own, which voters are never
+asked about, so a pair may be voted on and labelled here at the same time.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What voting really takes, beside what the plan promises (protocol.md 2.4; features.md D16)."""
+"""What voting really takes, beside what the plan promises (docs/protocol.md 2.4, D16)."""
 
 from collections import defaultdict
 from collections.abc import Sequence

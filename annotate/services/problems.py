@@ -1,4 +1,4 @@
-"""Tagging what is wrong with old gold, and counting it (protocol.md 3.1 step 9)."""
+"""Tagging what is wrong with old gold, and counting it (docs/protocol.md 3.1 step 9)."""
 
 from typing import Any, Final
 

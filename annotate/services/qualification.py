@@ -1,4 +1,4 @@
-"""Whether a person may vote in a domain: exam, approval elsewhere, rechecks (protocol.md 2.4).
+"""Whether a person may vote in a domain: exam, approval elsewhere, rechecks (docs/protocol.md 2.4).
 
 `qualified_for` is the one question that other rooms and verbs ask.
 """

@@ -1,4 +1,4 @@
-"""Rating a person's and a model's answer blind (protocol.md 3.1 step 8; Bright-Pro 3.2).
+"""Rating a person's and a model's answer blind (docs/protocol.md 3.1 step 8; Bright-Pro 3.2).
 
 A rater sees two answers in an order of their own, keyed by a server secret, and gives both points
 for completeness and quality. Whose answer is whose is told to nobody before the comparison closes.

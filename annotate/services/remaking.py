@@ -1,8 +1,8 @@
 """Making gold passages anew from those that are here: merging, trimming, cutting again.
 
-(protocol.md 3.1 step 3.) An old passage is never edited: a new one takes its place, keeps the old
-ids as its provenance, and the label of the old one is superseded by one that says what became of
-it. Taking the new one back brings the old ones back as they stood.
+(docs/protocol.md 3.1 step 3.) An old passage is never edited: a new one takes its place, keeps the
+old ids as its provenance, and the label of the old one is superseded by one that says what became
+of it. Taking the new one back brings the old ones back as they stood.
 """
 
 from collections.abc import Hashable, Sequence

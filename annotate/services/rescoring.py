@@ -1,4 +1,4 @@
-"""Samples of queries whose weights are scored a second time, blind (protocol.md 3.1 step 7)."""
+"""Samples of queries whose weights are scored again, blind (docs/protocol.md 3.1 step 7)."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Splitting and merging aspects (protocol.md 3.1 step 5).
+"""Splitting and merging aspects (docs/protocol.md 3.1 step 5).
 
 Neither edits an aspect: the old ones are taken away with their numbers, which are never used again,
 and new ones take their place. The passages that stood on them keep their labels and stay where they

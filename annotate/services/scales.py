@@ -1,4 +1,4 @@
-"""The two weight scales, side by side (protocol.md 3.1 step 2; section 7).
+"""The two weight scales, side by side (docs/protocol.md 3.1 step 2; 7, row 1).
 
 A weight is never computed from one on the other scale: who moves a query chooses its weights anew,
 and the old ones stay in the history.

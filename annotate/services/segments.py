@@ -1,4 +1,4 @@
-"""Cutting collected pages into gold passages: one segment, one aspect (protocol.md 3.1 step 4)."""
+"""Cutting collected pages into gold passages, one aspect each (docs/protocol.md 3.1 step 4)."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -143,7 +143,7 @@ def _overlaps(passage: Passage, start: int, end: int) -> bool:
 
 
 def next_pid(query: Query) -> str:
-    """`{task}-{qid}/extraction_{k}.txt`, k one above the highest ever given (protocol.md 1.1)."""
+    """`{task}-{qid}/extraction_{k}.txt`, k one above all before it (docs/protocol.md 1.1)."""
     stem = f"{query.domain.name}-{query.qid}"
     taken = Passage.objects.filter(domain=query.domain, pid__startswith=f"{stem}/extraction_")
     numbers = (_NUMBER.search(pid) for pid in taken.values_list("pid", flat=True))

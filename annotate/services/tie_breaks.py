@@ -1,7 +1,7 @@
 """What breaks a tie under each rule by which people's judgments become a label. Pure.
 
-Both names are stored with every label that people make (protocol.md 2.4), so that a reader of a
-release need not know this code: never is it chance.
+Both names are stored with every label that people make (docs/protocol.md 2.4), so that a reader of
+a release need not know this code: never is it chance.
 """
 
 from typing import Any, Final

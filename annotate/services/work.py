@@ -1,4 +1,4 @@
-"""Verbs on assignments: giving, claiming, passing on, submitting (protocol.md 3.1).
+"""Verbs on assignments: giving, claiming, passing on, submitting (docs/protocol.md 3.1).
 
 Whoever writes an assignment holds the query first, as everybody who writes in the query does.
 """

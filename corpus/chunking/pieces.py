@@ -4,7 +4,7 @@ FIXED_TOKENS = 512
 
 
 def cut_fixed(text: str, *, most: int = FIXED_TOKENS) -> list[str]:
-    """The text cut at line ends into pieces of at most `most` words (MARCUS-C, protocol.md 4.6).
+    """Pieces of at most `most` words, cut at line ends (MARCUS-C, docs/protocol.md 4.6).
 
     A longer line is cut between words. Where the paper truncates, nothing is dropped here.
     """

@@ -1,4 +1,4 @@
-"""Cleaning a text by rules alone (protocol.md 5.1, step 1)."""
+"""Cleaning a text by rules alone (docs/protocol.md 5.1, step 1)."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""DChunk: cutting long documents where their subject changes (protocol.md 5.1, steps 2 to 6)."""
+"""DChunk: cutting documents where their subject changes (docs/protocol.md 5.1, steps 2 to 6)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Aspects of Bright-Pro and their invariants (protocol.md 1.1, 3.2, 9)."""
+"""Aspects of Bright-Pro and their invariants (docs/protocol.md 1.1, 3.2, 9)."""
 
 import re
 from collections import defaultdict

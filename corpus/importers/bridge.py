@@ -1,4 +1,4 @@
-"""BRIDGE: per subset one JSONL of refined judgments and one corpus (protocol.md 1.2).
+"""BRIDGE: per subset one JSONL of refined judgments and one corpus (docs/protocol.md 1.2).
 
 Judgments: `q_id, query, answers, doc_id[]`. Corpora: `_id, title, text` for the two web-search
 sets, `doc_id, text` for the other five. What a file holds is told by its first row.

@@ -1,4 +1,4 @@
-"""BRIGHT as it was published on a hub, or its queries alone (protocol.md 1.1 and 1.5).
+"""BRIGHT as it was published on a hub, or its queries alone (docs/protocol.md 1.1 and 1.5).
 
 Queries stand in `examples/` or `queries/`, or in one file; passages in `documents/`, pages in
 `long_documents/`. Without them gold ids become passages whose text is not loaded.

@@ -1,7 +1,8 @@
-"""Bright-Pro: `{examples,aspects,documents}/{task}.{json,jsonl,parquet}` (protocol.md 1.2, 3.2).
+"""Bright-Pro: `{examples,aspects,documents}/{task}.{json,jsonl,parquet}`.
 
-Ours beside it: `pages/` (the pages that passages were cut from), `pairs/` (pairs to debate), and
-the optional query fields answers, community_answers and excluded_ids.
+docs/protocol.md 1.2, 3.2. Ours beside it: `pages/` (the pages that passages were cut from),
+`pairs/` (pairs to debate), and the optional query fields answers, community_answers and
+excluded_ids.
 """
 
 import re
@@ -45,7 +46,7 @@ _ORDINAL = re.compile(r"_\d+(\.[^./]+)?$")
 
 
 def read(path: Path, *, qrels: Path | None = None, meter: Meter | None = None) -> Iterator[Row]:
-    """Rows of a Bright-Pro folder; invariants of protocol.md 3.2 are checked on the way."""
+    """Rows of a Bright-Pro folder; invariants of docs/protocol.md 3.2 are checked on the way."""
     meter = meter or Meter()
     if qrels is not None:
         yield Problem(Place(qrels.name), "This format's gold is in its rows; it takes no qrels.")

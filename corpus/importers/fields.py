@@ -53,7 +53,7 @@ class Record:
         return self.text(field, limit=limit) if self.given(field) else None
 
     def ident(self, field: str, *, limit: int = PID_LIMIT) -> str:
-        """A required id: text or whole number, kept exactly as it stands (protocol.md 1.1)."""
+        """A required id: text or whole number, kept exactly as it stands (docs/protocol.md 1.1)."""
         value = self.data.get(field)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)

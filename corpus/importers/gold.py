@@ -1,4 +1,4 @@
-"""Gold ids, excluded ids, whose qrels are taken: shared by formats (protocol.md 1.1, 1.5)."""
+"""Gold ids, excluded ids, whose qrels are taken: shared by formats (docs/protocol.md 1.1, 1.5)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ def distinct_ids(record: Record, field: str, owner: str) -> tuple[tuple[str, ...
 
 
 def excluded_ids(record: Record, owner: str) -> tuple[tuple[str, ...] | None, list[Oddity]]:
-    """Ids to leave out of a ranking; any entry "N/A" means none (protocol.md 1.5 rule 2)."""
+    """Ids to leave out of a ranking; any entry "N/A" means none (docs/protocol.md 1.5 rule 2)."""
     ids = record.maybe_texts("excluded_ids", limit=PID_LIMIT)
     if ids and NOTHING in ids:
         return (), [Oddity('exclusions given as "N/A", read as none', owner)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, TypeAlias
 
-# (domain, id): ids are unique inside their domain only (protocol.md 1.1).
+# (domain, id): ids are unique inside their domain only (docs/protocol.md 1.1).
 Key: TypeAlias = tuple[str, str]
 
 

@@ -41,7 +41,7 @@ def run_name(path: Path) -> tuple[str, str]:
 def oddities_of(
     owner: str, pids: list[str], scores: list[float] | None, repeated: list[str]
 ) -> list[Oddity]:
-    """What is unusual about one ranking (protocol.md 1.5 rules 1 and 4)."""
+    """What is unusual about one ranking (docs/protocol.md 1.5 rules 1 and 4)."""
     found = [Oddity(DUPLICATE, f"{owner}: {pid}") for pid in repeated]
     if scores is not None and any(a < b for a, b in pairwise(scores)):
         found.append(Oddity(UNSORTED, owner))

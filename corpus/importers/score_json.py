@@ -1,4 +1,4 @@
-"""Runs as one JSON object per file (protocol.md 1.2).
+"""Runs as one JSON object per file (docs/protocol.md 1.2).
 
 `{qid: {passage id: score}}`, `{qid: [passage id, ...]}` (already ranked), or BRIDGE's
 `{qid: {passage id: {"score": ..., "text": ...}}}`.

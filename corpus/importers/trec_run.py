@@ -1,4 +1,4 @@
-"""TREC runs: query id, Q0, passage id, rank, score, tag (protocol.md 1.2 and 1.5).
+"""TREC runs: query id, Q0, passage id, rank, score, tag (docs/protocol.md 1.2 and 1.5).
 
 The order of the file is kept; ranks are looked at but not believed. A file whose queries stand
 together is read query by query; any other is held in memory, up to a bound.

@@ -1,4 +1,4 @@
-"""A page on its way through SafeClean, FastClean and the Splitter (protocol.md 4.2 to 4.5)."""
+"""A page on its way through SafeClean, FastClean and the Splitter (docs/protocol.md 4.2 to 4.5)."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Which passages a chunk holds, and which of their labels it takes over (protocol.md 4.5)."""
+"""Which passages a chunk holds, and which of their labels it takes over (docs/protocol.md 4.5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

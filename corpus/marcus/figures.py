@@ -12,7 +12,7 @@ SIMILARITY_EDGES: Final = tuple(round(0.05 * n, 2) for n in range(21))
 # Of a chosen width; what lies beyond the last one counts in it.
 MOST_BINS: Final = 60
 # Gain of the splitter alone over no cleaning, relative to that of all three agents, from the
-# domain scores of BRIGHT+'s table 3 (protocol.md 4.7, 8); the paper prints .83.
+# domain scores of BRIGHT+'s table 3 (docs/protocol.md 4.7, point 8); the paper prints .83.
 PUBLISHED: Final = (58.43, 60.17, 60.39)
 
 

@@ -1,4 +1,4 @@
-"""Reading the chunks out of a splitter's reply (protocol.md 4.4)."""
+"""Reading the chunks out of a splitter's reply (docs/protocol.md 4.4)."""
 
 import re
 from dataclasses import dataclass

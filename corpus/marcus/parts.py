@@ -1,4 +1,4 @@
-"""A page taken apart into what is gold for some query and what is not (protocol.md 4.1)."""
+"""A page taken apart into what is gold for some query and what is not (docs/protocol.md 4.1)."""
 
 import re
 from bisect import bisect_right

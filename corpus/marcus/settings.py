@@ -9,7 +9,7 @@ from llm.prompts import PromptTemplate
 
 
 class Preset(StrEnum):
-    """What is done with the texts (protocol.md 4.6 and 5.1)."""
+    """What is done with the texts (docs/protocol.md 4.6 and 5.1)."""
 
     MARCUS = "marcus"
     MARCUS_C = "marcus_c"

@@ -18,7 +18,7 @@ from corpus.marcus.garbled import is_repair
 from corpus.marcus.moving import moved
 from corpus.marcus.tokens import Token, tokenise
 
-# protocol.md 4.2 and 4.4: what decides a second try, and nothing else.
+# docs/protocol.md 4.2 and 4.4: what decides a second try, and nothing else.
 LEAST_RECALL: Final = 0.98
 LEAST_COVERAGE: Final = 0.95
 MOST_NOVEL: Final = 0.01
@@ -58,7 +58,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All pieces in order, and the shares that protocol.md 4.2 asks for.
+    """All pieces in order, and the shares that docs/protocol.md 4.2 asks for.
 
     `recall`: tokens of the source outside of furniture that the output has in order; `novel`:
     tokens of the output that the source has not, of all of the output's.

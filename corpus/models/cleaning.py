@@ -15,7 +15,7 @@ from llm.paying import AskingRun
 
 
 class CleaningPreset(models.TextChoices):
-    """What is done with the texts (protocol.md 4.6, 5.1)."""
+    """What is done with the texts (docs/protocol.md 4.6, 5.1)."""
 
     MARCUS = "marcus", "MARCUS: clean and split"
     MARCUS_C = "marcus_c", "MARCUS-C: clean alone"
@@ -212,7 +212,7 @@ class Violation(models.Model):
 class Crosswalk(models.Model):
     """Which passage of a version holds how much of which passage of the version before it.
 
-    `carries`: the labels, gold and aspects of `old` hold for `new` too (protocol.md 4.5).
+    `carries`: the labels, gold and aspects of `old` hold for `new` too (docs/protocol.md 4.5).
     `tokens` of the old passage's `of` are in the new one; both are 0 where all of it is.
     """
 

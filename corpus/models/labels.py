@@ -43,7 +43,7 @@ class GoldVersion(models.Model):
 
 
 class Source(models.TextChoices):
-    """Who gave a label (protocol.md 1.2)."""
+    """Who gave a label (docs/protocol.md 1.2)."""
 
     ORIGINAL = "original"
     FILTER = "filter"

@@ -24,7 +24,7 @@ class RetrievalRun(models.Model):
     query_count = models.PositiveIntegerField(default=0)
     # The longest list; lists may be shorter.
     depth = models.PositiveIntegerField(default=0)
-    # Ranked ids that the corpus did not hold when the run came in (protocol.md 9).
+    # Ranked ids that the corpus did not hold when the run came in (docs/protocol.md 9).
     unknown_count = models.PositiveIntegerField(default=0)
     provenance = models.JSONField(default=dict)
     # False while an import writes its lists.

@@ -135,7 +135,7 @@ class QueryQuerySet(models.QuerySet["Query"]):
 
 
 class Query(models.Model):
-    """An information need. `qid` is unique inside its domain only (protocol.md 1.1).
+    """An information need. `qid` is unique inside its domain only (docs/protocol.md 1.1).
 
     `text` is "" where judgments name a query that no file gave yet; a later load fills it in.
     """

@@ -1,4 +1,4 @@
-"""Building a pool out of rankings (protocol.md 2.1), pure."""
+"""Building a pool out of rankings (docs/protocol.md 2.1), pure."""
 
 from .counts import PoolCounts, SystemCounts
 from .union import Place, Ranking, top, twins, union

@@ -30,7 +30,7 @@ class Place:
 def top(
     ranking: Ranking, depth: int, *, excluded: Collection[str] = ()
 ) -> list[tuple[str, float | None]]:
-    """The first `depth` different ids with their scores (protocol.md 1.5, `strict`).
+    """The first `depth` different ids with their scores (docs/protocol.md 1.5, `strict`).
 
     By score, the highest first, equal scores by id; a list without scores is taken in its order.
     An id that comes twice counts at its first place. Excluded ids are dropped before the cut.

@@ -1,4 +1,4 @@
-"""Two rankings made one: weighted sums of scores that were brought to 0-1 (protocol.md 5.3)."""
+"""Two rankings made one: weighted sums of scores scaled to 0-1 (docs/protocol.md 5.3)."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The best of many scores, equal ones in the order of their ids (protocol.md 1.5, strict)."""
+"""The best of many scores, equal ones in the order of their ids (docs/protocol.md 1.5, strict)."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def best_of(
     """The k best documents of scored chunks: a document has the score of its best chunk.
 
     `found` as `best` gives it; `owner` says which document each chunk is of, `order` the place of
-    each document's id (protocol.md 5.1, step 7).
+    each document's id (docs/protocol.md 5.1, step 7).
     """
     chunks, scores = found
     documents, first = np.unique(owner[chunks], return_index=True)

@@ -1,4 +1,4 @@
-"""What a cleaning did to a corpus, as tables and histograms (protocol.md 4.7)."""
+"""What a cleaning did to a corpus, as tables and histograms (docs/protocol.md 4.7)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

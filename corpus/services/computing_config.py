@@ -12,7 +12,7 @@ from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 
 MAX_DEPTH = 1000
-# Documents are ranked, each by its best chunk, instead of the chunks (protocol.md 5.1, step 7).
+# Documents are ranked by their best chunk, instead of the chunks (docs/protocol.md 5.1, step 7).
 BY_DOCUMENT = "by_document"
 _MOST_DIMENSIONS = 1024
 _MOST_PREFIX = 2000

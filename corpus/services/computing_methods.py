@@ -80,7 +80,7 @@ def rank(job: Job) -> tuple[Iterator[Ranked], bool]:
 
 
 def fused(domain: Domain, version: CorpusVersion, config: dict[str, Any]) -> Iterator[Ranked]:
-    """The hybrid of runs that are here (protocol.md 5.3), for queries that any of them ranks."""
+    """The hybrid of runs (docs/protocol.md 5.3), for queries that any of them ranks."""
     runs = config["runs"]
     rows = RankedList.objects.filter(run__in=runs, query__domain=domain)
     queries = list(Query.objects.filter(pk__in=rows.values("query")).order_by("pk"))

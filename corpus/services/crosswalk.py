@@ -127,10 +127,10 @@ def kept_of(version: CorpusVersion) -> set[int] | None:
 
 
 def excluded_in(version: CorpusVersion, queries: Collection[Query]) -> dict[int, set[str]]:
-    """The ids that each query's ranking leaves out, as they are in the version (protocol.md 4.5).
+    """The ids that each query's ranking leaves out, as they are in the version.
 
-    In a derived version those of the passages that take over an excluded one; what an id names
-    that no passage has stays as it is.
+    docs/protocol.md 4.5. In a derived version those of the passages that take over an excluded one;
+    what an id names that no passage has stays as it is.
     """
     asked = {query.pk: set(query.excluded_ids) for query in queries if query.excluded_ids}
     if not asked or not version.is_derived:

@@ -1,4 +1,4 @@
-"""Which of two labels stands (design.md section 3).
+"""Which of two labels stands (docs/protocol.md 1.2).
 
 A label weighs by who made it: everything real weighs more than everything of the practice model,
 whatever its source; among those the source decides, as PRECEDENCE has it.

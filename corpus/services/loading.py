@@ -1,4 +1,4 @@
-"""Loading files into a benchmark: all or nothing by visibility (design.md section 3).
+"""Loading files into a benchmark: all or nothing by visibility (docs/formats.md).
 
 Everything is written in short transactions where nobody sees it: texts while they are read, into
 a corpus version that is not ready, the rest after them; people keep saving meanwhile. One last

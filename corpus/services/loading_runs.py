@@ -128,7 +128,7 @@ class RunLoader:
         return True
 
     def _count_unknown(self, rows: list[tuple[Draft, RunRow]]) -> None:
-        """Ranked ids that the corpus does not hold; they stay in their lists (protocol.md 9)."""
+        """Ranked ids outside the corpus; they stay in their lists (docs/protocol.md 9)."""
         here = known_ids(self.context, {(row.domain, pid) for _, row in rows for pid in row.pids})
         for draft, row in rows:
             unknown = sum((row.domain, pid) not in here for pid in row.pids)

@@ -1,4 +1,4 @@
-"""Pages that experts collect: kept as they came, read as text, found again (protocol.md 3.1).
+"""Pages that experts collect: kept as they came, read as text, found again (docs/protocol.md 3.1).
 
 The verbs here ask for no right; annotate/services/collecting.py does, and calls them.
 """

@@ -1,4 +1,4 @@
-"""Building pools as long work: starting, carrying out, stopping (protocol.md 2.1)."""
+"""Building pools as long work: starting, carrying out, stopping (docs/protocol.md 2.1)."""
 
 import logging
 from collections.abc import Sequence

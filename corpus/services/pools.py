@@ -1,4 +1,4 @@
-"""Filling pools of pairs out of retrieval runs (protocol.md 2.1); pool_builds.py drives it."""
+"""Filling pools of pairs out of retrieval runs (docs/protocol.md 2.1); pool_builds.py drives it."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The graded judge: 0 to 3, made binary at a threshold (protocol.md 2.2; lineage of UMBRELA)."""
+"""The graded judge: 0 to 3, made binary at a threshold (docs/protocol.md 2.2; UMBRELA)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a grade of 0 to 3 out of a judge's answer, in two ways (protocol.md 2.2).
+"""Reading a grade of 0 to 3 out of a judge's answer, in two ways (docs/protocol.md 2.2).
 
 `strict` takes the JSON object it asked for, or nothing. `reference` behaves as the public code
 of UMBRELA does, false hits included: it goes through a list of patterns, and the first pattern

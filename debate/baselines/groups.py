@@ -1,4 +1,4 @@
-"""LARA by groups of topics, so that no topic takes the whole budget (protocol.md 2.9)."""
+"""LARA by groups of topics, so that no topic takes the whole budget (docs/protocol.md 2.9)."""
 
 from __future__ import annotations
 

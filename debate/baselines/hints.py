@@ -1,4 +1,4 @@
-"""Two-sided hints: one reason for and one against, for experts to read (protocol.md 2.6).
+"""Two-sided hints: one reason for and one against, for experts to read (docs/protocol.md 2.6).
 
 No label comes of them. Each side is argued in a call of its own, so that neither answers the
 other; both are shown or neither, since one alone would lean.

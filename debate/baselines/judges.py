@@ -33,7 +33,7 @@ class JudgeConfig:
     """How judges are asked. Raises ValueError where nobody would be.
 
     `coerce`: an unreadable answer counts as 0, as UMBRELA's code has it; without it the pair is
-    invalid and excluded (protocol.md 2.2). `threshold` is the lowest grade that is relevant.
+    invalid and excluded (docs/protocol.md 2.2). `threshold` is the lowest grade that is relevant.
     `majority`: more than half of the votes decide; without it all have to agree.
     `prompts`: the templates by role.
     """

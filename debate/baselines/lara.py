@@ -1,4 +1,4 @@
-"""LARA: people label the pairs that a calibrated model is least sure of (protocol.md 2.9).
+"""LARA: people label the pairs that a calibrated model is least sure of (docs/protocol.md 2.9).
 
 Two calibrations: `OnlineModel` is the public code's, `LogisticModel` refits a logistic
 regression on all labels so far. The course over a batch is a generator: it yields the indices of

@@ -1,4 +1,4 @@
-"""The probability of a yes, from the probabilities of an answer's tokens (protocol.md 2.9)."""
+"""The probability of a yes, from the probabilities of an answer's tokens (docs/protocol.md 2.9)."""
 
 from __future__ import annotations
 

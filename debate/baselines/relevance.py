@@ -1,4 +1,4 @@
-"""Measuring how probable relevance is, one pair at a time (protocol.md 2.9): LARA's input."""
+"""Measuring how probable relevance is, one pair at a time (docs/protocol.md 2.9): LARA's input."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """LLMJudge and the filter of irrelevant chunks: one prompt, asked of one model or of several.
 
-protocol.md 2.2; DREAM, Table 17.
+docs/protocol.md 2.2; DREAM, Table 17.
 """
 
 from __future__ import annotations

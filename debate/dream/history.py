@@ -17,8 +17,8 @@ def history_text(config: Config, *, reader: Agent, previous: Sequence[Turn]) -> 
     """One paragraph per agent: its opening position, or what it said in the previous round.
 
     A reader who is none of the agents, as the adjudicator, finds no entry marked "(You)". Older
-    rounds are never shown (protocol.md 2.3). A reason is put on one line, so that no reason can
-    pose as the paragraph of another agent.
+    rounds are never shown (docs/protocol.md 2.3). A reason is put on one line, so that no reason
+    can pose as the paragraph of another agent.
     """
     turns = {turn.agent: turn for turn in previous}
     paragraphs = (

@@ -14,7 +14,7 @@ OPPOSITE: dict[Stance, Stance] = {"relevant": "irrelevant", "irrelevant": "relev
 def line_up(seats: Sequence[tuple[str, str]], *, first: Stance = "relevant") -> tuple[Agent, ...]:
     """Agents A, B, ... for (model, endpoint) seats, stances alternating from `first`.
 
-    `first="irrelevant"` is the other stance order of protocol.md 2.8.
+    `first="irrelevant"` is the other stance order of docs/protocol.md 2.8.
     """
     stances = (first, OPPOSITE[first])
     return tuple(

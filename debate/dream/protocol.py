@@ -1,4 +1,4 @@
-"""The debate itself (protocol.md 2.3), as a generator that knows no network.
+"""The debate itself (docs/protocol.md 2.3), as a generator that knows no network.
 
 It yields the requests that may be sent at the same time, is sent their answers in the same
 order, and returns the verdict. Whoever drives it decides how requests travel; a test drives it
@@ -57,7 +57,7 @@ def debate(pair: Pair, config: Config, key: bytes) -> Debate:
 
 
 def _settle(pair: Pair, config: Config, spoken: Sequence[Turn], key: bytes) -> Debate:
-    """What becomes of a lasting disagreement: people, or the adjudicator (protocol.md 2.5)."""
+    """What becomes of a lasting disagreement: people, or the adjudicator (docs/protocol.md 2.5)."""
     if config.adjudicator is None:
         return Verdict("escalated")
     request = adjudication_request(pair, config, previous=spoken, key=key)

@@ -21,7 +21,7 @@ class Text:
     def locate(self, quote: str) -> Quote:
         """The first occurrence of a quote, letter for letter but for white space.
 
-        Only white space is forgiven (protocol.md 2.3): a changed letter, accent, dash or
+        Only white space is forgiven (docs/protocol.md 2.3): a changed letter, accent, dash or
         quotation mark is a changed quote, and a person should see that it is.
         """
         needle = " ".join(quote.split())

@@ -52,7 +52,7 @@ def read_turn(
 ) -> Turn | ParseFailure:
     """One agent's answer as a turn.
 
-    Only the response decides whether an answer can be read (protocol.md 1.3 and 2.3); what is
+    Only the response decides whether an answer can be read (docs/protocol.md 1.3 and 2.3); what is
     wrong with the reason or the quotes is flagged for the people who read them.
     """
     parsed = read_object(text, "response")

@@ -56,12 +56,12 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How a debate is held (protocol.md 2.3; the variations are those of 2.8).
+    """How a debate is held (docs/protocol.md 2.3; the variations are those of 2.8).
 
     `rounds` is how many the agents have to agree in. Pairs that did are debated on to round
     `continue_to`, to see whether agreement lasts (6.10); their verdict stays. `adjudicator`
     decides what is still disputed, in place of people. `history_labels` puts each agent's yes
-    or no beside its reason in the history (protocol.md section 7, row 21). `replicate` tells
+    or no beside its reason in the history (docs/protocol.md 7, row 21). `replicate` tells
     repeated draws at a temperature above 0 apart. Raises ValueError for a debate that cannot
     be held.
     """
@@ -116,7 +116,7 @@ class Turn:
     """What one agent said in one round.
 
     `response` is None where the answer was unreadable or the call failed; such a turn has no
-    label. `rung` is the step of the JSON ladder that read it (protocol.md 1.3). `flags` are
+    label. `rung` is the step of the JSON ladder that read it (docs/protocol.md 1.3). `flags` are
     words of `debate.dream.turns`. `score` is what a judge gave beside yes or no: a grade of 0
     to 3, or a probability of relevance.
     """

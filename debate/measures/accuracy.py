@@ -1,4 +1,4 @@
-"""Labels against a reference: class recalls, balanced accuracy, escalation (protocol.md 6.9)."""
+"""Class recalls, balanced accuracy, escalation against a reference (docs/protocol.md 6.9)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

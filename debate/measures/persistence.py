@@ -1,4 +1,4 @@
-"""Whether an agreement lasts when the debate goes on (protocol.md 6.10; DREAM, Table 12)."""
+"""Whether an agreement lasts when the debate goes on (docs/protocol.md 6.10; DREAM, Table 12)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How long pairs take and what they cost (protocol.md 1.4; DREAM, Table 11)."""
+"""How long pairs take and what they cost (docs/protocol.md 1.4; DREAM, Table 11)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ from llm.models import Call
 
 
 class DebateStatus(models.TextChoices):
-    """waiting -> one of the others, once, by conditional UPDATE (protocol.md 2.0).
+    """waiting -> one of the others, once, by conditional UPDATE (docs/protocol.md 2.0).
 
     Only measured goes on: to judged or escalated, when the whole run has been measured (LARA).
     What the words mean stands at `debate.dream.types.Status`.

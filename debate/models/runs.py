@@ -16,7 +16,7 @@ MAX_TOKENS = 2000
 
 
 class RunKind(models.TextChoices):
-    """Which rule a run puts its pairs through (protocol.md 2.2, 2.3, 2.8, 2.9)."""
+    """Which rule a run puts its pairs through (docs/protocol.md 2.2, 2.3, 2.8, 2.9)."""
 
     DEBATE = "debate"
     FILTER = "filter"

@@ -55,7 +55,7 @@ class Figures:
 
     @property
     def escalation(self) -> Proportion:
-        """Escalated over decided debates (protocol.md 6.9) with Wilson's 95 % interval."""
+        """Escalated over decided debates (docs/protocol.md 6.9) with Wilson's 95 % interval."""
         return proportion(self.escalated, self.decided)
 
     @property

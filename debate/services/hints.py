@@ -1,7 +1,8 @@
-"""Having the reasons of a reference panel written: starting, stopping, storing (protocol.md 2.6).
+"""Having the reasons of a reference panel written: starting, stopping, storing.
 
-Only what both calls of an item said readably is kept, and frozen into the item at once; the
-ledger has the raw answers. What was unreadable is written anew by a run with another model.
+docs/protocol.md 2.6. Only what both calls of an item said readably is kept, and frozen into the
+item at once; the ledger has the raw answers. What was unreadable is written anew by a run with
+another model.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""The experiments of protocol.md 2.8 by name: what each changes, and what DREAM published for it.
+"""The experiments of docs/protocol.md 2.8 by name: what each changes, what DREAM published.
 
 They are made to be run over the same pool. Where two of them ask a model the same thing, the
 answer is paid for once: the ledger replays it.

@@ -1,4 +1,4 @@
-"""After the run: what its labels are worth, as tables (protocol.md 1.4, 6.9, 6.10)."""
+"""After the run: what its labels are worth, as tables (docs/protocol.md 1.4, 6.9, 6.10)."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""BRIDGE's JSONL: one line per query with its relevant ids (protocol.md 1.2 and 2.7)."""
+"""BRIDGE's JSONL: one line per query with its relevant ids (docs/protocol.md 1.2 and 2.7)."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Bright-Pro's three configurations as parquet (protocol.md 3.2 and the dataset card)."""
+"""Bright-Pro's three configurations as parquet (docs/protocol.md 3.2 and the dataset card)."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -46,7 +46,7 @@ def is_canonical_integer(qid: str) -> bool:
 
 
 def are_integers(qids: Iterable[str]) -> bool:
-    """Whether ids may be written as int64, as Bright-Pro does (protocol.md 1.1)."""
+    """Whether ids may be written as int64, as Bright-Pro does (docs/protocol.md 1.1)."""
     return all(map(is_canonical_integer, qids))
 
 

@@ -1,4 +1,4 @@
-"""Where each label comes from, without the people: one JSON line per label (protocol.md 2.7).
+"""Where each label comes from, without the people: one JSON line per label (docs/protocol.md 2.7).
 
 What is let through is listed, because a list of what is held back forgets the next key that
 names a person.

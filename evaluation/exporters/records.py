@@ -13,7 +13,7 @@ class Label:
 
     `base` is the label in the current original gold, `given` the one that stands since the
     import, made by `source`; None where there is none, and one of them is always there. The
-    refined and the expert view follow from these two (design.md section 3, protocol.md 2.7).
+    refined and the expert view follow from these two (docs/protocol.md 2.7).
     """
 
     passage: str
@@ -105,7 +105,7 @@ class QueryRecord:
 
     @property
     def gold_ids(self) -> tuple[str, ...]:
-        """The published gold: the union of the aspects (protocol.md 3.2), else the accepted."""
+        """The published gold: that of the aspects (docs/protocol.md 3.2), else the accepted."""
         return self.supporting if self.aspects else self.accepted
 
 

@@ -12,7 +12,7 @@ class Statistics:
     """Counts of one split, or of a whole release.
 
     `gold` counts the published gold ids, `base` the original positives, `holes` the relevant
-    pairs outside them (protocol.md 2.7; base and holes make the refined view), `dropped` the
+    pairs outside them (docs/protocol.md 2.7; base and holes make the refined view), `dropped` the
     original positives that experts took out of the expert view, `judged` all labelled pairs.
     `sources` maps whom the expert view follows to its [relevant, not relevant] pairs, `contested`
     the source of a standing label to the original positives that it calls not relevant.

@@ -1,4 +1,4 @@
-"""TREC qrels of all three views: `qid 0 docid rel`, labels of 0 included (protocol.md 2.7).
+"""TREC qrels of all three views: `qid 0 docid rel`, labels of 0 included (docs/protocol.md 2.7).
 
 A pair that was judged not relevant is not the same as an unjudged one, so its 0 is written.
 """

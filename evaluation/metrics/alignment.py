@@ -1,4 +1,4 @@
-"""Does retrieval say what generation says? RAGAlign and its kin (protocol.md 6.8)."""
+"""Does retrieval say what generation says? RAGAlign and its kin (docs/protocol.md 6.8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

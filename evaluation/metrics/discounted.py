@@ -1,4 +1,6 @@
-"""Discounted cumulated gain over that of an ideal order: three nDCGs (protocol.md 6.3, 6.4, 7.24).
+"""Discounted cumulated gain over that of an ideal order: three nDCGs.
+
+docs/protocol.md 6.3, 6.4; 7, row 24.
 
 DCG@k = sum over ranks r <= k of gain / log2(r + 1).
 """

@@ -17,7 +17,7 @@ from evaluation.metrics.faults import MetricFault, check_ids
 from evaluation.metrics.run import Flags, Floats, Whole
 
 Labels: TypeAlias = Mapping[str, Mapping[str, int]]
-# An entry that stands for an empty list (protocol.md 1.5 rule 2).
+# An entry that stands for an empty list (docs/protocol.md 1.5 rule 2).
 NOTHING = "N/A"
 UNLABELLED = "queries with aspects but without labels, left out"
 NOT_GOLD = "supporting passages that are not gold, left out"
@@ -41,7 +41,7 @@ AspectsOf: TypeAlias = Mapping[str, Mapping[str, Aspect]]
 class Aspects:
     """Aspects of all queries. Pair i says that gold row `row[i]` supports aspect `aspect[i]`.
 
-    `share` holds the weights so that those of one query add up to 1 (protocol.md 6.2); pairs
+    `share` holds the weights so that those of one query add up to 1 (docs/protocol.md 6.2); pairs
     stand by row.
     """
 
@@ -83,9 +83,9 @@ class Gold:
     ) -> "Gold":
         """From `{qid: {passage id: label}}`.
 
-        `base` is the original gold: what is relevant here and not there is a hole (protocol.md
+        `base` is the original gold: what is relevant here and not there is a hole (docs/protocol.md
         2.7). Raises MetricFault for what clashes; with `complete`, also where aspects and labels
-        do not cover each other (protocol.md 9).
+        do not cover each other (docs/protocol.md 9).
         """
         for qid, each in labels.items():
             check_ids(each, f"query {qid}")

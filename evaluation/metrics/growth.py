@@ -1,6 +1,6 @@
 """How holes add up over systems: growth rate, marginal contribution, what is still unseen.
 
-protocol.md 6.6 and 6.7 (DREAM 4.3, appendix H). Systems stand in rows of a boolean matrix
+docs/protocol.md 6.6 and 6.7 (DREAM 4.3, appendix H). Systems stand in rows of a boolean matrix
 `found[system, gold row]`; all their cases are of one gold.
 """
 

@@ -1,4 +1,4 @@
-"""Holes: relevant passages outside the original gold (protocol.md 6.5; aspect-aware: X07)."""
+"""Holes: relevant passages outside the original gold (docs/protocol.md 6.5; aspect-aware: X07)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Measures of weighted aspects: alpha-nDCG and aspect recall (protocol.md 6.1, 6.2).
+"""Measures of weighted aspects: alpha-nDCG and aspect recall (docs/protocol.md 6.1, 6.2).
 
 A passage gains w_j (1 - alpha)^c for each aspect j it supports, where c counts the earlier
 passages that support j. The ideal order is built greedily: at each rank the passage that gains

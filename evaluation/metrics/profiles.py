@@ -1,4 +1,4 @@
-"""What the sources do differently (protocol.md 1.5, 7 and 9), as settings of a computation."""
+"""What the sources do differently (docs/protocol.md 1.5, 7 and 9), as settings of a computation."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,7 @@
 """Measures of relevant or not: recall, hit, precision, F1, reciprocal rank, average precision.
 
-As trec_eval computes them (protocol.md 6.3); F1 and the divisor `returned` as BRIDGE's evaluator
-does (6.4). k is the cut-off, None for the whole list.
+As trec_eval computes them (docs/protocol.md 6.3); F1 and the divisor `returned` as BRIDGE's
+evaluator does (6.4). k is the cut-off, None for the whole list.
 """
 
 import numpy as np

@@ -101,7 +101,7 @@ class Scores:
 
 
 def macro_mean(means: Iterable[float | None]) -> float | None:
-    """Unweighted mean over tasks (protocol.md 6.1); None where a task has none."""
+    """Unweighted mean over tasks (docs/protocol.md 6.1); None where a task has none."""
     found = list(means)
     if not found or any(each is None for each in found):
         return None

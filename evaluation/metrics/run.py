@@ -25,8 +25,8 @@ class Run:
     """The lists of one run in the order of its file.
 
     `lists[i]` maps the passage ids of query `qids[i]` to their scores, in the order given, each
-    once (the first occurrence, protocol.md 1.5 rule 4); `scores[offsets[i]:offsets[i + 1]]` are
-    the same scores. `raw` keeps the whole list of each query that names a passage twice.
+    once (the first occurrence, docs/protocol.md 1.5 rule 4); `scores[offsets[i]:offsets[i + 1]]`
+    are the same scores. `raw` keeps the whole list of each query that names a passage twice.
     """
 
     qids: list[str]

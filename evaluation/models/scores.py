@@ -93,7 +93,7 @@ class KeptComparison(models.Model):
 
 
 class NoiseCheck(TrackedRun):
-    """How ranks move when each label is wrong with a given chance (features.md X08).
+    """How ranks move when each label is wrong with a given chance (docs/protocol.md X08).
 
     `if_relevant`: the chance that a label above 0 is right; `if_not`: that one of 0 is wrong.
     `result`: [{run, rank, low, high, first}] for each run of the sheet.

@@ -94,7 +94,7 @@ def weight_reading(access: Access) -> Reading:
 
 
 def sample_reading(access: Access) -> Reading:
-    """Weights of authors beside blind scores of samples (protocol.md 3.1 step 7, 6.12)."""
+    """Weights of authors beside blind scores of samples (docs/protocol.md 3.1 step 7, 6.12)."""
     return _weights(access, SAMPLE, "Weights scored again for a sample", task__isnull=False)
 
 

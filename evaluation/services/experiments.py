@@ -1,4 +1,4 @@
-"""Comparing debate runs over the same pairs (DREAM's Table 1; protocol.md 2.8, 6.9, 1.4)."""
+"""Comparing debate runs over the same pairs (DREAM's Table 1; docs/protocol.md 2.8, 6.9, 1.4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Holes of one domain over its systems: who found what, how the find grows, what is unseen.
 
-protocol.md 6.5-6.7; aspect-aware growth: features.md X07. The numbers are for ten seeded orders.
+docs/protocol.md 6.5 to 6.7; growth by aspects: X07. The numbers are for ten seeded orders.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from evaluation.metrics.run import Flags
 
 DEPTH = 10
 ORDERS = 10
-# Measures whose change is the contribution of a held-out system (protocol.md 6.7).
+# Measures whose change is the contribution of a held-out system (docs/protocol.md 6.7).
 PERFORMANCE: Mapping[str, Callable[[Case, int | None], Values]] = {
     "hit@10": relevance.hit,
     "nDCG@10": discounted.ndcg,

@@ -1,11 +1,11 @@
 """The matched pool: two corpus versions scored over the loaded passages that both still hold.
 
 A cleaning that drops passages raises scores by itself, for there is less to rank above the gold
-(features.md M08). So the lists of either version are told in passages as they were loaded: a
-passage of a derived version stands for those whose labels it takes over (protocol.md 4.5), and of
-several that stand for one the best score counts (protocol.md 5.1, 5.3). What one side does not
-hold is left out of both, from lists, labels and aspects alike, and the gold is that of the loaded
-passages, with what was given for passages made of one of them (matched_labels.py).
+(docs/protocol.md M08). So the lists of either version are told in passages as they were loaded: a
+passage of a derived version stands for those whose labels it takes over (docs/protocol.md 4.5), and
+of several that stand for one the best score counts (docs/protocol.md 5.1, 5.3). What one side does
+not hold is left out of both, from lists, labels and aspects alike, and the gold is that of the
+loaded passages, with what was given for passages made of one of them (matched_labels.py).
 """
 
 from collections.abc import Collection, Mapping, Sequence

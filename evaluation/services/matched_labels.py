@@ -2,7 +2,7 @@
 
 A cleaned passage holds text of the loaded ones whose labels it takes over. Where that is one, what
 supports the query in it stands in the loaded one as well; that nothing does is told of the loaded
-one only where it became this passage and no other (features.md M08).
+one only where it became this passage and no other (docs/protocol.md M08).
 """
 
 from collections.abc import Collection, Iterable, Iterator

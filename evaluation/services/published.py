@@ -1,4 +1,4 @@
-"""Published tables (protocol.md section 10), and our own figures beside them (features.md X05)."""
+"""Published tables (docs/protocol.md 10, X05), and our own figures beside them."""
 
 import json
 import re

@@ -1,6 +1,6 @@
 """Measures of a benchmark's own retrieval runs: gold and lists out of the database, frozen.
 
-Three golds (design.md section 3): base is the imported gold, refined adds the holes, expert also
+Three golds (docs/protocol.md 2.7): base is the imported gold, refined adds the holes, expert also
 takes out what an expert refused.
 """
 

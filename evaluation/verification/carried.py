@@ -2,7 +2,7 @@
 
 A chunk has a label above 0 where one of the older passages whose labels carry to it has; it has one
 of 0 only where each older passage in it was judged, or where all that made it gold was taken back
-(docs/cleaning.md; protocol.md 4.5).
+(docs/cleaning.md; docs/protocol.md 4.5).
 """
 
 from collections.abc import Mapping, Sequence

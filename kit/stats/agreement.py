@@ -58,7 +58,7 @@ def cohen_kappa(
     """Cohen's kappa of two raters over the items that both labelled.
 
     1 - sum(v o) / sum(v e) with weights v of 0 or 1, |i - j| or (i - j)^2 over the scores of the
-    whole scale (protocol.md 6.12). Undefined where a rater gave one label only.
+    whole scale (docs/protocol.md 6.12). Undefined where a rater gave one label only.
     """
     name = "cohen_kappa" if weights == "unweighted" else f"cohen_kappa_{weights}"
     count = len(ratings.raters)
@@ -81,7 +81,7 @@ def fleiss_kappa(
 ) -> Estimate:
     """Fleiss' kappa over the items with exactly `votes` labels, whoever gave them.
 
-    Items with another number of labels are left out and counted in the notes (protocol.md
+    Items with another number of labels are left out and counted in the notes (docs/protocol.md
     6.11); `votes` is by default the commonest number, the larger one in a tie.
     """
     name, shared = "fleiss_kappa", checks.shared(ratings)

@@ -1,5 +1,5 @@
 """Krippendorff's alpha as a statistic over items (Krippendorff 2011, "Computing Krippendorff's
-Alpha-Reliability"; protocol.md 6.11 names it for items with unequal numbers of labels)."""
+Alpha-Reliability"; docs/protocol.md 6.11 names it for items with unequal numbers of labels)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,7 @@
 """How well labels hold up against a reference: recall of each class and their mean.
 
 DREAM's labelling accuracy is this balanced accuracy over valid items that were not escalated
-(protocol.md 6.9).
+(docs/protocol.md 6.9).
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """Cohen's kappa with its weights, and Fleiss' kappa, as statistics over items.
 
-Cohen 1960 and 1968 (protocol.md 6.12); Fleiss 1971 (protocol.md 6.11).
+Cohen 1960 and 1968 (docs/protocol.md 6.12); Fleiss 1971 (docs/protocol.md 6.11).
 """
 
 from typing import Literal

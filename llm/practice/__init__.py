@@ -1,4 +1,4 @@
 """The practice model: an OpenAI-compatible endpoint that needs no key, for learning and tests.
 
-It is deterministic and knows nothing: it compares words (protocol.md section 8).
+It is deterministic and knows nothing: it compares words (docs/protocol.md 8).
 """

@@ -1,4 +1,4 @@
-"""The practice model's side of cleaning pages (protocol.md section 8)."""
+"""The practice model's side of cleaning pages (docs/protocol.md 8)."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""The roles of the practice model (protocol.md section 8). Pure: material in, answer out."""
+"""The roles of the practice model (docs/protocol.md 8). Pure: material in, answer out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ def test_json_has_every_coefficient_with_its_interval(ratings):
     assert (found["items"], found["raters"], found["labels"]) == (10, 2, 20)
     assert found["categories"] == [1, 2, 3, 4, 5]
     values = {name: each["value"] for name, each in found["coefficients"].items()}
-    # protocol.md 6.12
+    # docs/protocol.md 6.12
     assert values["cohen_kappa"] == pytest.approx(0.375)
     assert values["cohen_kappa_linear"] == pytest.approx(0.583333, abs=5e-7)
     assert values["cohen_kappa_quadratic"] == pytest.approx(0.75)

@@ -25,7 +25,7 @@ def opinions(table, **fields):
     ]
 
 
-# protocol.md 6.11, one column per voter.
+# docs/protocol.md 6.11, one column per voter.
 SIX = [(1, 1, 1), (0, 1, 1), (0, 0, 0), (0, 0, 1), (1, 1, 1), (0, 0, 0)]
 
 

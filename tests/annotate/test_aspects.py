@@ -1,4 +1,4 @@
-"""Verbs on aspects (protocol.md 3.1)."""
+"""Verbs on aspects (docs/protocol.md 3.1)."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ def test_shares_of_3_2_1_are_a_half_a_third_a_sixth():
 
 
 def test_shares_of_the_printed_example():
-    # 5:2:2:1:1 over 11 is printed as .46 .18 .18 .09 .09 (protocol.md 7, row 1).
+    # 5:2:2:1:1 over 11 is printed as .46 .18 .18 .09 .09 (docs/protocol.md 7, row 1).
     shares = normalised_weights(weighted(5, 2, 2, 1, 1))
     assert [round(share, 2) for share in shares] == [0.45, 0.18, 0.18, 0.09, 0.09]
     assert sum(shares) == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""Batches: consent, checks among the items, accepted or rejected as a whole (protocol.md 2.4)."""
+"""Batches: consent, checks, accepted or rejected as a whole (docs/protocol.md 2.4)."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Verdicts on passages (protocol.md 3.1 steps 3 and 4)."""
+"""Verdicts on passages (docs/protocol.md 3.1 steps 3 and 4)."""
 
 import pytest
 from django.core.exceptions import PermissionDenied

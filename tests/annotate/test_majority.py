@@ -1,4 +1,4 @@
-"""protocol.md 2.4: three votes, majority; abstentions draw further voters, five at most."""
+"""docs/protocol.md 2.4: three votes, majority; abstentions draw further voters, five at most."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Casting and withdrawing votes (protocol.md 2.4)."""
+"""Casting and withdrawing votes (docs/protocol.md 2.4)."""
 
 import pytest
 from django.core.exceptions import PermissionDenied

@@ -1,8 +1,9 @@
 """The anchor for a run out of its file: what Bright-Pro's own scripts do, one pass a measure.
 
 Each script opens `score.json` with the json module and sorts or copies every list. They are not
-ours to ship: `passes` does the same steps, as protocol.md 6 and 7 tell them, with pytrec_eval where
-they use it. With BRIGHT_PRO_SCRIPTS naming a checkout of their repository, theirs are run instead.
+ours to ship: `passes` does the same steps, as docs/protocol.md 6 and 7 tell them, with pytrec_eval
+where they use it. With BRIGHT_PRO_SCRIPTS naming a checkout of their repository, theirs are run
+instead.
 """
 
 import importlib.util

@@ -1,7 +1,7 @@
 """What must be true after a run, by plain SQL on Assay's database and the stub's bill.
 
-Shares no code with Assay: it knows tables and columns, and the rules of DREAM (protocol.md 2.3)
-in the few words that it needs.
+Shares no code with Assay: it knows tables and columns, and the rules of DREAM (docs/protocol.md
+2.3) in the few words that it needs.
 """
 
 from collections import Counter, defaultdict

@@ -4,7 +4,7 @@ from corpus.models import CorpusVersion, Passage, Pool, PoolEntry
 from tests.factories import make_benchmark, make_query
 
 # Ten answer words: their number in a passage is what the practice model goes by
-# (protocol.md section 8), so that pairs agree early, late or never.
+# (docs/protocol.md 8), so that pairs agree early, late or never.
 WORDS = ["moths", "roll", "their", "backs", "toward", "any", "lamp", "and", "fly", "loops"]
 _PER_QUERY = 50
 

@@ -1,4 +1,4 @@
-"""Two grammars of model answers, by protocol.md 1.3 (strict) and 2.3: readable and not.
+"""Two grammars of model answers, by docs/protocol.md 1.3 (strict) and 2.3: readable and not.
 
 Each answer is built to be one or the other, so a test knows what must come of it without asking
 the code under test. Where the protocol leaves room, an answer is in neither grammar.

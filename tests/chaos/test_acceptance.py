@@ -1,4 +1,4 @@
-"""The acceptance script of protocol.md 2.12 against a scripted endpoint, over real HTTP.
+"""The acceptance script of docs/protocol.md 2.12 against a scripted endpoint, over real HTTP.
 
 Its last sentence (a submission with a failed attention check) belongs to batches of votes.
 """

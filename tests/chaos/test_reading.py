@@ -1,4 +1,4 @@
-"""No label from an answer without a verdict, and none read wrong (protocol.md 1.3, 2.3)."""
+"""No label from an answer without a verdict, and none read wrong (docs/protocol.md 1.3, 2.3)."""
 
 import pytest
 

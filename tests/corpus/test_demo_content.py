@@ -41,7 +41,7 @@ def words(text: str) -> int:
 
 
 def page_of(passage_id: str) -> tuple[str, int]:
-    """`folder/page_3.txt` is passage 3 of `folder/page.txt` (protocol.md 1.1)."""
+    """`folder/page_3.txt` is passage 3 of `folder/page.txt` (docs/protocol.md 1.1)."""
     stem, n = passage_id.removesuffix(".txt").rsplit("_", 1)
     return f"{stem}.txt", int(n)
 
@@ -73,7 +73,7 @@ def best_overlap(answers: list[str], passage: str) -> float:
 
 
 def settled(share: float) -> str:
-    """When two word-overlap agents agree (protocol.md section 8)."""
+    """When two word-overlap agents agree (docs/protocol.md 8)."""
     if share < 0.4 or share > 0.9:
         return "round 1"
     return "never" if 0.5 <= share < 0.7 else "round 2"
@@ -165,7 +165,7 @@ def test_one_query_has_a_real_exclusion() -> None:
 
 @each_domain
 def test_finished_query_keeps_the_release_invariants(domain: str) -> None:
-    """protocol.md 3.2: gold is the union of the aspects' passages, each under one aspect."""
+    """docs/protocol.md 3.2: gold is the union of the aspects' passages, each under one aspect."""
     aspects = rows("aspects", domain)
     supporting = [doc for aspect in aspects for doc in aspect["supporting_docs"]]
     ids = [f"{domain}-{FINISHED}-a{k}" for k in range(1, len(aspects) + 1)]

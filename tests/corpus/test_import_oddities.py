@@ -1,7 +1,7 @@
 """What trips naive loaders, and the test that holds each: a table that must stay true.
 
 The first column is an oddity of real data (`../shared/data/README.md` and the SOURCE notes) or an
-edge case of protocol.md section 9 that touches loading. Those that have no better place are
+edge case of docs/protocol.md 9 that touches loading. Those that have no better place are
 tested below the table.
 """
 
@@ -49,7 +49,7 @@ ODDITIES = {
         BRIGHT,
         "test_other_query_sets_are_not_read_and_said",
     ),
-    # protocol.md section 9
+    # docs/protocol.md 9
     "ranked document absent from corpus": (STORED_RUNS, "test_a_run_is_summed_up"),
     "gold id absent from corpus": (
         LOADING,

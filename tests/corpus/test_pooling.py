@@ -1,4 +1,4 @@
-"""Pools out of retrieval runs (protocol.md 2.1, features.md D02): the union, then the service."""
+"""Pools out of retrieval runs (docs/protocol.md 2.1, D02): the union, then the service."""
 
 import json
 from io import StringIO

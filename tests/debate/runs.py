@@ -10,7 +10,7 @@ from debate.tasks import drive_claimed
 from tests.factories import make_passage, make_pool, make_query
 
 # Ten answer words, so that the number of them in a passage is its overlap in tenths
-# (protocol.md section 8: what the practice model goes by).
+# (docs/protocol.md 8: what the practice model goes by).
 WORDS = ["moths", "roll", "their", "backs", "toward", "any", "lamp", "and", "fly", "loops"]
 
 

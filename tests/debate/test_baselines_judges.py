@@ -23,7 +23,7 @@ def turn(response: str) -> str:
     return json.dumps({"reference": [], "reason": "Because.", "response": response})
 
 
-# LLMJudge (protocol.md 2.2, features.md D05).
+# LLMJudge (docs/protocol.md 2.2, D05).
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_query_without_answers_is_skipped_and_nobody_is_asked(rule) -> None:
     assert (verdict.status, asked) == ("skipped_no_answer", [])
 
 
-# The filter (features.md D04): FFF, FFT, parse error -> drop, keep, keep.
+# The filter (docs/protocol.md D04): FFF, FFT, parse error -> drop, keep, keep.
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_judge_and_filter_ask_one_model_the_very_same_request() -> None:
     assert len({question.as_llm_request().key for question in together[0]}) == 3
 
 
-# The graded judge: the parser table of protocol.md 2.2, and what strict makes of the same.
+# The graded judge: the parser table of docs/protocol.md 2.2, and what strict makes of the same.
 
 
 @pytest.mark.parametrize(

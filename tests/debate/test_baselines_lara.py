@@ -1,4 +1,4 @@
-"""LARA: the worked example of protocol.md 2.9, its options, and where probabilities come from."""
+"""LARA: the worked example of docs/protocol.md 2.9, options, sources of probabilities."""
 
 import json
 import math

@@ -69,7 +69,7 @@ def sizes(asked: list[list[TurnRequest]]) -> list[int]:
     return [len(requests) for requests in asked]
 
 
-# The acceptance script of protocol.md 2.12, item by item.
+# The acceptance script of docs/protocol.md 2.12, item by item.
 
 
 def test_two_yes_agree_in_round_one_after_two_calls() -> None:
@@ -295,7 +295,7 @@ def test_single_round_escalates_at_once() -> None:
     assert sizes(asked) == [2]
 
 
-# Rounds played on after an agreement (persistence, protocol.md 6.10).
+# Rounds played on after an agreement (persistence, docs/protocol.md 6.10).
 
 ON = replace(TWO, rounds=1, continue_to=3)
 

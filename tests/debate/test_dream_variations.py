@@ -1,4 +1,4 @@
-"""The variations of protocol.md 2.5 and 2.8: adjudicator, more agents, playing on, and evidence."""
+"""The variations of docs/protocol.md 2.5, 2.8: adjudicator, more agents, playing on, evidence."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ FOUR = Config(agents=line_up([SEAT] * 4), prompt=default_prompt())
 SPLIT = [says("yes", "It is there."), says("no", "It is not.")]
 
 
-# The adjudicator (features.md D11).
+# The adjudicator (docs/protocol.md D11).
 
 
 def test_adjudicator_decides_what_is_still_disputed() -> None:
@@ -76,7 +76,7 @@ def test_adjudicator_needs_a_prompt() -> None:
         replace(JUDGED, adjudication=None)
 
 
-# More agents (features.md D24).
+# More agents (docs/protocol.md D24).
 
 
 def test_three_of_four_are_no_consensus() -> None:
@@ -120,7 +120,7 @@ def test_swapped_stances_change_what_is_asked() -> None:
     assert not keys[0] & keys[1]
 
 
-# Playing on (features.md D22).
+# Playing on (docs/protocol.md D22).
 
 
 def test_only_agreed_pairs_are_debated_on() -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 NO_CALLS = pytest.mark.django_db
 
 # Ten answer words: the number of them in a passage is its overlap in tenths, by which the
-# practice model goes (protocol.md section 8).
+# practice model goes (docs/protocol.md 8).
 WORDS = ["moths", "roll", "their", "backs", "toward", "any", "lamp", "and", "fly", "loops"]
 TURN = {"round", "agent", "stance", "response", "reason", "reference"}
 

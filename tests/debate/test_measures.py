@@ -54,7 +54,7 @@ def test_mean_has_students_interval() -> None:
 
 
 def test_balanced_accuracy_and_escalation_of_the_worked_example() -> None:
-    """protocol.md 6.9: relevant 3/3, irrelevant 4/5, mean .9; 2 of 10 escalated."""
+    """docs/protocol.md 6.9: relevant 3/3, irrelevant 4/5, mean .9; 2 of 10 escalated."""
     truth = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
     given = [1, 1, 1, None, 0, 0, 0, 0, 1, None]
     items = [
@@ -87,7 +87,7 @@ def test_mean_of_shares_is_undefined_where_one_is() -> None:
 
 
 def test_persistence_of_the_worked_example() -> None:
-    """protocol.md 6.10: labels of both agents r1 -> r2, in brackets the truth."""
+    """docs/protocol.md 6.10: labels of both agents r1 -> r2, in brackets the truth."""
     courses = [
         Course({1: 1, 2: 1}, 1),
         Course({1: 0, 2: 0}, 0),

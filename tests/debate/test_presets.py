@@ -1,4 +1,4 @@
-"""The presets of protocol.md 2.8: every ablation there is, cheap where they share turns."""
+"""The presets of docs/protocol.md 2.8: every ablation there is, cheap where they share turns."""
 
 import json
 from io import StringIO

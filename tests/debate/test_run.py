@@ -24,7 +24,7 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Ten answer words, so that the number of them in a passage is its overlap in tenths
-# (protocol.md section 8: what the practice model goes by).
+# (docs/protocol.md 8: what the practice model goes by).
 WORDS = ["moths", "roll", "their", "backs", "toward", "any", "lamp", "and", "fly", "loops"]
 
 

@@ -25,7 +25,7 @@ GIVEN = [1, 1, 1, None, 0, 0, 0, 0, 1, None]
 
 @pytest.fixture
 def run(benchmark) -> Any:  # noqa: F811
-    """The worked example of protocol.md 6.9, its reference an imported gold."""
+    """The worked example of docs/protocol.md 6.9, its reference an imported gold."""
     run = make_run(benchmark, status="done")
     query = make_query(benchmark, "7")
     for number, (truth, label) in enumerate(zip(TRUTH, GIVEN, strict=True)):
@@ -112,7 +112,7 @@ def test_time_is_summed_and_each_rounds_slowest(benchmark) -> None:  # noqa: F81
 
 
 def test_agreements_are_followed_through_later_rounds(benchmark) -> None:  # noqa: F811
-    """The five pairs of protocol.md 6.10."""
+    """The five pairs of docs/protocol.md 6.10."""
     run = make_run(benchmark)
     query = make_query(benchmark, "7")
     courses = [((1, 1), (1, 1), 1), ((0, 0), (0, 0), 0), ((1, 1), (1, 0), 1)]

@@ -14,7 +14,7 @@ from tests.annotate.world import hx, make_world, masked, signed_in
 from tests.factories import make_member, make_passage, make_query
 from tests.worlds import in_a_world
 
-# protocol.md 6.11, one column per voter: Fleiss' kappa .555556.
+# docs/protocol.md 6.11, one column per voter: Fleiss' kappa .555556.
 SIX = [(1, 1, 1), (0, 1, 1), (0, 0, 0), (0, 0, 1), (1, 1, 1), (0, 0, 0)]
 
 

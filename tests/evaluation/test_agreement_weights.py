@@ -15,7 +15,7 @@ from tests.annotate.reviewing import make_desk
 from tests.annotate.world import signed_in
 from tests.factories import make_passage, make_query
 
-# protocol.md 6.12: unweighted .375, linear .583333, quadratic .75.
+# docs/protocol.md 6.12: unweighted .375, linear .583333, quadratic .75.
 A, B = (5, 4, 3, 2, 1, 5, 3, 4, 2, 1), (5, 3, 3, 2, 2, 4, 3, 5, 2, 3)
 
 

@@ -51,7 +51,7 @@ def client(admin) -> Client:
 
 @pytest.fixture
 def runs(benchmark) -> list[DebateRun]:
-    """The worked example of protocol.md 6.9, and a run that disputes nothing."""
+    """The worked example of docs/protocol.md 6.9, and a run that disputes nothing."""
     query = make_query(benchmark, "7")
     passages = [make_passage(benchmark, f"p{number}") for number in range(10)]
     for passage, truth in zip(passages, TRUTH, strict=True):

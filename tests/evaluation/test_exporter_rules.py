@@ -136,7 +136,7 @@ LABELS = [
 
 
 def test_hole_is_relevant_and_not_in_the_original_gold() -> None:
-    # protocol.md 2.7: hole = 1 iff the final label is 1 and the passage is no original gold.
+    # docs/protocol.md 2.7: hole = 1 iff the final label is 1 and the passage is no original gold.
     assert count([query(*LABELS)], documents=9) == Statistics(
         queries=1,
         gold=4,  # kept, found, turned, contested
@@ -151,14 +151,14 @@ def test_hole_is_relevant_and_not_in_the_original_gold() -> None:
 
 
 def test_refined_gold_is_the_original_gold_and_the_holes() -> None:
-    # protocol.md 2.7: refined gold = original and holes, whatever was judged 0 since.
+    # docs/protocol.md 2.7: refined gold = original and holes, whatever was judged 0 since.
     counts = count([query(*LABELS)], documents=0)
     assert len(query(*LABELS).relevant) == counts.base + counts.holes == 5
     assert query(*LABELS).accepted == ("kept", "found", "turned", "contested")
 
 
 def test_growth_of_the_published_benchmark() -> None:
-    # protocol.md 2.7: 29,824 holes over 6,976 original labels, +428 %.
+    # docs/protocol.md 2.7: 29,824 holes over 6,976 original labels, +428 %.
     assert Statistics(base=6976, holes=29824).growth == pytest.approx(4.2752, abs=5e-5)
     assert Statistics(base=0, holes=3).growth is None
 

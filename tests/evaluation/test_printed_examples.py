@@ -16,7 +16,7 @@ from tests.evaluation.conftest import release_into
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 
 # Task: raw weights on the scale 1 to 5, printed shares, and how many passages each aspect has.
-# The biology shares fit no such weights (protocol.md 7, row 1); these come closest.
+# The biology shares fit no such weights (docs/protocol.md 7, row 1); these come closest.
 PRINTED = {
     "biology": ([3, 5, 1, 3], [0.25, 0.40, 0.10, 0.25], [1, 2, 1, 3]),
     "earth_science": ([5, 2, 3], [0.5, 0.2, 0.3], [3, 3, 4]),

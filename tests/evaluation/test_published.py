@@ -134,7 +134,7 @@ def test_labelling_is_held_against_an_experiment(client, benchmark, admin, runs)
     dream = row_of(
         beside_ours(table_called("dream-labelling"), benchmark, experiment=made), "DREAM"
     )
-    # protocol.md 6.9: .8 and 1, balanced .9, a fifth disputed.
+    # docs/protocol.md 6.9: .8 and 1, balanced .9, a fifth disputed.
     assert [cell.ours for cell in dream.cells] == pytest.approx([80.0, 100.0, 90.0, 20.0])
     url = reverse("published-table", args=[benchmark.slug, "dream-labelling"])
     page = client.get(url, {"system": "LLMJudge", "run": second.name}).content.decode()

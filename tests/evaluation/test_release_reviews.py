@@ -70,7 +70,7 @@ def test_each_label_names_its_review_and_the_card_how_far_weights_agree(reviewed
     card = (folder / "README.md").read_text().partition("## Second reviews")[2]
     assert "1 query was looked at by a second expert" in card
     assert WeightScore.objects.count() == 2
-    # Of 5 and 2 beside 4 and 2 (protocol.md 6.12): 1 - .5 / mean of 4, 1, 9, 0 over all pairs.
+    # Of 5 and 2 beside 4 and 2 (docs/protocol.md 6.12): 1 - .5 / mean of 4, 1, 9, 0 over all pairs.
     expected = 1 - ((5 - 4) ** 2 + 0) / 2 / (((5 - 4) ** 2 + (5 - 2) ** 2 + (2 - 4) ** 2 + 0) / 4)
     assert f"authors is\n{expected:.3f}" in card
 

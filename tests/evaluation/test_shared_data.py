@@ -267,7 +267,7 @@ def test_trec_evals_own_runs(shared, benchmark, export, tmp_path, name, gold) ->
 
 
 def first_of(ranked: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """A passage that is ranked twice counts where it stands first (protocol.md 1.5)."""
+    """A passage that is ranked twice counts where it stands first (docs/protocol.md 1.5)."""
     seen: dict[str, float] = {}
     for pid, score in ranked:
         seen.setdefault(pid, score)

@@ -16,7 +16,7 @@ GIVEN = [1, 1, 1, None, 0, 0, 0, 0, 1, None]
 
 
 def test_balanced_accuracy_worked_example():
-    # protocol.md 6.9: recalls 3 / 3 and 4 / 5, two of ten escalated.
+    # docs/protocol.md 6.9: recalls 3 / 3 and 4 / 5, two of ten escalated.
     report = class_report(TRUTH, GIVEN, classes=(0, 1))
     assert [recall.value for recall in report.recalls] == [0.8, 1.0]
     assert report.balanced_accuracy == pytest.approx(0.9)

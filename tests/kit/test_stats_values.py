@@ -14,7 +14,7 @@ from kit.stats.agreement import (
 from kit.stats.kappa import WEIGHTS
 from kit.stats.ratings import MAX_CATEGORIES, Ratings, from_columns, from_triples
 
-# protocol.md 6.12
+# docs/protocol.md 6.12
 FIVE_A, FIVE_B = (5, 4, 3, 2, 1, 5, 3, 4, 2, 1), (5, 3, 3, 2, 2, 4, 3, 5, 2, 3)
 THREE_A, THREE_B = (3, 2, 1, 3, 2, 1, 2, 3), (3, 2, 2, 3, 1, 1, 2, 2)
 
@@ -58,7 +58,7 @@ def test_scores_put_the_gap_back_that_categories_leave_out():
 
 
 def test_fleiss_worked_example():
-    # protocol.md 6.11: P = (1 + 1/3 + 1 + 1/3 + 1 + 1) / 6 = .7778, chance .5.
+    # docs/protocol.md 6.11: P = (1 + 1/3 + 1 + 1/3 + 1 + 1) / 6 = .7778, chance .5.
     ratings = from_counts([(0, 3), (1, 2), (3, 0), (2, 1), (0, 3), (3, 0)], ("no", "yes"))
     assert fleiss_kappa(ratings).value == pytest.approx(0.555556, abs=5e-7)
     assert percent_agreement(ratings).value == pytest.approx(0.777778, abs=5e-7)

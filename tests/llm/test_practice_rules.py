@@ -1,4 +1,4 @@
-"""The practice model's behaviour, protocol.md section 8."""
+"""The practice model's behaviour, docs/protocol.md 8."""
 
 import pytest
 
@@ -194,7 +194,7 @@ def test_a_block_that_never_closes_is_no_block() -> None:
 
 @pytest.mark.parametrize(
     ("covered", "adjudged", "grade", "relevant"),
-    # The adjudicator says yes from .6 on (protocol.md section 8), the probability likewise.
+    # The adjudicator says yes from .6 on (docs/protocol.md 8), the probability likewise.
     [(0, "no", 0, "no"), (3, "no", 1, "no"), (5, "no", 1, "no"), (6, "yes", 2, "yes"),
      (9, "yes", 2, "yes"), (10, "yes", 3, "yes")],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What calls cost: the formula of protocol.md 1.4, dated rows, and tables that cannot be used."""
+"""What calls cost: the formula of docs/protocol.md 1.4, dated rows, unusable tables."""
 
 import json
 from datetime import date

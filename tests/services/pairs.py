@@ -12,7 +12,7 @@ from llm.models import Call
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
 
 # Ten answer words: their number in a passage is what the practice model goes by
-# (protocol.md section 8), so that pairs agree early, late or never.
+# (docs/protocol.md 8), so that pairs agree early, late or never.
 _WORDS = ["moths", "roll", "their", "backs", "toward", "any", "lamp", "and", "fly", "loops"]
 
 

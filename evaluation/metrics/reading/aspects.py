@@ -25,7 +25,7 @@ def read_aspects(path: Path, qids: Collection[str], *, complete: bool = True) ->
     """{qid: {name: Aspect}} of a file.
 
     A passage that supports two aspects of a query is a fault; without `complete` the last one
-    that names it counts, as in the reference (protocol.md 9). Subtopics may share passages.
+    that names it counts, as in the reference (docs/protocol.md 9). Subtopics may share passages.
     Raises MetricFault naming file, line and field.
     """
     file = data_file(path)

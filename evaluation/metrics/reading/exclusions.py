@@ -1,4 +1,4 @@
-"""Ids to leave out of a ranking, out of one file (protocol.md 1.5 rule 2)."""
+"""Ids to leave out of a ranking, out of one file (docs/protocol.md 1.5 rule 2)."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""protocol.md 6.8."""
+"""docs/protocol.md 6.8."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""protocol.md 6.6 and 6.7 on the toy of 6.5, and holes by the weight of aspects."""
+"""docs/protocol.md 6.6 and 6.7 on the toy of 6.5, and holes by the weight of aspects."""
 
 import numpy as np
 import pytest

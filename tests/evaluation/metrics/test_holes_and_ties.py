@@ -1,4 +1,4 @@
-"""protocol.md 1.5 and 6.5: holes on a toy of three systems, and one tie by three rules."""
+"""docs/protocol.md 1.5 and 6.5: holes on a toy of three systems, and one tie by three rules."""
 
 from math import log2
 

@@ -129,7 +129,7 @@ def test_bright_pro_with_aspects(tmp_path, form) -> None:
     arguments = ("--aspects", aspects, "--metrics", "alpha_nDCG@5,aspect_recall@5")
     for profile in ("strict", "paper", "reference"):
         found = means(as_json(run, gold, *arguments, "--profile", profile))
-        # protocol.md 6.1 and 6.2
+        # docs/protocol.md 6.1 and 6.2
         assert found == pytest.approx(
             {"alpha_nDCG@5": 0.847280, "aspect_recall@5": 5 / 6}, abs=1e-6
         )

@@ -1,4 +1,4 @@
-"""protocol.md 6.1 to 6.5: every worked number with its arithmetic."""
+"""docs/protocol.md 6.1 to 6.5: every worked number with its arithmetic."""
 
 from itertools import permutations
 from math import log2

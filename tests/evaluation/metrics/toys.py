@@ -1,4 +1,4 @@
-"""The small examples of protocol.md 6, whose results can be reckoned by hand."""
+"""The small examples of docs/protocol.md 6, whose results can be reckoned by hand."""
 
 from evaluation.metrics.gold import Aspect, Gold
 from evaluation.metrics.profiles import STRICT, Profile
@@ -6,7 +6,7 @@ from evaluation.metrics.results import Scores
 from evaluation.metrics.run import Run
 from evaluation.metrics.scoring import score
 
-# protocol.md 6.1: raw weights 3, 2, 1; d1 and d2 support the first aspect.
+# docs/protocol.md 6.1: raw weights 3, 2, 1; d1 and d2 support the first aspect.
 ASPECTS = {
     "a1": Aspect(3, ["d1", "d2"]),
     "a2": Aspect(2, ["d3"]),
