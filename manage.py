@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import Any
 
-_AGAIN_S = 3
+_SOON_S = 0.05
 
 
 def main() -> None:
@@ -16,7 +16,8 @@ def main() -> None:
     try:
         if starts:
             for number in (signal.SIGINT, signal.SIGALRM):
-                signal.signal(number, _interrupt)
+                signal.signal(number, signal.default_int_handler)
+            sys.unraisablehook = _interrupt_again
             from config.safety import open_data_folder
 
             open_data_folder()  # the settings ask for the key that it makes
@@ -31,10 +32,12 @@ def main() -> None:
         sys.exit(130)
 
 
-def _interrupt(*_: Any) -> None:
-    """End, and try again soon: Python drops an exception that is raised inside a finalizer."""
-    signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
-    raise KeyboardInterrupt
+def _interrupt_again(dropped: Any) -> None:
+    """Interrupt once more, soon: Python drops what is raised inside a finalizer or a callback."""
+    if dropped.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, _SOON_S)
+    else:
+        sys.__unraisablehook__(dropped)
 
 
 if __name__ == "__main__":

@@ -91,19 +91,32 @@ def test_ctrl_c_at_any_moment_leaves_a_folder_that_starts(tmp_path: Path, tenths
         assert len(assay.link("annotator-1")) > 20
 
 
-def test_an_interrupt_that_python_drops_comes_again() -> None:
-    code = (
-        "import manage, os, signal, time\n"
-        "manage._AGAIN_S = 0.05\n"
-        "for number in (signal.SIGINT, signal.SIGALRM):\n"
-        "    signal.signal(number, manage._interrupt)\n"
-        "try:\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "except KeyboardInterrupt:\n"
-        "    print('lost')\n"
-        "time.sleep(600)\n"
-    )
+def test_an_interrupt_that_python_drops_comes_again(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys, time
+import django.core.management, manage
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(600)
+
+def run(arguments):
+    Finalized()
+    print("dropped", flush=True)
+    time.sleep(600)
+
+django.core.management.execute_from_command_line = run
+sys.argv = ["manage.py", "prepare"]
+manage.main()
+"""
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | {"ASSAY_DATA": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
-    assert (done.stdout, done.returncode) == ("lost\n", -signal.SIGINT)
+    assert (done.stdout, done.returncode) == ("dropped\n", 130)
+    assert done.stderr == "Stopped. The next start goes on from here.\n"
