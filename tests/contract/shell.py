@@ -1,0 +1,94 @@
+"""Commands as they are typed, with all that they print: a transcript that can be kept."""
+
+import hashlib
+import json
+import re
+import shlex
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from django.core.management import CommandError, call_command
+
+_MOST_LINES, _MOST_CHARACTERS = 60, 6_000
+# What is another each time: keys of links, ports, seconds that something took, moments.
+_MASKS = (
+    (re.compile(r"(/sign-in/)[\w-]{20,}"), r"\1TOKEN"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
+    (re.compile(r"\b\d+\.\d\d s\b"), "0.00 s"),
+    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d[\d:.]*"), "MOMENT"),
+)
+
+
+class Shell:
+    """Runs commands and notes what they print. `$NAME` in a command is one of `places`."""
+
+    def __init__(self, **places: Path) -> None:
+        self.places = {f"${name}": str(path) for name, path in places.items()}
+        self._said: list[str] = []
+
+    @property
+    def transcript(self) -> str:
+        return "\n".join(self._said) + "\n"
+
+    def __call__(self, typed: str) -> None:
+        """Run it; what it prints, with its error if it ends with one, is noted."""
+        words = shlex.split(typed)
+        for name, path in self.places.items():
+            words = [word.replace(name, path) for word in words]
+        out, err = StringIO(), StringIO()
+        ends = ""
+        try:
+            call_command(*words, stdout=out, stderr=err)
+        except CommandError as error:
+            ends = f"CommandError: {error}"
+        except SystemExit as end:
+            ends = f"exit {end.code}"
+        printed = _readable(out.getvalue()) + err.getvalue() + ends
+        self._said += [f"$ {typed}", _shortened(self._masked(printed)), ""]
+
+    def note(self, title: str, text: str) -> None:
+        """Keep something else that can be seen, such as a file that was written."""
+        self._said += [f"# {title}", _shortened(self._masked(text)), ""]
+
+    def note_files(self, folder: Path, name: str) -> None:
+        """Keep every file below the folder, each with its digest."""
+        self._said += [f"# {name}", *digests(folder), ""]
+
+    def _masked(self, text: str) -> str:
+        for name, path in self.places.items():
+            text = text.replace(path, name)
+        for pattern, instead in _MASKS:
+            text = pattern.sub(instead, text)
+        return text
+
+
+def digests(folder: Path) -> list[str]:
+    """Every file below the folder as `sha256sum` prints it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [f"{_sha256(path.read_bytes())}  {path.relative_to(folder)}" for path in files]
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _readable(text: str) -> str:
+    """JSON over several lines, its numbers to ten digits: the last ones are the processor's."""
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        found: Any = json.loads(text, parse_float=lambda digits: float(f"{float(digits):.10g}"))
+    except ValueError:
+        return text
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def _shortened(text: str) -> str:
+    """A long text as its first lines and a digest."""
+    text = text.rstrip("\n")
+    lines = text.splitlines()
+    if len(lines) <= _MOST_LINES and len(text) <= _MOST_CHARACTERS:
+        return text
+    begun = [line[:200] for line in lines[:12]]
+    return "\n".join([*begun, f"... {len(lines)} lines, sha256 {_sha256(text.encode())}"])

@@ -1,0 +1,92 @@
+"""Every operation of the REST API: its parameters, what it takes and what it answers.
+
+A line is a parameter or a field: where it stands, its name, its type. `*` after a name: always
+there (in an answer) or required (in a request); `?`: may be null; `[]`: of each element; `{}`: of
+each value of an object with free keys. Names of components, descriptions and bounds are no part.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from drf_spectacular.generators import SchemaGenerator
+
+from tests.contract.kept import Line, same_lines
+
+Schema = dict[str, Any]
+_MOST_DEEP = 12  # a schema that holds itself ends there
+
+
+def test_operations_and_fields_of_the_api() -> None:
+    same_lines("api.txt", operations(SchemaGenerator().get_schema(request=None, public=True)))
+
+
+def operations(schema: Schema) -> Iterator[Line]:
+    """Each operation with a line for each of its parameters and fields."""
+    reader = _Reader(schema["components"]["schemas"])
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            for line in reader.operation(operation):
+                yield f"{method.upper()} {path}", line
+
+
+class _Reader:
+    def __init__(self, components: Schema) -> None:
+        self.components = components
+
+    def operation(self, operation: Schema) -> Iterator[str]:
+        for each in operation.get("parameters", ()):
+            name = f"{each['name']}{'*' if each.get('required') else ''}"
+            yield from self.fields(each["schema"], f"{each['in']} {name}", "")
+        yield from self.content("takes", operation.get("requestBody", {}), hidden="readOnly")
+        for status, answer in operation["responses"].items():
+            if not answer.get("content"):
+                yield f"{status} without content"
+            yield from self.content(str(status), answer, hidden="writeOnly")
+
+    def content(self, where: str, body: Schema, hidden: str) -> Iterator[str]:
+        for kind, content in body.get("content", {}).items():
+            yield f"{where} {kind}"
+            yield from self.fields(content.get("schema", {}), where, hidden)
+
+    def fields(self, schema: Schema, at: str, hidden: str, deep: int = 0) -> Iterator[str]:
+        """A line for each value that the schema holds."""
+        found = self.resolved(schema)
+        at += "?" if found.get("nullable") else ""
+        is_open = isinstance(found.get("additionalProperties"), dict)
+        variants = [self.resolved(each) for each in found.get("oneOf", found.get("anyOf", ()))]
+        if deep > _MOST_DEEP:
+            yield f"{at}: and so on"
+        elif any("properties" in each or "items" in each for each in variants):
+            for each in variants:
+                yield from self.fields(each, at, hidden, deep + 1)
+        elif found.get("properties"):
+            for name, each in found["properties"].items():
+                if not self.resolved(each).get(hidden) and not each.get(hidden):
+                    mark = "*" if name in found.get("required", ()) else ""
+                    inner = f"{at}{'.' if deep else ' '}{name}{mark}"
+                    yield from self.fields(each, inner, hidden, deep + 1)
+        elif "items" in found:
+            yield from self.fields(found["items"], f"{at}[]", hidden, deep)
+        elif is_open:
+            yield from self.fields(found["additionalProperties"], f"{at}{{}}", hidden, deep)
+        else:
+            yield f"{at}: {' or '.join(map(_kind, variants)) if variants else _kind(found)}"
+
+    def resolved(self, schema: Schema) -> Schema:
+        """The schema itself behind references, and behind `allOf`."""
+        if "$ref" in schema:
+            return self.resolved(self.components[schema["$ref"].rpartition("/")[2]])
+        if "allOf" in schema:
+            found: Schema = {name: each for name, each in schema.items() if name != "allOf"}
+            for each in schema["allOf"]:
+                found = self.resolved(each) | found
+            return found
+        return schema
+
+
+def _kind(schema: Schema) -> str:
+    """A simple type with its format, or the values that it may have."""
+    if "enum" in schema:
+        return "one of " + ", ".join(sorted(repr(each) for each in schema["enum"]))
+    kind, form = schema.get("type", "anything"), schema.get("format")
+    return f"{kind} ({form})" if form else str(kind)
