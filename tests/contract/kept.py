@@ -42,26 +42,26 @@ def same_text(name: str, today: str) -> None:
     path = KEPT / name
     if IS_WRITING:
         path.write_text(today, encoding="utf-8")
-    _tell(name, _differences(path.read_text(encoding="utf-8"), today))
+    kept = path.read_text(encoding="utf-8")
+    _tell(name, list(unified_diff(kept.splitlines(), today.splitlines(), n=2, lineterm="")))
+    assert kept == today
 
 
 def against(kept: set[Line], today: set[Line], reasons: Mapping[str, str]) -> list[str]:
-    """What is not as it is kept, and what of the reasons is wrong: no words, or nothing left out."""
+    """What is gone (-) or new (+), and what is wrong with the reasons."""
     out = {line for line in kept if line[0] in reasons or " ".join(line) in reasons}
     fitting = {line[0] for line in out} | {" ".join(line) for line in out}
     wrong = [f"LEFT_OUT, not kept: {each}" for each in sorted(reasons.keys() - fitting)]
     wrong += [f"LEFT_OUT, without a reason: {each}" for each, why in reasons.items() if not why]
-    return wrong + _differences(as_text(kept - out), as_text(today))
+    changed = [(line, "-") for line in kept - out - today]
+    changed += [(line, "+") for line in today - (kept - out)]
+    return wrong + [f"{sign} {' '.join(line)}" for line, sign in sorted(changed)]
 
 
 def _tell(name: str, found: list[str]) -> None:
     if found:
         how = "If that is meant: python -m tests.contract --write, and read tests/contract/kept.py."
         pytest.fail("\n".join([f"{name}, kept (-) and today (+). {how}", *found]), pytrace=False)
-
-
-def _differences(kept: str, today: str) -> list[str]:
-    return list(unified_diff(kept.splitlines(), today.splitlines(), n=2, lineterm=""))[2:]
 
 
 def read(text: str) -> Iterator[Line]:

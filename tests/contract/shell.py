@@ -10,13 +10,14 @@ from typing import Any
 
 from django.core.management import CommandError, call_command
 
-_MOST_LINES, _MOST_CHARACTERS = 60, 6_000
+_MOST_LINES, _MOST_OF_LONG = 60, 12
 # What is another each time: keys of links, ports, seconds that something took, moments.
 _MASKS = (
     (re.compile(r"(/sign-in/)[\w-]{20,}"), r"\1TOKEN"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b\d+\.\d\d s\b"), "0.00 s"),
-    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d[\d:.]*"), "MOMENT"),
+    (re.compile(r'("seconds": )[\d.]+'), r"\g<1>0.0"),
+    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d[\d:.]*Z?"), "MOMENT"),
 )
 
 
@@ -31,8 +32,11 @@ class Shell:
     def transcript(self) -> str:
         return "\n".join(self._said) + "\n"
 
-    def __call__(self, typed: str) -> None:
-        """Run it; what it prints, with its error if it ends with one, is noted."""
+    def __call__(self, typed: str, *, is_foreign: bool = False) -> None:
+        """Run it; what it prints, with its error if it ends with one, is noted.
+
+        Of what is foreign, such as a page of somebody's, a digest is noted and no word.
+        """
         words = shlex.split(typed)
         for name, path in self.places.items():
             words = [word.replace(name, path) for word in words]
@@ -44,12 +48,12 @@ class Shell:
             ends = f"CommandError: {error}"
         except SystemExit as end:
             ends = f"exit {end.code}"
-        printed = _readable(out.getvalue()) + err.getvalue() + ends
-        self._said += [f"$ {typed}", _shortened(self._masked(printed)), ""]
+        printed = self._masked(_readable(out.getvalue()) + err.getvalue() + ends)
+        self._said += [f"$ {typed}", _told(printed, 0 if is_foreign else _MOST_LINES), ""]
 
-    def note(self, title: str, text: str) -> None:
+    def note(self, title: str, text: str, most: int = _MOST_LINES) -> None:
         """Keep something else that can be seen, such as a file that was written."""
-        self._said += [f"# {title}", _shortened(self._masked(text)), ""]
+        self._said += [f"# {title}", _told(self._masked(text), most), ""]
 
     def note_files(self, folder: Path, name: str) -> None:
         """Keep every file below the folder, each with its digest."""
@@ -84,11 +88,10 @@ def _readable(text: str) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
-def _shortened(text: str) -> str:
-    """A long text as its first lines and a digest."""
-    text = text.rstrip("\n")
-    lines = text.splitlines()
-    if len(lines) <= _MOST_LINES and len(text) <= _MOST_CHARACTERS:
-        return text
-    begun = [line[:200] for line in lines[:12]]
-    return "\n".join([*begun, f"... {len(lines)} lines, sha256 {_sha256(text.encode())}"])
+def _told(text: str, most: int) -> str:
+    """The text, or where it is longer than so many lines a digest below its beginning."""
+    lines = text.rstrip("\n").splitlines()
+    if len(lines) <= most:
+        return "\n".join(lines)
+    told = f"... {len(text):,} characters, sha256 {_sha256(text.encode())}"
+    return "\n".join([*lines[: min(most, _MOST_OF_LONG)], told])

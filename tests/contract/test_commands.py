@@ -4,6 +4,7 @@ from argparse import Action, ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.management import BaseCommand, get_commands, load_command_class
@@ -12,9 +13,12 @@ from tests.contract.kept import Line, same_lines
 
 # Types that say by themselves what may be written; others are checked by functions of ours.
 _PLAIN = {int: "int", float: "float", Path: "path", None: "text", str: "text"}
+_OF_THE_MACHINE = {"workers"}  # as many as it has processors
 
 
-def test_options_of_the_commands() -> None:
+def test_options_of_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOST", "PORT", "ASSAY_URL"):
+        monkeypatch.delenv(name, raising=False)
     same_lines("commands.txt", commands())
 
 
@@ -56,7 +60,9 @@ def _line(action: Action) -> str:
         words += [f"nargs {action.nargs}"] if action.nargs is not None else []
         words += ["repeated"] if type(action).__name__ == "_AppendAction" else []
     words += ["required"] if action.required else []
-    words += [f"default {action.default!r}"] if action.default not in (None, False) else []
+    if action.default is not None and action.default is not False:
+        default = "of the machine" if action.dest in _OF_THE_MACHINE else repr(action.default)
+        words.append(f"default {default}")
     return ", ".join(words)
 
 

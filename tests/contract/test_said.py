@@ -47,7 +47,8 @@ def test_agreement_of_real_ratings(shared: Path, tmp_path: Path) -> None:
     shell("agreement $TMP/diagnoses.csv --level nominal")
     shell("agreement $TMP/anxiety.csv --level ordinal --categories 1,2,3,4,5,6 --json")
     shell("agreement $TMP/anxiety.csv --level interval --width 0.2")
-    shell("agreement $TMP/example.csv --level ratio --confidence 0.9 --method jackknife")
+    bootstrap = "--method bootstrap --resamples 200 --confidence 0.9"
+    shell(f"agreement $TMP/example.csv --level interval {bootstrap}")
     shell("agreement $TMP/example.csv --level ordinal --json")
     shell("agreement $TMP/rte.csv --level nominal --votes 10 --json")
     shell("agreement $TMP/anxiety.csv --level nominal --categories 1,2")
@@ -67,16 +68,17 @@ def ratings(path: Path, rows: Iterable[list[str]]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines))
 
 
-def test_main_texts_of_real_pages(shared: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
+def test_main_texts_of_real_pages(every: int, shared: Path, tmp_path: Path) -> None:
     shell = Shell(DATA=shared, TMP=tmp_path)
-    pages = sorted((shared / "web-cleaning-dev").rglob("*.html.gz"))[::10]
+    pages = sorted((shared / "web-cleaning-dev").rglob("*.html.gz"))[::every]
     for path in pages:
-        shell(f"extract_text '$DATA/{path.relative_to(shared)}'")
+        shell(f"extract_text '$DATA/{path.relative_to(shared)}'", is_foreign=True)
     first = f"'$DATA/{pages[0].relative_to(shared)}'"
-    shell(f"extract_text {first} --json --url https://page.example/read")
-    shell("extract_text $DATA/README.md")
+    shell(f"extract_text {first} --json --url https://page.example/read", is_foreign=True)
+    shell("extract_text $DATA/README.md", is_foreign=True)
     shell("extract_text $DATA/nowhere.html")
-    same_text("extract_text.txt", shell.transcript)
+    same_text(f"extract_text_{every}.txt", shell.transcript)
 
 
 @pytest.mark.django_db(transaction=True, reset_sequences=True)
@@ -119,7 +121,6 @@ def test_the_demo_from_its_first_start_to_its_release(tmp_path: Path) -> None:
     shell = Shell(TMP=tmp_path, DEMO=ROOT / "corpus" / "demo")
     shell("load_demo")
     shell("sign_in_link admin nobody")
-    shell("load_benchmark $DEMO --format bright_pro --benchmark again --name Again")
     shell("load_benchmark $DEMO --format bright_pro --benchmark garden-weather --json")
     shell("index_passages --benchmark garden-weather")
     shell("run_debates --benchmark garden-weather --forecast")
@@ -127,6 +128,8 @@ def test_the_demo_from_its_first_start_to_its_release(tmp_path: Path) -> None:
     vote(shell, most=6)
     judge(shell)
     shell("write_answers garden-weather --json")
+    shell("answer_comparison garden-weather --draw --size 1 --as admin")
+    shell("answer_comparison garden-weather")
     shell("qualification garden-weather")
     shell("build_release garden-weather --version 0.1.0 --out $TMP/release")
     shell("verify_release $TMP/release")
@@ -140,14 +143,14 @@ def test_the_demo_from_its_first_start_to_its_release(tmp_path: Path) -> None:
 
 
 def api(shell: Shell, who: str, method: str, path: str, body: Any = None) -> Any:
-    """What a script of this person gets from the demo's API; noted as well."""
+    """What a script of this person gets from the demo's API; a digest of it is noted."""
     client = Client(raise_request_exception=False)
     client.force_login(User.objects.get(username=who))
     sent = {"content_type": "application/json"} if body is not None else {}
     answer = getattr(client, method)(f"/api/b/garden-weather/{path}", body, **sent)
-    found = answer.json() if answer.content else None
-    shell.note(f"{who}: {method.upper()} {path} {answer.status_code}", json.dumps(found, indent=1))
-    return found
+    text = answer.content.decode()
+    shell.note(f"{who}: {method.upper()} {path} gives {answer.status_code}", text, most=0)
+    return json.loads(text) if text else None
 
 
 def vote(shell: Shell, *, most: int) -> None:
@@ -175,8 +178,8 @@ def test_the_demo_retrieved_judged_and_cleaned(tmp_path: Path) -> None:
     demo = "--benchmark demo"
     shell(f"load_benchmark $DEMO --format bright_pro {demo} --name Demo")
     shell("check_endpoint")
-    shell(f"compute_run {demo} --method bm25 --name words")
-    shell(f"compute_run {demo} --method embeddings --name vectors --json")
+    shell(f"compute_run {demo} --method bm25 --name words --json")
+    shell(f"compute_run {demo} --method embeddings --name vectors")
     shell(f"compute_run {demo} --method hybrid --runs words vectors --name both")
     shell(f"build_pool {demo} --depth 4 --name pooled")
     shell(f"build_pool {demo} --runs nothing")
@@ -187,16 +190,20 @@ def test_the_demo_retrieved_judged_and_cleaned(tmp_path: Path) -> None:
     shell("adopt_run 4 --undo")
     shell("adopt_run 3 --keep --name kept")
     shell("leaderboard demo")
-    shell("leaderboard demo --metric alpha-nDCG@10 --view expert --json")
-    shell(f"score_run $TMP/trec/gardening/run {demo} --domain gardening")
+    shell("leaderboard demo --metric alpha_nDCG@25 --view expert --json")
+    shell("export_benchmark demo --format trec --out $TMP/trec --json")
+    shell.note_files(tmp_path, "files")
+    shell(f"score_run $TMP/trec/runs/words/gardening.run {demo} --domain gardening")
     shell("clean_corpus demo --preset diver_rules --name ruled")
     shell("clean_corpus demo --preset marcus --forecast")
-    shell("clean_corpus demo --preset fixed --option fixed=64 --json")
+    shell("clean_corpus demo --preset marcus --name cleaned --budget 1 --json")
+    shell("clean_corpus demo --preset dchunk --name chunked --option long_from=1")
+    shell("clean_corpus demo --option most=few")
     shell(f"compute_run {demo} --corpus-version ruled --name words")
     shell("compare_versions demo --before '' --after ruled")
     shell("reference_panel demo --per-domain 2 --pool 2")
     shell("write_hints 1")
-    shell("calls --totals role")
-    shell("calls --totals model --json")
-    shell("calls --limit 3")
+    shell("calls --totals roles")
+    shell("calls --totals models --json")
+    shell("calls --role check")
     same_text("work.txt", shell.transcript)
