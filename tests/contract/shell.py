@@ -1,9 +1,13 @@
-"""Commands as they are typed, with all that they print: a transcript that can be kept."""
+"""Commands as they are typed, with all that they print: a transcript that can be kept.
+
+JSON is compared with its keys sorted: PostgreSQL keeps them in an order of its own.
+"""
 
 import hashlib
 import json
 import re
 import shlex
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -32,10 +36,11 @@ class Shell:
     def transcript(self) -> str:
         return "\n".join(self._said) + "\n"
 
-    def __call__(self, typed: str, *, is_foreign: bool = False) -> None:
+    def __call__(self, typed: str, *, is_foreign: bool = False, in_any_order: bool = False) -> None:
         """Run it; what it prints, with its error if it ends with one, is noted.
 
-        Of what is foreign, such as a page of somebody's, a digest is noted and no word.
+        Of what is foreign, such as a page of somebody's, a digest is noted and no word. Lines in
+        any order are those that follow the keys of a JSON field.
         """
         words = shlex.split(typed)
         for name, path in self.places.items():
@@ -49,15 +54,17 @@ class Shell:
         except SystemExit as end:
             ends = f"exit {end.code}"
         printed = self._masked(_readable(out.getvalue()) + err.getvalue() + ends)
+        if in_any_order:
+            printed = "\n".join(sorted(printed.splitlines()))
         self._said += [f"$ {typed}", _told(printed, 0 if is_foreign else _MOST_LINES), ""]
 
     def note(self, title: str, text: str, most: int = _MOST_LINES) -> None:
-        """Keep something else that can be seen, such as a file that was written."""
-        self._said += [f"# {title}", _told(self._masked(text), most), ""]
+        """Keep something else that can be seen, such as the answer to a request."""
+        self._said += [f"# {title}", _told(self._masked(_readable(text)), most), ""]
 
     def note_files(self, folder: Path, name: str) -> None:
         """Keep every file below the folder, each with its digest."""
-        self._said += [f"# {name}", *digests(folder), ""]
+        self._said += [f"# {name}", *digests(folder, _sorted_rows), ""]
 
     def _masked(self, text: str) -> str:
         for name, path in self.places.items():
@@ -67,10 +74,18 @@ class Shell:
         return text
 
 
-def digests(folder: Path) -> list[str]:
+def digests(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> list[str]:
     """Every file below the folder as `sha256sum` prints it."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [f"{_sha256(path.read_bytes())}  {path.relative_to(folder)}" for path in files]
+    return [f"{_sha256(read(path))}  {path.relative_to(folder)}" for path in files]
+
+
+def _sorted_rows(path: Path) -> bytes:
+    """The file; rows of JSON each with its keys sorted."""
+    if path.suffix != ".jsonl":
+        return path.read_bytes()
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    return "".join(f"{json.dumps(row, sort_keys=True)}\n" for row in rows).encode()
 
 
 def _sha256(content: bytes) -> str:
@@ -85,7 +100,7 @@ def _readable(text: str) -> str:
         found: Any = json.loads(text, parse_float=lambda digits: float(f"{float(digits):.10g}"))
     except ValueError:
         return text
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def _told(text: str, most: int) -> str:

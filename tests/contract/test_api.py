@@ -89,4 +89,5 @@ def _kind(schema: Schema) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(sorted(repr(each) for each in schema["enum"]))
     kind, form = schema.get("type", "anything"), schema.get("format")
-    return f"{kind} ({form})" if form else str(kind)
+    # How wide an integer is depends on the database.
+    return f"{kind} ({form})" if form and kind != "integer" else str(kind)
