@@ -21,6 +21,8 @@ _MASKS = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b\d+\.\d\d s\b"), "0.00 s"),
     (re.compile(r'("seconds": )[\d.]+'), r"\g<1>0.0"),
+    # A retrieval run's digest: its scores have last digits that are the processor's.
+    (re.compile(r'("depth": \d+,\s+"digest": )"\w+"'), r'\1"DIGEST"'),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d[\d:.]*Z?"), "MOMENT"),
 )
 
@@ -64,7 +66,7 @@ class Shell:
 
     def note_files(self, folder: Path, name: str) -> None:
         """Keep every file below the folder, each with its digest."""
-        self._said += [f"# {name}", *digests(folder, _sorted_rows), ""]
+        self._said += [f"# {name}", *digests(folder, _alike), ""]
 
     def _masked(self, text: str) -> str:
         for name, path in self.places.items():
@@ -80,12 +82,14 @@ def digests(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> li
     return [f"{_sha256(read(path))}  {path.relative_to(folder)}" for path in files]
 
 
-def _sorted_rows(path: Path) -> bytes:
-    """The file; rows of JSON each with its keys sorted."""
-    if path.suffix != ".jsonl":
-        return path.read_bytes()
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-    return "".join(f"{json.dumps(row, sort_keys=True)}\n" for row in rows).encode()
+def _alike(path: Path) -> bytes:
+    """The file; rows of JSON each with its keys sorted, a run without its scores."""
+    lines = path.read_bytes().split(b"\n")
+    if path.suffix == ".jsonl":
+        lines = [json.dumps(json.loads(each), sort_keys=True).encode() for each in lines if each]
+    if path.suffix == ".run":
+        lines = [b" ".join(each.split()[:4]) for each in lines]
+    return b"\n".join(lines)
 
 
 def _sha256(content: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from argparse import Action, ArgumentParser
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -35,36 +36,35 @@ def commands() -> Iterator[Line]:
 
 
 def options(parser: ArgumentParser) -> Iterator[str]:
-    """What a parser takes beside what every command of Django takes."""
+    """What a parser takes beside what every command of Django takes; positional ones numbered."""
     every = {_line(each) for each in BaseCommand().create_parser("", "")._actions}
-    alone = {
-        id(
-            each
-        ): f", {'exactly' if group.required else 'at most'} one of {len(group._group_actions)}"
+    together = {
+        id(each): ", exactly one of its group" if group.required else ", at most one of its group"
         for group in parser._mutually_exclusive_groups
         for each in group._group_actions
     }
+    place = count(1)
     for each in parser._actions:
         if (line := _line(each)) not in every:
-            yield line + alone.get(id(each), "")
+            number = "" if each.option_strings else f"{next(place)}. "
+            yield number + line + together.get(id(each), "")
 
 
 def _line(action: Action) -> str:
     words = [" ".join(action.option_strings) or "positional", f"as {action.dest}"]
     if action.nargs == 0:
-        words.append("a flag")
+        words += ["a flag"]
+    elif action.choices is not None:
+        words += ["one of " + " ".join(sorted(map(str, action.choices)))]
     else:
-        words.append(
-            _PLAIN.get(action.type, "checked") if action.choices is None else _offered(action)
-        )
-        words += [f"nargs {action.nargs}"] if action.nargs is not None else []
-        words += ["repeated"] if type(action).__name__ == "_AppendAction" else []
-    words += ["required"] if action.required else []
+        words += [_PLAIN.get(action.type, "checked")]
+    if action.nargs:
+        words += [f"nargs {action.nargs}"]
+    if type(action).__name__ == "_AppendAction":
+        words += ["repeated"]
+    if action.required:
+        words += ["required"]
     if action.default is not None and action.default is not False:
         default = "of the machine" if action.dest in _OF_THE_MACHINE else repr(action.default)
-        words.append(f"default {default}")
+        words += [f"default {default}"]
     return ", ".join(words)
-
-
-def _offered(action: Action) -> str:
-    return "one of " + " ".join(sorted(map(str, action.choices or ())))
