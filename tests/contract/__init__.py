@@ -1,6 +1,7 @@
 """What outsiders see and rely on, as it was and as it has to stay: the contract.
 
-- `test_api.py`: every operation of the REST API with its fields (`kept/api.txt`).
+- `test_api.py`: every operation of the REST API with its fields, as the schema tells them
+  (`kept/api.txt`) and as they are answered (`kept/answers.txt`).
 - `test_commands.py`: every management command with its options (`kept/commands.txt`).
 - `test_said.py`: what the commands print and write, on real data and on the demo (transcripts),
   and the demo's release byte for byte (`kept/release.txt`).

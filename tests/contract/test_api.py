@@ -1,4 +1,4 @@
-"""Every operation of the REST API: its parameters, what it takes and what it answers.
+"""Every operation of the REST API as its schema tells it, and what its lists and rows really hold.
 
 A line is a parameter or a field: where it stands, its name, its type. `*` after a name: always
 there (in an answer) or required (in a request); `?`: may be null; `[]`: of each element; `{}`: of
@@ -6,11 +6,20 @@ each value of an object with free keys. Names of components, descriptions and bo
 """
 
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from django.test import Client
+from django.urls import get_resolver
 from drf_spectacular.generators import SchemaGenerator
 
 from tests.contract.kept import Line, same_lines
+from tests.contract.test_routes import paths
+from tests.routes.rows import ROLES, expected
+from tests.routes.world import address, make_everything
+from tests.test_routes import ROWS
 
 Schema = dict[str, Any]
 _MOST_DEEP = 12  # a schema that holds itself ends there
@@ -18,6 +27,40 @@ _MOST_DEEP = 12  # a schema that holds itself ends there
 
 def test_operations_and_fields_of_the_api() -> None:
     same_lines("api.txt", operations(SchemaGenerator().get_schema(request=None, public=True)))
+
+
+@pytest.mark.django_db
+def test_fields_that_are_answered(tmp_path: Path) -> None:
+    """Of a world with one of everything, to whoever may read most of it."""
+    same_lines("answers.txt", answers(make_everything(tmp_path)))
+
+
+def answers(world: SimpleNamespace) -> Iterator[Line]:
+    """Each path of the API that can be read, with a line for each value in its answer."""
+    names = dict(paths(get_resolver()))
+    api = {name for name in names if name.startswith("api-")} - {"api-schema", "api-docs"}
+    for name, row in ROWS:
+        readers = [role for role in reversed(ROLES) if expected(name, row, role) == 200]
+        if name in api and row.method == "get" and readers:
+            client = Client()
+            if readers[0] in world.people:
+                client.force_login(world.people[readers[0]])
+            answer = client.get(address(name, row, world))
+            if answer["Content-Type"] == "application/json":  # others are files and pages
+                for line in values(answer.json()):
+                    yield f"GET {names[name]}", line
+
+
+def values(found: Any, at: str = "") -> Iterator[str]:
+    """Where each simple value stands, and what it is."""
+    if isinstance(found, dict) and found:
+        for name, each in found.items():
+            yield from values(each, f"{at}.{name}")
+    elif isinstance(found, list) and found:
+        for each in found:
+            yield from values(each, f"{at}[]")
+    else:
+        yield f"{at or 'all'}: {type(found).__name__}"
 
 
 def operations(schema: Schema) -> Iterator[Line]:
