@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.management import BaseCommand, get_commands, load_command_class
@@ -17,9 +16,7 @@ _PLAIN = {int: "int", float: "float", Path: "path", None: "text", str: "text"}
 _OF_THE_MACHINE = {"workers"}  # as many as it has processors
 
 
-def test_options_of_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HOST", "PORT", "ASSAY_URL"):
-        monkeypatch.delenv(name, raising=False)
+def test_options_of_the_commands() -> None:
     same_lines("commands.txt", commands())
 
 
