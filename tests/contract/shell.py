@@ -14,7 +14,7 @@ from typing import Any
 
 from django.core.management import CommandError, call_command
 
-_MOST_LINES, _MOST_OF_LONG = 60, 12
+_MOST_LINES, _MOST_OF_LONG = 120, 12
 # What is another each time: keys of links, ports, seconds that something took, moments.
 _MASKS = (
     (re.compile(r"(/sign-in/)[\w-]{20,}"), r"\1TOKEN"),
