@@ -91,6 +91,18 @@ def test_route_answers_each_role(name: str, row: Row, roles: Any, world: SimpleN
 
 
 @pytest.mark.django_db
+def test_what_is_only_written_to_cannot_be_read(world: SimpleNamespace) -> None:
+    read = {name for name, row in ROWS if row.method == "get"}
+    got = {}
+    for name, row in ROWS:
+        if name not in read:
+            role = next((role for role in ROLES[2:] if role in row.allowed), "admin")
+            got[name] = answer(world.clients[role], "get", address(name, row, world), {})
+    assert len(got) > 100
+    assert {name: status for name, status in got.items() if status != 405} == {}
+
+
+@pytest.mark.django_db
 def test_another_benchmarks_objects_do_not_exist_in_mine(world: SimpleNamespace) -> None:
     """Who may do everything in two benchmarks cannot reach one's rows through the other."""
     other = make_benchmark("other", domains=("biology", "robotics"))

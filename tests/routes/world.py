@@ -62,7 +62,6 @@ from tests.factories import (
     make_pool,
     make_query,
     make_ranking,
-    make_user,
 )
 from tests.routes.rows import Row
 
@@ -71,7 +70,8 @@ def make_everything(folder: Path) -> SimpleNamespace:
     """One of everything that an address can name, all in the domain biology."""
     benchmark = make_benchmark(domains=("biology", "robotics"))
     people = {
-        "stranger": make_user("stranger"),
+        # Of another benchmark alone: whoever is of none gets no more.
+        "stranger": make_member(make_benchmark("elsewhere"), "stranger", "annotator", "admin"),
         "annotator": make_member(benchmark, "annotator", "annotator", domains=("biology",)),
         "outsider": make_member(benchmark, "outsider", "annotator", domains=("robotics",)),
         "reviewer": make_member(benchmark, "reviewer", "reviewer"),

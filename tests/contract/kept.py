@@ -1,0 +1,88 @@
+"""What is kept, and how today's answer is held against it.
+
+Lists (API, commands, routes) say what may be relied on, so `--write` adds to them and never takes a
+line away: a line that is gone, or changed, has to be named in LEFT_OUT, with a reason. What no
+release has had yet may be deleted from the file by hand. Transcripts and digests are rewritten
+whole: their difference is for whoever reads the commit.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import unified_diff
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+KEPT = Path(__file__).parent / "kept"
+IS_WRITING = bool(os.environ.get("ASSAY_WRITE_CONTRACT"))
+Line = tuple[str, str]
+
+# By file: a group ("GET /api/...", a command, a path), or a group and one of its lines with a space
+# between, and why it is no longer there.
+LEFT_OUT: dict[str, dict[str, str]] = {
+    "answers.txt": {},
+    "api.txt": {},
+    "commands.txt": {},
+    "routes.txt": {},
+}
+
+
+def same_lines(name: str, today: Iterable[Line]) -> None:
+    """Today's lines, each of a group, are those that are kept without those that are left out."""
+    path, now = KEPT / name, set(today)
+    kept = set(read(path.read_text(encoding="utf-8"))) if path.exists() else set()
+    if IS_WRITING:
+        kept |= now
+        path.write_text(as_text(kept), encoding="utf-8")
+    _tell(name, against(kept, now, LEFT_OUT[name]))
+
+
+def same_text(name: str, today: str) -> None:
+    """Today's text is the kept one, letter by letter."""
+    path = KEPT / name
+    if IS_WRITING:
+        path.write_text(today, encoding="utf-8")
+    kept = path.read_text(encoding="utf-8")
+    _tell(name, list(unified_diff(kept.splitlines(), today.splitlines(), n=2, lineterm="")))
+    assert kept == today
+
+
+def against(kept: set[Line], today: set[Line], reasons: Mapping[str, str]) -> list[str]:
+    """What is gone (-) or new (+), and what is wrong with the reasons."""
+    out = {line for line in kept if line[0] in reasons or " ".join(line) in reasons}
+    fitting = {line[0] for line in out} | {" ".join(line) for line in out}
+    wrong = [f"LEFT_OUT, not kept: {each}" for each in sorted(reasons.keys() - fitting)]
+    wrong += [f"LEFT_OUT, without a reason: {each}" for each, why in reasons.items() if not why]
+    changed = [(line, "-") for line in kept - out - today]
+    changed += [(line, "+") for line in today - (kept - out)]
+    return wrong + [f"{sign} {' '.join(line)}" for line, sign in sorted(changed)]
+
+
+def _tell(name: str, found: list[str]) -> None:
+    if found:
+        how = "If that is meant: python -m tests.contract --write, and read tests/contract/kept.py."
+        pytest.fail("\n".join([f"{name}, kept (-) and today (+). {how}", *found]), pytrace=False)
+
+
+def read(text: str) -> Iterator[Line]:
+    """The lines of what `as_text` wrote."""
+    group = ""
+    for line in text.splitlines():
+        if line.startswith("  "):
+            yield group, line[2:]
+        else:
+            group = line
+
+
+def as_text(lines: Iterable[Line]) -> str:
+    """Each group once, at the margin, with its lines below."""
+    groups = groupby(sorted(lines, key=_order), key=lambda line: line[0])
+    return "".join(
+        f"{name}\n" + "".join(f"  {line}\n" for _, line in each) for name, each in groups
+    )
+
+
+def _order(line: Line) -> tuple[str, Line]:
+    """Operations of one path stand together."""
+    return line[0].rpartition(" ")[2], line
