@@ -12,8 +12,8 @@ class AnnotateConfig(AppConfig):
     def ready(self) -> None:
         """Labels of pairs that are voted on are shown by no list of the corpus room; judgments
         that their givers left are swept up."""
-        from annotate.services.abandoned import sweep_abandoned
-        from annotate.services.undecided import is_undecided
+        from annotate.voting.cases import is_undecided
+        from annotate.voting.services import sweep_abandoned
         from corpus.services.shown import hide_labels
         from kit.chores import every
 

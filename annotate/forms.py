@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 from django import forms
 
 from annotate.models import Aspect, VotingPlan
-from annotate.services.gold import DiscardReason
-from annotate.services.merging import plain
-from annotate.services.plans import FIELDS
-from annotate.services.restructuring import Part
+from annotate.plans.services import FIELDS
+from annotate.workspace.changes import plain
+from annotate.workspace.gold import DiscardReason
+from annotate.workspace.restructuring import Part
 from kit.errors import Refused
 
 LABELS: dict[str, int | None] = {"1": 1, "0": 0, "abstain": None}

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from annotate.services.loading import carry_out
+from annotate.workspace.loading import carry_out
 from corpus.models import ImportRun
 
 

@@ -2,43 +2,43 @@
 
 from django.urls import path
 
-from annotate.views import (
-    adjudication,
-    answer_list,
-    answer_rating,
-    answer_versions,
-    answers,
+from annotate import home
+from annotate.adjudication import views as adjudication
+from annotate.answers import comparison_views as answer_rating
+from annotate.answers import comparison_views as comparisons
+from annotate.answers import views as answer_list
+from annotate.answers import views as answer_versions
+from annotate.answers import views as answers
+from annotate.assignments import assigning
+from annotate.assignments import views as work
+from annotate.batches import views as batches
+from annotate.drafts import views as drafts
+from annotate.exams import bank_views as exam_bank
+from annotate.exams import views as exams
+from annotate.feedback import views as feedback
+from annotate.guidelines import views as guidelines
+from annotate.panels import labelling as panel_labels
+from annotate.panels import labelling as spot_checks
+from annotate.panels import views as panels
+from annotate.plans import views as voting
+from annotate.review import rescoring_views as rescoring
+from annotate.review import views as reviews
+from annotate.voting import disputes
+from annotate.voting import views as votes
+from annotate.workspace.views import (
     aspects,
-    assigning,
-    audit,
-    batches,
     beside,
     carried,
     collecting,
-    comparisons,
-    disputes,
-    drafts,
-    exam_bank,
-    exams,
-    feedback,
-    guidelines,
-    history,
-    home,
-    panel_labels,
-    panels,
     passages,
     queries,
     remaking,
-    rescoring,
     restructuring,
-    reviews,
     segmenting,
-    spot_checks,
-    verdicts,
-    votes,
-    voting,
-    work,
 )
+from annotate.workspace.views import gold as audit
+from annotate.workspace.views import gold as verdicts
+from annotate.workspace.views import restructuring as history
 
 _BATCH = "b/<slug:slug>/vote/batches/<int:pk>"
 _PANEL = "b/<slug:slug>/panels/<int:pk>"

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.services.answer_rights import hidden_queries
+from annotate.answers.rights import hidden_queries
 from corpus.access import enter, get_query
 from corpus.models import Role
 from debate.models import AnswerItem, AnswerRun

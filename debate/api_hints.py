@@ -6,7 +6,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.views.panels import get_panel
+from annotate.panels.views import get_panel
 from corpus.access import enter
 from corpus.models import Role
 from debate.models import HintRun

@@ -3,7 +3,7 @@
 from typing import Any
 
 from annotate.models import CaseKind, EscalationCase
-from annotate.services.cases import open_case
+from annotate.voting.cases import open_case
 from debate import dream
 from debate.configuration import SKIP
 from debate.models import Debate, DebateRun, DebateStatus, RunKind

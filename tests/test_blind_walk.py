@@ -11,9 +11,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotate.models import Aspect, EscalationCase, RescoreTask, Vote
-from annotate.services import reviews
-from annotate.services.rescoring import draw_sample, score_task
-from annotate.services.votes import cast_vote
+from annotate.review import services as reviews
+from annotate.review.rescoring import draw_sample, score_task
+from annotate.voting.services import cast_vote
 from corpus.models import Pool
 from debate.models import Debate, DebateRun, Turn
 from tests.annotate.panels import first_item, give, make_panel, make_panel_world, practise

@@ -15,9 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from annotate import citing, neighbours, wording
-from annotate.services import answer_carrying
-from annotate.views import guidelines
+from annotate.answers import citing
+from annotate.answers import evidence as answer_carrying
+from annotate.guidelines import views as guidelines
+from annotate.workspace import neighbours, wording
 from corpus import textindex
 from corpus.chunking import pieces, rules, semantic, sentences
 from corpus.extraction import extract_html, extract_text, page_blocks

@@ -1,6 +1,6 @@
 """Pages that experts collect: kept as they came, read as text, found again (docs/protocol.md 3.1).
 
-The verbs here ask for no right; annotate/services/collecting.py does, and calls them.
+The verbs here ask for no right; annotate/workspace/collecting.py does, and calls them.
 """
 
 import gzip

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from annotate.citing import Evidence, Report, check_answer, renamed
+from annotate.answers.citing import Evidence, Report, check_answer, renamed
 from llm.errors import ParseFailure
 from llm.estimates import likely_tokens
 from llm.parsing import read_object

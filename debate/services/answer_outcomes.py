@@ -8,10 +8,9 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import F
 
+from annotate.answers.evidence import check, material_of, materials
+from annotate.answers.services import Making, choose_answer, record_model_answer
 from annotate.models import ReferenceAnswer
-from annotate.services.answer_choice import choose_answer
-from annotate.services.answer_evidence import check, material_of, materials
-from annotate.services.reference_answers import Making, record_model_answer
 from corpus.models import Query
 from corpus.services.judgments import hold_queries
 from debate.answering.asking import Task, Written

@@ -8,8 +8,8 @@ from typing import Final
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from annotate.answers.evidence import Material, materials
 from annotate.models import Aspect, ReferenceAnswer
-from annotate.services.answer_evidence import Material, materials
 from corpus.models import Benchmark, Query
 from debate.answering.asking import (
     AspectText,

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from annotate.models import CaseKind, CaseStatus, EscalationCase
-from annotate.services.cases import open_case
+from annotate.voting.cases import open_case
 from corpus.models import Judgment, Source
 from debate.measures.sampling import draw
 from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
@@ -177,7 +177,7 @@ def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
 
 
 def _snapshot(debate: Debate) -> dict[str, object]:
-    """The pair without any position: shaped as every case is (annotate.services.snapshot)."""
+    """The pair without any position: shaped as every case is (annotate.voting.snapshot)."""
     return {
         "question": debate.query.text,
         "answers": list(debate.query.answers),

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from annotate.services.loading import carry_out
+from annotate.workspace.loading import carry_out
 from corpus.importers.files import Meter, data_files
 from corpus.importers.reading import records
 from corpus.importers.rows import Place, Problem

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from annotate.models import PanelStatus, ReferencePanel
-from annotate.services.panels import Reasons, freeze_reasons
+from annotate.panels.services import Reasons, freeze_reasons
 from corpus.access import Access
 from debate import dream
 from debate.baselines.hints import load_hint_prompt
@@ -154,7 +154,7 @@ def store_hints(*, run: HintRun, outcomes: Sequence[Outcome]) -> None:
 
 
 def positions_of(verdict: dream.Verdict) -> list[dict[str, Any]]:
-    """Both reasons as positions of a snapshot (annotate.services.snapshot), of no round."""
+    """Both reasons as positions of a snapshot (annotate.voting.snapshot), of no round."""
     return [
         {
             "agent": name,

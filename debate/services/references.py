@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotate.models import CaseStatus, EscalationCase
-from annotate.services.undecided import is_undecided
+from annotate.voting.cases import is_undecided
 from corpus.models import Benchmark, Judgment, Pool, Source
 from corpus.models.labels import GoldVersion
 from corpus.services.carried_values import carried_values

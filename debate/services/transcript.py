@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from annotate.services.marking import Segment, anchor, segments
+from annotate.voting.snapshot import Segment, anchor, segments
 from debate.models import Debate, Turn
 
 # How a turn's quotes are marked: by what the agent began for, as everywhere in the house.

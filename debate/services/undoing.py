@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotate.models import EscalationCase, Vote
-from annotate.services.cases import withdraw_cases
+from annotate.voting.cases import withdraw_cases
 from corpus.services.judgments import hold_queries
 from corpus.services.unadopting import unadopt_judgments
 from debate.models import Debate, DebateRun

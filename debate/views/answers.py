@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.services.answer_rights import hidden_queries, require_writer
+from annotate.answers.rights import hidden_queries, require_writer
 from corpus.access import Access, enter, get_query
 from corpus.cleaning_forms import BudgetForm
 from corpus.models import Benchmark, Query, Role

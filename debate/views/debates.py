@@ -9,9 +9,9 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from annotate.loaders import may_write
 from annotate.models import CaseStatus, EscalationCase
-from annotate.services.blinding import must_judge_first
-from annotate.views.loaders import may_write
+from annotate.voting.eligibility import must_judge_first
 from corpus.access import Access, enter
 from debate.lists import FLAGS, debate_choices, debate_rows, debate_table
 from debate.models import Debate, DebateRun, DebateStatus

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate.models import ReferencePanel
-from annotate.views.panels import get_panel
+from annotate.panels.views import get_panel
 from corpus.access import Access, enter
 from corpus.models import Role
 from debate.forms import HintForm

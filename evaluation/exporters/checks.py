@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from annotate.citing import foreign_citations
+from annotate.answers.citing import foreign_citations
 from evaluation.exporters.faults import Fault, Place, fault
 from evaluation.exporters.names import aspect_id, fits_trec
 from evaluation.exporters.records import QueryRecord

@@ -10,13 +10,9 @@ from dataclasses import dataclass, field, replace
 from django.contrib.auth.models import User
 
 from annotate.agreement.opinions import BINARY, Opinion, Scale
-from annotate.services.agreement import vote_opinions
-from annotate.services.majority import RULE
-from annotate.services.review_agreement import (
-    answered_opinions,
-    verdict_opinions,
-    weight_opinions,
-)
+from annotate.review.agreement import answered_opinions, verdict_opinions, weight_opinions
+from annotate.voting.agreement import vote_opinions
+from annotate.voting.majority import RULE
 from corpus.access import Access
 
 VOTES, WEIGHTS, SAMPLE, VERDICTS, ANSWERED = (

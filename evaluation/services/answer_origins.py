@@ -5,9 +5,9 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
 
+from annotate.answers.evidence import published_answers
+from annotate.answers.models import AnswerAuthor
 from annotate.models import ReferenceAnswer
-from annotate.models.reference_answers import AnswerAuthor
-from annotate.services.answer_evidence import published_answers
 from corpus.models import Domain
 from debate.answering.asking import default_prompt, prompt_text
 

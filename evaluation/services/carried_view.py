@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from annotate.services.carrying import gold_in
+from annotate.workspace.carrying import gold_in
 from corpus.models import Domain, Passage
 from corpus.models.labels import Source
 from corpus.services.held import Held, Lost

@@ -10,7 +10,7 @@ from django.db.models import Q
 from annotate.agreement.opinions import BINARY
 from annotate.agreement.slices import measured
 from annotate.models import CaseStatus, EscalationCase
-from annotate.services.agreement import vote_opinions
+from annotate.voting.agreement import vote_opinions
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment
 from corpus.models.texts import CLEANED
 from evaluation.exporters.faults import MOST_PLACES, Fault, Place

@@ -12,7 +12,7 @@ from typing import Any
 from annotate.agreement.opinions import Scale
 from annotate.agreement.slices import measured
 from annotate.models import PointKind, Review, ReviewPoint, ReviewStatus, WeightScore
-from annotate.services.review_agreement import weight_opinions
+from annotate.review.agreement import weight_opinions
 from corpus.models import Benchmark, Domain, Judgment
 from evaluation.exporters.names import aspect_id
 

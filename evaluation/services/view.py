@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q
 
+from annotate.answers.evidence import PublishedIn, answers_in
 from annotate.models import Aspect, GoldPassage
-from annotate.services.answer_carrying import PublishedIn, answers_in
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query, Status
 from corpus.models.labels import JudgmentQuerySet, Source
 from corpus.models.texts import PassageQuerySet

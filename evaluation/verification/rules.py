@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from annotate.services.majority import RULE, decide
+from annotate.voting.majority import RULE, decide
 from debate.baselines.grades import GRADES, mode, read_reference, read_strict
 from debate.baselines.probability import probability_of_yes
 from debate.baselines.relevance import confidence_of

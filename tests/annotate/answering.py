@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 
+from annotate.answers.services import Making, record_model_answer, write_answer
 from annotate.models import Aspect
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage
-from annotate.services.reference_answers import Making, record_model_answer, write_answer
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Passage, Query
 from tests.factories import make_benchmark, make_member, make_members, make_passage, make_query

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from annotate.batches.services import answer_item, hand_in, take_batch
 from annotate.models import Batch, BatchItem, VotingPlan
-from annotate.services.answers import Answer
-from annotate.services.batches import answer_item, hand_in, take_batch
+from annotate.voting.services import Answer
 from corpus.access import Access, enter
 from tests.annotate.world import World, make_world, write_plan
 from tests.factories import make_gold, make_passage, make_query

@@ -5,9 +5,9 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from annotate.models import ExamAnswer, ExamAttempt, ExamItem, ReferenceItem, ReferencePanel
-from annotate.services import panel_labels as labels
-from annotate.services import panels as verbs
-from annotate.services.panel_practice import practice_left
+from annotate.panels import labels
+from annotate.panels import services as verbs
+from annotate.panels.labels import practice_left
 from corpus.access import Access, enter
 from tests.annotate.world import TEXT, World, make_world
 from tests.factories import make_passage, make_pool, make_query

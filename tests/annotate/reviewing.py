@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from annotate.models import Aspect
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage
 from corpus.models import Benchmark, Passage, Query
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 

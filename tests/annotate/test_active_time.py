@@ -7,9 +7,9 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotate.assignments.active_time import note_active, uncovered
+from annotate.assignments.services import claim_query
 from annotate.models import ActiveSpan
-from annotate.services.active_time import note_active, uncovered
-from annotate.services.work import claim_query
 from tests.annotate.world import signed_in
 from tests.factories import make_query
 

@@ -3,20 +3,17 @@
 import pytest
 from django.core.exceptions import PermissionDenied
 
-from annotate.models import Adjudication, CaseStatus, EscalationCase, GoldPassage, Vote
-from annotate.services.adjudicating import (
+from annotate.adjudication.items import read_item
+from annotate.adjudication.queue import find_item, open_items, quick_count
+from annotate.adjudication.services import (
     settle_case,
     settle_verdicts,
     settle_weight,
     undo_decision,
 )
-from annotate.services.adjudication_items import read_item
-from annotate.services.adjudication_queue import find_item, open_items, quick_count
-from annotate.services.aspects import add_aspect, write_weight
-from annotate.services.gold import assign_passage, discard_passage, undo_verdict
-from annotate.services.rescoring import draw_sample, next_task, score_task
-from annotate.services.review_third import step_in
-from annotate.services.reviews import (
+from annotate.models import Adjudication, CaseStatus, EscalationCase, GoldPassage, Vote
+from annotate.review.rescoring import draw_sample, next_task, score_task
+from annotate.review.services import (
     answer_point,
     ask_changes,
     score_weights,
@@ -24,8 +21,11 @@ from annotate.services.reviews import (
     settle_point,
     start_review,
 )
-from annotate.services.scales import points_apart
-from annotate.services.votes import cast_vote
+from annotate.review.third import step_in
+from annotate.voting.services import cast_vote
+from annotate.workspace.aspects import add_aspect, write_weight
+from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
+from annotate.workspace.scales import points_apart
 from corpus.access import enter
 from corpus.models import Judgment, Source
 from kit.errors import Refused
@@ -318,7 +318,7 @@ def test_a_review_in_dispute_is_taken_up_by_a_third_person() -> None:
     desk = make_desk()
     review = start_review(query=desk.query, reviewer=desk.reviewer)
     score_weights(review=review, actor=desk.reviewer, weights=desk.weights)
-    from annotate.services.review_points import check_passage
+    from annotate.review.points import check_passage
 
     answers = {"explicit": False, "credible": True, "relevant": True}
     point = check_passage(

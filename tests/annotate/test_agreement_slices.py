@@ -8,8 +8,8 @@ from annotate.agreement.opinions import Opinion, Scale
 from annotate.agreement.people import pair_reports, person_reports
 from annotate.agreement.slices import measured, sliced
 from annotate.models import Vote
-from annotate.services.agreement import vote_agreement
-from annotate.services.votes import cast_vote
+from annotate.voting.agreement import vote_agreement
+from annotate.voting.services import cast_vote
 from tests.factories import make_passage, make_query
 
 BINARY = Scale("nominal", (0, 1))

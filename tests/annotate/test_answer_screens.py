@@ -1,8 +1,8 @@
 """The screens of reference answers over HTTP: editor, history, rating, report."""
 
+from annotate.answers import comparing
+from annotate.drafts.services import keep_draft
 from annotate.models import AnswerRating, ReferenceAnswer
-from annotate.services import comparing
-from annotate.services.drafts import keep_draft
 from tests.annotate.answering import GOOD, OTHER
 from tests.annotate.test_api import script
 from tests.annotate.test_comparisons import complete, rate

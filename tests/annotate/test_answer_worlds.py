@@ -5,10 +5,10 @@ As tests/annotate/test_blind_worlds.py, whose worlds are made in transactions ro
 
 import pytest
 
+from annotate.answers import comparing
+from annotate.answers.rating import Points, rate_pair
+from annotate.answers.services import choose_answer
 from annotate.models import AnswerPair
-from annotate.services import comparing
-from annotate.services.answer_choice import choose_answer
-from annotate.services.rating import Points, rate_pair
 from tests.annotate.answering import GOOD, OTHER
 from tests.annotate.test_api import script
 from tests.annotate.test_blind_worlds import answer_of

@@ -9,7 +9,7 @@ from django.test import Client
 from rest_framework.authtoken.models import Token
 
 from annotate.models import Aspect, GoldPassage, Vote
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from corpus.models import Judgment
 from kit.models import Event
 from tests.annotate.world import World

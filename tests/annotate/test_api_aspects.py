@@ -3,8 +3,8 @@
 import pytest
 
 from annotate.models import Aspect, GoldPassage
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage
 from tests.annotate.test_api import JSON, script
 from tests.factories import make_gold, make_passage
 

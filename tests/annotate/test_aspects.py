@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import PermissionDenied
 
 from annotate.models import Aspect, Scale
-from annotate.services.aspects import (
+from annotate.workspace.aspects import (
     add_aspect,
     move_aspect,
     normalised_weights,
@@ -14,7 +14,7 @@ from annotate.services.aspects import (
     restore_aspect,
     save_aspect,
 )
-from annotate.services.gold import assign_passage
+from annotate.workspace.gold import assign_passage
 from kit.errors import Conflict, Refused
 from kit.models import Event
 

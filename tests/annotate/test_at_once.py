@@ -3,13 +3,13 @@
 import pytest
 
 from annotate.models import Aspect, EscalationCase, GoldPassage, Vote, VotingPlan
-from annotate.services.aspects import add_aspect, save_aspect
-from annotate.services.cases import open_case
-from annotate.services.gold import assign_passage, discard_passage
-from annotate.services.remaking import remake
-from annotate.services.restructuring import Part, split_aspect
-from annotate.services.slots import next_slot
-from annotate.services.votes import cast_vote
+from annotate.voting.cases import open_case
+from annotate.voting.services import cast_vote
+from annotate.voting.slots import next_slot
+from annotate.workspace.aspects import add_aspect, save_aspect
+from annotate.workspace.gold import assign_passage, discard_passage
+from annotate.workspace.remaking import remake
+from annotate.workspace.restructuring import Part, split_aspect
 from corpus.access import enter
 from corpus.models import Judgment
 from corpus.services.judgments import record_judgment

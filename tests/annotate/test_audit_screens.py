@@ -5,8 +5,8 @@ from django.urls import reverse
 from lxml import html
 
 from annotate.models import GoldPassage
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import discard_passage
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import discard_passage
 from tests.annotate.test_remaking import FIRST, PAGE, SECOND
 from tests.annotate.world import hx, signed_in
 from tests.factories import make_document, make_gold, make_passage

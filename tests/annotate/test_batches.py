@@ -7,12 +7,11 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from annotate.batches.checks import checks_in
+from annotate.batches.services import answer_item, hand_in, return_batch
 from annotate.models import Batch, BatchItem, Consent, EscalationCase, Vote, VoteSlot
-from annotate.services.answers import Answer
-from annotate.services.batches import answer_item, hand_in, return_batch
-from annotate.services.checks import checks_in
-from annotate.services.plans import give_consent, needs_consent
-from annotate.services.votes import cast_vote, withdraw_vote
+from annotate.plans.services import give_consent, needs_consent
+from annotate.voting.services import Answer, cast_vote, withdraw_vote
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
 from kit.models import Event

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 from django.core.cache import cache
 
+from annotate.assignments.services import claim_query
 from annotate.models import GoldPassage
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage, discard_passage
-from annotate.services.work import claim_query
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage, discard_passage
 from corpus.models import CorpusVersion, Passage
 from corpus.services import ranked_search
 from corpus.services.excerpts import excerpt

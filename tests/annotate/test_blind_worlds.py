@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from annotate.models import AttentionCheck, Batch, BatchItem, EscalationCase, VoteSlot
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from tests.annotate.batching import answer_all, make_batch_world, submit, take
 from tests.annotate.test_api import script
 from tests.annotate.world import hx, make_snapshot, make_world, masked, signed_in, write_plan

@@ -5,7 +5,7 @@ Masked is what differs in every answer anyway: CSRF tokens and nonces (world.mas
 
 import pytest
 
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from tests.annotate.world import hx, masked, signed_in
 from tests.factories import make_member
 from tests.worlds import in_a_world

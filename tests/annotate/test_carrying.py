@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.models import Aspect, GoldPassage
-from annotate.services.carrying import gold_in
+from annotate.workspace.carrying import gold_in
 from corpus.models import Passage
 from tests.corpus.cleaning import clean, make_corpus
 

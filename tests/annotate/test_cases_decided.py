@@ -3,10 +3,10 @@
 import pytest
 
 from annotate.models import CaseStatus, Vote
-from annotate.services.aspects import add_aspect
-from annotate.services.eligibility import waiting_for
-from annotate.services.gold import assign_passage, discard_passage, undo_verdict
-from annotate.services.votes import cast_vote, withdraw_vote
+from annotate.voting.eligibility import waiting_for
+from annotate.voting.services import cast_vote, withdraw_vote
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
 from corpus.access import enter
 from corpus.models import Judgment
 from kit.errors import Refused

@@ -3,11 +3,11 @@
 import pytest
 
 from annotate.models import Aspect, AspectChange, GoldPassage
-from annotate.services.aspects import add_aspect, save_aspect
-from annotate.services.changes import last_change
-from annotate.services.checklist import missing
-from annotate.services.gold import assign_passage, discard_passage
-from annotate.services.undoing import undo_change
+from annotate.workspace.aspects import add_aspect, save_aspect
+from annotate.workspace.changes import last_change
+from annotate.workspace.checklist import missing
+from annotate.workspace.gold import assign_passage, discard_passage
+from annotate.workspace.undoing import undo_change
 from tests.factories import make_gold, make_passage
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotate.citing import Evidence, brackets, check_answer, foreign_citations, renamed
+from annotate.answers.citing import Evidence, brackets, check_answer, foreign_citations, renamed
 
 GOLD = Evidence(
     {1: ["bio-1/extraction_1.txt"], 2: ["bio-1/extraction_2.txt", "word"]},

@@ -7,8 +7,8 @@ from django.urls import reverse
 from lxml import html
 
 from annotate.models import Aspect, GoldPassage
-from annotate.services import collecting
-from annotate.services.segments import add_segment
+from annotate.workspace import collecting
+from annotate.workspace.collecting import add_segment
 from corpus.models import PageFetch, Role
 from evaluation.services.view import read_documents, read_queries, view_of
 from tests.annotate.test_collecting import TEXT

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.models import GoldPassage
-from annotate.services import collecting, segments
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import undo_verdict
-from annotate.services.remaking import remake, take_back
+from annotate.workspace import collecting
+from annotate.workspace import collecting as segments
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import undo_verdict
+from annotate.workspace.remaking import remake, take_back
 from corpus.models import (
     CollectedPage,
     CorpusVersion,

@@ -4,11 +4,8 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.test import override_settings
 
-from annotate.models import AnswerPair, AnswerRating
-from annotate.services import comparing
-from annotate.services.answer_rights import answers_are_hidden, model_is_hidden
-from annotate.services.comparison_report import report
-from annotate.services.rating import (
+from annotate.answers import comparing
+from annotate.answers.rating import (
     Points,
     as_shown,
     human_is_first,
@@ -17,7 +14,10 @@ from annotate.services.rating import (
     shown_to,
     to_rate,
 )
-from annotate.services.work import claim_query
+from annotate.answers.report import report
+from annotate.answers.rights import answers_are_hidden, model_is_hidden
+from annotate.assignments.services import claim_query
+from annotate.models import AnswerPair, AnswerRating
 from kit.errors import Refused
 from kit.models import Event
 from tests.annotate.answering import GOOD, OTHER
@@ -121,7 +121,7 @@ def test_pairs_go_to_reviewers_of_the_domain_and_never_to_who_wrote(room) -> Non
 
 def test_somebody_who_corrected_the_answer_does_not_rate_it(room) -> None:
     room.write()
-    from annotate.services.reference_answers import write_answer
+    from annotate.answers.services import write_answer
 
     write_answer(query=room.query, actor=room.both, text=OTHER, expected=1)
     draw(room)

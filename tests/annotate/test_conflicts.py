@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from annotate.services.aspects import add_aspect, save_aspect
+from annotate.workspace.aspects import add_aspect, save_aspect
 from kit.models import Event
 from tests.annotate.world import hx, signed_in
 

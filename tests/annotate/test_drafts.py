@@ -6,10 +6,10 @@ import json
 import pytest
 from django.utils import timezone
 
-from annotate.middleware import COOKIE, FIELD
+from annotate.drafts import services as drafts
+from annotate.drafts.middleware import COOKIE, FIELD
 from annotate.models import Draft
-from annotate.services import drafts
-from annotate.services.aspects import add_aspect
+from annotate.workspace.aspects import add_aspect
 from kit.errors import Conflict, Refused
 from tests.annotate.world import signed_in
 from tests.factories import make_gold

@@ -5,12 +5,19 @@ from datetime import UTC, datetime
 import pytest
 from django.core.exceptions import PermissionDenied
 
+from annotate.feedback.services import (
+    history,
+    kept_back,
+    mark_seen,
+    reasons_of_majority,
+    send_message,
+    shown_votes,
+    split_sections,
+    to_reread,
+)
 from annotate.models import Batch, EscalationCase, ExamAttempt, Vote, VoterMessage
-from annotate.services.feedback import history, kept_back, reasons_of_majority, shown_votes
-from annotate.services.gold import discard_passage, undo_verdict
-from annotate.services.messages import mark_seen, send_message
-from annotate.services.rereading import split_sections, to_reread
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
+from annotate.workspace.gold import discard_passage, undo_verdict
 from corpus.access import enter
 from kit.errors import Refused
 from kit.models import Event

@@ -4,8 +4,8 @@ import pytest
 from django.core.exceptions import PermissionDenied
 
 from annotate.models import GoldPassage
-from annotate.services.aspects import add_aspect, remove_aspect
-from annotate.services.gold import assign_passage, discard_passage, undo_verdict
+from annotate.workspace.aspects import add_aspect, remove_aspect
+from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
 from corpus.models import Judgment, Source
 from kit.errors import Refused
 from kit.models import Event

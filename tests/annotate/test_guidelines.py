@@ -5,12 +5,12 @@ from django.core.exceptions import PermissionDenied
 from django.test import Client
 from django.urls import reverse
 
+from annotate.guidelines.services import publish_guideline
+from annotate.guidelines.views import rendered
 from annotate.models import EscalationCase, Guideline
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage
-from annotate.services.guidelines import publish_guideline
-from annotate.services.votes import cast_vote
-from annotate.views.guidelines import rendered
+from annotate.voting.services import cast_vote
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage
 from corpus.models import Judgment, Role
 from kit.errors import Refused
 from kit.models import Event

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotate.services.gold import discard_passage, undo_verdict
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
+from annotate.workspace.gold import discard_passage, undo_verdict
 from corpus.models import Source
 from corpus.services.judgments import record_judgment
 from tests.annotate.world import masked, signed_in

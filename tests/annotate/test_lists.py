@@ -4,9 +4,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotate.services.aspects import add_aspect, remove_aspect
-from annotate.services.gold import assign_passage
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
+from annotate.workspace.aspects import add_aspect, remove_aspect
+from annotate.workspace.gold import assign_passage
 from corpus.models import Document
 from tests.annotate.world import hx, signed_in
 from tests.factories import index_texts, make_gold, make_passage, make_query

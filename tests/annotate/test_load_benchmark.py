@@ -5,8 +5,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotate.models import Aspect, GoldPassage
-from annotate.services.loading import EDITED, carry_out
 from annotate.tasks import import_benchmark
+from annotate.workspace.loading import EDITED, carry_out
 from corpus.models import Benchmark, Domain, ImportRun, Judgment, Passage, Query
 from corpus.services.benchmarks import create_benchmark
 from corpus.services.imports import queue_import

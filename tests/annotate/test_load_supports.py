@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from annotate.models import Aspect, GoldPassage
-from annotate.services.gold import assign_passage, discard_passage, undo_verdict
-from annotate.services.loading import carry_out
-from annotate.services.loading_supports import DECIDED, UNLISTED
+from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
+from annotate.workspace.loading import DECIDED, UNLISTED, carry_out
 from corpus.models import Benchmark, ImportRun, Judgment, Passage, Query
 from corpus.services.benchmarks import create_benchmark
 from tests.annotate.world import signed_in

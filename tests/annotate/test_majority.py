@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from annotate.services.majority import CAP, Decision, decide
+from annotate.voting.majority import CAP, Decision, decide
 
 OPEN, EXPERT = Decision("open"), Decision("expert")
 YES, NO = Decision("closed", 1), Decision("closed", 0)

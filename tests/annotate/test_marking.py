@@ -2,8 +2,7 @@
 
 import random
 
-from annotate.services.marking import segments
-from annotate.services.snapshot import read_snapshot
+from annotate.voting.snapshot import read_snapshot, segments
 from tests.annotate.world import TEXT, make_snapshot
 from tests.work import MOST, growth
 

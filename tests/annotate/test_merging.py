@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotate.services.merging import merge, plain
+from annotate.workspace.changes import merge, plain
 
 
 @pytest.mark.parametrize(

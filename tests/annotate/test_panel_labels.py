@@ -4,17 +4,16 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from annotate.exams.services import answer_item, next_item
 from annotate.models import CaseStatus, ExamItem, GoldPassage, Vote, VoteSlot, VoteStatus
-from annotate.services import panel_labels as labels
-from annotate.services.aspects import add_aspect
-from annotate.services.blinding import must_judge_first
-from annotate.services.cases import open_case
-from annotate.services.eligibility import waiting_for
-from annotate.services.exams import answer_item, next_item
-from annotate.services.gold import undo_verdict
-from annotate.services.panel_practice import start_practice
-from annotate.services.panel_settling import decide_reference
-from annotate.services.votes import AlreadyVoted, cast_vote
+from annotate.panels import labels
+from annotate.panels.labels import start_practice
+from annotate.panels.settling import decide_reference
+from annotate.voting.cases import open_case
+from annotate.voting.eligibility import must_judge_first, waiting_for
+from annotate.voting.services import AlreadyVoted, cast_vote
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import undo_verdict
 from corpus.models import Judgment, Source, Status
 from kit.errors import Refused
 from kit.models import Event

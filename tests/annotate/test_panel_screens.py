@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from annotate.models import PanelStatus, ReferencePanel, SpotCheck, Vote
-from annotate.services import panels as verbs
-from annotate.services.spot_checks import check_item
+from annotate.panels import services as verbs
+from annotate.panels.spot_checks import check_item
 from corpus.models import Judgment
 from tests.annotate.panels import (
     REASONS,

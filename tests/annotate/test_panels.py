@@ -6,9 +6,9 @@ import pytest
 from django.core.exceptions import PermissionDenied
 
 from annotate.models import CaseKind, CaseStatus, EscalationCase, PanelStatus, ReferenceItem
-from annotate.services import panels as verbs
-from annotate.services.cases import open_case
-from annotate.services.eligibility import waiting_for
+from annotate.panels import services as verbs
+from annotate.voting.cases import open_case
+from annotate.voting.eligibility import waiting_for
 from corpus.models import Judgment, Source
 from corpus.services.judgments import record_judgment
 from kit.errors import Refused

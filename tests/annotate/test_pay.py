@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from annotate.models import Vote
-from annotate.services.pay_report import pay_sheet
-from annotate.services.votes import cast_vote
+from annotate.plans.report import pay_sheet
+from annotate.voting.services import cast_vote
 from tests.annotate.world import make_world, signed_in, write_plan
 
 pytestmark = pytest.mark.django_db

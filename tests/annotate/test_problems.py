@@ -3,10 +3,10 @@
 import pytest
 from django.core.exceptions import PermissionDenied
 
-from annotate.services import problems
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage, discard_passage
-from annotate.services.remaking import take_back
+from annotate.workspace import problems
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage, discard_passage
+from annotate.workspace.remaking import take_back
 from kit.errors import Refused
 from kit.models import Event
 from tests.factories import make_gold, make_passage

@@ -6,10 +6,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotate.assignments.active_time import note_active
+from annotate.assignments.progress import read_progress
+from annotate.assignments.services import assign_queries
 from annotate.models import Assignment, WorkState
-from annotate.services.active_time import note_active
-from annotate.services.progress import read_progress
-from annotate.services.work import assign_queries
 from tests.annotate.world import signed_in
 from tests.factories import make_query
 

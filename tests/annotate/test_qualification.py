@@ -9,12 +9,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotate.exams import bank as exam_bank
+from annotate.exams import qualification as verbs
+from annotate.exams import services as exams
+from annotate.exams.qualification import import_approvals, people_rows
 from annotate.models import ApprovalRecord, ExamAnswer, ExamAttempt, ExamItem, Recheck
-from annotate.services import exam_bank, exams
-from annotate.services import qualification as verbs
-from annotate.services.approvals import import_approvals
-from annotate.services.people_standing import people_rows
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
 from tests.annotate.world import masked, signed_in

@@ -3,13 +3,12 @@
 import pytest
 from django.core.exceptions import PermissionDenied
 
+from annotate.answers import services as verbs
+from annotate.answers.evidence import check, material_of, published_answers
+from annotate.answers.services import choose_answer, review_answer, unchoose_answer
+from annotate.assignments.services import claim_query
 from annotate.models import Assignment, Beginning, ReferenceAnswer, WorkState
-from annotate.services import reference_answers as verbs
-from annotate.services.answer_choice import choose_answer, unchoose_answer
-from annotate.services.answer_evidence import check, material_of, published_answers
-from annotate.services.answer_reviews import review_answer
-from annotate.services.gold import discard_passage
-from annotate.services.work import claim_query
+from annotate.workspace.gold import discard_passage
 from evaluation.exporters.checks import find_faults
 from evaluation.services.view import read_queries, view_of
 from kit.errors import Conflict, Refused

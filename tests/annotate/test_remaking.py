@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.models import GoldPassage
-from annotate.neighbours import Piece, groups, joined, overlap
-from annotate.services.aspects import add_aspect
-from annotate.services.checklist import missing
-from annotate.services.gold import assign_passage, discard_passage
-from annotate.services.remaking import remake, take_back, touching
-from annotate.services.segments import apply_edits
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.checklist import missing
+from annotate.workspace.collecting import apply_edits
+from annotate.workspace.gold import assign_passage, discard_passage
+from annotate.workspace.neighbours import Piece, groups, joined, overlap
+from annotate.workspace.remaking import remake, take_back, touching
 from corpus.models import Judgment, VersionState
 from kit.errors import Refused
 from tests.factories import make_document, make_gold, make_passage

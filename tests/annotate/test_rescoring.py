@@ -6,8 +6,8 @@ import pytest
 from django.core.exceptions import PermissionDenied
 
 from annotate.models import Aspect, RescoreTask, WeightScore
-from annotate.services import rescoring as verbs
-from annotate.services import reviews
+from annotate.review import rescoring as verbs
+from annotate.review import services as reviews
 from corpus.access import enter
 from kit.errors import Refused
 from tests.annotate.world import signed_in

@@ -5,8 +5,8 @@ from django.urls import reverse
 from lxml import html
 
 from annotate.models import Aspect, AspectChange
-from annotate.services.aspects import add_aspect, save_aspect
-from annotate.services.gold import assign_passage
+from annotate.workspace.aspects import add_aspect, save_aspect
+from annotate.workspace.gold import assign_passage
 from tests.annotate.world import hx, signed_in
 from tests.factories import make_gold
 

@@ -7,10 +7,9 @@ import pytest
 from django.utils import timezone
 
 from annotate.models import EscalationCase, Reveal, Vote, VoteSlot, VotingPlan
-from annotate.services.abandoned import finish_abandoned
-from annotate.services.arms import arm_for, as_shown
-from annotate.services.arms_report import arms_sheet
-from annotate.services.votes import cast_vote
+from annotate.plans.report import arms_sheet
+from annotate.plans.services import arm_for, as_shown
+from annotate.voting.services import cast_vote, finish_abandoned
 from corpus.access import enter
 from corpus.models import Membership
 from corpus.services.judgments import record_judgment
@@ -296,7 +295,7 @@ def test_numbers_of_the_arms_lead_to_their_votes(world) -> None:
 
 
 def test_report_counts_who_followed_a_wrong_agent_shown_first(world) -> None:
-    from annotate.services.arms import first_response, order_seed
+    from annotate.plans.services import first_response, order_seed
 
     expected = []
     for label in (0, 1, 0, 1, 0, 0):

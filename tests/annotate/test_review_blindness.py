@@ -5,8 +5,8 @@ what differs in every answer (world.masked)."""
 import pytest
 
 from annotate.models import Aspect, Review
-from annotate.services import reviews as verbs
-from annotate.services.rescoring import draw_sample
+from annotate.review import services as verbs
+from annotate.review.rescoring import draw_sample
 from tests.annotate.world import hx, masked, signed_in
 from tests.factories import make_member
 from tests.worlds import in_a_world

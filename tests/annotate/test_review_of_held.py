@@ -3,13 +3,13 @@
 import pytest
 from django.core.exceptions import PermissionDenied
 
+from annotate.assignments.services import claim_query, submit_query, take_back
 from annotate.models import Assignment, WorkState
-from annotate.models.reviews import ASPECT_CHECKS, PASSAGE_CHECKS
-from annotate.services import review_points as points
-from annotate.services import reviews as verbs
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage
-from annotate.services.work import claim_query, submit_query, take_back
+from annotate.review import points
+from annotate.review import services as verbs
+from annotate.review.models import ASPECT_CHECKS, PASSAGE_CHECKS
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage
 from kit.errors import Refused
 from tests.factories import make_passage
 

@@ -5,15 +5,15 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 
 from annotate.models import Aspect, GoldPassage, Review, WeightScore
-from annotate.services import review_points as points
-from annotate.services import reviews as verbs
-from annotate.services.aspects import add_aspect, save_aspect
-from annotate.services.authorship import author_of, authors_of, weights_are_hidden
-from annotate.services.gold import assign_passage, discard_passage
-from annotate.services.review_agreement import verdict_opinions
-from annotate.services.review_gate import ready_for_review
-from annotate.services.review_third import unsettle_point
-from annotate.services.votes import cast_vote
+from annotate.review import points
+from annotate.review import services as verbs
+from annotate.review.agreement import verdict_opinions
+from annotate.review.authorship import author_of, authors_of, weights_are_hidden
+from annotate.review.services import ready_for_review
+from annotate.review.third import unsettle_point
+from annotate.voting.services import cast_vote
+from annotate.workspace.aspects import add_aspect, save_aspect
+from annotate.workspace.gold import assign_passage, discard_passage
 from corpus.models import Judgment
 from kit.errors import Refused
 from kit.models import Event
@@ -90,7 +90,7 @@ def test_whoever_wrote_anything_is_an_author(desk, wrote):
     if wrote in ("aspect", "removed"):
         added = add_aspect(query=desk.query, actor=person)
         if wrote == "removed":
-            from annotate.services.aspects import remove_aspect
+            from annotate.workspace.aspects import remove_aspect
 
             remove_aspect(aspect=added, actor=desk.author)
     elif wrote == "edit":
@@ -278,7 +278,7 @@ def test_others_cannot_check(desk, review):
 def test_a_reviewer_may_not_vote_or_write_otherwise(desk, review):
     with pytest.raises(PermissionDenied):
         add_aspect(query=desk.query, actor=desk.reviewer)
-    from annotate.services.cases import open_case
+    from annotate.voting.cases import open_case
 
     case = open_case(
         origin="debate:1",

@@ -2,8 +2,11 @@
 
 import pytest
 
+from annotate.exams import bank as exam_bank
+from annotate.exams import services as exams
 from annotate.models import ExamAnswer, RescoreTask, Review, WeightScore
-from annotate.services import exam_bank, exams, rescoring, reviews
+from annotate.review import rescoring
+from annotate.review import services as reviews
 from kit.errors import Refused
 from tests.annotate.reviewing import make_desk
 from tests.at_once import at_once

@@ -4,9 +4,9 @@ import pytest
 from django.core.exceptions import PermissionDenied
 
 from annotate.models import Aspect, AspectChange
-from annotate.services import scales
-from annotate.services.aspects import add_aspect, normalised_weights, remove_aspect, restore_aspect
-from annotate.services.undoing import undo_change
+from annotate.workspace import scales
+from annotate.workspace.aspects import add_aspect, normalised_weights, remove_aspect, restore_aspect
+from annotate.workspace.undoing import undo_change
 from kit.errors import Conflict, Refused
 
 

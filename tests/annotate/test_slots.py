@@ -8,11 +8,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate.models import EscalationCase, Vote, VoteSlot, VotingPlan
-from annotate.services.aspects import add_aspect
-from annotate.services.eligibility import waiting_for
-from annotate.services.gold import assign_passage, undo_verdict
-from annotate.services.slots import next_slot
-from annotate.services.votes import AlreadyVoted, cast_vote, withdraw_vote
+from annotate.voting.eligibility import waiting_for
+from annotate.voting.services import AlreadyVoted, cast_vote, withdraw_vote
+from annotate.voting.slots import next_slot
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage, undo_verdict
 from corpus.access import enter
 from kit.errors import Refused
 from tests.annotate.test_api import script, send

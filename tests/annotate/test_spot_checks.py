@@ -3,10 +3,10 @@
 import pytest
 from django.core.exceptions import PermissionDenied
 
+from annotate.adjudication.queue import open_items
 from annotate.models import CaseStatus, CheckKind, SpotCheck
-from annotate.services import spot_checks as verbs
-from annotate.services.adjudication_queue import open_items
-from annotate.services.panel_report import panel_sheets
+from annotate.panels import spot_checks as verbs
+from annotate.panels.report import panel_sheets
 from corpus.models import Judgment, Source, Status
 from kit.errors import Refused
 from kit.models import Event

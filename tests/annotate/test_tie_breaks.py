@@ -2,14 +2,13 @@
 
 import pytest
 
-from annotate.services.adjudicating import settle_case
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage, discard_passage, undo_verdict
-from annotate.services.majority import RULE
-from annotate.services.remaking import remake
-from annotate.services.spot_checks import check_item
-from annotate.services.tie_breaks import TIE_BREAKS
-from annotate.services.votes import cast_vote
+from annotate.adjudication.services import settle_case
+from annotate.panels.spot_checks import check_item
+from annotate.voting.majority import RULE, TIE_BREAKS
+from annotate.voting.services import cast_vote
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
+from annotate.workspace.remaking import remake
 from corpus.access import enter
 from corpus.models import Judgment, Source
 from tests.annotate.panels import (

@@ -3,8 +3,8 @@
 import pytest
 
 from annotate.models import GoldPassage
-from annotate.services.aspects import add_aspect, remove_aspect
-from annotate.services.gold import assign_passage, discard_passage, undo_verdict
+from annotate.workspace.aspects import add_aspect, remove_aspect
+from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
 from corpus.models import Judgment, Source, Status
 from corpus.services.judgments import record_judgment
 from kit.models import Event

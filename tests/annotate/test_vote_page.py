@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.models import CaseStatus, EscalationCase, Vote
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from tests.annotate.world import (
     TEXT,
     hx,

@@ -4,8 +4,8 @@ import pytest
 from django.core.exceptions import PermissionDenied
 
 from annotate.models import CaseStatus, Vote
-from annotate.services.cases import open_case
-from annotate.services.votes import cast_vote, withdraw_vote
+from annotate.voting.cases import open_case
+from annotate.voting.services import cast_vote, withdraw_vote
 from corpus.models import Judgment, Source, Status
 from kit.errors import Refused
 from kit.models import Event

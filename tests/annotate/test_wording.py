@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotate.wording import close_pairs, count_sentences
+from annotate.workspace.wording import close_pairs, count_sentences
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from annotate.assignments import services as work
+from annotate.assignments.models import MOVES, unassigned
 from annotate.models import Assignment, WorkState
-from annotate.models.work import MOVES, unassigned
-from annotate.services import work
-from annotate.services.aspects import add_aspect, remove_aspect, save_aspect
-from annotate.services.collecting import collect_text
-from annotate.services.gold import assign_passage, discard_passage, undo_verdict
+from annotate.workspace.aspects import add_aspect, remove_aspect, save_aspect
+from annotate.workspace.collecting import collect_text
+from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
 from corpus.models import Query
 from kit.errors import Refused
 from kit.models import Event

@@ -6,10 +6,10 @@ import json
 import pytest
 from django.utils import timezone
 
+from annotate.assignments.services import assign_queries, claim_query, submit_query
 from annotate.models import Assignment, WorkState
-from annotate.services.aspects import add_aspect
-from annotate.services.gold import assign_passage
-from annotate.services.work import assign_queries, claim_query, submit_query
+from annotate.workspace.aspects import add_aspect
+from annotate.workspace.gold import assign_passage
 from kit.models import Event
 from tests.annotate.world import hx, signed_in
 from tests.factories import make_query

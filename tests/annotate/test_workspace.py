@@ -3,8 +3,8 @@
 import pytest
 
 from annotate.models import Aspect, GoldPassage
-from annotate.services.aspects import add_aspect, save_aspect
-from annotate.services.gold import assign_passage, discard_passage
+from annotate.workspace.aspects import add_aspect, save_aspect
+from annotate.workspace.gold import assign_passage, discard_passage
 from corpus.models import Judgment
 from tests.annotate.world import hx, signed_in
 from tests.factories import index_texts, make_gold, make_passage, make_query

@@ -9,8 +9,8 @@ from django.http import HttpResponse
 from django.test import Client
 
 from annotate.models import EscalationCase, VotingPlan
-from annotate.services.cases import open_case
-from annotate.services.plans import save_plan
+from annotate.plans.services import save_plan
+from annotate.voting.cases import open_case
 from corpus.models import Benchmark, Passage, Query
 from tests.factories import make_benchmark, make_member, make_members, make_passage, make_query
 

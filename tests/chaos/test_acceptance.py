@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from annotate.models import EscalationCase
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from corpus.models import Judgment
 from debate.models import Debate, DebateRun
 from debate.services.figures import figures

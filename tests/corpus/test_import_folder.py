@@ -155,7 +155,7 @@ def test_members_who_are_no_admins_see_no_names(benchmark, folder) -> None:
 def test_uploaded_gold_beside_a_stored_file_is_forgotten_and_the_file_stays(
     benchmark, admin, folder, settings
 ) -> None:
-    from annotate.services.loading import carry_out
+    from annotate.workspace.loading import carry_out
 
     run = start_stored_import(
         benchmark=benchmark,

@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
+from annotate.answers.evidence import check, material_of
 from annotate.models import ReferenceAnswer
-from annotate.services.answer_evidence import check, material_of
-from annotate.services.gold import discard_passage
+from annotate.workspace.gold import discard_passage
 from corpus.models import Query
 from debate.answer_tasks import drive_claimed, write_answers
 from debate.models import AnswerRun

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from annotate.answers import comparing
 from annotate.models import ReferenceAnswer
-from annotate.services import comparing
 from debate.answer_tasks import write_answers
 from debate.models import AnswerRun
 from llm import endpoints

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotate.models import CaseKind, CaseStatus, EscalationCase
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from corpus.models import Judgment, Source
 from corpus.services.judgments import record_judgment
 from debate.models import AuditItem, Debate

@@ -176,7 +176,7 @@ def test_outcome_file_marks_quotes_that_are_not_in_the_passage(tmp_path, setting
 
 
 def test_positions_of_four_agents_are_all_shown_and_only_two_have_a_key() -> None:
-    from annotate.services.snapshot import read_snapshot
+    from annotate.voting.snapshot import read_snapshot
 
     quote = {"text": "light", "start": 0, "end": 5}
     positions = [{"agent": name, "response": "yes", "references": [quote]} for name in "ABCD"]

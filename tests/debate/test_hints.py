@@ -10,8 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotate.models import PanelStatus, ReferencePanel
-from annotate.services import panels
-from annotate.services.panels import close_panel, open_panel
+from annotate.panels import services as panels
+from annotate.panels.services import close_panel, open_panel
 from debate.baselines import JudgeConfig, argue, line_up_judges
 from debate.dream import Pair
 from debate.hint_tasks import drive_claimed, write_hints

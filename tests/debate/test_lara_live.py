@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annotate.models import CaseKind, EscalationCase
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from corpus.models import Judgment, Pool, Source
 from corpus.services.judgments import record_judgment
 from debate.baselines.lara import OnlineModel, label_batch, label_batches, simulate

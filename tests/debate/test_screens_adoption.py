@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotate.models import EscalationCase
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from corpus.models import Pool
 from debate.configuration import RunConfig, Seat
 from debate.services.audits import draw_audit

@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.models import EscalationCase
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from corpus.models import Judgment, Source, Status
 from corpus.services.judgments import record_judgment
 from debate.configuration import RunConfig

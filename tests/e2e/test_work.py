@@ -22,7 +22,7 @@ PEOPLE = ("expert-1", "expert-2", "expert-3")
 SET_UP = f"""
 from corpus.models import Benchmark, Query
 from corpus.services.people import add_person
-from annotate.services.work import assign_queries
+from annotate.assignments.services import assign_queries
 benchmark = Benchmark.objects.get(slug="{SLUG}")
 for name in {PEOPLE}:
     add_person(benchmark=benchmark, username=name, roles=["annotator"], actor=None)

@@ -9,7 +9,7 @@ from copy import deepcopy
 import pytest
 
 from annotate.models import Vote
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from tests.annotate.world import hx, make_world, masked, signed_in
 from tests.factories import make_member, make_passage, make_query
 from tests.worlds import in_a_world
@@ -175,7 +175,7 @@ def test_votes_on_a_case_that_is_not_decided_by_them_cannot_be_seen(world, role,
 
 
 def test_votes_of_a_case_that_an_expert_closed_stay_out(world):
-    from annotate.services.gold import discard_passage
+    from annotate.workspace.gold import discard_passage
 
     before = everything(world, world.admin)
     case = world.case()

@@ -6,10 +6,10 @@ import io
 import pytest
 
 from annotate.models import Aspect, RescoreTask, WeightScore
-from annotate.services import review_points as points
-from annotate.services import reviews
-from annotate.services.gold import assign_passage
-from annotate.services.rescoring import draw_sample, score_task
+from annotate.review import points
+from annotate.review import services as reviews
+from annotate.review.rescoring import draw_sample, score_task
+from annotate.workspace.gold import assign_passage
 from kit.errors import Refused
 from tests.annotate.reviewing import make_desk
 from tests.annotate.world import signed_in

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from annotate.answers.services import choose_answer
 from annotate.models import ReferenceAnswer
-from annotate.services.answer_choice import choose_answer
 from debate.answer_tasks import drive_claimed
 from debate.answering.asking import default_prompt
 from debate.services.answer_plans import candidates

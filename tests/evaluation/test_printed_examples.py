@@ -6,11 +6,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from annotate.services.aspects import add_aspect, normalised_weights
-from annotate.services.checklist import missing
-from annotate.services.collecting import collect_text
-from annotate.services.gold import assign_passage
-from annotate.services.segments import add_segment
+from annotate.workspace.aspects import add_aspect, normalised_weights
+from annotate.workspace.checklist import missing
+from annotate.workspace.collecting import add_segment, collect_text
+from annotate.workspace.gold import assign_passage
 from corpus.models import Role
 from tests.evaluation.conftest import release_into
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotate.models import EscalationCase
-from annotate.services.votes import cast_vote
+from annotate.voting.services import cast_vote
 from corpus.models import Benchmark
 from debate.configuration import LaraOptions, RunConfig
 from debate.models import DebateRun

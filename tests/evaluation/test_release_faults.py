@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
-from annotate.services.gold import discard_passage
+from annotate.workspace.gold import discard_passage
 from corpus.models import Passage, Source
 from evaluation.models import Release
 from tests.evaluation.conftest import (

@@ -9,10 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from annotate.citing import foreign_citations
+from annotate.adjudication.services import settle_case
+from annotate.answers.citing import foreign_citations
 from annotate.models import EscalationCase, Vote
-from annotate.services.adjudicating import settle_case
-from annotate.services.gold import assign_passage, discard_passage, undo_verdict
+from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
 from corpus.access import enter
 from corpus.models import Judgment, Query, Source
 from debate.models import Debate, DebateRun, Turn

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from annotate.models import WeightScore
-from annotate.services import review_points as points
-from annotate.services import reviews as verbs
+from annotate.review import points
+from annotate.review import services as verbs
 from evaluation.exporters.checksums import write_sums
 from evaluation.services.evidence import pseudonyms
 from evaluation.verification.folder import verify

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotate.answers.evidence import answers_in
 from annotate.models import GoldPassage
-from annotate.services.answer_carrying import answers_in
 from corpus.models import (
     CorpusVersion,
     Crosswalk,

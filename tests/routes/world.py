@@ -9,6 +9,8 @@ from django.contrib.auth.models import User
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from annotate.assignments.services import claim_query
+from annotate.drafts.services import keep_draft
 from annotate.models import (
     AnswerComparison,
     AnswerPair,
@@ -32,9 +34,7 @@ from annotate.models import (
     Vote,
     VotingPlan,
 )
-from annotate.services.collecting import collect_text, collect_url
-from annotate.services.drafts import keep_draft
-from annotate.services.work import claim_query
+from annotate.workspace.collecting import collect_text, collect_url
 from corpus.models import (
     Benchmark,
     CleanedPage,

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-from annotate.services.loading import carry_out
+from annotate.workspace.loading import carry_out
 from corpus.models import Benchmark, CorpusVersion, Domain, GoldVersion, ImportRun, Query
 from corpus.services.imports import queue_import
 from kit.models import Event

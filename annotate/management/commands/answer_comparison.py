@@ -6,9 +6,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotate.answers.comparing import SEED, SIZE, close_comparison, draw_comparison
+from annotate.answers.report import report
 from annotate.models import AnswerComparison
-from annotate.services.comparing import SEED, SIZE, close_comparison, draw_comparison
-from annotate.services.comparison_report import report
 from corpus.access import Access
 from corpus.models import Benchmark, Membership
 from kit.errors import Refused

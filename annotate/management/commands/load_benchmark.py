@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 
-from annotate.services.loading import carry_out
+from annotate.workspace.loading import carry_out
 from corpus.importers.formats import all_formats
 from corpus.models import Benchmark, ImportRun
 from corpus.services.hub import fetched

@@ -8,9 +8,13 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotate.services.approvals import APPROVAL_COLUMNS, import_approvals
-from annotate.services.people_standing import as_data, people_rows
-from annotate.services.qualification import ask_recheck
+from annotate.exams.qualification import (
+    APPROVAL_COLUMNS,
+    as_data,
+    ask_recheck,
+    import_approvals,
+    people_rows,
+)
 from corpus.models import Benchmark
 from kit.csvread import csv_rows
 from kit.errors import Refused

@@ -6,8 +6,8 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.models import ReferencePanel
-from annotate.services.panel_report import panel_sheets
-from annotate.services.panels import PanelPlan, close_panel, draw_panel, open_panel
+from annotate.panels.report import panel_sheets
+from annotate.panels.services import PanelPlan, close_panel, draw_panel, open_panel
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Pool
 from kit.errors import Refused

@@ -1,0 +1,102 @@
+"""What experts see differently for good: verdicts on one pair, and weights scored blind.
+
+A verdict is in conflict where the one that stands turned another expert's round, and no review
+dealt with it: not what an author agreed to, or a third person settled there. A weight is in
+conflict where a blind score of an accepted review, or of a sample, lies as many points from the
+weight that stands as the benchmark says (two, unless an admin chose otherwise).
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotate.models import (
+    Adjudication,
+    Aspect,
+    GoldPassage,
+    PointStatus,
+    ReviewPoint,
+    ReviewStatus,
+    WeightScore,
+)
+from annotate.voting.majority import ADJUDICATED, REMADE
+from annotate.workspace.scales import points_apart
+from corpus.models import Benchmark, Judgment, Query, Source, Status
+from corpus.services.judges import givers
+from corpus.services.judgments import first_row
+
+
+def verdicts_apart(
+    benchmark: Benchmark, *, query: Query | None = None
+) -> dict[tuple[int, int], datetime]:
+    """Pairs (query, passage) whose experts differ, and since when."""
+    earlier, found = _verdicts(benchmark, query)
+    judges = givers([*found.values(), *earlier.values()])
+    reviewed = _reviewed(found)
+    return {
+        (each.query_id, each.passage_id): each.created_at
+        for first, each in found.items()
+        if first not in reviewed
+        and each.provenance.get("rule") not in (ADJUDICATED, REMADE)
+        and (earlier[first].label > 0) != (each.label > 0)
+        and None not in (judges[earlier[first].pk].judge, judges[each.pk].judge)
+        and judges[earlier[first].pk].judge != judges[each.pk].judge
+    }
+
+
+def far_apart(benchmark: Benchmark) -> QuerySet[Aspect]:
+    """Present aspects whose weight a blind score contradicts."""
+    rows = Aspect.objects.filter(query__domain__benchmark=benchmark)
+    return _far(rows, points_apart(benchmark))
+
+
+def is_far_apart(aspect: Aspect) -> bool:
+    """Whether a blind score contradicts the aspect's weight."""
+    points = points_apart(aspect.query.domain.benchmark)
+    return _far(Aspect.objects.filter(pk=aspect.pk), points).exists()
+
+
+def lasting_scores() -> QuerySet[WeightScore]:
+    """Blind scores that no review can answer any more: of samples, and of accepted reviews."""
+    is_over = Q(task__isnull=False) | Q(review__status=ReviewStatus.ACCEPTED)
+    return WeightScore.objects.standing().filter(is_over)
+
+
+def _far(aspects: QuerySet[Aspect], points: int) -> QuerySet[Aspect]:
+    # Only a weight that somebody chose can be contradicted.
+    aspects = aspects.filter(weighed=True)
+    scores = lasting_scores().filter(aspect=OuterRef("pk"), scale=OuterRef("scale"))
+    far = scores.filter(
+        Q(weight__gte=OuterRef("weight") + points) | Q(weight__lte=OuterRef("weight") - points)
+    )
+    settled = Adjudication.objects.standing().filter(
+        aspect=OuterRef("aspect"), created_at__gt=OuterRef("created_at")
+    )
+    return aspects.filter(Exists(far.exclude(Exists(settled))), removed_at=None)
+
+
+def _verdicts(
+    benchmark: Benchmark, query: Query | None
+) -> tuple[dict[int, Judgment], dict[int, Judgment]]:
+    """What a verdict displaced, and the verdict that stands, both by the row it began as.
+
+    Read in the queries that have assignments, for labels may be millions.
+    """
+    labels = Judgment.objects.filter(source=Source.EXPERT)
+    if query is None:
+        gold = GoldPassage.objects.filter(query__domain__benchmark=benchmark)
+        labels = labels.filter(query__in=gold.values("query"))
+    else:
+        labels = labels.filter(query=query)
+    rows = labels.filter(superseded_by__source=Source.EXPERT).order_by("pk")
+    earlier = {each.superseded_by_id or 0: each for each in rows}
+    standing = {first_row(each): each for each in labels.filter(status=Status.STANDING)}
+    return earlier, {first: each for first, each in standing.items() if first in earlier}
+
+
+def _reviewed(labels: Iterable[int]) -> set[int]:
+    """Those that a review gave and answers for; not one that was given up over an objection."""
+    rows = ReviewPoint.objects.filter(change__judgment__in=list(labels))
+    left = Q(status=PointStatus.OBJECTED, review__status=ReviewStatus.DROPPED)
+    return {point.change["judgment"] for point in rows.exclude(left)}

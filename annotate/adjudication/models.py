@@ -1,0 +1,117 @@
+"""What a third person settles where others left something open, and what admins tell voters."""
+
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotate.batches.models import Batch
+from annotate.voting.models import EscalationCase
+from annotate.workspace.models import Aspect
+from corpus.models import Benchmark, Judgment, Passage, Query
+
+
+class OpenKind(models.TextChoices):
+    """What people left open. Reviews are settled in their own turns (ReviewTurn)."""
+
+    MAJORITY = "majority", "No majority"
+    UNREADABLE = "unreadable", "Unreadable answer"
+    VERDICTS = "verdicts", "Experts differ"
+    WEIGHTS = "weights", "Weights far apart"
+    REVIEWS = "reviews", "Review in dispute"
+
+
+class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
+    """Vocabulary for reading decisions."""
+
+    def in_benchmark(self, benchmark: Benchmark) -> Self:
+        """Every decision of the benchmark."""
+        return self.filter(query__domain__benchmark=benchmark)
+
+    def standing(self) -> Self:
+        """Decisions that were not taken back."""
+        return self.filter(undone_at=None)
+
+
+class Adjudication(models.Model):
+    """One decision of a third person: a label of a pair, or the weight of an aspect.
+
+    `before` is the weight that the aspect had. Taken back, never deleted.
+    """
+
+    kind = models.CharField(max_length=10, choices=OpenKind.choices)
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="adjudications")
+    passage = models.ForeignKey(Passage, null=True, on_delete=models.PROTECT, related_name="+")
+    case = models.ForeignKey(EscalationCase, null=True, on_delete=models.PROTECT, related_name="+")
+    aspect = models.ForeignKey(Aspect, null=True, on_delete=models.PROTECT, related_name="+")
+    label = models.SmallIntegerField(null=True)
+    judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
+    weight = models.PositiveSmallIntegerField(null=True)
+    before = models.PositiveSmallIntegerField(null=True)
+    reason = models.TextField()
+    adjudicator = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    undone_at = models.DateTimeField(null=True)
+    undone_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+
+    objects = AdjudicationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["query", "passage"],
+                condition=Q(undone_at=None, passage__isnull=False),
+                name="one_decision_a_pair",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    passage__isnull=False,
+                    label__in=(0, 1),
+                    judgment__isnull=False,
+                    aspect=None,
+                    weight=None,
+                )
+                | Q(aspect__isnull=False, weight__isnull=False, passage=None, label=None),
+                name="decision_is_label_or_weight",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"decision {self.pk}"
+
+
+class VoterMessageQuerySet(models.QuerySet["VoterMessage"]):
+    """Vocabulary for reading messages."""
+
+    def to(self, person_id: int, benchmark: Benchmark) -> Self:
+        """What the person was told in the benchmark, the newest first."""
+        return self.filter(person=person_id, benchmark=benchmark).order_by("-pk")
+
+
+class VoterMessage(models.Model):
+    """What an admin tells a voter about a batch, a decision, or their work. Never changed."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="+")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="voter_messages"
+    )
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    batch = models.ForeignKey(Batch, null=True, on_delete=models.PROTECT, related_name="+")
+    case = models.ForeignKey(EscalationCase, null=True, on_delete=models.PROTECT, related_name="+")
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(null=True)
+
+    objects = VoterMessageQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"message {self.pk}"

@@ -1,0 +1,203 @@
+"""What waits for a third person, as one list: the oldest first. Reads only.
+
+A person sees what they may settle: admins of every domain, reviewers of theirs; never what they
+had a part in. Who may still vote is not shown cases that are open.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+
+from annotate.adjudication.conflicts import far_apart, lasting_scores, verdicts_apart
+from annotate.adjudication.third_persons import parts_in_pair, parts_in_weight, without_my_part
+from annotate.models import (
+    Aspect,
+    CaseKind,
+    CaseStatus,
+    EscalationCase,
+    GoldPassage,
+    OpenKind,
+    PointStatus,
+    Review,
+    ReviewPoint,
+    ReviewStatus,
+)
+from corpus.access import Access
+from corpus.models import Domain, Passage, Query
+
+
+@dataclass(frozen=True, order=True)
+class OpenItem:
+    """One thing that was left open. `key` is that of the case, the review or the aspect; of
+    verdicts it is "query-passage"."""
+
+    since: datetime
+    kind: str
+    key: str
+    query_id: int
+    domain_id: int
+
+    @property
+    def name(self) -> str:
+        """How links name it."""
+        return f"{self.kind}-{self.key}"
+
+
+def open_items(access: Access, *, kind: str = "", domain: int | None = None) -> list[OpenItem]:
+    """What this person may settle, the oldest first; of one kind and domain, where given."""
+    if not (access.is_admin or access.is_reviewer):
+        return []
+    kinds = [kind] if kind in READERS else list(READERS)
+    found = [item for name in kinds for item in READERS[name](access)]
+    return sorted(item for item in found if domain in (None, item.domain_id))
+
+
+def counted(items: Sequence[OpenItem]) -> list[tuple[str, str, int]]:
+    """(kind, its name, how many) for every kind."""
+    return [
+        (kind.value, str(kind.label), sum(item.kind == kind for item in items)) for kind in OpenKind
+    ]
+
+
+def quick_count(access: Access) -> int:
+    """How much waits, for the home page: cases and reviews, which are counted at once."""
+    if not (access.is_admin or access.is_reviewer):
+        return 0
+    return _cases(access).count() + _reviews_in(access).count()
+
+
+def find_item(access: Access, name: str) -> OpenItem | None:
+    """The item that a link names, if it waits for this person."""
+    kind, _, key = name.partition("-")
+    rows = open_items(access, kind=kind) if kind in READERS else []
+    return next((item for item in rows if item.key == key), None)
+
+
+def _cases(access: Access) -> QuerySet[EscalationCase]:
+    """Cases without a majority, and unreadable ones that nobody decided."""
+    waiting = Q(status=CaseStatus.EXPERT)
+    if access.is_admin or not access.is_annotator:
+        waiting |= Q(status=CaseStatus.OPEN, kind=CaseKind.UNREADABLE)
+    # What a panel's experts left open waits for its seniors, among the panel's checks.
+    rows = EscalationCase.objects.of_voters().filter(waiting)
+    rows = rows.filter(query__domain__in=_domains(access))
+    return rows.filter(without_my_part(access.user))
+
+
+def _domains(access: Access) -> set[int]:
+    if access.is_admin:
+        ready = Domain.objects.ready().filter(benchmark=access.benchmark)
+        return set(ready.values_list("pk", flat=True))
+    return set(access.domain_ids)
+
+
+def _cases_of(kind: OpenKind, status: CaseStatus) -> Callable[[Access], Iterator[OpenItem]]:
+    def read(access: Access) -> Iterator[OpenItem]:
+        rows = _cases(access).filter(status=status)
+        fields = ("closed_at", "created_at", "pk", "query_id", "query__domain_id")
+        for closed, created, pk, query, domain in rows.values_list(*fields):
+            yield OpenItem(closed or created, kind.value, str(pk), query, domain)
+
+    return read
+
+
+def _verdicts(access: Access) -> Iterator[OpenItem]:
+    found = verdicts_apart(access.benchmark)
+    domains = _domains(access)
+    place = dict(Query.objects.filter(pk__in={q for q, _ in found}).values_list("pk", "domain"))
+    for (query, passage), since in found.items():
+        is_mine = access.user.pk in parts_in_pair(query, passage)
+        if place[query] in domains and not is_mine:
+            key = f"{query}-{passage}"
+            yield OpenItem(since, OpenKind.VERDICTS.value, key, query, place[query])
+
+
+def _weights(access: Access) -> Iterator[OpenItem]:
+    if not access.is_admin:
+        return
+    rows = far_apart(access.benchmark).select_related("query__domain").order_by("pk")
+    last = lasting_scores().filter(aspect__in=rows).order_by()
+    since = dict(last.values_list("aspect").annotate(at=Max("created_at")))
+    for aspect in rows:
+        if access.user.pk not in parts_in_weight(aspect):
+            yield OpenItem(
+                since[aspect.pk],
+                OpenKind.WEIGHTS.value,
+                str(aspect.pk),
+                aspect.query_id,
+                aspect.query.domain_id,
+            )
+
+
+def _reviews_in(access: Access) -> QuerySet[Review]:
+    """Reviews with points that author and reviewer see differently, for who has no part."""
+    objected = ReviewPoint.objects.filter(review=OuterRef("pk"), status=PointStatus.OBJECTED)
+    at = Q(status=ReviewStatus.CHECKING) | Q(status=ReviewStatus.THIRD, third=access.user)
+    if access.is_admin:
+        at |= Q(status=ReviewStatus.THIRD)
+    mine = {"query": OuterRef("query"), "created_by": access.user}
+    return (
+        Review.objects.filter(at, Exists(objected), query__domain__in=_domains(access))
+        .exclude(reviewer=access.user)
+        .exclude(author=access.user)
+        .exclude(Exists(Aspect.objects.filter(**mine)))
+        .exclude(Exists(GoldPassage.objects.filter(**mine)))
+    )
+
+
+def _reviews(access: Access) -> Iterator[OpenItem]:
+    rows = _reviews_in(access).annotate(since=Max("turns__created_at"))
+    fields = ("since", "created_at", "pk", "query_id", "query__domain_id")
+    for since, created, pk, query, domain in rows.values_list(*fields):
+        yield OpenItem(since or created, OpenKind.REVIEWS.value, str(pk), query, domain)
+
+
+READERS: dict[str, Callable[[Access], Iterator[OpenItem]]] = {
+    OpenKind.MAJORITY: _cases_of(OpenKind.MAJORITY, CaseStatus.EXPERT),
+    OpenKind.UNREADABLE: _cases_of(OpenKind.UNREADABLE, CaseStatus.OPEN),
+    OpenKind.VERDICTS: _verdicts,
+    OpenKind.WEIGHTS: _weights,
+    OpenKind.REVIEWS: _reviews,
+}
+
+
+@dataclass(frozen=True)
+class Named:
+    """An item with its query, and in words what it is about."""
+
+    item: OpenItem
+    query: Query
+    about: str
+
+    @property
+    def kind_label(self) -> str:
+        """What was left open, in words."""
+        return str(OpenKind(self.item.kind).label)
+
+
+def named(items: Sequence[OpenItem]) -> list[Named]:
+    """Names for one page of the list, in a handful of queries."""
+    queries = Query.objects.select_related("domain").in_bulk({item.query_id for item in items})
+    cases = EscalationCase.objects.in_bulk(_keys(items, OpenKind.MAJORITY, OpenKind.UNREADABLE))
+    aspects = Aspect.objects.in_bulk(_keys(items, OpenKind.WEIGHTS))
+    pairs = {int(i.key.split("-")[1]) for i in items if i.kind == OpenKind.VERDICTS}
+    pids = pairs | {case.passage_id for case in cases.values()}
+    passages = dict(Passage.objects.filter(pk__in=pids).values_list("pk", "pid"))
+
+    def about(item: OpenItem) -> str:
+        if item.kind == OpenKind.VERDICTS:
+            return passages[int(item.key.split("-")[1])]
+        if item.kind == OpenKind.WEIGHTS:
+            aspect = aspects[int(item.key)]
+            return f"a{aspect.k}: {aspect.content[:80]}"
+        if item.kind == OpenKind.REVIEWS:
+            return "points that author and reviewer see differently"
+        return passages[cases[int(item.key)].passage_id]
+
+    return [Named(item, queries[item.query_id], about(item)) for item in items]
+
+
+def _keys(items: Sequence[OpenItem], *kinds: OpenKind) -> list[int]:
+    return [int(item.key) for item in items if item.kind in kinds]

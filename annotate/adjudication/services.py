@@ -1,0 +1,217 @@
+"""A third person settles what others left open: a label of a pair, or the weight of an aspect.
+
+(docs/protocol.md 2.4 and 3.1 steps 6 and 7.) A decision on a pair is an expert's label with the
+rule "adjudicated", and closes its case; those it was settled between cannot turn it round.
+"""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.utils import timezone
+
+from annotate.adjudication.conflicts import is_far_apart, verdicts_apart
+from annotate.adjudication.third_persons import parts_in_pair, parts_in_weight, require_third
+from annotate.models import (
+    Adjudication,
+    Aspect,
+    CaseKind,
+    CaseStatus,
+    EscalationCase,
+    GoldPassage,
+    OpenKind,
+    Vote,
+)
+from annotate.voting.majority import ADJUDICATED, named
+from annotate.workspace.aspects import write_weight
+from annotate.workspace.gold import (
+    record_verdict,
+    standing_gold,
+    standing_verdict,
+    take_verdict_back,
+)
+from annotate.workspace.models import SCALE_TOP
+from corpus.access import Access
+from corpus.models import Passage, Query
+from corpus.services.judgments import first_row, hold_queries
+from kit import audit
+from kit.errors import Refused
+
+GONE = "This was settled meanwhile. Nothing is left to do here."
+
+
+def settle_case(*, case: EscalationCase, access: Access, label: int, reason: str) -> Adjudication:
+    """Decide a case that found no majority, or that an unreadable answer brought before people.
+
+    Raises PermissionDenied for who had a part in it, and Refused without a reason and for a case
+    that is decided.
+    """
+    _check(label, reason)
+    with transaction.atomic():
+        hold_queries([case.query_id])
+        current = EscalationCase.objects.select_related("query__domain__benchmark", "passage")
+        found = current.get(pk=case.pk)
+        kind = kind_of(found)
+        if kind is None:
+            raise Refused(GONE)
+        require_third(access, found.query, parts_in_pair(found.query_id, found.passage_id))
+        votes = list(Vote.objects.standing().filter(case=found).values_list("pk", flat=True))
+        about = {"case": found.pk, "origin": found.origin, "votes": votes}
+        return _settle_pair(
+            found.query, found.passage, access.user, label, reason, about, kind=kind, case=found
+        )
+
+
+def settle_verdicts(
+    *, query: Query, passage: Passage, access: Access, label: int, reason: str
+) -> Adjudication:
+    """Decide a pair on which the verdicts of two experts differ; raises as `settle_case`."""
+    _check(label, reason)
+    with transaction.atomic():
+        hold_queries([query.pk])
+        require_third(access, query, parts_in_pair(query.pk, passage.pk))
+        if (query.pk, passage.pk) not in verdicts_apart(access.benchmark, query=query):
+            raise Refused(GONE)
+        return _settle_pair(query, passage, access.user, label, reason, {}, kind=OpenKind.VERDICTS)
+
+
+def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -> Adjudication:
+    """Decide the weight of an aspect that blind scorers see quite otherwise; for admins.
+
+    Raises PermissionDenied for everybody else and for who had a part in it, Refused as
+    `settle_case`, and Conflict where the aspect was saved at the same moment.
+    """
+    if not access.is_admin:
+        raise PermissionDenied("Weights are settled by admins: reviewers may still score them.")
+    _check_reason(reason)
+    with transaction.atomic():
+        hold_queries([aspect.query_id])
+        found = Aspect.objects.select_related("query__domain__benchmark").get(pk=aspect.pk)
+        if not is_far_apart(found):
+            raise Refused(GONE)
+        require_third(access, found.query, parts_in_weight(found))
+        top = SCALE_TOP[found.scale]
+        if not 1 <= weight <= top:
+            raise Refused(f"Choose a weight from 1 to {top}.", field="weight")
+        before = found.weight
+        write_weight(found, access.user, weight)
+        made = Adjudication.objects.create(
+            kind=OpenKind.WEIGHTS,
+            query=found.query,
+            aspect=found,
+            weight=weight,
+            before=before,
+            reason=reason.strip(),
+            adjudicator=access.user,
+        )
+        _note(made, access.user, "settle", aspect=found.pk, weight=weight, before=before)
+    return made
+
+
+def undo_decision(*, decision: Adjudication, access: Access) -> None:
+    """Take one's own decision back, or any for admins: what stood before stands again.
+
+    Raises Refused where it was taken back already and where others went on from it.
+    """
+    if decision.adjudicator_id != access.user.pk and not access.is_admin:
+        raise PermissionDenied("Who decided, or an admin, takes a decision back.")
+    with transaction.atomic():
+        hold_queries([decision.query_id])
+        rows = Adjudication.objects.standing().filter(pk=decision.pk)
+        if not rows.update(undone_at=timezone.now(), undone_by=access.user):
+            raise Refused("This decision was taken back already.")
+        if decision.aspect is not None:
+            _undo_weight(decision, access.user)
+        else:
+            _undo_label(decision, access.user)
+        _note(decision, access.user, "undo settling", reason=decision.reason)
+
+
+def kind_of(case: EscalationCase) -> OpenKind | None:
+    """As what the case waits for a third person; None where it does not."""
+    if case.status == CaseStatus.EXPERT:
+        return OpenKind.MAJORITY
+    is_open = case.status == CaseStatus.OPEN and case.kind == CaseKind.UNREADABLE
+    return OpenKind.UNREADABLE if is_open else None
+
+
+def _settle_pair(
+    query: Query,
+    passage: Passage,
+    actor: User,
+    label: int,
+    reason: str,
+    about: dict[str, Any],
+    *,
+    kind: OpenKind,
+    case: EscalationCase | None = None,
+) -> Adjudication:
+    gold = _gold_to_keep(query, passage) if label else None
+    provenance = named(ADJUDICATED) | {"kind": kind.value, "reason": reason.strip(), **about}
+    judgment = record_verdict(query, passage, label, provenance, actor)
+    if gold is not None:
+        # Still who assigned it: the third person says that it is gold, not of which aspect.
+        GoldPassage.objects.create(
+            aspect_id=gold.aspect_id,
+            query=query,
+            passage=passage,
+            judgment=judgment,
+            created_by_id=gold.created_by_id,
+        )
+    made = Adjudication.objects.create(
+        kind=kind,
+        query=query,
+        passage=passage,
+        case=case,
+        label=label,
+        judgment=judgment,
+        reason=reason.strip(),
+        adjudicator=actor,
+    )
+    _note(made, actor, "settle", label=label, judgment=judgment.pk, passage=passage.pk)
+    return made
+
+
+def _gold_to_keep(query: Query, passage: Passage) -> GoldPassage | None:
+    """The assignment that stands, or the one that the standing verdict ended."""
+    standing = standing_gold(query, passage)
+    verdict = standing_verdict(query, passage)
+    if standing is not None or verdict is None:
+        return standing
+    return GoldPassage.objects.filter(ended_by=first_row(verdict)).order_by("pk").last()
+
+
+def _undo_label(decision: Adjudication, actor: User) -> None:
+    assert decision.passage is not None  # a constraint says so
+    assert decision.judgment is not None
+    verdict = standing_verdict(decision.query, decision.passage)
+    if verdict is None or first_row(verdict) != decision.judgment.pk:
+        raise Refused("Somebody gave another verdict on this pair since. Take that back first.")
+    take_verdict_back(query=decision.query, passage=decision.passage, actor=actor)
+
+
+def _undo_weight(decision: Adjudication, actor: User) -> None:
+    rows = Aspect.objects.select_related("query__domain__benchmark")
+    aspect = rows.get(pk=decision.aspect_id or 0)
+    if aspect.weight != decision.weight:
+        raise Refused("The weight was changed since, and stays as it is.")
+    write_weight(aspect, actor, int(decision.before or 0))
+
+
+def _check(label: int, reason: str) -> None:
+    if label not in (0, 1):
+        raise Refused("Choose relevant or not relevant.", field="label")
+    _check_reason(reason)
+
+
+def _check_reason(reason: str) -> None:
+    if not reason.strip():
+        raise Refused("Say why you decide so.", field="reason")
+
+
+def _note(decision: Adjudication, actor: User, verb: str, **data: Any) -> None:
+    # In a scope of its own: a benchmark's events are read by those it was settled between.
+    scope = f"{decision.query.domain.benchmark.slug}#votes"
+    kept = {"query": decision.query_id, "kind": decision.kind, **data}
+    audit.record(actor=actor, verb=verb, target=decision, scope=scope, data=kept)

@@ -1,0 +1,115 @@
+"""Drawing and closing blind comparisons of people's and models' answers.
+
+docs/protocol.md 3.1 step 8. How they are rated stands in rating.py.
+
+Which answers a comparison compares."""
+
+from collections import defaultdict
+from typing import Final
+
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from annotate.models import (
+    AnswerAuthor,
+    AnswerComparison,
+    AnswerPair,
+    AnswerRating,
+    Beginning,
+    GoldPassage,
+    ReferenceAnswer,
+)
+from corpus.access import Access
+from corpus.models import Membership, Query, Role
+from corpus.services.judgments import hold_queries
+from kit import audit
+from kit.errors import Refused
+from kit.stats.sampling import draw
+
+
+def fill_pairs(query: Query) -> None:
+    """Let open pairs of the query hold what stands now; rated ones keep what was rated.
+
+    The person's answer must be their own: one begun from a model's or an imported answer compares
+    nothing. For a caller that holds the query in its transaction.
+    """
+    rated = Exists(AnswerRating.objects.filter(pair=OuterRef("pk")))
+    pairs = AnswerPair.objects.filter(query=query, comparison__closed_at=None).exclude(rated)
+    standing = ReferenceAnswer.objects.standing().filter(query=query)
+    human = standing.independent().first()
+    model = standing.filter(author=AnswerAuthor.MODEL).first()
+    pairs.update(human=human, model=model)
+
+
+# The paper validated 20 queries.
+SIZE, SEED = 20, 1
+MOST: Final = 10_000
+
+
+def draw_comparison(*, access: Access, size: int = SIZE, seed: int = SEED) -> AnswerComparison:
+    """Draw queries that an answer can be written to, by domain in proportion.
+
+    The same seed draws the same. Queries whose answer by a person was begun from another answer
+    are left out. Raises PermissionDenied for everybody but admins, Refused where a comparison is
+    open or nothing can be drawn.
+    """
+    actor, benchmark = access.user, access.benchmark
+    _need_admin(access)
+    if not 1 <= size <= MOST:
+        raise Refused(f"Draw 1 to {MOST:,} queries.", field="size")
+    if not 0 <= seed <= 2**31 - 1:
+        raise Refused("The seed is a number from 0 to 2,147,483,647.", field="seed")
+    with transaction.atomic():
+        strata: defaultdict[str, list[int]] = defaultdict(list)
+        for domain, pk in _answerable(access).values_list("domain__name", "pk"):
+            strata[domain].append(pk)
+        drawn = draw(strata, size, seed)
+        if not drawn:
+            raise Refused("No query has aspects with gold passages yet.")
+        try:
+            with transaction.atomic():
+                comparison = AnswerComparison.objects.create(
+                    benchmark=benchmark, seed=seed, size=size, created_by=actor
+                )
+        except IntegrityError:
+            raise Refused("A comparison is open already. Close it first.") from None
+        hold_queries(drawn)
+        AnswerPair.objects.bulk_create(
+            AnswerPair(comparison=comparison, query_id=pk, place=place)
+            for place, pk in enumerate(drawn)
+        )
+        for query in Query.objects.filter(pk__in=drawn).order_by("pk"):
+            fill_pairs(query)
+        data = {"seed": seed, "size": size, "drawn": len(drawn)}
+        audit.record(
+            actor=actor, verb="draw comparison", target=comparison, scope=benchmark.slug, data=data
+        )
+    return comparison
+
+
+def close_comparison(*, comparison: AnswerComparison, access: Access) -> None:
+    """End the ratings and show everybody concerned whose answers were rated; admins do."""
+    _need_admin(access)
+    with transaction.atomic():
+        rows = AnswerComparison.objects.open().filter(pk=comparison.pk)
+        if not rows.update(closed_at=timezone.now(), closed_by=access.user):
+            raise Refused("This comparison is closed already.")
+        slug = access.benchmark.slug
+        audit.record(actor=access.user, verb="close comparison", target=comparison, scope=slug)
+
+
+def _answerable(access: Access) -> QuerySet[Query]:
+    gold = GoldPassage.objects.standing().filter(
+        query=OuterRef("pk"), aspect__removed_at__isnull=True
+    )
+    begun = ReferenceAnswer.objects.standing().by_people().filter(query=OuterRef("pk"))
+    queries = Query.objects.in_benchmark(access.benchmark).filter(Exists(gold))
+    return queries.exclude(Exists(begun.exclude(begun_from=Beginning.NOTHING))).order_by("pk")
+
+
+def _need_admin(access: Access) -> None:
+    found = Membership.objects.filter(user=access.user, benchmark=access.benchmark).first()
+    if found is None or Role.ADMIN not in found.roles:
+        raise PermissionDenied("Comparisons are drawn and closed by admins.")

@@ -1,0 +1,320 @@
+"""Blind comparisons of answers: drawing, progress, closing, and the report afterwards.
+
+Rating two answers without knowing whose they are."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotate.answers import comparing as verbs
+from annotate.answers import rating
+from annotate.answers.evidence import material_of
+from annotate.answers.rating import to_rate
+from annotate.answers.report import report
+from annotate.loaders import number
+from annotate.models import AnswerComparison, AnswerPair, AnswerRating, Preferred
+from annotate.workspace.views.queries import reading
+from corpus.access import Access, enter
+from corpus.models import Role
+from kit import htmx
+from kit.csvfile import csv_response
+from kit.errors import Refused
+from kit.sheets import Sheet, csv_header, csv_rows
+from kit.tables import Column, Filter, Table
+
+READERS = (Role.ADMIN, Role.REVIEWER)
+CLOSED_ONLY = "Ratings are shown when the comparison is closed: until then nobody may know."
+COMPARISONS = Table(
+    columns=(
+        Column("comparison", "Comparison", order=("pk",)),
+        Column("seed", "Seed", numeric=True),
+        Column("queries", "Queries", numeric=True),
+        Column("complete", "With both answers", numeric=True),
+        Column("rated", "Rated", numeric=True),
+        Column("state", "State", order=("closed_at",)),
+    ),
+    order=("-pk",),
+)
+RATINGS = Table(
+    filters=(
+        Filter("domain", "Domain", lookup="pair__query__domain__name"),
+        Filter("preferred", "Preferred", choices=tuple(Preferred.choices)),
+    ),
+    columns=(
+        Column("query", "Query", order=("pair__place",)),
+        Column("rater", "Rater", order=("rater__username",)),
+        Column("human", "Person: completeness, quality", numeric=True),
+        Column("model", "Model: completeness, quality", numeric=True),
+        Column("preferred", "Preferred", order=("preferred",)),
+        Column("note", "Note"),
+    ),
+    order=("pair__place", "pk"),
+)
+_CSV = (
+    "domain", "query", "rater", "human_completeness", "human_quality", "model_completeness",
+    "model_quality", "preferred", "shown_first", "note", "guideline",
+)  # fmt: skip
+
+
+class DrawForm(forms.Form):
+    """How many queries, and the seed that draws them again."""
+
+    size = forms.IntegerField(
+        label="Queries",
+        min_value=1,
+        max_value=verbs.MOST,
+        initial=verbs.SIZE,
+        help_text="Drawn by domain, in proportion to its queries with gold passages.",
+    )
+    seed = forms.IntegerField(
+        label="Seed", min_value=0, max_value=2**31 - 1, initial=verbs.SEED,
+        help_text="The same seed draws the same queries from the same benchmark.",
+    )  # fmt: skip
+
+
+@require_http_methods(["GET", "POST"])
+def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
+    """Comparisons so far; admins draw another."""
+    access = enter(request.user, slug, *READERS)
+    form = DrawForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST":
+        if not access.is_admin:
+            raise PermissionDenied("Comparisons are drawn by admins.")
+        if form.is_valid():
+            try:
+                drawn = verbs.draw_comparison(access=access, **form.cleaned_data)
+            except Refused as refusal:
+                form.add_error(refusal.field or None, refusal.message)
+            else:
+                return htmx.redirect(request, reverse("comparison", args=[slug, drawn.pk]))
+    table = COMPARISONS.read(comparison_rows(access), request.GET)
+    context = {"access": access, "tab": "answers", "form": form, "table": table}
+    context["to_rate"] = to_rate(access).count()
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "annotate/answers/comparisons.html", context, partial="results")
+
+
+@require_GET
+def comparison(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """How far the ratings are; once it is closed, what they say."""
+    access = enter(request.user, slug, *READERS)
+    found = get_comparison(access, pk)
+    context: dict[str, Any] = {"access": access, "tab": "answers", "comparison": found}
+    context["rows"] = comparison_rows(access).get(pk=found.pk)
+    context["sheets"] = [] if found.is_open else sheets_of(access, found)
+    context["has_practice"] = not found.is_open and found.pairs.filter(
+        model__practice=True, ratings__isnull=False
+    ).exists()  # fmt: skip
+    context["waiting"] = waiting_pairs(access, found) if found.is_open else []
+    context["to_rate"] = to_rate(access).filter(comparison=found).count()
+    return htmx.render(request, "annotate/answers/comparison.html", context)
+
+
+@require_POST
+def comparison_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """End the ratings and show what they say."""
+    access = enter(request.user, slug, Role.ADMIN)
+    found = get_comparison(access, pk)
+    try:
+        verbs.close_comparison(comparison=found, access=access)
+        messages.success(request, "The comparison is closed.")
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, reverse("comparison", args=[slug, pk]))
+
+
+@require_GET
+def comparison_ratings(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The ratings behind the numbers of a closed comparison."""
+    access = enter(request.user, slug, *READERS)
+    found = get_closed(access, pk)
+    domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
+    table = RATINGS.read(rating_rows(found), request.GET, choices={"domain": domains})
+    context = {"access": access, "tab": "answers", "comparison": found, "table": table}
+    return htmx.render(request, "annotate/answers/ratings.html", context, partial="results")
+
+
+@require_GET
+def comparison_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
+    """One table of a closed comparison as CSV; `ratings` is every rating."""
+    access = enter(request.user, slug, *READERS)
+    found = get_closed(access, pk)
+    file = f"comparison-{found.pk}-{name}.csv"
+    if name == "ratings":
+        return csv_response(file, list(_CSV), map(_csv_row, rating_rows(found).iterator()))
+    sheet = next((each for each in sheets_of(access, found) if each.name == name), None)
+    if sheet is None:
+        raise Http404("No such table.")
+    return csv_response(file, csv_header(sheet), csv_rows(sheet))
+
+
+def comparison_rows(access: Access) -> QuerySet[AnswerComparison]:
+    """Comparisons with how far they are: counts that tell nothing of whose answers are better."""
+    both = Q(pairs__human__isnull=False, pairs__model__isnull=False)
+    rated = Count("pairs", filter=Q(pairs__ratings__stands=True), distinct=True)
+    rows = AnswerComparison.objects.filter(benchmark=access.benchmark)
+    return rows.annotate(
+        drawn=Count("pairs", distinct=True),
+        complete=Count("pairs", filter=both, distinct=True),
+        rated=rated,
+    )
+
+
+def waiting_pairs(access: Access, found: AnswerComparison) -> QuerySet[AnswerPair]:
+    """Pairs that still lack an answer, for admins, who can ask for it."""
+    lacking = found.pairs.filter(Q(human=None) | Q(model=None)).select_related("query__domain")
+    return lacking if access.is_admin else lacking.none()
+
+
+def rating_rows(found: AnswerComparison) -> QuerySet[AnswerRating]:
+    """The ratings that count, with what lists show."""
+    rows = AnswerRating.objects.standing().filter(pair__comparison=found)
+    return rows.select_related("pair__query__domain", "rater").order_by("pair__place", "pk")
+
+
+def sheets_of(access: Access, found: AnswerComparison) -> list[Sheet]:
+    """The report, its numbers linked to the ratings behind them."""
+    url = reverse("comparison-ratings", args=[access.benchmark.slug, found.pk])
+    return report(found, lambda domain: f"{url}?{urlencode({'domain': domain})}" if domain else url)
+
+
+def get_comparison(access: Access, pk: int) -> AnswerComparison:
+    """A comparison of this benchmark, or 404."""
+    found = AnswerComparison.objects.filter(benchmark=access.benchmark, pk=pk).first()
+    if found is None:
+        raise Http404("No such comparison.")
+    return found
+
+
+def get_closed(access: Access, pk: int) -> AnswerComparison:
+    """The same, closed; 403 before, whoever asks."""
+    found = get_comparison(access, pk)
+    if found.is_open:
+        raise PermissionDenied(CLOSED_ONLY)
+    return found
+
+
+def _csv_row(rating: AnswerRating) -> list[Any]:
+    query = rating.pair.query
+    points = [getattr(rating, name) for name in _CSV[3:7]]
+    first = "human" if rating.human_first else "model"
+    who = [query.domain.name, query.qid, rating.rater.username]
+    return [*who, *points, rating.preferred, first, rating.note, rating.guideline]
+
+
+TEMPLATE = "annotate/answers/rate.html"
+_POINTS = [(value, str(value)) for value in rating.POINTS]
+FIELDS = ("first_completeness", "first_quality", "second_completeness", "second_quality")
+NAMES = {"completeness": "Completeness", "quality": "Overall quality"}
+
+
+def _points(place: str, what: str) -> forms.TypedChoiceField:
+    missing = f"Give the {place} answer 1 to 5 points for {what}."
+    return forms.TypedChoiceField(
+        choices=_POINTS, coerce=int, error_messages={"required": missing, "invalid_choice": missing}
+    )
+
+
+class RatingForm(forms.Form):
+    """Points for both answers as they were shown, and which is better."""
+
+    first_completeness = _points("first", "completeness")
+    first_quality = _points("first", "overall quality")
+    second_completeness = _points("second", "completeness")
+    second_quality = _points("second", "overall quality")
+    preferred = forms.ChoiceField(
+        choices=[(value, value) for value in (rating.FIRST, rating.SECOND, rating.NEITHER)],
+        error_messages={"required": "Say which answer is better, or neither."},
+    )
+    note = forms.CharField(max_length=4000, required=False)
+    reason = forms.CharField(max_length=2000, required=False)
+
+    def as_verb(self) -> dict[str, Any]:
+        """The cleaned data as rate_pair takes it."""
+        given = self.cleaned_data
+        return {
+            "first": rating.Points(given["first_completeness"], given["first_quality"]),
+            "second": rating.Points(given["second_completeness"], given["second_quality"]),
+            **{name: given[name] for name in ("preferred", "note", "reason")},
+        }
+
+
+@require_http_methods(["GET", "POST"])
+def answer_rate(request: HttpRequest, slug: str) -> HttpResponse:
+    """The next pair, or `?pair=` to correct a rating; points once given, the one after it."""
+    access = enter(request.user, slug, Role.REVIEWER)
+    if request.method == "GET":
+        return htmx.render(request, TEMPLATE, _context(access, _asked(access, request.GET), {}))
+    pair = _asked(access, request.POST)
+    if pair is None:
+        messages.info(request, "This pair does not wait for you any more.")
+        return htmx.redirect(request, reverse("answer-rate", args=[slug]))
+    form = RatingForm(request.POST)
+    errors = [] if form.is_valid() else [each[0] for each in form.errors.values()]
+    if not errors:
+        try:
+            rating.rate_pair(pair=pair, access=access, **form.as_verb())
+        except Refused as refusal:
+            errors = [refusal.message]
+        else:
+            messages.success(request, "Your points are kept.")
+            return htmx.redirect(request, reverse("answer-rate", args=[slug]))
+    context = _context(access, pair, request.POST) | {"errors": errors}
+    return htmx.invalid(request, TEMPLATE, context)
+
+
+def given_before(access: Access, pair: AnswerPair) -> AnswerRating | None:
+    """This person's own rating of the pair, if any."""
+    return AnswerRating.objects.standing().filter(pair=pair, rater=access.user).first()
+
+
+def _asked(access: Access, params: Any) -> AnswerPair | None:
+    """The pair that is named, else the next one without points by this person."""
+    if "pair" in params:
+        return rating.rateable(access).filter(pk=number(params["pair"]) or 0).first()
+    return rating.to_rate(access).first()
+
+
+def _context(access: Access, pair: AnswerPair | None, sent: Any) -> dict[str, Any]:
+    done = rating.rateable(access).filter(ratings__rater=access.user, ratings__stands=True)
+    context: dict[str, Any] = {
+        "access": access,
+        "tab": "answers",
+        "pair": pair,
+        "waiting": rating.to_rate(access).count(),
+        "done": list(done.order_by("place")),
+    }
+    if pair is None:
+        return context
+    earlier = given_before(access, pair)
+    before: dict[str, Any] = rating.as_shown(earlier) if earlier else {}
+    values = {name: sent.get(name, before.get(name, "")) for name in (*FIELDS, "preferred", "note")}
+    shown = rating.shown_to(pair, access.user)
+    places = zip((rating.FIRST, rating.SECOND), shown.texts, strict=True)
+    return context | {
+        "query": pair.query,
+        "aspects": [aspect for aspect, _ in material_of(pair.query).aspects],
+        "earlier": earlier,
+        "values": values,
+        "reason": sent.get("reason", ""),
+        "sides": [
+            {
+                "place": place,
+                "text": text,
+                "fields": [
+                    (f"{place}_{what}", name, number(str(values[f"{place}_{what}"])))
+                    for what, name in NAMES.items()
+                ],
+            }
+            for place, text in places
+        ],
+        **reading(pair.query),
+    }

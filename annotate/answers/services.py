@@ -1,0 +1,297 @@
+"""Writing and restoring reference answers. Versions are added, never edited.
+
+Blind comparisons read what stands here (comparing.py); each write refills their open pairs.
+
+Which answer of a query releases publish.
+
+A second person's word on a reference answer."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+
+from annotate.answers.comparing import fill_pairs
+from annotate.answers.evidence import check, material_of
+from annotate.answers.rights import (
+    access_of,
+    hold_for_answer,
+    hold_for_choice,
+    model_is_hidden,
+    require_answer_reviewer,
+)
+from annotate.models import (
+    AnswerAuthor,
+    AnswerReview,
+    AnswerVerdict,
+    Assignment,
+    Beginning,
+    Guideline,
+    ReferenceAnswer,
+    WorkState,
+)
+from corpus.access import Access
+from corpus.models import Query
+from corpus.services.judgments import hold_queries
+from kit import audit
+from kit.errors import Conflict, Refused
+
+
+def choose_answer(*, answer: ReferenceAnswer, actor: User) -> ReferenceAnswer:
+    """Let releases publish this version. Refused for one that does not stand or cites foreigners.
+
+    By whoever may write here, and by admins. An accepted query counts as answered from then on.
+    """
+    with transaction.atomic():
+        hold_for_choice(answer.query, actor)
+        refuse_unseen(answer, actor)
+        current = ReferenceAnswer.objects.select_related("query__domain__benchmark").get(
+            pk=answer.pk
+        )
+        if current.is_chosen:
+            return current
+        if not current.stands:
+            raise Refused("A newer version stands. Choose that one, or restore this one first.")
+        if errors := check(material_of(current.query), current.text).errors:
+            raise Refused(f"{errors[0].message} Correct it, then choose it.")
+        mark_chosen(current, actor)
+    return current
+
+
+def unchoose_answer(*, query: Query, actor: User) -> None:
+    """Publish nothing written here: releases fall back to what came with the query."""
+    with transaction.atomic():
+        hold_for_choice(query, actor)
+        chosen = ReferenceAnswer.objects.chosen().filter(query=query).first()
+        if chosen is None:
+            raise Refused("No answer is chosen.")
+        ReferenceAnswer.objects.filter(pk=chosen.pk).update(is_chosen=False)
+        note_answer(chosen, actor, "unchoose answer")
+        _move_work(query, actor, WorkState.ACCEPTED, "unanswer query")
+
+
+def mark_chosen(answer: ReferenceAnswer, actor: User) -> None:
+    """Publish it instead of what was chosen before; for a transaction that holds the query."""
+    others = ReferenceAnswer.objects.chosen().filter(query=answer.query_id)
+    before = others.values_list("pk", flat=True).first()
+    others.update(is_chosen=False)
+    ReferenceAnswer.objects.filter(pk=answer.pk).update(is_chosen=True)
+    answer.is_chosen = True
+    note_answer(answer, actor, "choose answer", instead_of=before)
+    _move_work(answer.query, actor, WorkState.ANSWERED, "answer query")
+
+
+def _move_work(query: Query, actor: User, to: str, verb: str) -> None:
+    """An accepted query whose answer is chosen is answered (docs/protocol.md 3.1)."""
+    states = (WorkState.ACCEPTED, WorkState.ANSWERED)
+    held = Assignment.objects.standing().filter(query=query, state__in=states).first()
+    if held is not None and Assignment.objects.move(held.pk, to):
+        slug = query.domain.benchmark.slug
+        audit.record(actor=actor, verb=verb, target=held, scope=slug)
+
+
+def refuse_unseen(answer: ReferenceAnswer, actor: User) -> None:
+    """A model's answer that is kept from somebody is neither restored nor chosen by them."""
+    if answer.author != AnswerAuthor.MODEL:
+        return
+    if model_is_hidden(access_of(answer.query, actor), answer.query):
+        raise PermissionDenied("Write your own answer first: it is compared with the model's.")
+
+
+def note_answer(answer: ReferenceAnswer, actor: User | None, verb: str, **data: Any) -> None:
+    """The event of a change of an answer."""
+    slug = answer.query.domain.benchmark.slug
+    kept = {"query": answer.query_id, "author": answer.author, "version": answer.version, **data}
+    audit.record(actor=actor, verb=verb, target=answer, scope=slug, data=kept)
+
+
+LONGEST = 100_000
+_COPIED = ("text", "begun_from", "endpoint", "model", "prompt_version", "prompt_sha256")
+
+
+@dataclass(frozen=True)
+class Making:
+    """How a model's answer came to be; `call` is the key of its row in the ledger."""
+
+    endpoint: str
+    model: str
+    prompt_version: int
+    prompt_sha256: str
+    practice: bool
+    call: int | None = None
+
+
+def write_answer(
+    *,
+    query: Query,
+    actor: User,
+    text: str,
+    expected: int,
+    base: ReferenceAnswer | None = None,
+    from_import: bool = False,
+    reason: str = "",
+) -> ReferenceAnswer:
+    """Submit a person's answer, written over version `expected` of it (0: there was none).
+
+    `base` is the model's answer that it was begun from, `from_import` says that it was the one
+    which came with the query. The same text again changes nothing. It is published where the
+    version before was, and where nothing is and every citation is gold. Raises Conflict,
+    carrying the present version, if somebody wrote meanwhile, Refused for an empty or far too
+    long text and a query that is not ready, and PermissionDenied for whoever may not write.
+    """
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise Refused("Write an answer first.", field="text")
+    if len(text) > LONGEST:
+        raise Refused(f"An answer holds at most {LONGEST:,} characters.", field="text")
+    if base is not None and (base.query_id != query.pk or base.author != AnswerAuthor.MODEL):
+        raise Refused("That answer belongs to another query.")
+    with transaction.atomic():
+        hold_for_answer(query, actor)
+        material = material_of(query)
+        if material.missing:
+            raise Refused(material.missing)
+        standing = _standing(query, AnswerAuthor.PERSON)
+        if standing is not None and standing.text == text:
+            return standing
+        if (standing.version if standing else 0) != expected:
+            raise Conflict(standing)
+        written = _add(
+            standing,
+            query=query,
+            author=AnswerAuthor.PERSON,
+            text=text,
+            reason=reason.strip(),
+            begun_from=_beginning(standing, base, from_import),
+            based_on=base,
+            created_by=actor,
+        )
+        note_answer(written, actor, "write answer")
+        has_choice = ReferenceAnswer.objects.chosen().filter(query=query).exists()
+        if not has_choice and not check(material, text).errors:
+            mark_chosen(written, actor)
+        fill_pairs(query)
+    return written
+
+
+def record_model_answer(*, query: Query, text: str, making: Making) -> ReferenceAnswer:
+    """Keep a model's answer, which supersedes its earlier one; for a caller's transaction.
+
+    The same words of the same model and prompt change nothing. It is published only when a person
+    chooses it: until then whatever was chosen stays so, also the model's earlier version.
+    """
+    with transaction.atomic():
+        hold_queries([query.pk])
+        standing = _standing(query, AnswerAuthor.MODEL)
+        made = {name: getattr(making, name) for name in vars(making) if name != "call"}
+        same = {"text": text} | made
+        if standing is not None and all(getattr(standing, n) == v for n, v in same.items()):
+            return standing
+        written = _add(
+            standing,
+            query=query,
+            author=AnswerAuthor.MODEL,
+            text=text,
+            call_id=making.call,
+            takes_choice=False,
+            **made,
+        )
+        data = {"model": making.model, "prompt": making.prompt_sha256}
+        note_answer(written, None, "model answer", **data)
+        fill_pairs(query)
+    return written
+
+
+def restore_answer(*, answer: ReferenceAnswer, actor: User, expected: int) -> ReferenceAnswer:
+    """Let an earlier version stand again, as a new one of its line; errors as `write_answer`."""
+    query = answer.query
+    with transaction.atomic():
+        hold_for_answer(query, actor)
+        refuse_unseen(answer, actor)
+        standing = _standing(query, answer.author)
+        assert standing is not None  # the line has a version
+        if standing.version != expected:
+            raise Conflict(standing)
+        if standing.pk == answer.pk:
+            return standing
+        copied = {name: getattr(answer, name) for name in _COPIED}
+        written = _add(
+            standing,
+            query=query,
+            author=answer.author,
+            call=answer.call,
+            practice=answer.practice,
+            based_on=answer,
+            created_by=actor,
+            **copied,
+        )
+        note_answer(written, actor, "restore answer", restored=answer.version)
+        fill_pairs(query)
+    return written
+
+
+def _standing(query: Query, author: str) -> ReferenceAnswer | None:
+    return ReferenceAnswer.objects.standing().filter(query=query, author=author).first()
+
+
+def _beginning(
+    standing: ReferenceAnswer | None, base: ReferenceAnswer | None, from_import: bool
+) -> str:
+    """What was once begun from another answer stays so, whoever corrects it."""
+    if base is not None:
+        return Beginning.MODEL
+    if from_import:
+        return Beginning.IMPORT
+    return standing.begun_from if standing else Beginning.NOTHING
+
+
+def _add(
+    standing: ReferenceAnswer | None, *, takes_choice: bool = True, **fields: Any
+) -> ReferenceAnswer:
+    """The next version of a line; with `takes_choice` it is published where the last one was."""
+    rows = ReferenceAnswer.objects.filter(pk=standing.pk if standing else 0)
+    is_chosen = takes_choice and standing is not None and standing.is_chosen
+    rows.update(stands=False)
+    if is_chosen:
+        rows.update(is_chosen=False)
+    benchmark = fields["query"].domain.benchmark_id
+    written = ReferenceAnswer.objects.create(
+        version=standing.version + 1 if standing else 1,
+        is_chosen=is_chosen,
+        guideline=Guideline.objects.current_version(benchmark),
+        **fields,
+    )
+    rows.update(superseded_by=written)
+    return written
+
+
+def review_answer(
+    *, answer: ReferenceAnswer, access: Access, verdict: str, note: str = ""
+) -> AnswerReview:
+    """A second person's word on a standing version; it replaces one's own earlier word.
+
+    Raises PermissionDenied for whoever wrote here or may have to rate, Refused without a note
+    where changes are asked for.
+    """
+    actor, query, note = access.user, answer.query, note.strip()
+    with transaction.atomic():
+        hold_queries([query.pk])
+        require_answer_reviewer(access, query)
+        if verdict not in AnswerVerdict.values:
+            raise Refused("Choose fine or needs changes.", field="verdict")
+        if verdict == AnswerVerdict.CHANGES and not note:
+            raise Refused("Say what should change.", field="note")
+        if not ReferenceAnswer.objects.standing().filter(pk=answer.pk).exists():
+            raise Refused("A newer version stands. Look at that one.")
+        earlier = AnswerReview.objects.filter(answer=answer, reviewer=actor, stands=True).first()
+        if earlier is not None:
+            AnswerReview.objects.filter(pk=earlier.pk).update(stands=False)
+        given = AnswerReview.objects.create(
+            answer=answer, reviewer=actor, verdict=verdict, note=note
+        )
+        if earlier is not None:
+            AnswerReview.objects.filter(pk=earlier.pk).update(superseded_by=given)
+        note_answer(answer, actor, "review answer", verdict=verdict, note=note)
+    return given

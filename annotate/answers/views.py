@@ -1,0 +1,284 @@
+"""Reference answers: the editor with its live checks.
+
+Versions of reference answers: history, restoring, choice and review.
+
+Every query with how far its reference answer is."""
+
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotate.answers import services as verbs
+from annotate.answers.editor import answer_url, editor, get_answer, visible
+from annotate.answers.evidence import check, material_of
+from annotate.answers.rating import to_rate
+from annotate.answers.rights import (
+    answers_are_hidden,
+    hidden_queries,
+    require_writer,
+    why_not_answer,
+)
+from annotate.answers.services import choose_answer, restore_answer, review_answer, unchoose_answer
+from annotate.home import present_aspects
+from annotate.loaders import number
+from annotate.models import AnswerAuthor, AnswerComparison, AnswerReview, ReferenceAnswer
+from annotate.voting.disputes import domain_choices
+from annotate.workspace.views.restructuring import difference
+from corpus.access import Access, enter, get_query
+from corpus.models import Query
+from corpus.services.finding import query_matches
+from kit import htmx
+from kit.errors import Conflict, Refused
+from kit.tables import Column, Filter, Table
+
+EDITOR = "annotate/answers/editor.html"
+
+
+class AnswerForm(forms.Form):
+    """A submitted answer, and what it was written over and begun from."""
+
+    text = forms.CharField(max_length=verbs.LONGEST, strip=False, required=False)
+    version = forms.IntegerField(min_value=0)
+    reason = forms.CharField(max_length=2000, required=False)
+    base = forms.IntegerField(required=False, min_value=1)
+    from_import = forms.BooleanField(required=False)
+
+
+@require_http_methods(["GET", "POST"])
+def answer(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The editor; submitting makes a version. `?from=model` or `import` begins with that text."""
+    access = enter(request.user, slug)
+    query = get_query(access, pk)
+    if request.method == "POST":
+        return _submit(request, access, query)
+    context = editor(access, query, begin=request.GET.get("from", ""))
+    return htmx.render(request, EDITOR, context)
+
+
+@require_POST
+def answer_check(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The checks of what is being written; nothing is kept."""
+    access = enter(request.user, slug)
+    query = get_query(access, pk)
+    text = request.POST.get("text", "")[: verbs.LONGEST]
+    context = {"report": check(material_of(query), text)}
+    return htmx.render(request, "annotate/answers/checks_part.html", context)
+
+
+def _submit(request: HttpRequest, access: Access, query: Query) -> HttpResponse:
+    require_writer(access, query)
+    form = AnswerForm(request.POST)
+    if not form.is_valid():
+        return _again(request, access, query, "The form is not whole. Reload the page.")
+    given = dict(form.cleaned_data)
+    base_pk = given.pop("base")
+    base = get_answer(access, query, base_pk) if base_pk else None
+    try:
+        written = verbs.write_answer(
+            query=query, actor=access.user, expected=given.pop("version"), base=base, **given
+        )
+    except Conflict as conflict:
+        return _conflict(request, access, query, conflict)
+    except Refused as refusal:
+        return _again(request, access, query, refusal.message)
+    said = "It is what releases publish." if written.is_chosen else "It is not published yet."
+    messages.success(request, f"Version {written.version} is kept. {said}")
+    return htmx.redirect(request, answer_url(access, query))
+
+
+def _again(request: HttpRequest, access: Access, query: Query, error: str) -> HttpResponse:
+    """The editor with what was typed and what is wrong."""
+    typed: dict[str, Any] = {
+        "text": request.POST.get("text", ""),
+        "version": number(request.POST.get("version", "")) or 0,
+        "base": number(request.POST.get("base", "")) or "",
+        "from_import": bool(request.POST.get("from_import")),
+    }
+    context = editor(access, query, **typed) | {"error": error}
+    return htmx.invalid(request, EDITOR, context)
+
+
+def _conflict(
+    request: HttpRequest, access: Access, query: Query, conflict: Conflict
+) -> HttpResponse:
+    current: ReferenceAnswer | None = conflict.current
+    context = {
+        "label": f"answer to {query}",
+        "field": "text",
+        "mine": request.POST.get("text", ""),
+        "theirs": current.text if current else "",
+        "theirs_by": current.created_by if current else None,
+        "theirs_at": current.updated_at if current else None,
+        "version": current.version if current else 0,
+        "save_url": answer_url(access, query),
+        "back_url": answer_url(access, query),
+    }
+    return htmx.conflict(request, context)
+
+
+MOST_SHOWN = 50
+
+
+@require_GET
+def answer_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Every version of both lines, newest first, each with what it changed."""
+    access = enter(request.user, slug)
+    query = get_query(access, pk)
+    context: dict[str, Any] = {"access": access, "tab": "queries", "query": query}
+    context["hidden"] = answers_are_hidden(access, query)
+    context["versions"] = [] if context["hidden"] else _versions(visible(access, query))
+    context["may_write"] = not why_not_answer(access, query)
+    return htmx.render(request, "annotate/answers/history.html", context)
+
+
+@require_POST
+def answer_restore(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
+    """Let an earlier version stand again."""
+    access, found = _get(request, slug, pk, answer_pk)
+    expected = number(request.POST.get("version", "")) or 0
+    try:
+        restored = restore_answer(answer=found, actor=access.user, expected=expected)
+        messages.success(request, f"Version {found.version} stands again, as {restored.version}.")
+    except Conflict:
+        messages.warning(request, "Somebody wrote meanwhile. Look at the newest version first.")
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, reverse("answer-history", args=[slug, pk]))
+
+
+@require_POST
+def answer_choose(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
+    """Let releases publish this version."""
+    access, found = _get(request, slug, pk, answer_pk)
+    try:
+        choose_answer(answer=found, actor=access.user)
+        messages.success(request, "Releases publish this answer from now on.")
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, answer_url(access, found.query))
+
+
+@require_POST
+def answer_unchoose(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Publish nothing that was written here."""
+    access = enter(request.user, slug)
+    query = get_query(access, pk)
+    try:
+        unchoose_answer(query=query, actor=access.user)
+        messages.success(request, "Releases publish no answer written here any more.")
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, answer_url(access, query))
+
+
+@require_POST
+def answer_review(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
+    """A second person's word on a version."""
+    access, found = _get(request, slug, pk, answer_pk)
+    given = {name: request.POST.get(name, "") for name in ("verdict", "note")}
+    try:
+        review_answer(answer=found, access=access, **given)
+        messages.success(request, "Your word is kept.")
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, answer_url(access, found.query))
+
+
+def _get(
+    request: HttpRequest, slug: str, pk: int, answer_pk: int
+) -> tuple[Access, ReferenceAnswer]:
+    access = enter(request.user, slug)
+    return access, get_answer(access, get_query(access, pk), answer_pk)
+
+
+def _versions(rows: Any) -> list[dict[str, Any]]:
+    """Versions with what each changed against the one before it in its line."""
+    before: dict[str, str] = {}
+    shown = []
+    for each in list(rows.order_by("-pk")[:MOST_SHOWN])[::-1]:
+        changes = difference(before.get(each.author, ""), each.text)
+        shown.append({"answer": each, "changes": changes})
+        before[each.author] = each.text
+    return shown[::-1]
+
+
+def _by_state(queries: QuerySet[Query], value: str) -> QuerySet[Query]:
+    written = ReferenceAnswer.objects.filter(query=OuterRef("pk"))
+    has = {
+        "person": Exists(written.by_people()),
+        "model": Exists(written.by_models()),
+        "published": Exists(written.chosen()),
+        "none": ~Exists(written),
+        "unpublished": Exists(written) & ~Exists(written.chosen()),
+    }
+    return queries.filter(has[value])
+
+
+ANSWERS = Table(
+    filters=(
+        Filter("domain", "Domain", lookup="domain__name"),
+        Filter(
+            "state",
+            "Answers",
+            choices=(
+                ("none", "None yet"),
+                ("person", "By a person"),
+                ("model", "By a model"),
+                ("published", "Published"),
+                ("unpublished", "Written, not published"),
+            ),
+            apply=_by_state,
+        ),
+    ),
+    columns=(
+        Column("query", "Query", order=("domain__name", "pk")),
+        Column("title", "Title", order=("text",)),
+        Column("person", "By a person", order=("person_version",), numeric=True),
+        Column("model", "By a model", order=("model_version",), numeric=True),
+        Column("published", "Published"),
+        Column("reviewed", "Reviewed"),
+    ),
+    order=("domain__name", "pk"),
+)
+
+
+@require_GET
+def answers(request: HttpRequest, slug: str) -> HttpResponse:
+    """Queries with aspects, and the answers that were written to them."""
+    access = enter(request.user, slug)
+    shown = replace(
+        ANSWERS,
+        search=lambda found, words: found.filter(query_matches(words, benchmark=access.benchmark)),
+    )
+    choices = {"domain": domain_choices(access.benchmark)}
+    context = {
+        "access": access,
+        "tab": "answers",
+        "table": shown.read(answer_rows(access), request.GET, choices=choices),
+        "hidden": set(hidden_queries(access).values_list("pk", flat=True)),
+        "to_rate": to_rate(access).count(),
+        "open": AnswerComparison.objects.open().filter(benchmark=access.benchmark).first(),
+    }
+    return htmx.render(request, "annotate/answers/list.html", context, partial="results")
+
+
+def answer_rows(access: Access) -> QuerySet[Query]:
+    """Queries with aspects; `chosen_by` says whose line is published, `verdict` the last word."""
+    written = ReferenceAnswer.objects.filter(query=OuterRef("pk"))
+    standing: Any = written.standing()
+    words = AnswerReview.objects.filter(
+        answer__query=OuterRef("pk"), answer__stands=True, stands=True
+    )
+    queries = Query.objects.in_benchmark(access.benchmark).filter(Exists(present_aspects()))
+    return queries.select_related("domain").annotate(
+        person_version=Subquery(standing.by_people().values("version")[:1]),
+        model_version=Subquery(standing.filter(author=AnswerAuthor.MODEL).values("version")[:1]),
+        chosen_by=Subquery(written.chosen().values("author")[:1]),
+        verdict=Subquery(words.order_by("-pk").values("verdict")[:1]),
+    )

@@ -1,0 +1,301 @@
+"""API of the work: my queue, a query's state, assignments, progress, time on task.
+
+Assignments, progress and time on task, as the API shows and takes them."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.shortcuts import get_object_or_404
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.assignments import services as verbs
+from annotate.assignments.active_time import note_active
+from annotate.assignments.assigning import get_assignment
+from annotate.assignments.forms import annotators
+from annotate.assignments.progress import Line, read_progress
+from annotate.assignments.services import MOST_AT_ONCE
+from annotate.loaders import enter_query
+from annotate.models import ActiveSpan, Assignment
+from annotate.rights import assignment_of, require_expert
+from annotate.workspace.api.aspects import MissingSerializer
+from annotate.workspace.checklist import missing
+from corpus.access import enter, get_query
+from corpus.models import Query, Role
+from corpus.services.finding import one_of
+from kit.api import Route
+from kit.errors import Refused
+
+
+class AssignmentSerializer(serializers.ModelSerializer):
+    """Who holds a query, and how far it is."""
+
+    query_id = serializers.CharField(source="query.qid")
+    domain = serializers.CharField(source="query.domain.name")
+    holder = serializers.CharField(source="holder.username")
+
+    class Meta:
+        model = Assignment
+        fields = [
+            "id",
+            "query",
+            "query_id",
+            "domain",
+            "holder",
+            "state",
+            "due_on",
+            "created_at",
+            "started_at",
+            "submitted_at",
+        ]
+
+
+class WorkSerializer(serializers.Serializer):
+    """Who holds the query (null: nobody), and what is missing."""
+
+    assignment = AssignmentSerializer(allow_null=True)
+    missing = MissingSerializer(many=True)
+
+
+class WorkVerbSerializer(serializers.Serializer):
+    """What to do with the query."""
+
+    verb = serializers.ChoiceField(["claim", "release", "submit", "take_back"])
+
+
+class AssignQueriesSerializer(serializers.Serializer):
+    """Queries by their keys, people by their names, and the day by which they are due."""
+
+    queries = serializers.ListField(
+        child=serializers.IntegerField(), allow_empty=False, max_length=MOST_AT_ONCE
+    )
+    people = serializers.ListField(child=serializers.CharField(), allow_empty=False)
+    due_on = serializers.DateField(required=False, allow_null=True, default=None)
+
+
+class PassOnSerializer(serializers.Serializer):
+    """Who holds the query from now on, and until when; null: no day."""
+
+    holder = serializers.CharField()
+    due_on = serializers.DateField(allow_null=True)
+
+
+class StretchSerializer(serializers.Serializer):
+    """A stretch of work."""
+
+    start = serializers.DateTimeField()
+    end = serializers.DateTimeField()
+
+
+class TimeSerializer(serializers.Serializer):
+    """Seconds at work."""
+
+    seconds = serializers.FloatField()
+
+
+class LineSerializer(serializers.Serializer):
+    """The states of one domain's or person's queries."""
+
+    name = serializers.CharField()
+    queries = serializers.IntegerField()
+    states = serializers.DictField(child=serializers.IntegerField())
+    overdue = serializers.IntegerField()
+    seconds = serializers.FloatField()
+
+
+class DaySerializer(serializers.Serializer):
+    """Queries submitted for the first time on a day."""
+
+    day = serializers.DateField()
+    submitted = serializers.IntegerField()
+
+
+class ProgressSerializer(serializers.Serializer):
+    """Progress with its forecast; the dates are null while nothing can be said."""
+
+    domains = LineSerializer(many=True)
+    people = LineSerializer(many=True)
+    days = DaySerializer(many=True)
+    remaining = serializers.IntegerField()
+    per_day = serializers.FloatField()
+    end = serializers.DateField(allow_null=True)
+    end_low = serializers.DateField(allow_null=True)
+    end_high = serializers.DateField(allow_null=True)
+    confidence = serializers.FloatField()
+
+
+class Queue(Route):
+    """What waits for me, first things first."""
+
+    @extend_schema(responses=AssignmentSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        mine = Assignment.objects.in_benchmark(access.benchmark).filter(holder=access.user)
+        rows = mine.open().select_related("query__domain", "holder").in_turn()
+        return self.page(rows, AssignmentSerializer)
+
+
+class QueueNext(Route):
+    """Taking the next query that nobody holds."""
+
+    @extend_schema(request=None, responses={201: AssignmentSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        mine = verbs.claim_next(
+            benchmark=access.benchmark, domain_ids=access.domain_ids, actor=access.user
+        )
+        return Response(AssignmentSerializer(mine).data, status=201)
+
+
+class Work(Route):
+    """Who holds a query, how far it is, and what is missing."""
+
+    @extend_schema(responses=WorkSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        return self._answer(get_query(enter(self.person(), slug), pk))
+
+    @extend_schema(request=WorkVerbSerializer, responses=WorkSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        verb = self.read(WorkVerbSerializer)["verb"]
+        if verb == "release":
+            standing = assignment_of(query)
+            if standing is None:
+                raise Refused("Nobody holds this query.")
+            verbs.release_query(assignment=standing, actor=access.user)
+        else:
+            by_name: dict[str, Any] = {
+                "claim": verbs.claim_query,
+                "submit": verbs.submit_query,
+                "take_back": verbs.take_back,
+            }
+            by_name[verb](query=query, actor=access.user)
+        return self._answer(query)
+
+    def _answer(self, query: Query) -> Response:
+        data = {"assignment": assignment_of(query), "missing": missing(query=query)}
+        return Response(WorkSerializer(data).data)
+
+
+class Time(Route):
+    """My time at work on a query."""
+
+    @extend_schema(responses=TimeSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        return self._answer(query, access.user)
+
+    @extend_schema(request=StretchSerializer, responses=TimeSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        require_expert(query, access.user)
+        note_active(query=query, actor=access.user, **self.read(StretchSerializer))
+        return self._answer(query, access.user)
+
+    def _answer(self, query: Query, person: User) -> Response:
+        spans = ActiveSpan.objects.filter(query=query, user=person)
+        return Response({"seconds": spans.seconds()})
+
+
+class Assignments(Route):
+    """Who holds what, and giving queries that nobody holds to people, in turns."""
+
+    @extend_schema(responses=AssignmentSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        rows = Assignment.objects.in_benchmark(access.benchmark)
+        return self.page(rows.select_related("query__domain", "holder"), AssignmentSerializer)
+
+    @extend_schema(
+        request=AssignQueriesSerializer, responses={201: AssignmentSerializer(many=True)}
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(AssignQueriesSerializer)
+        people = {each.username: each for each in annotators(access.benchmark)}
+        if strange := [name for name in given["people"] if name not in people]:
+            raise Refused(f"{strange[0]} is no annotator of this benchmark.", field="people")
+        wanted = set(given["queries"])
+        rows = Query.objects.in_benchmark(access.benchmark).filter(one_of(wanted))
+        queries = list(rows)
+        if lost := wanted - {each.pk for each in queries}:
+            raise Refused(f"There is no query {min(lost)} here.", field="queries")
+        made = verbs.assign_queries(
+            benchmark=access.benchmark,
+            queries=queries,
+            people=[people[name] for name in given["people"]],
+            actor=access.user,
+            due_on=given["due_on"],
+        )
+        return Response(AssignmentSerializer(made, many=True).data, status=201)
+
+
+class OneAssignment(Route):
+    """Passing a query on, setting its day, taking it away."""
+
+    @extend_schema(request=PassOnSerializer, responses=AssignmentSerializer)
+    def put(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = get_assignment(access, pk)
+        given = self.read(PassOnSerializer)
+        changed = verbs.change_assignment(
+            assignment=found,
+            holder=get_object_or_404(User, username=given["holder"]),
+            due_on=given["due_on"],
+            actor=access.user,
+        )
+        changed.refresh_from_db()
+        return Response(AssignmentSerializer(changed).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        verbs.take_away(assignment=get_assignment(access, pk), actor=access.user)
+        return Response(status=204)
+
+
+class ProgressRoute(Route):
+    """How far the work is, and when it will be done."""
+
+    @extend_schema(responses=ProgressSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = read_progress(access.benchmark)
+        outlook = found.outlook
+        data = {
+            "domains": [_line(each) for each in found.domains],
+            "people": [_line(each) for each in found.people],
+            "days": [{"day": day, "submitted": count} for day, count in found.days],
+            "remaining": found.total.remaining,
+            "per_day": outlook.per_day,
+            "end": found.end[1] if found.end else None,
+            "end_low": found.end[0] if found.end else None,
+            "end_high": found.end[2] if found.end else None,
+            "confidence": outlook.confidence,
+        }
+        return Response(ProgressSerializer(data).data)
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "queries": line.total,
+        "states": {value: count for value, _, count in line.cells},
+        "overdue": line.overdue,
+        "seconds": line.seconds,
+    }
+
+
+_QUERY = "b/<slug:slug>/queries/<int:pk>"
+urlpatterns = [
+    path("b/<slug:slug>/queue/", Queue.as_view(), name="api-queue"),
+    path("b/<slug:slug>/queue/next/", QueueNext.as_view(), name="api-queue-next"),
+    path(f"{_QUERY}/work/", Work.as_view(), name="api-query-work"),
+    path(f"{_QUERY}/time/", Time.as_view(), name="api-query-time"),
+    path("b/<slug:slug>/assignments/", Assignments.as_view(), name="api-assignments"),
+    path("b/<slug:slug>/assignments/<int:pk>/", OneAssignment.as_view(), name="api-assignment"),
+    path("b/<slug:slug>/progress/", ProgressRoute.as_view(), name="api-progress"),
+]

@@ -1,0 +1,110 @@
+"""Forms of assignments."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, QuerySet
+
+from annotate.assignments.models import unassigned
+from annotate.assignments.services import MOST_AT_ONCE, experts_of
+from annotate.models import Aspect
+from corpus.models import Benchmark, Query
+from corpus.services.finding import query_matches
+
+_DAY = forms.DateInput(attrs={"type": "date"})
+
+
+class PeopleField(forms.ModelMultipleChoiceField):
+    """Annotators, each with their domains and what they hold already."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(None, widget=forms.CheckboxSelectMultiple, **kwargs)
+        self.notes: dict[int, str] = {}
+
+    def label_from_instance(self, obj: Any) -> str:
+        """The name, the domains, and how much they hold."""
+        note = self.notes.get(obj.pk, "")
+        return f"{obj.username} ({note})" if note else obj.username
+
+
+class AssignForm(forms.Form):
+    """Which of the queries that nobody holds go to whom."""
+
+    domain: forms.Field = forms.ModelChoiceField(
+        None, required=False, label="Domain", empty_label="Every domain"
+    )
+    work = forms.ChoiceField(
+        label="Aspects",
+        required=False,
+        choices=(("", "Any"), ("bare", "None yet"), ("begun", "Written")),
+    )
+    words = forms.CharField(label="Words or ids", required=False, max_length=200)
+    most = forms.IntegerField(
+        label="At most so many queries",
+        required=False,
+        min_value=1,
+        max_value=MOST_AT_ONCE,
+        help_text="Nothing: all that nobody holds.",
+    )
+    people: forms.Field = PeopleField(
+        label="People", help_text="In turns, each only queries of their own domains."
+    )
+    due_on = forms.DateField(label="Due", required=False, widget=_DAY)
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.benchmark = benchmark
+        self.fields["domain"].queryset = benchmark.domains.ready()  # type: ignore[attr-defined]
+        experts = experts_of(benchmark)
+        names = dict(benchmark.domains.values_list("pk", "name"))
+        people = self.fields["people"]
+        people.queryset = annotators(benchmark)  # type: ignore[attr-defined]
+        people.notes = {  # type: ignore[attr-defined]
+            pk: _domains_in_words(own, names) for pk, own in experts.items()
+        }
+
+    def queries(self) -> QuerySet[Query]:
+        """The queries that the cleaned form means, in the order in which they are given."""
+        data = self.cleaned_data
+        rows = unassigned(Query.objects.in_benchmark(self.benchmark))
+        if data["domain"]:
+            rows = rows.filter(domain=data["domain"])
+        begun = Exists(Aspect.objects.filter(query=OuterRef("pk"), removed_at=None))
+        if data["work"]:
+            rows = rows.filter(begun) if data["work"] == "begun" else rows.exclude(begun)
+        if data["words"]:
+            rows = rows.filter(query_matches(data["words"], benchmark=self.benchmark))
+        return rows[: data["most"]] if data["most"] else rows
+
+
+class PassOnForm(forms.Form):
+    """Who holds one query, and until when."""
+
+    holder: forms.Field = forms.ModelChoiceField(None, label="Holder", empty_label=None)
+    due_on = forms.DateField(label="Due", required=False, widget=_DAY)
+
+    def __init__(self, *args: Any, benchmark: Benchmark, domain: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        able = [pk for pk, own in experts_of(benchmark).items() if domain in own]
+        held = kwargs.get("initial", {}).get("holder")
+        able += [held] if held else []
+        people = User.objects.filter(pk__in=able).order_by("username")
+        self.fields["holder"].queryset = people  # type: ignore[attr-defined]
+
+
+class StretchForm(forms.Form):
+    """A stretch of work, in milliseconds since 1970 by the server's clock."""
+
+    start = forms.IntegerField(min_value=0, max_value=10**14)
+    end = forms.IntegerField(min_value=0, max_value=10**14)
+
+
+def annotators(benchmark: Benchmark) -> QuerySet[User]:
+    """The benchmark's annotators by name."""
+    return User.objects.filter(pk__in=experts_of(benchmark)).order_by("username")
+
+
+def _domains_in_words(own: set[int], names: dict[int, str]) -> str:
+    shown = sorted(names[pk] for pk in own if pk in names)
+    return "every domain" if len(shown) == len(names) else ", ".join(shown)

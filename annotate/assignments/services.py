@@ -1,0 +1,242 @@
+"""Verbs on assignments: giving, claiming, passing on, submitting (docs/protocol.md 3.1).
+
+Whoever writes an assignment holds the query first, as everybody who writes in the query does.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date
+from itertools import cycle
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from annotate.assignments.models import WRITABLE, unassigned
+from annotate.models import Assignment, WorkState
+from annotate.rights import assignment_of, may_annotate, require_annotator
+from annotate.workspace.checklist import missing
+from corpus.models import Benchmark, Membership, Query, Role
+from corpus.services.finding import one_of
+from corpus.services.judgments import hold_queries
+from kit import audit
+from kit.errors import Refused
+
+MOST_AT_ONCE = 5_000
+MOVED = "This was changed meanwhile. Reload the page."
+
+
+def experts_of(benchmark: Benchmark) -> dict[int, set[int]]:
+    """The benchmark's annotators with the ids of the domains that each may work in."""
+    members = Membership.objects.filter(benchmark=benchmark).select_related("benchmark")
+    return {each.user_id: each.domain_ids() for each in members if Role.ANNOTATOR in each.roles}
+
+
+def assign_queries(
+    *,
+    benchmark: Benchmark,
+    queries: Iterable[Query],
+    people: Sequence[User],
+    actor: User,
+    due_on: date | None = None,
+) -> list[Assignment]:
+    """Give queries that nobody holds to people, in turns; each only those of their domains.
+
+    What is held already stays where it is. Raises Refused without people, for a due day that has
+    passed, for more than 5,000 at once, and when a query's domain is nobody's of them.
+    """
+    if not people:
+        raise Refused("Choose who gets them.", field="people")
+    _check_due(due_on)
+    wanted = {each.pk: each for each in queries}
+    if len(wanted) > MOST_AT_ONCE:
+        raise Refused(f"At most {MOST_AT_ONCE:,} queries at once.", field="most")
+    with transaction.atomic():
+        hold_queries(wanted)
+        free = set(unassigned(Query.objects.filter(one_of(wanted))).values_list("pk", flat=True))
+        given = [query for pk, query in wanted.items() if pk in free]
+        rows = [
+            Assignment(query=query, holder=holder, assigned_by=actor, due_on=due_on)
+            for query, holder in _in_turns(given, people, experts_of(benchmark))
+        ]
+        made = Assignment.objects.bulk_create(rows, batch_size=500)
+        changes = [(each, {"query": each.query_id, "holder": each.holder_id}) for each in made]
+        audit.record_each(actor=actor, verb="assign query", changes=changes, scope=benchmark.slug)
+    return made
+
+
+def claim_query(*, query: Query, actor: User) -> Assignment:
+    """Take a query that nobody holds. Taking one's own again changes nothing; Refused if held."""
+    require_annotator(query, actor)
+    with transaction.atomic():
+        hold_queries([query.pk])
+        standing = assignment_of(query)
+        if standing is not None and standing.holder_id == actor.pk:
+            return standing
+        if standing is not None:
+            raise Refused(f"{standing.holder} holds this query already.")
+        mine = Assignment.objects.create(query=query, holder=actor)
+        _note(mine, actor, "claim query")
+    return mine
+
+
+def claim_next(*, benchmark: Benchmark, domain_ids: Collection[int], actor: User) -> Assignment:
+    """Take the first query of these domains that nobody holds; Refused when none is left."""
+    rows = Query.objects.in_benchmark(benchmark).in_domains(set(domain_ids))
+    for _ in range(20):  # others claim at the same moment: then the one after
+        query = unassigned(rows).first()
+        if query is None:
+            break
+        try:
+            return claim_query(query=query, actor=actor)
+        except Refused:
+            continue
+    raise Refused("Every query of your domains is held by somebody.")
+
+
+def release_query(*, assignment: Assignment, actor: User) -> None:
+    """Give up a query that one holds; what was written stays, and somebody else can claim it.
+
+    Refused once it is submitted, and while changes are asked for.
+    """
+    if assignment.holder_id != actor.pk:
+        raise Refused("Only who holds a query can release it.")
+    with transaction.atomic():
+        hold_queries([assignment.query_id])
+        _end(assignment, actor, "release query", (WorkState.NOT_STARTED, WorkState.IN_PROGRESS))
+
+
+def take_away(*, assignment: Assignment, actor: User) -> None:
+    """End somebody's assignment (an admin's verb); what was written stays. Refused once it is
+    submitted: then its holder or a reviewer has to give it back first."""
+    with transaction.atomic():
+        hold_queries([assignment.query_id])
+        _end(assignment, actor, "take query away", WRITABLE)
+
+
+def reassign_query(*, assignment: Assignment, holder: User, actor: User) -> Assignment:
+    """Pass a query on to another expert of its domain; what was written stays.
+
+    Changes that a reviewer asked for are asked of the new holder. Raises Refused as `take_away`.
+    """
+    query = assignment.query
+    if not may_annotate(query, holder):
+        raise Refused(f"{holder} is no annotator of {query.domain}.", field="holder")
+    with transaction.atomic():
+        hold_queries([assignment.query_id])
+        assignment.refresh_from_db()
+        if assignment.holder_id == holder.pk:
+            return assignment
+        asked = assignment.state == WorkState.CHANGES_REQUESTED
+        _end(assignment, actor, "take query away", WRITABLE)
+        passed = Assignment.objects.create(
+            query=query,
+            holder=holder,
+            assigned_by=actor,
+            due_on=assignment.due_on,
+            state=WorkState.CHANGES_REQUESTED if asked else WorkState.NOT_STARTED,
+            first_submitted_at=assignment.first_submitted_at,
+        )
+        _note(passed, actor, "assign query", before=assignment.holder_id)
+    return passed
+
+
+def set_due(*, assignment: Assignment, due_on: date | None, actor: User) -> None:
+    """Set or clear the day by which the query is to be submitted; Refused for a past one."""
+    if due_on != assignment.due_on:
+        _check_due(due_on)
+    with transaction.atomic():
+        rows = Assignment.objects.standing().filter(pk=assignment.pk)
+        if not rows.update(due_on=due_on):
+            raise Refused(MOVED)
+        _note(assignment, actor, "set due date", due_on=due_on.isoformat() if due_on else None)
+
+
+def change_assignment(
+    *, assignment: Assignment, holder: User, due_on: date | None, actor: User
+) -> Assignment:
+    """Set holder and day of an assignment, each where it changes; all of it or, Refused, none."""
+    with transaction.atomic():
+        if due_on != assignment.due_on:
+            set_due(assignment=assignment, due_on=due_on, actor=actor)
+        if holder.pk == assignment.holder_id:
+            return assignment
+        return reassign_query(assignment=assignment, holder=holder, actor=actor)
+
+
+def submit_query(*, query: Query, actor: User) -> Assignment:
+    """Hand a finished query in; from then on it can be read only.
+
+    A query that nobody holds is claimed on the way. Raises Refused, naming the first gap, while
+    the checklist has a blocking item, and for a query that is not the person's to submit.
+    """
+    require_annotator(query, actor)
+    with transaction.atomic():
+        hold_queries([query.pk])
+        mine = claim_query(query=query, actor=actor)
+        if gaps := [item.text for item in missing(query=query) if item.blocking]:
+            more = f" ({len(gaps) - 1} more)" if len(gaps) > 1 else ""
+            raise Refused(f"Not submitted: {gaps[0]}{more}")
+        now = timezone.now()
+        if mine.state == WorkState.NOT_STARTED:  # it came finished, from an import
+            Assignment.objects.move(mine.pk, WorkState.IN_PROGRESS, started_at=now)
+        first = mine.first_submitted_at or now
+        if not Assignment.objects.move(
+            mine.pk, WorkState.SUBMITTED, submitted_at=now, first_submitted_at=first
+        ):
+            raise Refused(f"This query is {mine.state_words} already.")
+        _note(mine, actor, "submit query")
+        mine.refresh_from_db()
+    return mine
+
+
+def take_back(*, query: Query, actor: User) -> Assignment:
+    """Take a submitted query back to go on writing; Refused once its second review has begun."""
+    require_annotator(query, actor)
+    with transaction.atomic():
+        hold_queries([query.pk])
+        mine = assignment_of(query)
+        if mine is None or mine.holder_id != actor.pk:
+            raise Refused("Only who submitted a query can take it back.")
+        is_submitted = mine.state == WorkState.SUBMITTED
+        if not is_submitted or not Assignment.objects.move(mine.pk, WorkState.IN_PROGRESS):
+            raise Refused(f"This query is {mine.state_words}; it cannot be taken back.")
+        _note(mine, actor, "take query back")
+        mine.refresh_from_db()
+    return mine
+
+
+def _in_turns(
+    queries: Iterable[Query], people: Sequence[User], domains: dict[int, set[int]]
+) -> Iterable[tuple[Query, User]]:
+    """Queries with who gets each; a turn that does not fit the domain is kept for the next."""
+    turns: dict[int, Any] = {}
+    for query in queries:
+        if query.domain_id not in turns:
+            able = [each for each in people if query.domain_id in domains.get(each.pk, ())]
+            if not able:
+                message = f"None of them is an annotator of {query.domain}."
+                raise Refused(message, field="people")
+            turns[query.domain_id] = cycle(able)
+        yield query, next(turns[query.domain_id])
+
+
+def _end(assignment: Assignment, actor: User, verb: str, states: Sequence[str]) -> None:
+    rows = Assignment.objects.standing().filter(pk=assignment.pk, state__in=states)
+    if not rows.update(ended_at=timezone.now()):
+        now = Assignment.objects.get(pk=assignment.pk)
+        if now.ended_at is not None:
+            raise Refused(MOVED)
+        raise Refused(f"This query is {now.state_words}; it stays with {now.holder}.")
+    _note(assignment, actor, verb)
+
+
+def _check_due(due_on: date | None) -> None:
+    if due_on is not None and due_on < timezone.localdate():
+        raise Refused("This day has passed.", field="due_on")
+
+
+def _note(assignment: Assignment, actor: User, verb: str, **data: Any) -> None:
+    slug = assignment.query.domain.benchmark.slug
+    kept = {"query": assignment.query_id, "holder": assignment.holder_id, **data}
+    audit.record(actor=actor, verb=verb, target=assignment, scope=slug, data=kept)

@@ -1,0 +1,134 @@
+"""API of batches: taking one, its items, handing it in."""
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.batches import services as verbs
+from annotate.batches.views import get_item, get_own_batch, shown_item
+from annotate.models import Batch, BatchItem, BatchStatus
+from annotate.voting.api import (
+    BatchSerializer,
+    ItemAnswerSerializer,
+    ItemSerializer,
+    NewItemAnswerSerializer,
+    RejectedBatchSerializer,
+    as_pair,
+    enter_voter,
+)
+from annotate.voting.services import Answer
+from corpus.access import Access, enter
+from corpus.models import Role
+from kit.api import Route
+from kit.errors import Conflict
+
+
+class Batches(Route):
+    """My batches, and taking one."""
+
+    @extend_schema(responses=BatchSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        return self.page(Batch.objects.of(access.user.pk, access.benchmark), BatchSerializer)
+
+    @extend_schema(request=None, responses={201: BatchSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access, plan = enter_voter(self, slug)
+        batch = verbs.take_batch(access=access, plan=plan)
+        return Response(BatchSerializer(batch).data, status=201)
+
+
+class OneBatch(Route):
+    """One batch of mine."""
+
+    @extend_schema(responses=BatchSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        return Response(BatchSerializer(get_own_batch(access, pk)).data)
+
+
+class Items(Route):
+    """One item of my batch, and my answer to it while the batch is open."""
+
+    @extend_schema(responses=ItemSerializer)
+    def get(self, request: Request, slug: str, pk: int, place: int) -> Response:
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        return Response(_shown(access, get_item(get_own_batch(access, pk), place)))
+
+    @extend_schema(request=NewItemAnswerSerializer, responses=ItemSerializer)
+    def post(self, request: Request, slug: str, pk: int, place: int) -> Response:
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        batch, given = get_own_batch(access, pk), self.read(NewItemAnswerSerializer)
+        expected = given.pop("version", None)
+        try:
+            verbs.answer_item(
+                item=get_item(batch, place),
+                access=access,
+                answer=Answer(**given),
+                expected=expected,
+            )
+        except Conflict as conflict:
+            both = {"current": ItemAnswerSerializer(conflict.current).data, "sent": given}
+            return Response({"detail": str(conflict), **both}, status=409)
+        return Response(_shown(access, get_item(batch, place)))
+
+
+class HandIn(Route):
+    """Handing my batch in: accepted or rejected as a whole."""
+
+    @extend_schema(request=None, responses=BatchSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        batch = verbs.hand_in(batch=get_own_batch(access, pk), access=access)
+        return Response(BatchSerializer(batch).data)
+
+
+class ReturnBatch(Route):
+    """Giving my batch back without handing it in."""
+
+    @extend_schema(request=None, responses=BatchSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        batch = verbs.return_batch(batch=get_own_batch(access, pk), access=access)
+        return Response(BatchSerializer(batch).data)
+
+
+class RejectedBatches(Route):
+    """Batches that were rejected, for admins."""
+
+    @extend_schema(responses=RejectedBatchSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        rows = Batch.objects.filter(plan__benchmark=access.benchmark, status=BatchStatus.REJECTED)
+        return self.page(rows.select_related("voter"), RejectedBatchSerializer)
+
+
+def _shown(access: Access, item: BatchItem) -> dict[str, Any]:
+    shown = shown_item(access, item)
+    content = item.case or item.check_item
+    return ItemSerializer(
+        {
+            **as_pair(content, shown),
+            "place": item.place,
+            "stage": shown["stage"],
+            "first_label": item.first_label,
+            "answered": item.is_answered,
+            "version": item.version,
+            "label": item.label,
+            "reason": item.reason,
+        }
+    ).data
+
+
+_BATCH = "b/<slug:slug>/batches/<int:pk>"
+urlpatterns = [
+    path("b/<slug:slug>/batches/", Batches.as_view(), name="api-batches"),
+    path(f"{_BATCH}/", OneBatch.as_view(), name="api-batch"),
+    path(f"{_BATCH}/items/<int:place>/", Items.as_view(), name="api-batch-item"),
+    path(f"{_BATCH}/hand-in/", HandIn.as_view(), name="api-batch-hand-in"),
+    path(f"{_BATCH}/return/", ReturnBatch.as_view(), name="api-batch-return"),
+    path("b/<slug:slug>/voting/rejected/", RejectedBatches.as_view(), name="api-rejected-batches"),
+]

@@ -1,0 +1,87 @@
+"""Keeping what people type before they send it. Private scribbles: no label, no Event.
+
+A draft goes when the form it belongs to was accepted (drafts/middleware.py), when its person
+discards or empties it, and after 90 days without a keystroke.
+"""
+
+from collections.abc import Collection
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from annotate.models import Draft
+from kit.errors import Conflict, Refused
+
+LONGEST = 2_000_000
+MOST = 1_000
+KEPT = timedelta(days=90)
+
+
+def keep_draft(
+    *, person: User, place: str, name: str, text: str, page: str = "", expected: int = 0
+) -> Draft | None:
+    """Keep the text of one field, written over version `expected` (0: there was none).
+
+    An empty text takes the draft away: None. What stands there already changes nothing. Raises
+    Conflict, carrying the draft, if another tab wrote meanwhile, and Refused for more than
+    2,000,000 characters or 1,000 drafts.
+    """
+    if len(text) > LONGEST:
+        raise Refused(f"A draft holds at most {LONGEST:,} characters.", field="text")
+    with transaction.atomic():
+        mine = Draft.objects.select_for_update().of(person).at(place)
+        standing = mine.filter(name=name).first()
+        if standing is None:
+            return _begin(person, place, name, text, page) if text.strip() else None
+        if standing.text == text:
+            return standing
+        if standing.version != expected:
+            raise Conflict(standing)
+        if not text.strip():
+            standing.delete()
+            return None
+        Draft.objects.filter(pk=standing.pk).update(
+            text=text, page=page, version=F("version") + 1, updated_at=timezone.now()
+        )
+        standing.refresh_from_db()
+        return standing
+
+
+def discard_draft(*, draft: Draft, person: User) -> None:
+    """Throw one's own draft away; somebody else's is refused, as if it were not there."""
+    if draft.user_id != person.pk:
+        raise Refused("This is not your draft.")
+    draft.delete()
+
+
+def settle_drafts(*, person: User, place: str, names: Collection[str]) -> int:
+    """The form was accepted: what was kept of its fields is not needed any more; how many went."""
+    gone, _ = Draft.objects.of(person).at(place).filter(name__in=names).delete()
+    return gone
+
+
+def sweep_drafts() -> int:
+    """Forget drafts that nobody touched for 90 days; how many."""
+    gone, _ = Draft.objects.untouched_since(timezone.now() - KEPT).delete()
+    return gone
+
+
+def _begin(person: User, place: str, name: str, text: str, page: str) -> Draft:
+    sweep_drafts()
+    if Draft.objects.of(person).count() >= MOST:
+        raise Refused("You have 1,000 drafts. Discard some under Drafts.", field="name")
+    try:
+        with transaction.atomic():
+            return Draft.objects.create(
+                user=person,
+                place=place,
+                name=name,
+                text=text,
+                page=page,
+                updated_at=timezone.now(),
+            )
+    except IntegrityError:  # two tabs began at the same moment
+        raise Conflict(Draft.objects.get(user=person, place=place, name=name)) from None

@@ -1,0 +1,237 @@
+"""The bank of exam items: written by admins, read from CSV, or drawn from imported gold."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import Count, F, Q, QuerySet
+from django.utils import timezone
+
+from annotate.exams.qualification import require_admin
+from annotate.models import Basis, EscalationCase, ExamItem
+from corpus.models import Benchmark, Domain, Judgment, Passage, Query
+from kit import audit
+from kit.errors import Refused
+from kit.stats.sampling import draw
+
+LONGEST = 200_000
+MOST_DRAWN = 500
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """One item to add; `label` 1 where the passage supports an answer, else 0."""
+
+    question: str
+    answers: tuple[str, ...]
+    passage: str
+    label: int
+    explanation: str = ""
+    is_practice: bool = False
+
+
+def add_items(*, domain: Domain, actor: User, items: Iterable[NewItem]) -> list[ExamItem]:
+    """Add items that an admin wrote; all of them or none.
+
+    Raises Refused for an empty text or a label that is neither 0 nor 1.
+    """
+    require_admin(domain.benchmark, actor)
+    rows = [_row(domain, actor, each) for each in items]
+    if not rows:
+        raise Refused("There is no item to add.")
+    with transaction.atomic():
+        added = ExamItem.objects.bulk_create(rows)
+        audit.record(
+            actor=actor,
+            verb="add exam items",
+            target=domain,
+            scope=domain.benchmark.slug,
+            data={"items": [each.pk for each in added]},
+        )
+    return added
+
+
+def draw_items(
+    *, domain: Domain, actor: User, count: int, seed: int = 1, practice: bool = False
+) -> list[ExamItem]:
+    """Draw items from what the benchmark holds: half old gold, half gold of another query.
+
+    A passage that is gold for another query of the domain and was never judged for this one is
+    taken to be not relevant: look at such items before you ask for the exam. Positions of agents,
+    where a disputed case of yet another query offers them, go along as unrelated arguments.
+    Raises Refused where nothing can be drawn.
+    """
+    require_admin(domain.benchmark, actor)
+    if not 1 <= count <= MOST_DRAWN:
+        raise Refused(f"Draw 1 to {MOST_DRAWN} items.", field="count")
+    pairs = _gold_pairs(domain)
+    with transaction.atomic():
+        taken = set(ExamItem.objects.usable(domain).values_list("source_query", "source_passage"))
+        strata = {
+            1: [pair for pair in pairs if pair not in taken],
+            0: [pair for pair in _foreign_pairs(domain, pairs) if pair not in taken],
+        }
+        # Half of either kind, whatever their numbers: each is drawn for itself.
+        wanted = {1: (count + 1) // 2, 0: count // 2}
+        chosen = [
+            (pair, label)
+            for label, found in strata.items()
+            for pair in draw({label: found}, wanted[label], seed)
+        ]
+        if not chosen:
+            raise Refused(f"{domain.name} has no gold with its text that is not in the bank yet.")
+        arguments = _arguments(domain)
+        rows = [
+            _drawn(domain, actor, pair, label, practice, _unrelated(arguments, pair[0], place))
+            for place, (pair, label) in enumerate(chosen)
+        ]
+        try:
+            with transaction.atomic():
+                added = ExamItem.objects.bulk_create(rows)
+        except IntegrityError:
+            raise Refused("Somebody drew items at the same moment. Draw again.") from None
+        audit.record(
+            actor=actor,
+            verb="draw exam items",
+            target=domain,
+            scope=domain.benchmark.slug,
+            data={"seed": seed, "items": [each.pk for each in added]},
+        )
+    return added
+
+
+def retire_item(*, item: ExamItem, actor: User) -> None:
+    """Draw this item no more; sittings that met it stay as they are."""
+    require_admin(item.domain.benchmark, actor)
+    with transaction.atomic():
+        rows = ExamItem.objects.filter(pk=item.pk, retired_at=None)
+        if not rows.update(retired_at=timezone.now()):
+            raise Refused("This item was retired already.")
+        scope = item.domain.benchmark.slug
+        audit.record(actor=actor, verb="retire exam item", target=item, scope=scope)
+
+
+def bank(benchmark: Benchmark) -> QuerySet[ExamItem]:
+    """Every item with how often it was answered, and how often rightly, in exams."""
+    exams = Q(given__attempt__is_practice=False)
+    return (
+        ExamItem.objects.filter(domain__benchmark=benchmark)
+        .select_related("domain")
+        .annotate(
+            answered=Count("given", filter=exams),
+            right=Count("given", filter=exams & Q(given__label=F("label"))),
+        )
+    )
+
+
+def read_lines(rows: Iterator[dict[str, str]]) -> Iterator[NewItem]:
+    """Items out of rows of a CSV with question, answers, passage, label (explanation, practice).
+
+    `answers` is a JSON list, or one answer as it stands. Raises Refused naming line and field.
+    """
+    for line, row in enumerate(rows, start=2):
+        label = row.get("label", "").strip()
+        if label not in ("0", "1"):
+            raise Refused(f"Line {line}, label: write 1 (relevant) or 0.", field="file")
+        for name in ("question", "passage"):
+            if not row.get(name, "").strip():
+                raise Refused(f"Line {line}, {name}: this field is empty.", field="file")
+        yield NewItem(
+            question=row["question"],
+            answers=tuple(_answers(row.get("answers", ""), line)),
+            passage=row["passage"],
+            label=int(label),
+            explanation=row.get("explanation", ""),
+            is_practice=row.get("practice", "").strip() == "1",
+        )
+
+
+def _answers(text: str, line: int) -> list[str]:
+    if not text.strip().startswith("["):
+        return [text] if text.strip() else []
+    try:
+        found: Any = json.loads(text)
+    except ValueError:
+        raise Refused(f"Line {line}, answers: this is no JSON list.", field="file") from None
+    if not all(isinstance(each, str) for each in found):
+        raise Refused(f"Line {line}, answers: every answer is a text.", field="file")
+    return list(found)
+
+
+def _row(domain: Domain, actor: User, each: NewItem) -> ExamItem:
+    if not each.question.strip() or not each.passage.strip():
+        raise Refused("Question and passage may not be empty.", field="question")
+    if each.label not in (0, 1):
+        raise Refused("Choose the right answer.", field="label")
+    if len(each.passage) > LONGEST or len(each.question) > LONGEST:
+        raise Refused(f"A text may have {LONGEST:,} characters.", field="passage")
+    return ExamItem(
+        domain=domain,
+        question=each.question,
+        answers=list(each.answers),
+        passage=each.passage,
+        label=each.label,
+        explanation=each.explanation,
+        is_practice=each.is_practice,
+        basis=Basis.ADMIN,
+        created_by=actor,
+    )
+
+
+def _gold_pairs(domain: Domain) -> list[tuple[int, int]]:
+    rows = Judgment.objects.original().filter(query__domain=domain, label__gt=0)
+    rows = rows.exclude(query__text="").exclude(passage__text=None).exclude(passage__text="")
+    return list(rows.order_by("query", "passage").values_list("query", "passage"))
+
+
+def _foreign_pairs(domain: Domain, gold: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Each gold passage with the next query for which it was never judged by anybody."""
+    queries = list(dict.fromkeys(query for query, _ in gold))
+    judged = set(Judgment.objects.filter(query__domain=domain).values_list("query", "passage"))
+    found = []
+    for place, (own, passage) in enumerate(gold):
+        others = queries[place % len(queries) :] + queries[: place % len(queries)]
+        free = (each for each in others if each != own and (each, passage) not in judged)
+        query = next(free, None)
+        if query is not None:
+            found.append((query, passage))
+    return list(dict.fromkeys(found))
+
+
+def _arguments(domain: Domain) -> list[tuple[int, list[Any]]]:
+    cases = EscalationCase.objects.of_voters()
+    cases = cases.filter(query__domain__benchmark=domain.benchmark_id)
+    rows = cases.order_by("pk").values_list("query", "snapshot")[:200]
+    return [(query, snapshot.get("positions") or []) for query, snapshot in rows]
+
+
+def _unrelated(found: list[tuple[int, list[Any]]], query: int, place: int) -> list[Any]:
+    others = [positions for other, positions in found if other != query and positions]
+    return others[place % len(others)] if others else []
+
+
+def _drawn(
+    domain: Domain,
+    actor: User,
+    pair: tuple[int, int],
+    label: int,
+    practice: bool,
+    positions: list[Any],
+) -> ExamItem:
+    query, passage = Query.objects.get(pk=pair[0]), Passage.objects.get(pk=pair[1])
+    return ExamItem(
+        domain=domain,
+        question=query.text,
+        answers=query.answers,
+        passage=passage.text or "",
+        positions=positions,
+        label=label,
+        basis=Basis.GOLD if label else Basis.UNRELATED,
+        is_practice=practice,
+        source_query=query,
+        source_passage=passage,
+        created_by=actor,
+    )

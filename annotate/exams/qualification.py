@@ -1,0 +1,342 @@
+"""Whether a person may vote in a domain: exam, approval elsewhere, rechecks (docs/protocol.md 2.4).
+
+`qualified_for` is the one question that other rooms and verbs ask.
+
+How every annotator of a benchmark stands before its exams. Reads only.
+
+Approval of people's earlier work elsewhere, read from CSV: username, rate, approved."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence, Set
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+
+from annotate.models import (
+    ApprovalRecord,
+    AttemptState,
+    BatchItem,
+    BatchStatus,
+    ExamAttempt,
+    ExamItem,
+    QualificationRule,
+    Recheck,
+)
+from corpus.models import Benchmark, Domain, Membership, Role
+from kit import audit
+from kit.errors import Refused
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether the person is qualified, and in words what is missing."""
+
+    qualified: bool
+    missing: tuple[str, ...] = ()
+    passed: ExamAttempt | None = None
+    approval: ApprovalRecord | None = None
+    recheck: Recheck | None = None
+
+    def __bool__(self) -> bool:
+        return self.qualified
+
+
+def rule_of(benchmark: Benchmark) -> QualificationRule:
+    """What the benchmark asks; an unsaved row that asks nothing where none was written."""
+    found = QualificationRule.objects.filter(benchmark=benchmark).first()
+    return found or QualificationRule(benchmark=benchmark)
+
+
+def qualified_for(person: User, domain: Domain) -> Standing:
+    """Whether this person may vote in this domain; always, where the benchmark asks nothing."""
+    rule = rule_of(domain.benchmark)
+    return standing_of(person, domain, rule) if rule.required else Standing(True)
+
+
+def standing_of(person: User, domain: Domain, rule: QualificationRule) -> Standing:
+    """How the person stands by this rule, whether it is required or not."""
+    return standings([person.pk], [domain.pk], rule)[person.pk, domain.pk]
+
+
+def standings(
+    people: Collection[int], domains: Collection[int], rule: QualificationRule
+) -> dict[tuple[int, int], Standing]:
+    """How each of these people stands in each of these domains, in three queries.
+
+    By the latest recheck, exam and approval of each.
+    """
+    pairs = {"person__in": people, "domain__in": domains}
+    rechecks: dict[tuple[int, int], Recheck] = {}
+    for recheck in Recheck.objects.filter(**pairs).order_by("-pk"):
+        rechecks.setdefault((recheck.person_id, recheck.domain_id), recheck)
+    exams: defaultdict[tuple[int, int], list[ExamAttempt]] = defaultdict(list)
+    passed = ExamAttempt.objects.exams().filter(status=AttemptState.PASSED, **pairs)
+    for exam in passed.order_by("-pk"):
+        exams[exam.person_id, exam.domain_id].append(exam)
+    approvals: dict[int, ApprovalRecord] = {}
+    known = ApprovalRecord.objects.filter(person__in=people, benchmark=rule.benchmark)
+    for record in known.order_by("-pk"):
+        approvals.setdefault(record.person_id, record)
+    return {
+        (person, domain): _standing(
+            rule, rechecks.get((person, domain)), exams[person, domain], approvals.get(person)
+        )
+        for person in people
+        for domain in domains
+    }
+
+
+def _standing(
+    rule: QualificationRule,
+    recheck: Recheck | None,
+    exams: Sequence[ExamAttempt],
+    approval: ApprovalRecord | None,
+) -> Standing:
+    # The latest exam that counts: passed since the last recheck, at the mark of today.
+    counting = (each for each in exams if recheck is None or each.started_at > recheck.created_at)
+    passed = next((each for each in counting if is_enough(each, rule.pass_mark)), None)
+    missing = []
+    if passed is None and recheck is not None:
+        missing.append(f"the exam once more: {recheck.reason}")
+    elif passed is None:
+        missing.append(f"the exam, with {rule.pass_mark} of 100 or more")
+    if rule.needs_approval and not _is_approved(approval, rule):
+        missing.append(
+            f"more than {rule.approval_above} % of earlier work approved, and at least "
+            f"{rule.approved_least:,} pieces"
+        )
+    return Standing(not missing, tuple(missing), passed, approval, recheck)
+
+
+def is_enough(attempt: ExamAttempt, mark: int) -> bool:
+    """Whether the attempt reaches a mark in percent: 90 passes a mark of 90, 89 fails."""
+    return bool(attempt.items) and 100 * attempt.right >= mark * len(attempt.items)
+
+
+def _is_approved(record: ApprovalRecord | None, rule: QualificationRule) -> bool:
+    return (
+        record is not None
+        and record.rate > rule.approval_above
+        and record.approved >= rule.approved_least
+    )
+
+
+def recheck_needed(
+    accuracy: Sequence[bool], *, below: int = 80, window: int = 10
+) -> tuple[int, int] | None:
+    """Whether the last `window` checks went wrong too often, as (right, looked at); else None.
+
+    `accuracy` holds one answer per attention check, the oldest first: whether it was right.
+    `below` is in percent. Fewer checks than a window say nothing yet.
+    """
+    if len(accuracy) < window:
+        return None
+    last = list(accuracy[-window:])
+    right = sum(last)
+    return (right, window) if 100 * right < below * window else None
+
+
+def ask_recheck(*, person: User, domain: Domain, reason: str, actor: User | None = None) -> Recheck:
+    """Let earlier exams of the person in this domain count no more; kept with its reason.
+
+    `actor` is None where accuracy on checks asked for it. Raises PermissionDenied for everybody
+    but admins, and Refused without a reason.
+    """
+    if actor is not None:
+        require_admin(domain.benchmark, actor)
+    if not reason.strip():
+        raise Refused("Say why the exam has to be taken again.", field="reason")
+    with transaction.atomic():
+        asked = Recheck.objects.create(
+            person=person, domain=domain, reason=reason.strip()[:300], created_by=actor
+        )
+        data = {"person": person.pk, "domain": domain.name, "reason": asked.reason}
+        scope = domain.benchmark.slug
+        audit.record(actor=actor, verb="ask recheck", target=asked, scope=scope, data=data)
+    return asked
+
+
+def watch_accuracy(*, person: User, domain: Domain, accuracy: Sequence[bool]) -> Recheck | None:
+    """Ask for a new exam if the answers to attention checks since the last one call for it.
+
+    `accuracy` as in `recheck_needed`, of checks since the person's last passed exam.
+    """
+    rule = rule_of(domain.benchmark)
+    found = recheck_needed(accuracy, below=rule.recheck_below, window=rule.recheck_window)
+    if found is None or not standing_of(person, domain, rule).passed:
+        return None
+    reason = f"{found[0]} of the last {found[1]} attention checks were right"
+    return ask_recheck(person=person, domain=domain, reason=reason)
+
+
+def watch_checks(*, person: User, domain: Domain) -> Recheck | None:
+    """`watch_accuracy` over the attention checks of the person's batches since the exam."""
+    passed = standing_of(person, domain, rule_of(domain.benchmark)).passed
+    if passed is None or passed.ended_at is None:
+        return None
+    ended = (BatchStatus.ACCEPTED, BatchStatus.REJECTED)
+    rows = BatchItem.objects.filter(
+        batch__voter=person,
+        batch__status__in=ended,
+        batch__ended_at__gt=passed.ended_at,
+        check_item__query__domain=domain,
+    ).order_by("batch__ended_at", "batch", "place")
+    given = rows.values_list("label", "check_item__expected")
+    accuracy = [label == expected for label, expected in given]
+    return watch_accuracy(person=person, domain=domain, accuracy=accuracy)
+
+
+def set_rule(*, benchmark: Benchmark, actor: User, expected: int, **fields: int | bool) -> None:
+    """Change what the benchmark asks; `expected` is the version read (0: none was written yet).
+
+    Raises Conflict where another admin saved first, and Refused for numbers out of range or an
+    exam that the bank could not fill.
+    """
+    require_admin(benchmark, actor)
+    for name in ("pass_mark", "approval_above", "recheck_below"):
+        if not 0 <= fields.get(name, 0) <= 100:
+            raise Refused("Give a percentage from 0 to 100.", field=name)
+    for name in ("exam_size", "recheck_window"):
+        if not 1 <= fields.get(name, 1) <= 200:
+            raise Refused("Give a number from 1 to 200.", field=name)
+    if fields.get("required"):
+        _check_bank(benchmark, int(fields.get("exam_size", 10)))
+    with transaction.atomic():
+        rule, _ = QualificationRule.objects.get_or_create(benchmark=benchmark)
+        rule.write(expected=max(expected, 1), actor=actor, **fields)
+        scope = benchmark.slug
+        audit.record(
+            actor=actor, verb="set qualification", target=rule, scope=scope, data=dict(fields)
+        )
+
+
+def _check_bank(benchmark: Benchmark, size: int) -> None:
+    short = [
+        domain.name
+        for domain in benchmark.domains.filter(is_ready=True)
+        if ExamItem.objects.usable(domain).filter(is_practice=False).count() < size
+    ]
+    if short:
+        raise Refused(
+            f"The bank holds fewer than {size} exam items for {', '.join(short)}. "
+            "Add items first, or nobody could vote there.",
+            field="required",
+        )
+
+
+def require_admin(benchmark: Benchmark, actor: User) -> None:
+    """Raise PermissionDenied unless the person is an admin of the benchmark."""
+    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
+    if place is None or Role.ADMIN not in place.roles:
+        raise PermissionDenied("Qualification is managed by admins.")
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """How one annotator stands in one domain."""
+
+    person: User
+    domain: Domain
+    standing: Standing
+
+
+def people_rows(benchmark: Benchmark) -> list[PersonRow]:
+    """Every annotator in every domain of theirs."""
+    rule = rule_of(benchmark)
+    domains = {each.pk: each for each in benchmark.domains.filter(is_ready=True)}
+    places = Membership.objects.filter(benchmark=benchmark).select_related("user")
+    own = places.prefetch_related("domains")
+    annotators = [place for place in own if Role.ANNOTATOR in place.roles]
+    found = standings([place.user_id for place in annotators], list(domains), rule)
+    return [
+        PersonRow(place.user, domains[pk], found[place.user_id, pk])
+        for place in annotators
+        for pk in sorted(_chosen(place, domains.keys()) & domains.keys())
+    ]
+
+
+def _chosen(place: Membership, every: Set[int]) -> Set[int]:
+    """As Membership.domain_ids, of domains that were read along: none chosen means all."""
+    return {each.pk for each in place.domains.all()} or every
+
+
+def as_data(row: PersonRow) -> dict[str, object]:
+    """The same in plain words and numbers, for the API and scripts."""
+    passed, approval, recheck = row.standing.passed, row.standing.approval, row.standing.recheck
+    return {
+        "person": row.person.username,
+        "domain": row.domain.name,
+        "qualified": row.standing.qualified,
+        "missing": list(row.standing.missing),
+        "exam": passed.score if passed else None,
+        "approval_rate": float(approval.rate) if approval else None,
+        "approved": approval.approved if approval else None,
+        "recheck": recheck.reason if recheck else "",
+    }
+
+
+APPROVAL_COLUMNS = ("username", "rate", "approved")
+
+
+def import_approvals(
+    *, benchmark: Benchmark, actor: User, rows: Iterator[dict[str, str]]
+) -> list[ApprovalRecord]:
+    """Keep one record per row; all or none. The newest record of a person counts.
+
+    `rate` is a percentage, `approved` a number of pieces. Raises Refused naming line and field.
+    """
+    require_admin(benchmark, actor)
+    people = {user.username: user for user in User.objects.filter(memberships__benchmark=benchmark)}
+    records, seen = [], set()
+    for line, row in enumerate(rows, start=2):
+        name = row.get("username", "").strip()
+        if name not in people:
+            raise Refused(
+                f"Line {line}, username: {name!r} is no member of this benchmark.", field="file"
+            )
+        if name in seen:
+            raise Refused(f"Line {line}, username: {name!r} stands there twice.", field="file")
+        seen.add(name)
+        records.append(
+            ApprovalRecord(
+                benchmark=benchmark,
+                person=people[name],
+                rate=_rate(row.get("rate", ""), line),
+                approved=_number(row.get("approved", ""), line),
+                imported_by=actor,
+            )
+        )
+    if not records:
+        raise Refused("The file has no line after its header.", field="file")
+    with transaction.atomic():
+        kept = ApprovalRecord.objects.bulk_create(records)
+        data = {"people": [each.person_id for each in kept]}
+        audit.record(
+            actor=actor,
+            verb="import approvals",
+            target=benchmark,
+            scope=benchmark.slug,
+            data=data,
+        )
+    return kept
+
+
+def _rate(text: str, line: int) -> Decimal:
+    try:
+        rate = Decimal(text.strip().removesuffix("%").strip()[:20])
+    except InvalidOperation:
+        rate = Decimal("NaN")
+    if not rate.is_finite() or not 0 <= rate <= 100:
+        raise Refused(f"Line {line}, rate: write a percentage from 0 to 100.", field="file")
+    # Cut, never rounded up: 90.004 stays above 90 only if it is written with two decimals.
+    return rate.quantize(Decimal("0.01"), rounding="ROUND_DOWN")
+
+
+def _number(text: str, line: int) -> int:
+    text = text.strip().replace(",", "")
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise Refused(f"Line {line}, approved: write a whole number.", field="file")
+    return int(text)

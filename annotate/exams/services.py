@@ -1,0 +1,123 @@
+"""Sitting an exam or a practice: drawn once, answered one by one, kept whatever comes of it."""
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from annotate.exams.qualification import is_enough, rule_of
+from annotate.models import AttemptState, ExamAnswer, ExamAttempt, ExamItem
+from corpus.models import Domain, Membership, Role
+from kit import audit
+from kit.errors import Refused
+
+
+def start_attempt(
+    *, person: User, domain: Domain, practice: bool = False, size: int | None = None
+) -> ExamAttempt:
+    """Begin a sitting, or go on with the one that is open.
+
+    An exam has as many items as the rule asks for, half of them with either answer as far as the
+    bank allows; items that the person has not met in an exam come first. A practice has every
+    practice item, or `size` of them. The order is the server's secret. Raises PermissionDenied
+    for people who do not annotate the domain, and Refused where the bank is too small.
+    """
+    place = Membership.objects.filter(user=person, benchmark=domain.benchmark_id).first()
+    if place is None or Role.ANNOTATOR not in place.roles or domain.pk not in place.domain_ids():
+        raise PermissionDenied("Exams are for annotators of the domain.")
+    rule = rule_of(domain.benchmark)
+    bank = list(ExamItem.objects.usable(domain).filter(is_practice=practice))
+    with transaction.atomic():
+        going = ExamAttempt.objects.of(person, domain).filter(
+            is_practice=practice, status=AttemptState.OPEN
+        )
+        found = going.first()
+        if found is not None:
+            return found
+        size = (size or len(bank)) if practice else rule.exam_size
+        if not bank or len(bank) < size:
+            kind = "practice item" if practice else "exam"
+            raise Refused(f"There is no {kind} for {domain.name} yet. Ask an admin.")
+        try:
+            with transaction.atomic():
+                attempt = ExamAttempt.objects.create(
+                    person=person, domain=domain, is_practice=practice, pass_mark=rule.pass_mark
+                )
+        except IntegrityError:
+            return going.get()
+        attempt.items = _draw(attempt, bank, size)
+        attempt.save(update_fields=["items"])
+        _note(attempt, "start practice" if practice else "start exam", items=len(attempt.items))
+    return attempt
+
+
+def next_item(attempt: ExamAttempt) -> ExamItem | None:
+    """The item that comes next; None at the end."""
+    given = set(attempt.answers.values_list("item", flat=True))
+    pk = next((pk for pk in attempt.items if pk not in given), None)
+    return ExamItem.objects.get(pk=pk) if pk is not None else None
+
+
+def answer_item(*, attempt: ExamAttempt, item: ExamItem, person: User, label: int) -> ExamAttempt:
+    """Give one answer, for good; the last one ends the sitting.
+
+    Raises PermissionDenied for somebody else's sitting, and Refused for an item out of turn.
+    """
+    if attempt.person_id != person.pk:
+        raise PermissionDenied("This is somebody else's sitting.")
+    if label not in (0, 1):
+        raise Refused("Choose relevant or not relevant.", field="label")
+    with transaction.atomic():
+        current = ExamAttempt.objects.select_for_update(of=("self",)).get(pk=attempt.pk)
+        waiting = next_item(current)
+        if current.status != AttemptState.OPEN or waiting is None or waiting.pk != item.pk:
+            raise Refused("This item was answered already.")
+        ExamAnswer.objects.create(attempt=current, item=item, label=label)
+        _note(current, "answer exam item", item=item.pk, label=label)
+        if next_item(current) is None:
+            _end(current)
+    return current
+
+
+def _end(attempt: ExamAttempt) -> None:
+    given = attempt.answers.values_list("label", "item__label")
+    attempt.right = sum(label == right for label, right in given)
+    if attempt.is_practice:
+        attempt.status = AttemptState.DONE
+    else:
+        passed = is_enough(attempt, attempt.pass_mark)
+        attempt.status = AttemptState.PASSED if passed else AttemptState.FAILED
+    attempt.ended_at = timezone.now()
+    attempt.save(update_fields=["right", "status", "ended_at"])
+    _note(attempt, "end exam", right=attempt.right, status=attempt.status)
+
+
+def _draw(attempt: ExamAttempt, bank: list[ExamItem], size: int) -> list[int]:
+    met = set(
+        ExamAnswer.objects.filter(
+            attempt__person=attempt.person_id, attempt__is_practice=False
+        ).values_list("item", flat=True)
+    )
+    ranked = sorted(bank, key=lambda item: (item.pk in met, _lot(attempt, item, "draw")))
+    sides = {label: [item for item in ranked if item.label == label] for label in (0, 1)}
+    first, second = sorted(sides.values(), key=len)
+    few = first[: size // 2]
+    chosen = few + second[: size - len(few)]
+    if len(chosen) < size:
+        chosen += first[len(few) :][: size - len(chosen)]
+    return [item.pk for item in sorted(chosen, key=lambda item: _lot(attempt, item, "order"))]
+
+
+def _lot(attempt: ExamAttempt, item: ExamItem, use: str) -> str:
+    # Keyed by the server's secret: nobody can foretell what comes where.
+    return salted_hmac(
+        "assay.exam", f"{use}:{attempt.pk}:{item.pk}", algorithm="sha256"
+    ).hexdigest()
+
+
+def _note(attempt: ExamAttempt, verb: str, **data: object) -> None:
+    # A scope of its own: lists of a benchmark's events are read by people who take exams.
+    scope = f"{attempt.domain.benchmark.slug}#exams"
+    kept = {"domain": attempt.domain.name, **data}
+    audit.record(actor=attempt.person, verb=verb, target=attempt, scope=scope, data=kept)

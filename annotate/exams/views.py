@@ -1,0 +1,159 @@
+"""Qualification as annotators see it: how they stand, practice, exams.
+
+An exam looks like the vote page and never says which answer was right.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotate.exams import services as verbs
+from annotate.exams.forms import AnswerForm
+from annotate.exams.qualification import Standing, rule_of, standings
+from annotate.models import AttemptState, ExamAttempt, ExamItem
+from annotate.voting.items import titled
+from annotate.voting.snapshot import read_snapshot, segments
+from corpus.access import Access, enter
+from corpus.models import Domain, Role
+from kit import htmx
+from kit.errors import Refused
+
+TEMPLATE = "annotate/exam.html"
+
+
+@dataclass(frozen=True)
+class Place:
+    """How a person stands in one domain."""
+
+    domain: Domain
+    standing: Standing
+    attempts: list[ExamAttempt]
+    has_practice: bool
+
+
+@dataclass(frozen=True)
+class ShownPassage:
+    """An exam's passage as annotate/item.html reads it: no id that could tell anything."""
+
+    text: str
+    pid: str = ""
+    is_loaded: bool = True
+
+
+@require_GET
+def qualification(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every domain of the person with what is still missing, and their sittings."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    context = {
+        "access": access,
+        "tab": "qualification",
+        "rule": rule_of(access.benchmark),
+        "places": places(access),
+    }
+    return htmx.render(request, "annotate/qualification.html", context)
+
+
+@require_POST
+def exam_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Begin an exam or a practice, or go on with the open one."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    domain = get_domain(access, pk)
+    try:
+        attempt = verbs.start_attempt(
+            person=access.user, domain=domain, practice=request.POST.get("practice") == "1"
+        )
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+        return htmx.redirect(request, reverse("qualification", args=[slug]))
+    return htmx.redirect(request, reverse("exam", args=[slug, attempt.pk]))
+
+
+@require_http_methods(["GET", "POST"])
+def exam(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The next item of a sitting, or how it ended."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    attempt = get_attempt(access, pk)
+    if request.method == "GET":
+        return htmx.render(request, TEMPLATE, _context(access, attempt))
+    form = AnswerForm(request.POST)
+    try:
+        if not form.is_valid():
+            raise Refused("Choose 1 relevant or 2 not relevant.")
+        answer(access, attempt, **form.cleaned_data)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, reverse("exam", args=[slug, pk]))
+
+
+def answer(access: Access, attempt: ExamAttempt, *, place: int, label: int) -> ExamAttempt:
+    """Answer the item at this place; Refused where another one is next."""
+    item = verbs.next_item(attempt)
+    if item is None or attempt.items.index(item.pk) != place:
+        raise Refused("This item was answered already.")
+    return verbs.answer_item(attempt=attempt, item=item, person=access.user, label=label)
+
+
+def places(access: Access) -> list[Place]:
+    """How the person stands in each of their domains."""
+    rule = rule_of(access.benchmark)
+    rows = access.benchmark.domains.filter(pk__in=access.domain_ids, is_ready=True)
+    domains = list(rows)
+    found = standings([access.user.pk], [each.pk for each in domains], rule)
+    return [
+        Place(
+            domain=domain,
+            standing=found[access.user.pk, domain.pk],
+            attempts=list(ExamAttempt.objects.of(access.user, domain)),
+            has_practice=ExamItem.objects.usable(domain).filter(is_practice=True).exists(),
+        )
+        for domain in domains
+    ]
+
+
+def get_domain(access: Access, pk: int) -> Domain:
+    """A domain of this benchmark, or 404; 403 for one that is not the person's."""
+    found = get_object_or_404(access.benchmark.domains.filter(is_ready=True), pk=pk)
+    if found.pk not in access.domain_ids:
+        raise PermissionDenied("This domain is not yours.")
+    return found
+
+
+def get_attempt(access: Access, pk: int) -> ExamAttempt:
+    """The person's own sitting in this benchmark, or 404."""
+    rows = ExamAttempt.objects.filter(person=access.user, domain__benchmark=access.benchmark)
+    found = rows.select_related("domain__benchmark").filter(pk=pk).first()
+    if found is None:
+        raise Http404("No such sitting.")
+    return found
+
+
+def _context(access: Access, attempt: ExamAttempt) -> dict[str, Any]:
+    item = verbs.next_item(attempt)
+    context: dict[str, Any] = {
+        "access": access,
+        "tab": "qualification",
+        "attempt": attempt,
+        "is_over": attempt.status != AttemptState.OPEN,
+        "item": item,
+    }
+    if attempt.is_practice:
+        context["last"] = attempt.answers.select_related("item").order_by("-pk").first()
+    if item is None:
+        return context
+    snapshot = read_snapshot(
+        {"question": item.question, "answers": item.answers, "positions": item.positions},
+        item.passage,
+    )
+    return context | {
+        "place": attempt.items.index(item.pk),
+        "passage": ShownPassage(item.passage),
+        "snapshot": snapshot,
+        "segments": segments(item.passage, snapshot.spans),
+        **titled(item.question),
+    }

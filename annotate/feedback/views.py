@@ -1,0 +1,166 @@
+"""What became of a voter's votes: their own page, and the same for admins, who can write."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotate.adjudication.forms import MessageForm
+from annotate.feedback.services import (
+    history,
+    history_sheet,
+    kept_back,
+    mark_seen,
+    reasons_of_majority,
+    send_message,
+    shown_votes,
+    to_reread,
+)
+from annotate.guidelines.views import rendered
+from annotate.models import Vote, VoterMessage
+from annotate.voting.items import LABEL_WORDS
+from corpus.access import Access, enter
+from corpus.models import Membership, Role
+from kit import htmx
+from kit.errors import Refused
+from kit.tables import Column, Filter, Table
+
+TEMPLATE = "annotate/feedback.html"
+MOST_MESSAGES = 50
+
+
+def _of_result(rows: QuerySet[Vote], value: str) -> QuerySet[Vote]:
+    given = rows.exclude(label=None)
+    if value == "none":
+        return rows.filter(label=None)
+    final = F("case__label")
+    return given.filter(label=final) if value == "same" else given.exclude(label=final)
+
+
+VOTES = Table(
+    search=("case__query__text", "case__passage__pid"),
+    filters=(
+        Filter(
+            "result",
+            "Your vote",
+            choices=(
+                ("other", "otherwise than the label"),
+                ("same", "as the label"),
+                ("none", "cannot be judged"),
+            ),
+            apply=_of_result,
+        ),
+    ),
+    columns=(
+        Column("query", "Query", order=("case__query_id",)),
+        Column("passage", "Passage", order=("case__passage__pid",)),
+        Column("mine", "Your vote", order=("label",)),
+        Column("final", "Final label", order=("case__label",)),
+        Column("at", "Voted", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+
+
+@require_GET
+def feedback(request: HttpRequest, slug: str) -> HttpResponse:
+    """My votes that count, beside what became of their cases."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    context = read_feedback(request, access, access.user)
+    return htmx.render(request, TEMPLATE, context, partial="results")
+
+
+@require_http_methods(["GET", "POST"])
+def feedback_of(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The same of one annotator, as they see it, for admins; a POST writes to them."""
+    access = enter(request.user, slug, Role.ADMIN)
+    person = get_voter(access, pk)
+    form = MessageForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            send_message(access=access, person=person, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            messages.success(request, f"{person} will see it under Feedback.")
+            return htmx.redirect(request, reverse("feedback-of", args=[slug, pk]))
+    context = read_feedback(request, access, person) | {"form": form}
+    if request.method == "POST":
+        return htmx.invalid(request, TEMPLATE, context)
+    return htmx.render(request, TEMPLATE, context, partial="results")
+
+
+@require_GET
+def feedback_vote(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One of my votes with the passage and the reasons of the majority."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    vote = get_shown_vote(access, pk)
+    context = {
+        "access": access,
+        "tab": "feedback",
+        "vote": vote,
+        "mine": LABEL_WORDS[vote.label],
+        "final": LABEL_WORDS[vote.final],  # type: ignore[attr-defined]
+        "expert": _expert(vote),
+        "reasons": reasons_of_majority(vote),
+        "passage": vote.case.passage,
+    }
+    return htmx.render(request, "annotate/feedback_vote.html", context)
+
+
+@require_POST
+def feedback_seen(request: HttpRequest, slug: str) -> HttpResponse:
+    """I have read what I was told."""
+    mark_seen(access=enter(request.user, slug, Role.ANNOTATOR))
+    return htmx.redirect(request, reverse("feedback", args=[slug]))
+
+
+def read_feedback(request: HttpRequest, access: Access, person: User) -> dict[str, Any]:
+    """Context of the page; everything in it is as the voter may see it."""
+    benchmark = access.benchmark
+    told = VoterMessage.objects.to(person.pk, benchmark).select_related("batch", "case__query")
+    found = list(told[:MOST_MESSAGES])
+    return {
+        "access": access,
+        "tab": "feedback" if person == access.user else "voting",
+        "person": person,
+        "is_own": person == access.user,
+        "messages_to": found,
+        "unseen": sum(each.seen_at is None for each in found),
+        "sheet": history_sheet(history(person.pk, benchmark)),
+        "sections": [
+            (each.title, each.why, rendered(each.text)) for each in to_reread(person.pk, benchmark)
+        ],
+        "has_kept_back": bool(kept_back(person.pk, benchmark)),
+        "table": VOTES.read(shown_votes(person.pk, benchmark), request.GET),
+    }
+
+
+def get_voter(access: Access, pk: int) -> User:
+    """An annotator of this benchmark, or 404."""
+    places = Membership.objects.filter(benchmark=access.benchmark, user=pk).select_related("user")
+    place = places.first()
+    if place is None or Role.ANNOTATOR not in place.roles:
+        raise Http404("No such annotator.")
+    return place.user
+
+
+def get_shown_vote(access: Access, pk: int) -> Vote:
+    """One of the person's own votes that are listed, or 404."""
+    rows = shown_votes(access.user.pk, access.benchmark).select_related("case__passage__document")
+    found = rows.filter(pk=pk).first()
+    if found is None:
+        raise Http404("No such vote of yours, or its case is not decided.")
+    return found
+
+
+def _expert(vote: Vote) -> str:
+    """What an expert says otherwise than the votes, or ""."""
+    given, final = vote.expert, vote.final  # type: ignore[attr-defined]
+    if given is None or int(given > 0) == final:
+        return ""
+    return LABEL_WORDS[int(given > 0)]

@@ -1,0 +1,99 @@
+"""Guidelines: to be read by everybody, published by admins."""
+
+from typing import Any
+
+import nh3
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_http_methods, require_POST
+from markdown_it import MarkdownIt
+
+from annotate.forms import GuidelineForm
+from annotate.guidelines.services import publish_guideline
+from annotate.loaders import number
+from annotate.models import Guideline, Scale
+from annotate.workspace.scales import benchmark_scale, choose_scale, points_apart
+from corpus.access import Access, enter
+from corpus.models import Role
+from kit import htmx
+from kit.errors import Refused
+
+TEMPLATE = "annotate/guidelines.html"
+
+
+@require_http_methods(["GET", "POST"])
+def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
+    """The current version (or ?version=); htmx asks for its text alone, for the dialog."""
+    if request.method == "POST":
+        return _publish(request, enter(request.user, slug, Role.ADMIN))
+    access = enter(request.user, slug)
+    return htmx.render(request, TEMPLATE, _context(request, access), partial="reading")
+
+
+@require_POST
+def weight_scale(request: HttpRequest, slug: str) -> HttpResponse:
+    """The scale on which new aspects are weighed from now on."""
+    access = enter(request.user, slug, Role.ADMIN)
+    try:
+        choose_scale(
+            benchmark=access.benchmark,
+            scale=request.POST.get("scale", ""),
+            far=number(request.POST["far"]) or 0 if "far" in request.POST else None,
+            actor=access.user,
+        )
+        messages.success(request, "Weights go by this from now on.")
+    except Refused as refused:
+        messages.warning(request, refused.message)
+    return htmx.redirect(request, reverse("guidelines", args=[access.benchmark.slug]))
+
+
+def _publish(request: HttpRequest, access: Access) -> HttpResponse:
+    form = GuidelineForm(request.POST)
+    if form.is_valid():
+        try:
+            new = publish_guideline(
+                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
+            )
+        except Refused as refused:
+            form.add_error(refused.field or None, refused.message)
+        else:
+            messages.success(request, f"Version {new.version} is what people go by from now on.")
+            return htmx.redirect(request, reverse("guidelines", args=[access.benchmark.slug]))
+    context = _context(request, access) | {"form": form, "is_open": True}
+    return htmx.invalid(request, TEMPLATE, context)
+
+
+def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
+    current = Guideline.objects.current(access.benchmark)
+    written = Guideline.objects.filter(benchmark=access.benchmark).select_related("created_by")
+    shown = _chosen(request, written) or current
+    return {
+        "access": access,
+        "tab": "guidelines",
+        "guideline": shown,
+        "is_current": shown.version == current.version,
+        "body": rendered(shown.text),
+        "versions": written,
+        "scale": benchmark_scale(access.benchmark),
+        "scales": Scale.choices,
+        "far": points_apart(access.benchmark),
+        "form": GuidelineForm(initial={"text": current.text, "expected": current.version}),
+    }
+
+
+def _chosen(request: HttpRequest, written: Any) -> Guideline | None:
+    wanted = request.GET.get("version", "")
+    if not wanted:
+        return None
+    found = written.filter(version=number(wanted) or 0).first()
+    if found is None:
+        raise Http404("No such version.")
+    return found  # type: ignore[no-any-return]
+
+
+def rendered(text: str) -> SafeString:
+    """Markdown as HTML, cleaned: what an admin pasted cannot act on the page."""
+    html = MarkdownIt("commonmark").enable("table").render(text)
+    return mark_safe(nh3.clean(html))  # noqa: S308  (cleaned one call before)

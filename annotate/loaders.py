@@ -1,0 +1,95 @@
+"""Fetch and authorise in one step, for what this room holds.
+
+Numbers as they come in addresses and forms."""
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from annotate.models import Aspect, EscalationCase
+from annotate.review.authorship import weights_are_hidden
+from corpus.access import Access, enter, get_own_query
+from corpus.models import Passage, Query, Role
+from kit.prepared import Prepared
+
+Person = User | AnonymousUser
+
+
+# Asked with every vote; the text of the page is not.
+_CASE = Prepared(
+    lambda pk, benchmark: (
+        EscalationCase.objects.of_voters()
+        .filter(pk=pk, query__domain__benchmark=benchmark)
+        .select_related("query__domain__benchmark", "passage__document")
+        .defer("passage__document__text")
+    )
+)
+
+
+def get_case(access: Access, pk: int) -> EscalationCase:
+    """A case of this benchmark that voters are asked about, or 404."""
+    found = _CASE.first(pk=pk, benchmark=access.benchmark.pk)
+    if found is None:
+        raise Http404("No such case.")
+    return found
+
+
+def get_own_case(access: Access, pk: int) -> EscalationCase:
+    """A case in one of the person's own domains: 404 outside the benchmark, 403 outside them."""
+    case = get_case(access, pk)
+    if case.query.domain_id not in access.domain_ids:
+        raise PermissionDenied("This case belongs to a domain that is not yours.")
+    return case
+
+
+def enter_query(person: Person, slug: str, pk: int) -> tuple[Access, Query]:
+    """A query that the person may annotate, with their access: 403 for everybody else."""
+    access = enter(person, slug, Role.ANNOTATOR)
+    query = get_own_query(access, pk)
+    _refuse_blind(access, query)
+    return access, query
+
+
+def enter_aspect(person: Person, slug: str, pk: int) -> tuple[Access, Aspect]:
+    """An aspect that the person may edit, with their access."""
+    access = enter(person, slug, Role.ANNOTATOR)
+    aspects = Aspect.objects.filter(query__domain__benchmark=access.benchmark)
+    found = aspects.select_related("query__domain__benchmark").filter(pk=pk).first()
+    if found is None:
+        raise Http404("No such aspect.")
+    get_own_query(access, found.query_id)
+    _refuse_blind(access, found.query)
+    return access, found
+
+
+def may_write(access: Access, query: Query) -> bool:
+    """Whether the person may annotate this query; everybody else reads."""
+    is_own = access.is_annotator and query.domain_id in access.domain_ids
+    return is_own and not is_blind(access, query)
+
+
+def is_blind(access: Access, query: Query) -> bool:
+    """Whether the query's weights are kept from this person, who may have to score them blind."""
+    return access.is_reviewer and weights_are_hidden(query, access.user)
+
+
+def _refuse_blind(access: Access, query: Query) -> None:
+    if is_blind(access, query):
+        raise PermissionDenied(
+            "Others work on this query. As a reviewer you may be asked to score its weights "
+            "without having seen them, so you cannot write on it."
+        )
+
+
+def get_domain_passage(query: Query, pk: int) -> Passage:
+    """A visible passage of the query's own domain, or 404."""
+    passages = Passage.objects.shown().filter(pk=pk, domain_id=query.domain_id)
+    found = passages.select_related("document", "domain").first()
+    if found is None:
+        raise Http404("No such passage.")
+    return found
+
+
+def number(text: str) -> int | None:
+    """A primary key from a URL, or None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

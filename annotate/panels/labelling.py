@@ -1,0 +1,225 @@
+"""Labelling a panel's items by keys: the practice first, then one item after the other.
+
+Nothing here may depend on other people's labels, or on whether a senior will look at the item.
+
+A senior's queue: the spot check of a panel's labels, and what its experts left undecided."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotate.forms import VoteForm
+from annotate.loaders import number
+from annotate.models import CaseStatus, ReferenceItem, ReferencePanel, VoteSlot
+from annotate.panels import labels as verbs
+from annotate.panels import spot_checks as checking
+from annotate.panels.labels import practice_left, start_practice
+from annotate.panels.views import READERS, get_item, get_panel, panel_url
+from annotate.plans.services import as_shown, order_seed
+from annotate.voting.eligibility import unqualified_domains
+from annotate.voting.items import LABEL_WORDS, asked_again, item_context, with_default
+from annotate.voting.services import AlreadyVoted
+from corpus.access import Access, enter
+from corpus.models import Domain, Role
+from kit import htmx
+from kit.errors import Refused
+
+TEMPLATE = "annotate/panel_item.html"
+
+
+@require_GET
+def panel_label(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The next item; where none waits, why. `?after=` is the one left for later."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    panel = get_panel(access, pk)
+    left = number(request.GET.get("after", ""))
+    after = panel.items.select_related("case").filter(pk=left).first() if left else None
+    item = verbs.next_item(access=access, panel=panel, after=after) if panel.is_open else None
+    owed = practice_left(access, panel) if panel.is_open else []
+    # `?practice` shows the gate of the other domains to whoever has items of one already.
+    if item is not None and "practice" not in request.GET:
+        return htmx.redirect(request, panel_url(panel, "panel-item", item.pk))
+    last = verbs.own_items(access, [panel]).first()
+    context = {
+        "access": access,
+        "tab": "panels",
+        "panel": panel,
+        "owed": [(domain, left) for domain, left in owed if left],
+        "has_items": item is not None,
+        "unqualified": unqualified_domains(access),
+        "given": verbs.own_items(access, [panel]).count(),
+        "last_url": panel_url(panel, "panel-item", last.pk) if last else "",
+    }
+    return htmx.render(request, "annotate/panel_start.html", context)
+
+
+@require_POST
+def panel_practice(request: HttpRequest, slug: str, pk: int, domain: int) -> HttpResponse:
+    """Begin the practice of one domain, or go on with it."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    panel = get_panel(access, pk)
+    found = get_object_or_404(Domain, pk=domain, benchmark=access.benchmark)
+    try:
+        attempt = start_practice(access=access, panel=panel, domain=found)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+        return htmx.redirect(request, panel_url(panel, "panel-label"))
+    return htmx.redirect(request, reverse("exam", args=[slug, attempt.pk]))
+
+
+@require_http_methods(["GET", "POST"])
+def panel_item(request: HttpRequest, slug: str, pk: int, item: int) -> HttpResponse:
+    """One item to label; the label leads on to the next. One's own label can be corrected."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    panel = get_panel(access, pk)
+    found = get_item(panel, item)
+    slot = verbs.hold_item(access=access, item=found) if panel.is_open else None
+    if slot is None:
+        slot = VoteSlot.objects.filter(case=found.case, voter=access.user).first()
+    if slot is None:
+        messages.info(request, "This item is not yours to label, or others label it already.")
+        return htmx.redirect(request, panel_url(panel, "panel-label"))
+    context = _context(access, panel, found, slot)
+    if request.method == "GET":
+        return htmx.render(request, TEMPLATE, context)
+    form = VoteForm(with_default(request))
+    if not form.is_valid():
+        return htmx.invalid(request, TEMPLATE, context | asked_again(form))
+    sent = form.cleaned_data
+    sent.pop("span")
+    is_correction = "correct" in request.POST
+    verb = verbs.correct_label if is_correction else verbs.label_item
+    try:
+        verb(item=found, access=access, **sent)
+    except AlreadyVoted as already:
+        if already.vote.label != sent["label"]:
+            context = _context(access, panel, found, slot, mine=already.vote)
+            context |= asked_again(form) | {"clash": LABEL_WORDS[already.vote.label]}
+            return htmx.render(request, TEMPLATE, context, status=409)
+    except Refused as refusal:
+        field = refusal.field if refusal.field in form.fields else "label"
+        form.add_error(field, refusal.message)
+        return htmx.invalid(request, TEMPLATE, context | asked_again(form))
+    if is_correction:
+        messages.success(request, f"Your label is {LABEL_WORDS[sent['label']]} now.")
+    return htmx.redirect(request, panel_url(panel, "panel-label"))
+
+
+def shown_item(access: Access, item: ReferenceItem) -> dict[str, Any]:
+    """The item as this expert reads it: both reasons in an order of their own."""
+    seed = order_seed(access.user.pk, item.case_id)
+    return as_shown(item.case.snapshot, seed=seed, shown=True)
+
+
+def _context(
+    access: Access,
+    panel: ReferencePanel,
+    item: ReferenceItem,
+    slot: VoteSlot,
+    *,
+    mine: Any = None,
+) -> dict[str, Any]:
+    own = verbs.own_items(access, [panel]).exclude(pk=item.pk)
+    last = own.first()
+    here = panel_url(panel, "panel-label")
+    return {
+        "access": access,
+        "tab": "panels",
+        "panel": panel,
+        "item": item,
+        "mine": mine or slot.vote,
+        "can_correct": panel.is_open and not item.checks.exists(),
+        "form": VoteForm(),
+        "asked": "",
+        "given": own.count(),
+        "later_url": f"{here}?after={item.pk}",
+        "next_url": here,
+        "last_url": panel_url(panel, "panel-item", last.pk) if last else "",
+        **item_context(item.case, shown_item(access, item)),
+    }
+
+
+SPOT_CHECKS_TEMPLATE = "annotate/spot_check.html"
+
+
+@require_GET
+def spot_checks(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The next item to look at; `?after=` is the one left for later."""
+    access = enter(request.user, slug, *READERS)
+    panel = get_panel(access, pk)
+    waiting = list(checking.waiting_checks(access, panel).values_list("pk", flat=True))
+    left = number(request.GET.get("after", ""))
+    if waiting:
+        # Behind the one that is left, or from the beginning.
+        place = waiting.index(left) + 1 if left in waiting else 0
+        return htmx.redirect(request, panel_url(panel, "spot-check", waiting[place % len(waiting)]))
+    context = {"access": access, "tab": "panels", "panel": panel, "is_over": True}
+    return htmx.render(request, SPOT_CHECKS_TEMPLATE, context)
+
+
+@require_http_methods(["GET", "POST"])
+def spot_check(request: HttpRequest, slug: str, pk: int, item: int) -> HttpResponse:
+    """One item with its label: keep it, override it, or correct one's own or another's look."""
+    access = enter(request.user, slug, *READERS)
+    panel = get_panel(access, pk)
+    found = get_item(panel, item)
+    if not checking.checkable(access, panel).filter(pk=found.pk).exists():
+        raise PermissionDenied(_why_not(access, found))
+    context = _spot_checks_context(access, panel, found)
+    if request.method == "GET":
+        return htmx.render(request, SPOT_CHECKS_TEMPLATE, context)
+    form = VoteForm(with_default(request))
+    if not form.is_valid():
+        return htmx.invalid(request, SPOT_CHECKS_TEMPLATE, context | asked_again(form))
+    sent = form.cleaned_data
+    sent.pop("span")
+    replaces = number(request.POST.get("replaces", ""))
+    try:
+        check = checking.check_item(item=found, access=access, replaces=replaces, **sent)
+    except checking.AlreadyChecked as already:
+        if already.check.label == sent["label"]:
+            return htmx.redirect(request, panel_url(panel, "spot-checks"))
+        context = _spot_checks_context(access, panel, found) | asked_again(form) | {"clash": True}
+        return htmx.render(request, SPOT_CHECKS_TEMPLATE, context, status=409)
+    except Refused as refusal:
+        form.add_error("reason" if refusal.field == "reason" else "label", refusal.message)
+        return htmx.invalid(request, SPOT_CHECKS_TEMPLATE, context | asked_again(form))
+    messages.success(
+        request, f"{check.get_kind_display().capitalize()}: {LABEL_WORDS[sent['label']]}."
+    )
+    return htmx.redirect(request, panel_url(panel, "spot-checks"))
+
+
+def _why_not(access: Access, item: ReferenceItem) -> str:
+    if item.case.status == CaseStatus.OPEN:
+        return checking.OPEN
+    if not checking.may_check(access, item.case.query.domain_id):
+        return "This item belongs to a domain that is not yours."
+    is_theirs = item.case.votes.filter(voter=access.user).exists()
+    return checking.OWN if is_theirs or item.in_spot_check else checking.NOT_DRAWN
+
+
+def _spot_checks_context(
+    access: Access, panel: ReferencePanel, item: ReferenceItem
+) -> dict[str, Any]:
+    look = item.checks.standing().select_related("checker").first()
+    return {
+        "access": access,
+        "tab": "panels",
+        "panel": panel,
+        "item": item,
+        "case": item.case,
+        "look": look,
+        "votes": item.case.votes.standing().order_by("pk"),
+        "is_undecided": item.case.status == CaseStatus.EXPERT,
+        "waiting": checking.waiting_checks(access, panel).count(),
+        "form": VoteForm(),
+        "asked": "",
+        "later_url": f"{panel_url(panel, 'spot-checks')}?after={item.pk}",
+        **item_context(item.case),
+    }

@@ -1,0 +1,285 @@
+"""Labelling the items of a reference panel, one by one, each expert blind to the others.
+
+Places, leases and votes are those of every case (slots.py, votes.py). Who labels has passed the
+exam where one is required, and the panel's practice; nobody labels a pair twice, one that they
+brought in, or one that they met among the disputes.
+
+Who may label in which domain of a panel: exam and practice (docs/protocol.md 2.6)."""
+
+from collections.abc import Iterable
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from annotate.exams.services import start_attempt
+from annotate.models import (
+    AttemptState,
+    CaseKind,
+    CaseStatus,
+    EscalationCase,
+    ExamAnswer,
+    ExamAttempt,
+    ReferenceItem,
+    ReferencePanel,
+    Reveal,
+    Vote,
+    VoteSlot,
+    VotingPlan,
+)
+from annotate.voting.cases import note
+from annotate.voting.eligibility import brought_in_by, voting_domains
+from annotate.voting.services import cast_vote
+from annotate.voting.slots import lease, take
+from annotate.workspace.gold import take_back_verdict
+from corpus.access import Access
+from corpus.models import Domain, Judgment
+from corpus.services.judgments import hold_queries
+from kit.errors import Refused
+
+NOT_OPEN = "This panel is not open for labels."
+
+
+def practised(person: User, domain: Domain) -> int:
+    """How many practice items of the domain the person has judged, in sittings that are over."""
+    answers = ExamAnswer.objects.filter(
+        attempt__person=person,
+        attempt__domain=domain,
+        attempt__is_practice=True,
+        attempt__status=AttemptState.DONE,
+    )
+    return answers.values("item").distinct().count()
+
+
+def practice_left(access: Access, panel: ReferencePanel) -> list[tuple[Domain, int]]:
+    """The panel's domains of this person, each with the practice items they still owe."""
+    used = panel.items.values("case__query__domain")
+    domains = Domain.objects.filter(pk__in=used).filter(pk__in=access.domain_ids)
+    wanted = panel.practice_items
+    return [(each, max(0, wanted - practised(access.user, each))) for each in domains]
+
+
+def start_practice(*, access: Access, panel: ReferencePanel, domain: Domain) -> ExamAttempt:
+    """Begin, or go on with, the practice before the panel's first item of this domain."""
+    if not panel.is_open:
+        raise Refused(NOT_OPEN)
+    return start_attempt(
+        person=access.user, domain=domain, practice=True, size=panel.practice_items
+    )
+
+
+def labelling_domains(access: Access, panel: ReferencePanel) -> set[int]:
+    """Keys of the domains in which the person may label: exam passed and practice done."""
+    if not access.is_annotator or not panel.is_open:
+        return set()
+    may_vote = voting_domains(access)
+    left = practice_left(access, panel)
+    return {domain.pk for domain, owed in left if not owed and domain.pk in may_vote}
+
+
+CHECKED = "A senior has looked at this item; its label is theirs to change now."
+_TRIES = 20
+
+
+def panel_plan(panel: ReferencePanel) -> VotingPlan:
+    """The rules of its places: reasons from the start, no batches, the benchmark's lease."""
+    current = VotingPlan.objects.current(panel.benchmark)
+    return VotingPlan(
+        benchmark=panel.benchmark,
+        version=0,
+        reveal=Reveal.START,
+        lease_minutes=current.lease_minutes,
+    )
+
+
+def labelable(access: Access, panel: ReferencePanel) -> QuerySet[EscalationCase]:
+    """The panel's open cases that this person may label, whether a place is free or not."""
+    voter = access.user.pk
+    cases = EscalationCase.objects.open().filter(
+        reference_item__panel=panel, query__domain__in=labelling_domains(access, panel)
+    )
+    return cases.exclude(brought_in_by(voter)).exclude(Exists(met_elsewhere(voter)))
+
+
+def waiting_labels(access: Access, panel: ReferencePanel) -> QuerySet[EscalationCase]:
+    """Those of them that have a place for this person."""
+    slots = VoteSlot.objects.filter(case=OuterRef("pk"))
+    mine = slots.filter(voter=access.user)
+    free = Exists(slots.free(timezone.now())) & ~Exists(mine)
+    return labelable(access, panel).filter(Exists(mine.filter(vote=None)) | free)
+
+
+def met_elsewhere(voter: int) -> QuerySet[VoteSlot]:
+    """Of a case: places of the voter in another case of its pair, in which they said something."""
+    said = VoteSlot.objects.filter(
+        voter=voter, case__query=OuterRef("query_id"), case__passage=OuterRef("passage_id")
+    ).exclude(case=OuterRef("pk"))
+    return said.exclude(vote=None, committed_at=None)
+
+
+def next_item(
+    *, access: Access, panel: ReferencePanel, after: ReferenceItem | None = None
+) -> ReferenceItem | None:
+    """An item with a place held for this person; None where none waits.
+
+    `after` is the one they leave for later: its place goes back.
+    """
+    if after is not None:
+        VoteSlot.objects.held_by(access.user.pk).filter(case=after.case_id).give_back()
+    plan = panel_plan(panel)
+    for _ in range(_TRIES):
+        found = _look(access, panel, after)
+        if found is None:
+            return None
+        if hold_item(access=access, item=found, plan=plan) is not None:
+            return found
+    return None
+
+
+def hold_item(
+    *, access: Access, item: ReferenceItem, plan: VotingPlan | None = None
+) -> VoteSlot | None:
+    """The person's place of this item, taken now if one is free; None where there is none."""
+    plan = plan or panel_plan(item.panel)
+    mine = VoteSlot.objects.filter(case=item.case, voter=access.user).select_related("vote")
+    slot = mine.first()
+    if slot is None:
+        if not labelable(access, item.panel).filter(pk=item.case_id).exists():
+            return None
+        try:
+            return _take(access, item, plan)
+        except IntegrityError:  # another tab of the same person took it just now
+            return mine.first()
+    if slot.vote_id is None:
+        VoteSlot.objects.held_by(access.user.pk).filter(pk=slot.pk).update(
+            expires_at=timezone.now() + lease(plan)
+        )
+    return slot
+
+
+def label_item(
+    *,
+    item: ReferenceItem,
+    access: Access,
+    label: int | None,
+    reason: str = "",
+    elapsed_ms: int | None = None,
+) -> Vote:
+    """Give one expert's label; None says that the pair cannot be judged, and needs a reason.
+
+    The last label that the item wants settles it (panel_settling.py). Raises Refused where the
+    person may not label it, AlreadyVoted where they have.
+    """
+    _need_labeller(access, item)
+    if not item.panel.is_open:
+        raise Refused(NOT_OPEN)
+    if item.case.query.domain_id not in labelling_domains(access, item.panel):
+        raise Refused("Do the practice items of this domain first.", field="practice")
+    if EscalationCase.objects.filter(Exists(met_elsewhere(access.user.pk)), pk=item.case_id):
+        raise Refused("You judged this pair before, so another expert labels it.")
+    return cast_vote(
+        case=item.case,
+        voter=access.user,
+        label=label,
+        reason=reason,
+        elapsed_ms=elapsed_ms,
+        access=access,
+        plan=panel_plan(item.panel),
+    )
+
+
+def correct_label(
+    *,
+    item: ReferenceItem,
+    access: Access,
+    label: int | None,
+    reason: str,
+    elapsed_ms: int | None = None,
+) -> Vote:
+    """Replace one's own label, with a reason, until the panel is closed or a senior looked.
+
+    The earlier vote and the label it made stay as history. Raises Refused without a reason or a
+    change.
+    """
+    _need_labeller(access, item)
+    if not item.panel.is_open:
+        raise Refused(NOT_OPEN)
+    if not reason.strip():
+        raise Refused("Say in a few words why you change it.", field="reason")
+    with transaction.atomic():
+        hold_queries([item.case.query_id])
+        mine = Vote.objects.standing().filter(case=item.case, voter=access.user).first()
+        if mine is None:
+            raise Refused("You have not labelled this item.")
+        if mine.label == label:
+            raise Refused("That is what you said before.", field="label")
+        if item.checks.exists():
+            raise Refused(CHECKED)
+        earlier = _reopen(item, access.user)
+        vote = cast_vote(
+            case=item.case,
+            voter=access.user,
+            label=label,
+            reason=reason,
+            elapsed_ms=elapsed_ms,
+            access=access,
+            plan=panel_plan(item.panel),
+            replaces=mine.pk,
+        )
+        if earlier is not None and Judgment.objects.standing().filter(pk=earlier.pk).exists():
+            take_back_verdict(verdict=earlier, actor=access.user)  # and nothing came in its place
+        return vote
+
+
+def own_items(access: Access, panels: Iterable[ReferencePanel]) -> QuerySet[ReferenceItem]:
+    """Items that the person has labelled, the last one first."""
+    votes = Vote.objects.standing().filter(voter=access.user, case=OuterRef("case"))
+    items = ReferenceItem.objects.filter(panel__in=panels).filter(Exists(votes))
+    return items.annotate(own=votes.values("pk")[:1]).order_by("-own")
+
+
+def _look(
+    access: Access, panel: ReferencePanel, after: ReferenceItem | None
+) -> ReferenceItem | None:
+    """The item to go to: held already, else the first that is free behind the one left."""
+    cases = waiting_labels(access, panel)
+    if after is not None:
+        cases = cases.exclude(pk=after.case_id)
+    slots = VoteSlot.objects.filter(case__in=cases)
+    held = slots.held_by(access.user.pk).order_by("turn").first()
+    if held is None:
+        free = slots.free(timezone.now()).order_by("turn")
+        turn = after.case.slots.values_list("turn", flat=True).first() if after else None
+        held = (free.after(turn).first() if turn is not None else None) or free.first()
+    if held is None:
+        return None
+    related = ("panel__benchmark", "case__query__domain__benchmark", "case__passage__document")
+    return ReferenceItem.objects.select_related(*related).get(case=held.case_id)
+
+
+def _take(access: Access, item: ReferenceItem, plan: VotingPlan) -> VoteSlot | None:
+    with transaction.atomic():
+        free = VoteSlot.objects.free(timezone.now()).filter(case=item.case)
+        found = free.select_for_update(skip_locked=True).order_by("place").first()
+        return None if found is None else take(found, access.user.pk, plan, item.case)
+
+
+def _reopen(item: ReferenceItem, actor: User) -> Judgment | None:
+    """Let the item wait for its corrected label; the label that it stood at, if any."""
+    case = EscalationCase.objects.select_related("judgment").get(pk=item.case_id)
+    if case.status == CaseStatus.OPEN:
+        return None
+    EscalationCase.objects.filter(pk=case.pk).update(
+        status=CaseStatus.OPEN, label=None, judgment=None, closed_at=None
+    )
+    note("reopen case", case, actor, case)
+    return case.judgment
+
+
+def _need_labeller(access: Access, item: ReferenceItem) -> None:
+    if item.case.kind != CaseKind.REFERENCE or item.panel.benchmark_id != access.benchmark.pk:
+        raise PermissionDenied("This item belongs to no panel of this benchmark.")
+    if not access.is_annotator or item.case.query.domain_id not in access.domain_ids:
+        raise PermissionDenied("Only annotators of this domain may label this.")

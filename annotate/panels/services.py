@@ -1,0 +1,315 @@
+"""Reference panels: drawing their pairs, freezing the reasons beside them, opening and closing.
+
+Pairs are drawn by chance alone (docs/protocol.md 2.6): disputed ones too, or the set would be
+easier than the pool it stands for. Their cases are of a kind of their own, which voters are never
+asked about, so a pair may be voted on and labelled here at the same time.
+
+Drawing the pairs of a reference panel: random queries, one random pooled passage of each."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from annotate.exams.qualification import require_admin
+from annotate.models import (
+    CaseKind,
+    CaseStatus,
+    EscalationCase,
+    PanelStatus,
+    ReferenceItem,
+    ReferencePanel,
+    VoteSlot,
+)
+from annotate.panels.models import MOST_PER_DOMAIN
+from corpus.access import Access
+from corpus.models import Benchmark, Domain, Judgment, Pool, PoolEntry, Query, Source
+from corpus.services.judgments import hold_queries
+from kit import audit
+from kit.errors import Refused
+from kit.stats.sampling import draw
+
+_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One drawn pair; `key` names it the same wherever the benchmark is loaded."""
+
+    query: Query
+    passage: int
+    pool: int
+    key: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The draw of one domain; `queries` have a pooled passage that could be drawn."""
+
+    domain: Domain
+    queries: int = 0
+    pairs: Sequence[Pair] = field(default_factory=tuple)
+
+
+def draw_pairs(
+    benchmark: Benchmark, *, pool: Pool | None, per_domain: int, seed: int
+) -> list[Drawn]:
+    """The draw of every domain with pools, by name. The places are hashes of the seed and of the
+    ids that came with the benchmark, so whoever has both can check the draw."""
+    entries = _eligible(benchmark, pool)
+    found = []
+    for domain in benchmark.domains.ready():
+        pooled = Query.objects.filter(domain=domain, pk__in=entries.values("query"))
+        rows = pooled.values_list("pk", "qid", "answers")
+        keys = {qid: pk for pk, qid, answers in rows if any(str(a).strip() for a in answers)}
+        chosen = draw({0: sorted(keys)}, per_domain, seed)
+        pairs = _passages(entries, [keys[qid] for qid in chosen], seed)
+        found.append(Drawn(domain, len(keys), pairs))
+    return [each for each in found if each.queries]
+
+
+def _eligible(benchmark: Benchmark, pool: Pool | None) -> QuerySet[PoolEntry]:
+    """Pooled pairs with their text that neither an expert nor a panel was asked about."""
+    pair = {"query": OuterRef("query_id"), "passage": OuterRef("passage_id")}
+    experts = Judgment.objects.standing().filter(source=Source.EXPERT, **pair)
+    drawn = EscalationCase.objects.filter(kind=CaseKind.REFERENCE, **pair)
+    pools = Pool.objects.filter(benchmark=benchmark)
+    if pool is not None:
+        pools = pools.filter(pk=pool.pk)
+    entries = PoolEntry.objects.filter(pool__in=pools, passage__text__isnull=False)
+    return entries.exclude(Exists(experts)).exclude(Exists(drawn))
+
+
+def _passages(entries: QuerySet[PoolEntry], queries: Sequence[int], seed: int) -> list[Pair]:
+    """One passage for each of these queries, in their order."""
+    offered: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
+    keys = iter(queries)
+    while group := list(islice(keys, _CHUNK)):
+        rows = entries.filter(query__in=group).order_by("-pk")  # of two pools the older names it
+        columns = ("query_id", "passage__pid", "passage_id", "pool_id")
+        for owner, pid, *place in rows.values_list(*columns):
+            offered[owner][pid] = place[0], place[1]
+    rows_of = Query.objects.select_related("domain__benchmark").in_bulk(queries)
+    found = []
+    for pk in queries:
+        query = rows_of[pk]
+        # Beside its query: one passage of many pools must not be drawn for all of them at once.
+        (key,) = draw({0: [(query.qid, pid) for pid in sorted(offered[pk])]}, 1, seed)
+        passage, pool = offered[pk][key[1]]
+        found.append(Pair(query, passage, pool, key))
+    return found
+
+
+HIGHEST_SEED = 2**31 - 1
+MOST_PRACTICE = 50
+
+
+@dataclass(frozen=True)
+class PanelPlan:
+    """What an admin asks for; the numbers are those of DREAM where nothing is said."""
+
+    name: str
+    pool: Pool | None = None
+    per_domain: int = 100
+    seed: int = 1
+    labels_per_item: int = 1
+    practice_items: int = 5
+    shows_hints: bool = True
+    check_percent: int = 10
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Both reasons for one item, as positions of a snapshot, and who wrote them."""
+
+    item: int
+    positions: Sequence[dict[str, Any]]
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+
+def draw_panel(*, benchmark: Benchmark, plan: PanelPlan, actor: User | None) -> ReferencePanel:
+    """Draw a reference set: one random pooled passage of each of `per_domain` random queries.
+
+    The same seed draws the same pairs from the same pools. Left out are pairs whose text is not
+    loaded, queries without answers, and pairs that an expert or an earlier panel has labelled.
+    Raises Refused, naming the field, for numbers out of range, a name that is taken, and where
+    nothing can be drawn; PermissionDenied for everybody but admins (`actor` None: the shell).
+    """
+    if actor is not None:
+        require_admin(benchmark, actor)
+    _check_plan(benchmark, plan)
+    drawn = draw_pairs(benchmark, pool=plan.pool, per_domain=plan.per_domain, seed=plan.seed)
+    if not any(each.pairs for each in drawn):
+        raise Refused(
+            "No pair is left to draw: build a pool first, whose queries have answers.", field="pool"
+        )
+    try:
+        with transaction.atomic():
+            return _store(benchmark, plan, drawn, actor)
+    except IntegrityError:
+        words = "Another panel drew from these pairs at this moment, or has this name. Try again."
+        raise Refused(words, field="name") from None
+
+
+def freeze_reasons(*, panel: ReferencePanel, reasons: Sequence[Reasons]) -> set[int]:
+    """Put both reasons into the snapshots of items that have none; keys of those that took them.
+
+    None does once the panel is open: what one labeller saw is what all see. Order and names of
+    the two are drawn for each reader and item when they are shown (arms.as_shown).
+    """
+    with transaction.atomic():
+        preparing = ReferencePanel.objects.filter(pk=panel.pk, status=PanelStatus.PREPARING)
+        if not preparing.update(status=PanelStatus.PREPARING):  # the lock that opening waits for
+            return set()
+        by_item = {each.item: each for each in reasons}
+        items = ReferenceItem.objects.without_hints().filter(panel=panel, pk__in=by_item)
+        taking = list(items.select_related("case"))
+        for item in taking:
+            found = by_item[item.pk]
+            item.hints = found.provenance
+            practice = bool(found.provenance.get("practice"))
+            item.case.snapshot |= {"positions": list(found.positions), "practice": practice}
+        ReferenceItem.objects.bulk_update(taking, ["hints"])
+        EscalationCase.objects.bulk_update([item.case for item in taking], ["snapshot"])
+    return {item.pk for item in taking}
+
+
+def open_panel(*, panel: ReferencePanel, access: Access, without_hints: bool = False) -> None:
+    """Let the experts begin. Raises Refused while practice items or, unless `without_hints`, the
+    reasons of some items are missing, and for a panel that is open already."""
+    _need_admin(panel, access)
+    short = missing_practice(panel)
+    if short:
+        raise Refused(
+            f"The bank has fewer than {panel.practice_items} practice items for "
+            f"{', '.join(short)}. Add some under Qualification first."
+        )
+    missing = panel.items.without_hints().count() if panel.shows_hints else 0
+    if missing and not without_hints and panel.status == PanelStatus.PREPARING:
+        raise Refused(f"{missing} items have no reasons yet. Have them written first.")
+    with transaction.atomic():
+        _move(panel, [PanelStatus.PREPARING], PanelStatus.OPEN, opened_at=timezone.now())
+        _note(panel, access.user, "open reference panel", without_hints=missing)
+
+
+def close_panel(*, panel: ReferencePanel, access: Access) -> None:
+    """End a panel for good: items that nobody labelled are given up, and counted.
+
+    An item with one label of two waits for a senior, who decides it.
+    """
+    _need_admin(panel, access)
+    with transaction.atomic():
+        hold_queries(panel.items.values_list("case__query", flat=True))
+        untouched = panel.items.filter(case__status=CaseStatus.OPEN, case__votes_in=0)
+        cases = list(untouched.values_list("case", flat=True))
+        fields = {"closed_at": timezone.now(), "dropped": len(cases)}
+        _move(panel, [PanelStatus.OPEN, PanelStatus.PREPARING], PanelStatus.CLOSED, **fields)
+        untouched.delete()
+        EscalationCase.objects.filter(pk__in=cases).delete()
+        begun = EscalationCase.objects.open().filter(reference_item__panel=panel)
+        halves = begun.update(status=CaseStatus.EXPERT)
+        _note(panel, access.user, "close reference panel", dropped=len(cases), halves=halves)
+
+
+def missing_practice(panel: ReferencePanel) -> list[str]:
+    """Names of the panel's domains whose bank is too small for its practice."""
+    bank = Count("exam_items", filter=Q(exam_items__is_practice=True, exam_items__retired_at=None))
+    used = panel.items.values("case__query__domain")
+    domains = panel.benchmark.domains.filter(pk__in=used).annotate(bank=bank)
+    return [each.name for each in domains if each.bank < panel.practice_items]
+
+
+def _check_plan(benchmark: Benchmark, plan: PanelPlan) -> None:
+    bounds = {
+        "per_domain": (1, MOST_PER_DOMAIN),
+        "seed": (0, HIGHEST_SEED),
+        "labels_per_item": (1, 2),
+        "practice_items": (0, MOST_PRACTICE),
+        "check_percent": (0, 100),
+    }
+    for name, (least, most) in bounds.items():
+        if not least <= getattr(plan, name) <= most:
+            raise Refused(f"Give a number from {least:,} to {most:,}.", field=name)
+    if not plan.name.strip():
+        raise Refused("Give the panel a name.", field="name")
+    if ReferencePanel.objects.filter(benchmark=benchmark, name=plan.name.strip()).exists():
+        raise Refused("There is a panel of this name.", field="name")
+    if plan.pool is not None and plan.pool.benchmark_id != benchmark.pk:
+        raise Refused("This pool belongs to another benchmark.", field="pool")
+
+
+def _store(
+    benchmark: Benchmark, plan: PanelPlan, drawn: Sequence[Drawn], actor: User | None
+) -> ReferencePanel:
+    counts = [
+        {"domain": each.domain.name, "queries": each.queries, "drawn": len(each.pairs)}
+        for each in drawn
+    ]
+    values = {name: getattr(plan, name) for name in PanelPlan.__dataclass_fields__}
+    panel = ReferencePanel.objects.create(
+        **values | {"name": plan.name.strip()},
+        benchmark=benchmark,
+        drawn=counts,
+        created_by=actor,
+    )
+    hold_queries(pair.query.pk for each in drawn for pair in each.pairs)
+    for each in drawn:
+        _add_items(panel, each)
+    data = {"seed": plan.seed, "pool": plan.pool.pk if plan.pool else None, "drawn": counts}
+    _note(panel, actor, "draw reference panel", labels_per_item=plan.labels_per_item, **data)
+    return panel
+
+
+def _add_items(panel: ReferencePanel, drawn: Drawn) -> None:
+    """The cases with their places, and the items, in the drawn order."""
+    cases = EscalationCase.objects.bulk_create(
+        EscalationCase(
+            origin=f"panel:{panel.pk}:{drawn.domain.pk}:{place}",
+            kind=CaseKind.REFERENCE,
+            query=pair.query,
+            passage_id=pair.passage,
+            snapshot={
+                "question": pair.query.text,
+                "answers": list(pair.query.answers),
+                "practice": False,
+                "rounds": 0,
+                "positions": [],
+            },
+        )
+        for place, pair in enumerate(drawn.pairs)
+    )
+    places = range(1, panel.labels_per_item + 1)
+    VoteSlot.objects.bulk_create(case.new_slot(place) for case in cases for place in places)
+    wanted = round(len(cases) * panel.check_percent / 100)
+    wanted = max(wanted, 1) if panel.check_percent and cases else wanted
+    checked = set(draw({0: [pair.key for pair in drawn.pairs]}, wanted, panel.seed + 2))
+    ReferenceItem.objects.bulk_create(
+        ReferenceItem(panel=panel, case=case, pool_id=pair.pool, in_spot_check=pair.key in checked)
+        for case, pair in zip(cases, drawn.pairs, strict=True)
+    )
+
+
+def _move(panel: ReferencePanel, sources: list[str], to: str, **fields: Any) -> None:
+    rows = ReferencePanel.objects.filter(pk=panel.pk, status__in=sources)
+    if not rows.update(status=to, **fields):
+        panel.refresh_from_db()
+        raise Refused(f"This panel is {panel.get_status_display().lower()} already.")
+    panel.refresh_from_db()
+
+
+def _need_admin(panel: ReferencePanel, access: Access) -> None:
+    if not access.is_admin or access.benchmark.pk != panel.benchmark_id:
+        raise PermissionDenied("Panels are managed by admins.")
+
+
+def _note(panel: ReferencePanel, actor: User | None, verb: str, **data: Any) -> None:
+    # A scope of its own: lists of a benchmark's events are read by people who label.
+    scope = f"{panel.benchmark.slug}#panels"
+    audit.record(actor=actor, verb=verb, target=panel, scope=scope, data=data)

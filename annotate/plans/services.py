@@ -1,0 +1,170 @@
+"""Writing a benchmark's voting plan, and agreeing to it.
+
+What a voter sees of a debate, and in which order (docs/protocol.md 2.4)."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError, transaction
+
+from annotate.models import ARMS, Consent, EscalationCase, Reveal, VotingPlan
+from annotate.voting.queue import draw
+from corpus.access import Access
+from corpus.models import Benchmark, Membership, Role
+from kit import audit
+from kit.errors import Refused
+
+FIELDS = (
+    "batch_size",
+    "reveal",
+    "needs_span",
+    "lease_minutes",
+    "seconds_per_item",
+    "hourly_pay",
+    "currency",
+    "consent_text",
+)
+
+
+def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any) -> VotingPlan:
+    """Put a new version in force over version `expected`; `values` are those of FIELDS that change.
+
+    Open batches keep the version they were taken under. Raises Refused for a wrong value, naming
+    its field, and where somebody wrote a version meanwhile; PermissionDenied but for admins.
+    """
+    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
+    if place is None or Role.ADMIN not in place.roles:
+        raise PermissionDenied("The voting plan is written by admins.")
+    current = VotingPlan.objects.current(benchmark)
+    stale = f"Version {current.version} was written meanwhile. Look at it, then save."
+    if current.version != expected:
+        raise Refused(stale, field="expected")
+    kept = {name: getattr(current, name) for name in FIELDS}
+    new = VotingPlan(benchmark=benchmark, version=expected + 1, created_by=actor, **kept | values)
+    if new.hourly_pay is not None and not isinstance(new.hourly_pay, Decimal):
+        new.hourly_pay = Decimal(str(new.hourly_pay))
+    if new.hourly_pay is not None and not new.consent_text.strip():
+        raise Refused("Say what people who are paid agree to.", field="consent_text")
+    try:
+        new.clean_fields(exclude=["benchmark", "created_by"])
+    except ValidationError as wrong:
+        field, said = next(iter(wrong.message_dict.items()))
+        raise Refused(said[0], field=field) from None
+    try:
+        with transaction.atomic():
+            new.save()
+            data = {name: str(getattr(new, name)) for name in FIELDS if name != "consent_text"}
+            audit.record(
+                actor=actor, verb="write plan", target=new, scope=benchmark.slug, data=data
+            )
+    except IntegrityError:
+        raise Refused(stale, field="expected") from None
+    return new
+
+
+def needs_consent(plan: VotingPlan, access: Access) -> bool:
+    """Whether the person must agree before they judge: to this text and pay, in any version."""
+    if not plan.consent_text.strip():
+        return False
+    given = Consent.objects.of(access.user.pk, access.benchmark).select_related("plan")
+    return all(each.plan.terms != plan.terms for each in given)
+
+
+def give_consent(*, plan: VotingPlan, access: Access, version: int) -> Consent:
+    """Record that the person agrees to the version they read; the text is the plan's.
+
+    Raises Refused where another version is in force by now, PermissionDenied but for annotators.
+    """
+    if not access.is_annotator:
+        raise PermissionDenied("Only people who vote are asked to agree.")
+    if plan.version != version or plan.pk is None:
+        raise Refused("The terms were changed meanwhile. Read them again.")
+    with transaction.atomic():
+        consent, is_new = Consent.objects.get_or_create(person=access.user, plan=plan)
+        if is_new:
+            scope = f"{access.benchmark.slug}#votes"
+            data = {"version": plan.version}
+            audit.record(actor=access.user, verb="consent", target=consent, scope=scope, data=data)
+    return consent
+
+
+_NAMED = re.compile(r"\b(agent)\s+([A-Z])\b", re.IGNORECASE)
+_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def arm_for(plan: VotingPlan, snapshot: Mapping[str, Any], key: str, pk: int) -> str:
+    """The arm of an item; "" where there is nothing to show. In a study each item draws its own.
+
+    `key` and `pk` name the item, so that everybody who judges it is in the same arm.
+    """
+    if not snapshot.get("positions"):
+        return ""
+    if plan.reveal != Reveal.STUDY:
+        return str(plan.reveal)
+    return str(ARMS[draw(f"arm of {key}", pk) % len(ARMS)])
+
+
+def arm_of_case(plan: VotingPlan, case: EscalationCase) -> str:
+    """The arm in which everybody judges the case under this plan."""
+    return arm_for(plan, case.snapshot, "case", case.pk)
+
+
+def is_shown(arm: str, *, committed: bool) -> bool:
+    """Whether the positions may be seen now."""
+    return arm == Reveal.START or (arm == Reveal.AFTER and committed)
+
+
+def as_shown(snapshot: Mapping[str, Any], *, seed: int, shown: bool) -> dict[str, Any]:
+    """The snapshot as this voter reads it: nothing of the debate, or its agents in random order.
+
+    Agents are called A, B, ... in the order in which they stand, in their own words too, so that
+    neither place nor name tells who began for "relevant". What is stored stays as it was.
+    """
+    if not shown:
+        return {**snapshot, "positions": [], "rounds": 0, "practice": False}
+    positions = [each for each in snapshot.get("positions") or [] if isinstance(each, Mapping)]
+    order = list(range(len(positions)))
+    Random(seed).shuffle(order)  # noqa: S311  (seeded with a keyed number)
+    old = [str(positions[place].get("agent") or "") for place in order]
+    names = {name.upper(): _NAMES[n % len(_NAMES)] for n, name in enumerate(old) if name}
+    return {
+        **snapshot,
+        "positions": [
+            {
+                # Who began for which side is nobody's argument.
+                **{key: value for key, value in positions[place].items() if key != "stance"},
+                "agent": _NAMES[n % len(_NAMES)],
+                "reason": _renamed(str(positions[place].get("reason") or ""), names),
+            }
+            for n, place in enumerate(order)
+        ],
+    }
+
+
+def order_seed(voter_id: int, case_id: int) -> int:
+    """The order of a case's positions for one person: always the same for them."""
+    return draw("order of case", voter_id, case_id)
+
+
+def order_seed_in_batch(voter_id: int, batch_id: int, place: int) -> int:
+    """The order in an item of a batch: by its place alone, the same for a case and for a check."""
+    return draw("order of item", voter_id, batch_id, place)
+
+
+def first_response(snapshot: Mapping[str, Any], *, seed: int) -> str:
+    """ "yes" or "no": what the position says that stands first for this voter; "" without one."""
+    positions = as_shown(snapshot, seed=seed, shown=True)["positions"]
+    said = positions[0].get("response") if positions else ""
+    return said if said in ("yes", "no") else ""
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    def swap(found: re.Match[str]) -> str:
+        return f"{found[1]} {names.get(found[2].upper(), found[2])}"
+
+    return _NAMED.sub(swap, text)

@@ -1,0 +1,147 @@
+"""The admin's page of voting: the plan, batches that were rejected, and what arms do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, Exists, OuterRef
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotate.adjudication.items import WORDS
+from annotate.forms import PlanForm
+from annotate.models import ARMS, AttentionCheck, Batch, BatchStatus, Reveal, Vote, VotingPlan
+from annotate.plans.report import NAMES, SHOWS, Judged, arms_sheet, pay_sheet, votes_behind
+from annotate.plans.services import save_plan
+from annotate.voting.services import finish_abandoned
+from corpus.access import Access, enter
+from corpus.models import Benchmark, Membership, Role
+from kit import htmx
+from kit.csvfile import csv_response
+from kit.errors import Refused
+from kit.sheets import Sheet, csv_header, csv_rows
+
+TEMPLATE = "annotate/voting.html"
+LATEST = 50
+MOST_VOTERS = 200
+
+
+@require_http_methods(["GET", "POST"])
+def voting(request: HttpRequest, slug: str) -> HttpResponse:
+    """How people vote here, and how it goes."""
+    access = enter(request.user, slug, Role.ADMIN)
+    if request.method == "POST":
+        return _save(request, access)
+    finish_abandoned(VotingPlan.objects.current(access.benchmark))
+    return htmx.render(request, TEMPLATE, _context(access))
+
+
+@require_GET
+def arms_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The table of arms as a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    return _as_file(slug, arms_sheet(access.benchmark))
+
+
+@require_GET
+def arms_items(request: HttpRequest, slug: str) -> HttpResponse:
+    """The votes behind a number of the table of arms; 404 for what it does not count."""
+    access = enter(request.user, slug, Role.ADMIN)
+    arm, show = wanted_votes(request.GET)
+    votes, kept_back = votes_behind(access, arm, show)
+    pages = Paginator(votes, LATEST)
+    page = pages.get_page(request.GET.get("page", "1"))
+    context = {
+        "access": access,
+        "tab": "voting",
+        "words": f"{NAMES[Reveal(arm)]}: {SHOWS[show][0].lower()}",
+        "kept_back": kept_back,
+        "total": len(votes),
+        "rows": [(vote, *map(WORDS.get, _labels(vote))) for vote in page],
+        "page": page,
+        "query": f"arm={arm}&show={show}",
+    }
+    return htmx.render(request, "annotate/arms_items.html", context)
+
+
+def wanted_votes(params: Mapping[str, str]) -> tuple[str, str]:
+    """Arm and kind of votes that a link asks for; 404 for unknown ones."""
+    arm, show = params.get("arm", ""), params.get("show", "all")
+    if arm not in ARMS or show not in SHOWS:
+        raise Http404("The table counts no such votes.")
+    return arm, show
+
+
+def _labels(vote: Judged) -> tuple[int | None, int | None, int | None]:
+    return vote.first_label, vote.label, vote.truth
+
+
+@require_GET
+def pay_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The table of time and pay as a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    plan = VotingPlan.objects.current(access.benchmark)
+    return _as_file(slug, pay_sheet(access.benchmark, plan))
+
+
+def _as_file(slug: str, sheet: Sheet) -> HttpResponseBase:
+    return csv_response(f"{slug}-{sheet.name}.csv", csv_header(sheet), csv_rows(sheet))
+
+
+def _save(request: HttpRequest, access: Access) -> HttpResponse:
+    form = PlanForm(request.POST)
+    if form.is_valid():
+        values = dict(form.cleaned_data)
+        expected = values.pop("expected")
+        try:
+            new = save_plan(
+                benchmark=access.benchmark, actor=access.user, expected=expected, **values
+            )
+        except Refused as refusal:
+            field = refusal.field if refusal.field in form.fields else None
+            form.add_error(None if field == "expected" else field, refusal.message)
+        else:
+            messages.success(request, f"Version {new.version} of the plan is in force.")
+            return htmx.redirect(request, reverse("voting", args=[access.benchmark.slug]))
+    return htmx.invalid(request, TEMPLATE, _context(access) | {"form": form})
+
+
+def voters(benchmark: Benchmark) -> Any:
+    """(key, name, standing votes) of everybody who votes here, by name; members only."""
+    members = Membership.objects.filter(benchmark=benchmark, user=OuterRef("voter"))
+    votes = Vote.objects.standing().filter(
+        Exists(members), case__query__domain__benchmark=benchmark
+    )
+    counted = votes.order_by("voter__username").values_list("voter", "voter__username")
+    return counted.annotate(n=Count("pk"))
+
+
+def _context(access: Access) -> dict[str, Any]:
+    plan = VotingPlan.objects.current(access.benchmark)
+    items = reverse("voting-arms-items", args=[access.benchmark.slug])
+    ended = Batch.objects.filter(plan__benchmark=access.benchmark)
+    counts = dict(ended.order_by().values_list("status").annotate(n=Count("pk")))
+    rejected = ended.filter(status=BatchStatus.REJECTED).select_related("voter")
+    return {
+        "access": access,
+        "tab": "voting",
+        "plan": plan,
+        "form": PlanForm(instance=plan, initial={"expected": plan.version}),
+        "counts": [(label, counts.get(value, 0)) for value, label in BatchStatus.choices],
+        "rejected": rejected.order_by("-ended_at")[:LATEST],
+        "voters": voters(access.benchmark)[:MOST_VOTERS],
+        "checks": AttentionCheck.objects.usable(access.benchmark).count(),
+        "sheets": [
+            (
+                arms_sheet(access.benchmark, items),
+                reverse("voting-arms", args=[access.benchmark.slug]),
+            ),
+            (
+                pay_sheet(access.benchmark, plan),
+                reverse("voting-pay", args=[access.benchmark.slug]),
+            ),
+        ],
+    }

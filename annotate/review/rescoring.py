@@ -1,0 +1,185 @@
+"""Samples of queries whose weights are scored again, blind (docs/protocol.md 3.1 step 7).
+
+Scoring weights blind: stored whole, once, beside what the author's weights were then."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from annotate.models import (
+    Aspect,
+    GoldPassage,
+    Guideline,
+    RescoreSample,
+    RescoreTask,
+    Review,
+    WeightScore,
+)
+from annotate.review.authorship import author_of, may_score_blind
+from annotate.workspace.models import SCALE_TOP
+from corpus.access import Access
+from corpus.models import Benchmark, Membership, Query, Role
+from corpus.services.judgments import hold_queries
+from kit import audit
+from kit.errors import Refused
+from kit.stats.sampling import draw
+
+CHANGED = "The aspects were changed meanwhile. Look at them again, then score."
+
+
+def unscored(query: Query, person: User) -> list[Aspect]:
+    """Present aspects that this person has not scored yet."""
+    scored = WeightScore.objects.standing().by(person).values("aspect")
+    return list(Aspect.objects.filter(query=query).present().exclude(pk__in=scored))
+
+
+def store_scores(
+    *,
+    query: Query,
+    scorer: User,
+    weights: Mapping[int, int],
+    review: Review | None = None,
+    task: RescoreTask | None = None,
+) -> list[WeightScore]:
+    """Keep one weight for every aspect that is still to be scored, or none.
+
+    For a caller that holds the query and has checked that the scorer may. Raises Refused where an
+    aspect is missing, unknown or its weight off the scale.
+    """
+    aspects = unscored(query, scorer)
+    if {each.pk for each in aspects} != set(weights):
+        missing = [each for each in aspects if each.pk not in weights]
+        if missing and set(weights) <= {each.pk for each in aspects}:
+            names = ", ".join(f"a{each.k}" for each in missing)
+            raise Refused(f"Give every aspect a weight; {names} has none yet.", field="weight")
+        raise Refused(CHANGED, field="weight")
+    for each in aspects:
+        top = SCALE_TOP[each.scale]
+        if not 1 <= weights[each.pk] <= top:
+            raise Refused(f"Choose a weight from 1 to {top} for a{each.k}.", field="weight")
+    guideline = Guideline.objects.current_version(query.domain.benchmark_id)
+    rows = [
+        WeightScore(
+            aspect=each,
+            scorer=scorer,
+            author=author_of(query),
+            weight=weights[each.pk],
+            author_weight=each.weight,
+            author_weighed=each.weighed,
+            scale=each.scale,
+            review=review,
+            task=task,
+            guideline=guideline,
+        )
+        for each in aspects
+    ]
+    try:
+        with transaction.atomic():
+            return WeightScore.objects.bulk_create(rows)
+    except IntegrityError:
+        raise Refused(CHANGED, field="weight") from None
+
+
+SIZE, SEED = 50, 1
+MOST = 10_000
+
+
+def draw_sample(
+    *, benchmark: Benchmark, actor: User, size: int = SIZE, seed: int = SEED
+) -> RescoreSample:
+    """Draw queries with aspects, by domain in proportion; the same seed draws the same.
+
+    Raises PermissionDenied for everybody but admins, and Refused where there is nothing to draw.
+    """
+    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
+    if place is None or Role.ADMIN not in place.roles:
+        raise PermissionDenied("Samples are drawn by admins.")
+    if not 1 <= size <= MOST:
+        raise Refused(f"Draw 1 to {MOST:,} queries.", field="size")
+    if not 0 <= seed <= 2**31 - 1:
+        raise Refused("The seed is a number from 0 to 2,147,483,647.", field="seed")
+    with transaction.atomic():
+        strata: defaultdict[str, list[int]] = defaultdict(list)
+        present = Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)
+        # A weight that nobody chose is nothing to compare with.
+        rows = Query.objects.in_benchmark(benchmark).filter(Exists(present)).order_by("pk")
+        rows = rows.exclude(Exists(present.filter(weighed=False)))
+        for domain, pk in rows.values_list("domain__name", "pk"):
+            strata[domain].append(pk)
+        drawn = draw(strata, size, seed)
+        if not drawn:
+            raise Refused("No query has aspects with weights yet.")
+        sample = RescoreSample.objects.create(
+            benchmark=benchmark, seed=seed, size=size, created_by=actor
+        )
+        RescoreTask.objects.bulk_create(
+            RescoreTask(sample=sample, query_id=pk, place=place) for place, pk in enumerate(drawn)
+        )
+        data = {"seed": seed, "size": size, "drawn": len(drawn)}
+        audit.record(
+            actor=actor, verb="draw sample", target=sample, scope=benchmark.slug, data=data
+        )
+    return sample
+
+
+def waiting_tasks(access: Access) -> QuerySet[RescoreTask]:
+    """Tasks that this reviewer may still do: of their domains, on queries of others.
+
+    Whoever reviewed a query has seen its weights, and whoever scored it scores it once.
+    """
+    if not access.is_reviewer:
+        return RescoreTask.objects.none()
+    mine = {"query": OuterRef("query"), "created_by": access.user}
+    scored = WeightScore.objects.filter(aspect__query=OuterRef("query"), scorer=access.user)
+    part = Review.objects.filter(query=OuterRef("query"))
+    present = Aspect.objects.filter(query=OuterRef("query"), removed_at=None)
+    return (
+        RescoreTask.objects.filter(
+            sample__benchmark=access.benchmark,
+            query__domain_id__in=access.domain_ids,
+            done_at=None,
+        )
+        .filter(Exists(present))
+        .exclude(Exists(Aspect.objects.filter(**mine)))
+        .exclude(Exists(GoldPassage.objects.filter(**mine)))
+        .exclude(Exists(scored))
+        .exclude(Exists(part.filter(reviewer=access.user)))
+        .exclude(Exists(part.filter(third=access.user)))
+        .select_related("query__domain__benchmark", "sample")
+        .order_by("sample", "place")
+    )
+
+
+def next_task(access: Access) -> RescoreTask | None:
+    """The first task whose scores by this person would be blind."""
+    for task in waiting_tasks(access)[:MOST]:
+        if may_score_blind(task.query, access.user):
+            return task
+    return None
+
+
+def score_task(*, task: RescoreTask, actor: User, weights: Mapping[int, int]) -> None:
+    """Give every aspect of the task's query a weight; what is given cannot be changed.
+
+    Raises PermissionDenied for somebody whose score would not be blind, and Refused where another
+    was quicker.
+    """
+    if not may_score_blind(task.query, actor):
+        raise PermissionDenied("Your score of this query would not be blind.")
+    with transaction.atomic():
+        hold_queries([task.query_id])
+        rows = RescoreTask.objects.filter(pk=task.pk, done_at=None)
+        if not rows.update(done_at=timezone.now(), scorer=actor):
+            raise Refused("Somebody else scored this query meanwhile.")
+        scores = store_scores(query=task.query, scorer=actor, weights=weights, task=task)
+        if not scores:
+            raise Refused("You have scored this query before.")
+        scope = f"{task.query.domain.benchmark.slug}#reviews"
+        given = {str(each.aspect_id): each.weight for each in scores}
+        data = {"query": task.query_id, "weights": given}
+        audit.record(actor=actor, verb="score blind", target=task, scope=scope, data=data)

@@ -1,0 +1,92 @@
+"""Disputes as reviewers and admins see them. Votes are shown once a case is closed."""
+
+from dataclasses import replace
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from annotate.loaders import get_case
+from annotate.models import CaseKind, CaseStatus, EscalationCase, OpenKind
+from annotate.plans.services import as_shown
+from annotate.voting.eligibility import must_judge_first
+from annotate.voting.items import item_context
+from corpus.access import Access, enter
+from corpus.models import Benchmark, Domain, Role, Source
+from kit import htmx
+from kit.tables import Column, Filter, Table
+from kit.templatetags.assay import in_words
+
+STATES = [(each, in_words(each).capitalize()) for each in CaseStatus.values]
+KINDS = [(value, name) for value, name in CaseKind.choices if value != CaseKind.REFERENCE]
+
+DISPUTES = Table(
+    search=("query__qid", "query__text", "passage__pid"),
+    filters=(
+        Filter("status", "Status", choices=STATES),
+        Filter("domain", "Domain", lookup="query__domain__name"),
+        Filter("kind", "Kind", choices=KINDS),
+    ),
+    columns=(
+        Column("case", "Case", order=("pk",)),
+        Column("query", "Query", order=("query__domain__name", "query_id")),
+        Column("passage", "Passage", order=("passage__pid",)),
+        Column("kind", "Kind", order=("kind",)),
+        Column("status", "Status", order=("status",)),
+        Column("outcome", "Outcome", order=("label",)),
+    ),
+)
+
+
+@require_GET
+def disputes(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every case of the benchmark; nothing here tells how an open one stands."""
+    access = enter(request.user, slug, Role.REVIEWER, Role.ADMIN)
+    cases = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
+    cases = cases.select_related("query__domain", "passage").defer("snapshot", "passage__text")
+    choices = {"domain": domain_choices(access.benchmark)}
+    table = _list_for(access).read(cases, request.GET, choices=choices)
+    context = {"access": access, "tab": "disputes", "table": table}
+    return htmx.render(request, "annotate/disputes.html", context, partial="results")
+
+
+@require_GET
+def dispute(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One case; its votes, unnamed and in order, only when it is closed."""
+    access = enter(request.user, slug, Role.REVIEWER, Role.ADMIN)
+    case = get_case(access, pk)
+    is_closed = case.status == CaseStatus.CLOSED
+    # A case that an expert's verdict closed is open again once the verdict is taken back: its
+    # votes stay hidden.
+    by_people = is_closed and case.judgment is not None and case.judgment.source == Source.HUMAN
+    pair = {"query_id": case.query_id, "passage_id": case.passage_id}
+    is_blind = must_judge_first(access, **pair, domain_id=case.query.domain_id) is not None
+    shown = as_shown(case.snapshot, seed=0, shown=False) if is_blind else None
+    context = {
+        "access": access,
+        "tab": "disputes",
+        "case": case,
+        "origin": case.origin.replace(":", " "),
+        "is_blind": is_blind,
+        "is_closed": is_closed,
+        "settle_name": f"{OpenKind.MAJORITY}-{case.pk}",
+        "by_people": by_people,
+        "votes": list(case.votes.standing().order_by("pk")) if by_people else [],
+    }
+    return htmx.render(request, "annotate/dispute.html", context | item_context(case, shown))
+
+
+def _list_for(access: Access) -> Table:
+    """The list; who may vote is not told why a case came before people."""
+    if not access.is_annotator:
+        return DISPUTES
+    return replace(
+        DISPUTES,
+        filters=tuple(each for each in DISPUTES.filters if each.name != "kind"),
+        columns=tuple(each for each in DISPUTES.columns if each.name != "kind"),
+    )
+
+
+def domain_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """Values and labels of a drop-down of the benchmark's domains."""
+    names = Domain.objects.ready().filter(benchmark=benchmark).values_list("name", flat=True)
+    return [(name, name) for name in names]

@@ -1,0 +1,94 @@
+"""What a case shows of its pair: query, answers, marked passage, positions.
+
+What the vote page shows of one item, a case or an item of a batch, and how it is sent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from annotate.forms import VoteForm
+from annotate.models import AttentionCheck, EscalationCase, Reveal
+from annotate.plans.services import as_shown, is_shown
+from annotate.voting.snapshot import read_snapshot, segments
+
+LONGEST_TITLE = 200  # characters; a longer first line is read as text
+
+
+def item_context(
+    item: EscalationCase | AttentionCheck, shown: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Context of annotate/item.html and annotate/positions.html.
+
+    `shown` is what this reader sees of the item's snapshot; all of it where it is not given.
+    """
+    text = item.passage.text or ""
+    snapshot = read_snapshot(item.snapshot if shown is None else shown, text)
+    document = item.passage.document
+    return {
+        "passage": item.passage,
+        "snapshot": snapshot,
+        **titled(snapshot.question),
+        "segments": segments(text, snapshot.spans),
+        "page_title": item.passage.title or (document.title if document else ""),
+        "source_url": web_url(document.source_url if document else ""),
+    }
+
+
+def titled(question: str) -> dict[str, str]:
+    """`head`, the first line where it is short enough for a title, and the `rest` of a query."""
+    head, _, rest = question.strip().partition("\n")
+    if len(head) > LONGEST_TITLE:
+        return {"head": "", "rest": question.strip()}
+    return {"head": head, "rest": rest.strip()}
+
+
+def web_url(url: str) -> str:
+    """The address if it is one of the web, else "": a page may claim anything as its source."""
+    return url if url.lower().startswith(("https://", "http://")) else ""
+
+
+LABEL_WORDS = {1: "relevant", 0: "not relevant", None: "cannot be judged"}
+
+
+def stage_of(arm: str, *, committed: bool) -> str:
+    """The next answer is the `first` judgment, the `final` one after it, or the `only` one."""
+    if arm != Reveal.AFTER:
+        return "only"
+    return "final" if committed else "first"
+
+
+def judged_context(
+    item: EscalationCase | AttentionCheck, *, arm: str, seed: int, committed: bool
+) -> dict[str, Any]:
+    """The pair as this person may see it now."""
+    raw = as_shown(item.snapshot, seed=seed, shown=is_shown(arm, committed=committed))
+    return item_context(item, raw) | {"stage": stage_of(arm, committed=committed), "raw": raw}
+
+
+def with_default(request: HttpRequest) -> dict[str, str]:
+    """Sent from the reason field by Ctrl+Enter, no button says the label; its form does."""
+    posted = {name: str(value) for name, value in request.POST.items()}
+    return {"label": posted.get("asked", "")} | posted
+
+
+def asked_again(form: VoteForm) -> dict[str, Any]:
+    """Context of a form that came back: what was chosen stays what Ctrl+Enter sends."""
+    label = form.data.get("label", "")
+    return {"form": form, "asked": label if label in ("1", "0") else "abstain"}
+
+
+def clash(stored: int | None, sent: Mapping[str, Any], at: Any) -> dict[str, Any]:
+    """Both answers of one person to one item, side by side."""
+    label = sent.get("label")
+    return {
+        "clash": {
+            "stored": LABEL_WORDS[stored],
+            "at": at or timezone.now(),
+            "sent": LABEL_WORDS[label],
+            "value": "abstain" if label is None else str(label),
+            "reason": sent.get("reason", ""),
+            "span": sent.get("span"),
+        }
+    }

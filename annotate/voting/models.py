@@ -1,0 +1,284 @@
+"""Cases that people decide, and their votes (DREAM, docs/protocol.md 2.4).
+
+The places of a case: how many votes it may get, and who is giving them now.
+
+Every place is a row, so that the database itself keeps the quota: a case has as many rows as it
+wants votes, each row belongs to one person at a time, and no person has two rows of one case."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q, Value
+from django.db.models.functions import Coalesce
+
+from annotate.batches.models import Batch
+from annotate.voting.majority import CAP, QUOTA
+from annotate.voting.queue import turn_of
+from corpus.models import Benchmark, Judgment, Passage, Query
+
+
+class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
+    """Vocabulary for reading and taking places."""
+
+    def free(self, now: datetime) -> Self:
+        """Places that nobody holds: never taken, or the lease is over and nothing was said.
+
+        A first judgment that was given already is not taken away by time.
+        """
+        lapsed = Q(expires_at__lt=now, committed_at=None)
+        return self.filter(Q(voter=None) | lapsed, vote=None)
+
+    def held_by(self, voter_id: int) -> Self:
+        """Places that the person took and has not filled."""
+        return self.filter(voter=voter_id, vote=None)
+
+    def after(self, turn: int) -> Self:
+        """Places behind this one in the queue."""
+        return self.filter(turn__gt=turn)
+
+    def after_last_of(self, voter_id: int, benchmark: int) -> Self:
+        """Places behind the last that the person filled."""
+        mine = VoteSlot.objects.filter(voter=voter_id, benchmark=benchmark).exclude(vote=None)
+        last = mine.order_by("-turn").values("turn")[:1]
+        return self.filter(turn__gt=Coalesce(models.Subquery(last), Value(-1)))
+
+    def give_back(self) -> int:
+        """Empty these places, whatever was in them; how many there were."""
+        return self.update(
+            voter=None,
+            expires_at=None,
+            vote=None,
+            batch=None,
+            arm="",
+            committed_at=None,
+            first_label=None,
+            first_ms=None,
+        )
+
+
+class VoteSlot(models.Model):
+    """One place of a case: free, held under a lease, holding a first judgment, or filled."""
+
+    case = models.ForeignKey("EscalationCase", on_delete=models.CASCADE, related_name="slots")
+    place = models.PositiveSmallIntegerField()
+    # Where the case stands in everybody's queue: by chance, one query after the other.
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="+")
+    turn = models.BigIntegerField()
+    voter = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    expires_at = models.DateTimeField(null=True)
+    batch = models.ForeignKey("Batch", null=True, on_delete=models.PROTECT, related_name="slots")
+    vote = models.OneToOneField("Vote", null=True, on_delete=models.PROTECT, related_name="slot")
+    # How the positions are shown to this voter (ARMS), and what was said before they were.
+    arm = models.CharField(max_length=5, blank=True, default="")
+    committed_at = models.DateTimeField(null=True)
+    first_label = models.SmallIntegerField(null=True)
+    first_ms = models.PositiveIntegerField(null=True)
+
+    objects = VoteSlotQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["case", "place"]
+        indexes = [
+            models.Index(
+                fields=["benchmark", "turn"], condition=Q(vote=None), name="slots_to_fill"
+            ),
+            models.Index(
+                fields=["voter", "benchmark", "turn"],
+                condition=Q(voter__isnull=False),
+                name="slots_of_voter",
+            ),
+            models.Index(
+                fields=["voter"], condition=Q(voter__isnull=False, vote=None), name="slots_held"
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["case", "place"], name="one_slot_a_place"),
+            models.UniqueConstraint(fields=["case", "voter"], name="one_slot_a_voter"),
+            models.CheckConstraint(
+                condition=Q(place__gte=1, place__lte=CAP), name="slot_within_cap"
+            ),
+            models.CheckConstraint(
+                condition=Q(vote=None) | Q(voter__isnull=False), name="filled_slot_has_voter"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"place {self.place} of case {self.case_id}"
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the first judgment was given, so that the positions may be seen."""
+        return self.committed_at is not None
+
+
+class CaseKind(models.TextChoices):
+    """Why a pair came before people."""
+
+    DISPUTE = "dispute"
+    UNREADABLE = "unreadable"
+    HUMAN_ONLY = "human_only"
+    # An agreed pair, judged from the passage alone: nothing that voters see tells it apart.
+    AUDIT = "audit"
+    # Drawn for a panel of experts (models/panels.py): never among what voters are asked.
+    REFERENCE = "reference"
+
+
+class CaseStatus(models.TextChoices):
+    """open -> closed by majority, or -> expert when abstentions leave none (docs/protocol.md 2.4).
+
+    An expert's verdict on the pair closes a case in either state; taken back, it reopens it.
+    """
+
+    OPEN = "open"
+    CLOSED = "closed"
+    EXPERT = "expert"
+
+
+class CaseQuerySet(models.QuerySet["EscalationCase"]):
+    """Vocabulary for reading cases."""
+
+    def in_benchmark(self, benchmark: Benchmark) -> Self:
+        """Every case of the benchmark."""
+        return self.filter(query__domain__benchmark=benchmark)
+
+    def open(self) -> Self:
+        """Cases that still need votes."""
+        return self.filter(status=CaseStatus.OPEN)
+
+    def of_voters(self) -> Self:
+        """Cases that voters are asked about: not those of a panel."""
+        return self.exclude(kind=CaseKind.REFERENCE)
+
+
+class EscalationCase(models.Model):
+    """One (query, passage) pair before people, with a frozen snapshot of both positions.
+
+    Voters see the snapshot and nothing else: debates can be rerun without touching votes.
+    `origin` names what opened the case ("debate:12") and makes opening it twice harmless.
+    """
+
+    origin = models.CharField(max_length=60, unique=True)
+    kind = models.CharField(max_length=12, choices=CaseKind.choices, default=CaseKind.DISPUTE)
+    status = models.CharField(max_length=8, choices=CaseStatus.choices, default=CaseStatus.OPEN)
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="cases")
+    passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="cases")
+    snapshot = models.JSONField(default=dict)
+    # Standing votes so far; counted in the same UPDATE that takes a vote's slot.
+    votes_in = models.PositiveSmallIntegerField(default=0)
+    # What closed it: the majority's label and judgment, or an expert's.
+    label = models.SmallIntegerField(null=True)
+    judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    closed_at = models.DateTimeField(null=True)
+
+    objects = CaseQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["status", "query"])]
+        constraints = [
+            # Voters are asked about a pair once, a panel once as well, whatever the others do.
+            models.UniqueConstraint(
+                fields=["query", "passage"],
+                condition=~Q(kind=CaseKind.REFERENCE),
+                name="one_case_a_pair",
+            ),
+            models.UniqueConstraint(
+                fields=["query", "passage"],
+                condition=Q(kind=CaseKind.REFERENCE),
+                name="one_reference_a_pair",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"case {self.pk} ({self.origin})"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A new case comes with its places: without them nobody could vote on it."""
+        is_new = self._state.adding
+        super().save(*args, **kwargs)
+        if is_new:
+            VoteSlot.objects.bulk_create(self.new_slots())
+
+    def new_slots(self) -> list[VoteSlot]:
+        """The unsaved places of a saved case that nobody has voted on."""
+        return [self.new_slot(place) for place in range(1, QUOTA + 1)]
+
+    def new_slot(self, place: int) -> VoteSlot:
+        """One more unsaved place."""
+        benchmark, turn = self.query.domain.benchmark_id, turn_of(self.query_id, self.pk)
+        return VoteSlot(case=self, place=place, benchmark_id=benchmark, turn=turn)
+
+
+class VoteStatus(models.TextChoices):
+    """Only standing votes count; the others are history."""
+
+    STANDING = "standing"
+    WITHDRAWN = "withdrawn"
+    SUPERSEDED = "superseded"
+
+
+class VoteQuerySet(models.QuerySet["Vote"]):
+    """Vocabulary for reading votes."""
+
+    def standing(self) -> Self:
+        """Votes that count now."""
+        return self.filter(status=VoteStatus.STANDING)
+
+
+class Vote(models.Model):
+    """One person's judgment of one case; label null means it cannot be judged, with a reason."""
+
+    case = models.ForeignKey(EscalationCase, on_delete=models.PROTECT, related_name="votes")
+    voter = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="votes"
+    )
+    label = models.SmallIntegerField(null=True)
+    reason = models.TextField(blank=True, default="")
+    status = models.CharField(
+        max_length=10, choices=VoteStatus.choices, default=VoteStatus.STANDING
+    )
+    superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+    elapsed_ms = models.PositiveIntegerField(null=True)
+    # How the positions were shown (ARMS; empty: before there were arms), whether they were seen
+    # before the vote was final, and what the person said without them.
+    arm = models.CharField(max_length=5, blank=True, default="")
+    saw_positions = models.BooleanField(default=False)
+    first_label = models.SmallIntegerField(null=True)
+    first_ms = models.PositiveIntegerField(null=True)
+    # The first judgment, made to count because its giver never came back.
+    abandoned = models.BooleanField(default=False, db_default=False)
+    # The words of the passage that support "relevant": code points [start, end).
+    span_start = models.PositiveIntegerField(null=True)
+    span_end = models.PositiveIntegerField(null=True)
+    batch = models.ForeignKey(Batch, null=True, on_delete=models.PROTECT, related_name="votes")
+    # The version of the guidelines that it was given by; 0: the house's own.
+    guideline = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = VoteQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["case", "voter"],
+                condition=Q(status=VoteStatus.STANDING),
+                name="one_standing_vote",
+            ),
+            models.CheckConstraint(
+                condition=Q(label__isnull=True) | Q(label__in=(0, 1)), name="vote_is_binary"
+            ),
+            models.CheckConstraint(
+                condition=Q(span_start=None, span_end=None)
+                | Q(span_end__gt=models.F("span_start")),
+                name="vote_span_has_words",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"vote of {self.voter_id} on case {self.case_id}"

@@ -1,0 +1,125 @@
+"""Noting what is done to a query's aspects, so that each change can be read and undone.
+
+Merging two people's edits of one row, field by field. Pure.
+
+Three values decide on a field: what the form was based on, what it says now (mine), and what is
+stored (theirs). Only where both sides moved away from the base, to different values, must a
+person choose."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from annotate.models import Aspect, AspectChange, ChangeKind, GoldPassage, Guideline
+from corpus.models import Query
+
+# Words written on within this time are one change, as one undo takes them back.
+SITTING: Final = timedelta(minutes=10)
+# What a person writes in an aspect; a snapshot holds it beside `pk` and `k`.
+FIELDS: Final = ("content", "rationale", "weight", "weighed", "scale")
+Snapshot = dict[str, Any]
+
+
+def snapshot(aspect: Aspect, *, passages: Iterable[int] = ()) -> Snapshot:
+    """The aspect as it is now, with the keys of the passages that stand on it where they matter."""
+    kept = {"pk": aspect.pk, "k": aspect.k, **{name: getattr(aspect, name) for name in FIELDS}}
+    return {**kept, "passages": list(passages)} if passages else kept
+
+
+def passages_of(aspect: Aspect) -> list[int]:
+    """Keys of the passages that stand on the aspect."""
+    rows = GoldPassage.objects.standing().filter(aspect=aspect).order_by("pk")
+    return list(rows.values_list("passage_id", flat=True))
+
+
+def note_change(
+    *,
+    query: Query,
+    kind: str,
+    before: Sequence[Snapshot],
+    after: Sequence[Snapshot],
+    actor: User,
+) -> AspectChange:
+    """Add one change to the history, in the caller's transaction.
+
+    Clarifying the same aspect once more in the same sitting extends the change that began it.
+    """
+    if kind == ChangeKind.CLARIFY and (begun := _begun(query, before, actor)):
+        begun.after = list(after)
+        begun.save(update_fields=["after", "updated_at"])
+        return begun
+    return AspectChange.objects.create(
+        query=query,
+        kind=kind,
+        before=list(before),
+        after=list(after),
+        guideline=Guideline.objects.current_version(query.domain.benchmark_id),
+        created_by=actor,
+    )
+
+
+def _begun(query: Query, before: Sequence[Snapshot], actor: User) -> AspectChange | None:
+    last = AspectChange.objects.filter(query=query).first()
+    if last is None or last.kind not in (ChangeKind.CLARIFY, ChangeKind.ADD):
+        return None
+    is_mine = last.created_by_id == actor.pk and last.undone_by_id is None
+    is_now = timezone.now() - last.updated_at < SITTING
+    return last if is_mine and is_now and last.after == list(before) else None
+
+
+def last_change(query: Query, person: User) -> AspectChange | None:
+    """What the key Z takes back: this person's newest change that was not undone."""
+    mine = AspectChange.objects.filter(query=query).undoable().filter(created_by=person.pk)
+    return mine.first()
+
+
+def said_of(change: AspectChange) -> str:
+    """The change in a sentence."""
+    before, after = change.names_before, change.names_after
+    one = {
+        "add": f"{after} was added.",
+        "clarify": f"{after} was written.",
+        "remove": f"{before} was removed.",
+        "restore": f"{after} was brought back.",
+        "split": f"{before} was split into {after}.",
+        "merge": f"{before} were merged into {after}.",
+        "reorder": f"The order was changed to {after}.",
+        "scale": f"{after} moved to another scale.",
+        "undo": "A change was undone.",
+    }
+    return one[change.kind]
+
+
+Fields = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What of mine has to be written, and which of these fields somebody else changed too."""
+
+    changed: dict[str, object]
+    clashing: tuple[str, ...]
+
+
+def merge(*, base: Fields, mine: Fields, theirs: Fields) -> Merged:
+    """Merge my fields into theirs; a field whose base is not known counts as changed by both."""
+    changed = {
+        name: value
+        for name, value in mine.items()
+        if value != theirs[name] and not (name in base and base[name] == value)
+    }
+    clashing = [
+        name for name in changed if name not in base or plain(base[name]) != plain(theirs[name])
+    ]
+    return Merged(changed, tuple(clashing))
+
+
+def plain(value: object) -> object:
+    """A text as a form sends it back: line ends as one sign, no blanks around it."""
+    if not isinstance(value, str):
+        return value
+    return value.replace("\r\n", "\n").replace("\r", "\n").strip()

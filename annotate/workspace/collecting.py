@@ -1,0 +1,225 @@
+"""Bringing pages to a query: by address, by pasting, by file (docs/protocol.md 3.1 step 4).
+
+Cutting collected pages into gold passages, one aspect each (docs/protocol.md 3.1 step 4)."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from rapidfuzz.distance import Indel, Postfix, Prefix
+
+from annotate.models import Aspect, GoldPassage
+from annotate.rights import hold_for_writing, require_expert
+from annotate.workspace.gold import assign_passage
+from corpus.extraction import Unreadable
+from corpus.models import CollectedPage, PageFetch, Passage, Query
+from corpus.services import fetching, pages
+from corpus.services.pages import growing_version
+from kit import audit
+from kit.errors import Refused
+from kit.runs import RunStatus
+
+MOST_BYTES = 20 * 1024 * 1024
+_TYPES = {".pdf": pages.PDF, ".txt": pages.TEXT, ".md": pages.TEXT}
+
+
+def collect_url(*, query: Query, url: str, actor: User, again: bool = False) -> PageFetch:
+    """Have the page at an address fetched; Refused for what is no address."""
+    require_expert(query, actor)
+    return fetching.request_fetch(query=query, url=url, actor=actor, again=again)
+
+
+def stop_fetch(*, fetch: PageFetch, actor: User) -> None:
+    """Give up a fetch that is not over yet."""
+    require_expert(fetch.query, actor)
+    with transaction.atomic():
+        if fetch.move(RunStatus.CANCELLED):
+            slug = fetch.query.domain.benchmark.slug
+            audit.record(actor=actor, verb="stop fetch", target=fetch, scope=slug)
+
+
+def collect_text(
+    *, query: Query, text: str, actor: User, url: str = "", title: str = ""
+) -> CollectedPage:
+    """Keep a page's text as the expert pasted it; Refused for none."""
+    require_expert(query, actor)
+    if not text.strip():
+        raise Refused("Paste the text of the page.", field="text")
+    page = pages.keep_page(
+        query=query,
+        body=text.encode(),
+        content_type=pages.TEXT,
+        charset="utf-8",
+        origin=CollectedPage.Origin.PASTED,
+        actor=actor,
+        url=url.strip(),
+        title=title.strip(),
+    )
+    fetching.note_brought(query=query, page=page, actor=actor, url=url.strip())
+    return page
+
+
+def collect_file(
+    *, query: Query, upload: UploadedFile, actor: User, url: str = ""
+) -> CollectedPage:
+    """Keep an uploaded HTML, PDF or text file as a page; Refused for what cannot be read."""
+    require_expert(query, actor)
+    name = (upload.name or "").lower()
+    if (upload.size or 0) > MOST_BYTES:
+        raise Refused(f"The file is larger than {MOST_BYTES // 1024**2} MB.", field="upload")
+    body = upload.read()
+    ending = name[name.rfind(".") :] if "." in name else ""
+    kind = pages.PDF if body.startswith(b"%PDF-") else _TYPES.get(ending, pages.HTML)
+    try:
+        page = pages.keep_page(
+            query=query,
+            body=body,
+            content_type=kind,
+            origin=CollectedPage.Origin.UPLOADED,
+            actor=actor,
+            url=url.strip(),
+            title=(upload.name or "")[:200] if kind != pages.HTML else "",
+        )
+    except Unreadable as error:
+        raise Refused(str(error), field="upload") from None
+    fetching.note_brought(query=query, page=page, actor=actor, url=url.strip())
+    return page
+
+
+# One edit of a slice: from this code point on, so many are gone, and this stands instead.
+Edit = tuple[int, int, str]
+# The comparison holds a bit for every pair of code points that may differ.
+_MOST_PAIRS: Final = 500_000_000
+_NUMBER = re.compile(r"/extraction_(\d+)\.txt$", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A new gold passage, and the standing ones of the same page and query that it overlaps."""
+
+    gold: GoldPassage
+    overlaps: tuple[GoldPassage, ...]
+
+
+def add_segment(
+    *,
+    query: Query,
+    page: CollectedPage,
+    start: int,
+    end: int,
+    aspect: Aspect,
+    actor: User,
+    text: str | None = None,
+) -> Segment:
+    """Make [start, end) of the page's text, in code points, a gold passage of one aspect.
+
+    `text` is the slice as the expert refined it; what differs is kept as edits. Raises Refused for
+    a slice outside the page, an empty text, an aspect that is gone, and for the same slice twice.
+    """
+    require_expert(query, actor)
+    document = page.document
+    if page.benchmark_id != query.domain.benchmark_id:
+        raise Refused("This page belongs to another benchmark.")
+    if not 0 <= start < end <= len(document.text):
+        raise Refused("Choose a piece of the page first.", field="start")
+    piece = document.text[start:end]
+    wanted = piece.strip() if text is None else text.replace("\r\n", "\n").strip()
+    if not wanted:
+        raise Refused("The piece holds no text.", field="text")
+    with transaction.atomic():
+        hold_for_writing(query, actor)
+        standing = _standing(query, page)
+        if any(
+            (g.passage.start, g.passage.end, g.passage.text) == (start, end, wanted)
+            for g in standing
+        ):
+            raise Refused("This piece of the page is a gold passage of this query already.")
+        passage = Passage.objects.create(
+            version=growing_version(query.domain.benchmark),
+            domain=query.domain,
+            pid=next_pid(query),
+            title=document.title,
+            source_url=document.source_url,
+            text=wanted,
+            document=document,
+            start=start,
+            end=end,
+            extra={"edits": edits(piece, wanted)} if wanted != piece else None,
+        )
+        gold = assign_passage(query=query, passage=passage, aspect=aspect, actor=actor)
+    touching = [g for g in standing if _overlaps(g.passage, start, end)]
+    return Segment(gold, tuple(touching))
+
+
+def main_text_of(page: CollectedPage, start: int, end: int) -> str:
+    """The slice without the lines that the extractor dropped."""
+    pieces = [
+        page.document.text[max(start, at) : min(end, to)]
+        for at, to, _, _, is_main in page.spans
+        if is_main and at < end and start < to
+    ]
+    return "\n\n".join(piece.strip() for piece in pieces if piece.strip())
+
+
+def edits(piece: str, wanted: str) -> list[Edit]:
+    """What turns the verbatim slice into the text: removed and inserted runs, from the left.
+
+    Where too much differs to be compared, it is one run.
+    """
+    start = Prefix.similarity(piece, wanted)
+    end = Postfix.similarity(piece[start:], wanted[start:])
+    before, after = len(piece) - start - end, len(wanted) - start - end
+    if before * after > _MOST_PAIRS:
+        return [(start, before, wanted[start : start + after])]
+    found: list[Edit] = []
+    for step in Indel.opcodes(piece, wanted):
+        if step.tag == "equal":
+            continue
+        gone, new = step.src_end - step.src_start, wanted[step.dest_start : step.dest_end]
+        at, before, added = found[-1] if found else (-1, 0, "")
+        if found and at + before == step.src_start:
+            found[-1] = (at, before + gone, added + new)
+        else:
+            found.append((step.src_start, gone, new))
+    return found
+
+
+def apply_edits(piece: str, changes: Sequence[Edit]) -> str:
+    """The text that the edits make of the slice."""
+    parts, at = [], 0
+    for place, gone, new in changes:
+        parts += [piece[at:place], new]
+        at = place + gone
+    return "".join([*parts, piece[at:]])
+
+
+def overlapping(passage: Passage, others: Iterable[Passage]) -> list[str]:
+    """Ids of those of the same page that overlap the passage."""
+    if passage.start is None or passage.end is None:
+        return []
+    place = passage.start, passage.end
+    return [each.pid for each in others if each.pk != passage.pk and _overlaps(each, *place)]
+
+
+def _standing(query: Query, page: CollectedPage) -> list[GoldPassage]:
+    rows = GoldPassage.objects.standing().filter(query=query, passage__document=page.document_id)
+    return list(rows.select_related("passage", "aspect"))
+
+
+def _overlaps(passage: Passage, start: int, end: int) -> bool:
+    if passage.start is None or passage.end is None:
+        return False
+    return passage.start < end and start < passage.end
+
+
+def next_pid(query: Query) -> str:
+    """`{task}-{qid}/extraction_{k}.txt`, k one above all before it (docs/protocol.md 1.1)."""
+    stem = f"{query.domain.name}-{query.qid}"
+    taken = Passage.objects.filter(domain=query.domain, pid__startswith=f"{stem}/extraction_")
+    numbers = (_NUMBER.search(pid) for pid in taken.values_list("pid", flat=True))
+    highest = max((int(found[1]) for found in numbers if found), default=0)
+    return f"{stem}/extraction_{highest + 1}.txt"

@@ -1,0 +1,252 @@
+"""Verdicts on passages: which aspect a passage supports, or why it is discarded.
+
+docs/protocol.md 3.1. An assignment writes its GoldPassage and its expert label in one transaction,
+so that Judgment is the only gold that corpus work needs to know.
+
+What stands on a pair once a verdict on it is taken back: what that verdict pushed aside.
+
+History is never edited: whatever stands again is a new row. A restored verdict remembers the row
+it began as, so that taking it back goes one verdict further."""
+
+from typing import Any, Final
+
+from django.contrib.auth.models import User
+from django.db import models, transaction
+from django.utils import timezone
+
+from annotate.models import Adjudication, Aspect, GoldPassage, Guideline
+from annotate.rights import hold_for_verdict, hold_for_writing
+from annotate.voting.cases import close_by_verdict, reopen_case
+from annotate.voting.majority import ADJUDICATED, ASSIGNED, DISCARDED, REMADE, named
+from corpus.models import Judgment, Passage, Query, Source, Status
+from corpus.services.judgments import (
+    first_row,
+    record_judgment,
+    restore_judgment,
+    withdraw_judgment,
+)
+from corpus.services.label_rules import strongest
+from kit import audit
+from kit.errors import Refused
+
+
+def take_back_verdict(*, verdict: Judgment, actor: User) -> None:
+    """Withdraw an expert's label: what it displaced stands again, a case it closed reopens.
+
+    For a caller that holds the query.
+    """
+    withdraw_judgment(judgment=verdict, actor=actor, held=True)
+    earlier = raise_displaced(verdict=verdict, actor=actor)
+    if earlier is not None:
+        close_by_verdict(judgment=earlier, actor=actor)
+    else:
+        reopen_case(query=verdict.query, passage=verdict.passage, actor=actor)
+
+
+def raise_displaced(*, verdict: Judgment, actor: User) -> Judgment | None:
+    """Let the label and the assignment that a withdrawn verdict displaced stand again.
+
+    Gives the earlier verdict if an expert's label stands now, else None. An assignment to an
+    aspect that is gone meanwhile stands again too, and asks for a new one. For a caller that holds
+    the query.
+    """
+    earlier = _earlier_verdict(verdict)
+    label = earlier or strongest(_pushed_aside(verdict))
+    raised = restore_judgment(judgment=label, actor=actor, held=True) if label else None
+    own = raised if earlier else None
+    _raise_assignment(verdict, own)
+    return own
+
+
+def _earlier_verdict(verdict: Judgment) -> Judgment | None:
+    displaced = Judgment.objects.filter(superseded_by=first_row(verdict), source=Source.EXPERT)
+    return displaced.order_by("pk").last()
+
+
+def _pushed_aside(verdict: Judgment) -> list[Judgment]:
+    """Labels of machines and voters that stood before any verdict, or came while one stood."""
+    rows = Judgment.objects.filter(
+        query=verdict.query_id,
+        passage=verdict.passage_id,
+        status=Status.SUPERSEDED,
+        superseded_by__source=Source.EXPERT,
+    )
+    return list(rows.exclude(source__in=(Source.EXPERT, Source.ORIGINAL)))
+
+
+def _raise_assignment(verdict: Judgment, label: Judgment | None) -> None:
+    displaced = GoldPassage.objects.filter(ended_by=first_row(verdict))
+    gold = displaced.order_by("pk").last()
+    if gold is not None:
+        GoldPassage.objects.create(
+            aspect_id=gold.aspect_id,
+            query_id=gold.query_id,
+            passage_id=gold.passage_id,
+            judgment=label if gold.judgment_id else None,
+            created_by_id=gold.created_by_id,
+        )
+
+
+SETTLED: Final = (
+    "A third person settled this pair. Who did, or an admin, can take that back under Adjudication."
+)
+
+
+class DiscardReason(models.TextChoices):
+    """Why a passage is no gold (docs/protocol.md 3.1 step 3)."""
+
+    TOPIC_ONLY = "topic_only", "Topic only"
+    IRRELEVANT = "irrelevant", "Irrelevant"
+    NOISE = "noise", "Noise"
+    FRAGMENT = "fragment", "Fragment"
+
+
+def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: User) -> GoldPassage:
+    """Let a passage support one aspect; standing on another one, it moves.
+
+    An assignment that an import brought is confirmed by the same press. Where an expert's
+    assignment to this aspect stands already, nothing changes. Raises Refused for a removed or
+    foreign aspect and for a passage of another domain.
+    """
+    _check(query, passage)
+    with transaction.atomic():
+        hold_for_writing(query, actor)
+        _check_aspect(query, aspect)
+        _check_settled(query, passage, 1)
+        standing, label = standing_gold(query, passage), standing_verdict(query, passage)
+        is_ours = label is not None and label.label > 0
+        if is_ours and standing is not None and standing.aspect_id == aspect.pk:
+            return standing
+        provenance = named(ASSIGNED) | {"aspect": aspect.aspect_id}
+        verdict = record_verdict(query, passage, 1, provenance, actor)
+        gold = GoldPassage.objects.create(
+            aspect=aspect, query=query, passage=passage, judgment=verdict, created_by=actor
+        )
+        _note(gold, actor, "assign passage", passage, aspect=aspect.k)
+    return gold
+
+
+def discard_passage(
+    *, query: Query, passage: Passage, reason: str, note: str = "", actor: User
+) -> Judgment:
+    """Say that a passage is no gold, and why; ends its assignment. Refused without a reason."""
+    _check(query, passage)
+    if reason not in DiscardReason.values:
+        raise Refused("Choose why the passage is discarded.", field="reason")
+    with transaction.atomic():
+        hold_for_verdict(query, actor)
+        _check_settled(query, passage, 0)
+        provenance = named(DISCARDED) | {"reason": reason, "note": note}
+        verdict = record_verdict(query, passage, 0, provenance, actor)
+        _note(verdict, actor, "discard passage", passage, reason=reason, note=note)
+    return verdict
+
+
+def replace_passage(*, query: Query, passage: Passage, into: Passage, actor: User) -> Judgment:
+    """Say that a passage is gold no more because it is part of another one now; its text stays.
+
+    For a caller that made `into` a gold passage in the same transaction.
+    """
+    _check(query, passage)
+    with transaction.atomic():
+        hold_for_writing(query, actor)
+        provenance = named(REMADE) | {"into": into.pid, "into_key": into.pk}
+        verdict = record_verdict(query, passage, 0, provenance, actor)
+        _note(verdict, actor, "replace passage", passage, into=into.pk)
+    return verdict
+
+
+def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
+    """Take the experts' last verdict back, and with it what it did.
+
+    The label and the assignment that it displaced stand again as new rows, and a dispute that it
+    closed goes back to the voters. Raises Refused when there is no verdict, and for the label of
+    a reference panel, which a senior overrides there.
+    """
+    _check(query, passage)
+    with transaction.atomic():
+        hold_for_verdict(query, actor)
+        verdict = standing_verdict(query, passage)
+        if verdict is not None and verdict.provenance.get("rule") == ADJUDICATED:
+            raise Refused(SETTLED)
+        if verdict is not None and "panel" in verdict.provenance:
+            raise Refused("A panel of experts gave this label; a senior can override it there.")
+        take_verdict_back(query=query, passage=passage, actor=actor)
+
+
+def take_verdict_back(*, query: Query, passage: Passage, actor: User) -> None:
+    """The same without asking who may; for a caller that holds the query."""
+    gold, verdict = standing_gold(query, passage), standing_verdict(query, passage)
+    if gold is None and verdict is None:
+        raise Refused("There is no verdict to take back.")
+    _end(gold, by=None)
+    if verdict is not None:
+        take_back_verdict(verdict=verdict, actor=actor)
+    _note(gold or verdict or query, actor, "undo verdict", passage)
+
+
+def record_verdict(
+    query: Query, passage: Passage, label: int, provenance: dict[str, Any], actor: User
+) -> Judgment:
+    """Record the verdict, end the assignment that stood, close the dispute about the pair.
+
+    For a caller that holds the query.
+    """
+    provenance["guideline_version"] = Guideline.objects.current_version(query.domain.benchmark_id)
+    verdict = record_judgment(
+        query=query,
+        passage=passage,
+        label=label,
+        source=Source.EXPERT,
+        provenance=provenance,
+        actor=actor,
+        held=True,
+    )
+    _end(standing_gold(query, passage), by=verdict)
+    close_by_verdict(judgment=verdict, actor=actor)
+    return verdict
+
+
+def _check(query: Query, passage: Passage) -> None:
+    if passage.domain_id != query.domain_id:
+        raise Refused("This passage belongs to another domain than the query.")
+
+
+def _check_settled(query: Query, passage: Passage, label: int) -> None:
+    """What a third person settled is not turned round by those it was settled between."""
+    standing = Adjudication.objects.standing().filter(query=query, passage=passage)
+    if standing.exclude(label=label).exists():
+        raise Refused(SETTLED)
+
+
+def _check_aspect(query: Query, aspect: Aspect) -> None:
+    # Locked, so that it cannot be removed between this look and the assignment.
+    rows = Aspect.objects.select_for_update(of=("self",)).filter(query=query).present()
+    if not rows.filter(pk=aspect.pk).exists():
+        raise Refused("This aspect is gone. Choose another one.", field="aspect")
+
+
+def standing_gold(query: Query, passage: Passage) -> GoldPassage | None:
+    """The assignment that stands on the pair, if any."""
+    return GoldPassage.objects.standing().filter(query=query, passage=passage).first()
+
+
+def standing_verdict(query: Query, passage: Passage) -> Judgment | None:
+    """The experts' label that stands on the pair, if any."""
+    labels = Judgment.objects.standing().filter(source=Source.EXPERT)
+    return labels.filter(query=query, passage=passage).first()
+
+
+def _end(gold: GoldPassage | None, *, by: Judgment | None) -> None:
+    if gold is not None:
+        rows = GoldPassage.objects.standing().filter(pk=gold.pk)
+        rows.update(ended_at=timezone.now(), ended_by=by)
+
+
+def _note(
+    target: GoldPassage | Judgment | Query, actor: User, verb: str, passage: Passage, **data: Any
+) -> None:
+    query = target if isinstance(target, Query) else target.query
+    slug = query.domain.benchmark.slug
+    kept = {"query": query.pk, "passage": passage.pk, **data}
+    audit.record(actor=actor, verb=verb, target=target, scope=slug, data=kept)

@@ -1,0 +1,206 @@
+"""Aspects and gold passages that an import brings, and carrying out a whole import.
+
+Supporting passages that an import brings. What experts decided here is theirs."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import connection
+from django.utils import timezone
+
+from annotate.models import Aspect, GoldPassage
+from corpus.importers.rows import AspectRow, Key
+from corpus.models import ImportRun, Judgment, Source
+from corpus.services.judgments import hold_queries
+from corpus.services.loading import load
+from corpus.services.loading_context import LoadContext, chunks
+from corpus.services.uploads import forget_upload
+from kit.bulk import copy_rows
+from kit.runs import LostLease, RunStatus
+
+DECIDED = "supporting passages that experts decided on here, left as they are"
+UNLISTED = "supporting passages that the current gold does not list, to be decided anew"
+Pair = tuple[int, int]
+
+
+@dataclass
+class _Known:
+    """What is here of each (query, passage): its assignment that stands, and experts' traces."""
+
+    standing: dict[Pair, GoldPassage] = field(default_factory=dict)
+    decided: set[Pair] = field(default_factory=set)
+
+
+def load_supports(context: LoadContext, of_row: Sequence[tuple[AspectRow, Aspect]]) -> None:
+    """Assign supporting passages, but none that an expert ever labelled or took away here.
+
+    The queries are held from here to the end of the import, so that no verdict comes between.
+    """
+    known = _read_known(sorted({aspect.query_id for _, aspect in of_row}))
+    new: list[tuple[int, int, int]] = []
+    for row, aspect in of_row:
+        for pid in row.supporting_docs:
+            pair = (aspect.query_id, context.passages[row.domain, pid])
+            if pair in known.standing:
+                _check_assigned(context, row, aspect, known.standing[pair], pid)
+            elif pair in known.decided:
+                context.tally.odd(DECIDED, f"{row.domain}-{row.qid}: {pid}")
+            elif aspect.removed_at is None:
+                new.append((aspect.pk, *pair))
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    columns = ("aspect_id", "query_id", "passage_id", "created_at")
+    copy_rows(GoldPassage, columns, ((*ids, now) for ids in new))
+
+
+def note_unlisted(context: LoadContext) -> None:
+    """Count the imported assignments that a gold published by this import leaves without label."""
+    changed = [each["domain"] for each in context.tally.gold if each["state"] != "unchanged"]
+    rows = GoldPassage.objects.unlisted().filter(
+        query__domain__in=[context.domain(name) for name in changed]
+    )
+    columns = ("query__domain__name", "query__qid", "passage__pid")
+    for domain, qid, pid in rows.order_by("pk").values_list(*columns).iterator():
+        context.tally.odd(UNLISTED, f"{domain}-{qid}: {pid}")
+
+
+def _read_known(queries: list[int]) -> _Known:
+    known = _Known()
+    for batch in chunks(queries):
+        hold_queries(batch)
+        for gold in GoldPassage.objects.filter(query_id__in=batch):
+            pair = (gold.query_id, gold.passage_id)
+            if gold.ended_at is None:
+                known.standing[pair] = gold
+            else:
+                known.decided.add(pair)
+        labels = Judgment.objects.filter(query_id__in=batch, source=Source.EXPERT)
+        known.decided |= set(labels.order_by().values_list("query_id", "passage_id"))
+    return known
+
+
+def _check_assigned(
+    context: LoadContext, row: AspectRow, aspect: Aspect, gold: GoldPassage, pid: str
+) -> None:
+    """An imported assignment to another aspect is a clash; one that an expert made stays."""
+    if gold.aspect_id == aspect.pk:
+        return
+    if gold.created_by_id is not None:
+        context.tally.odd(DECIDED, f"{row.domain}-{row.qid}: {pid}")
+    else:
+        place = row.place.at("supporting_docs")
+        context.tally.fail(place, f"{pid} already supports another aspect of this query.")
+
+
+logger = logging.getLogger(__name__)
+# An import that killed its worker this often is not tried again.
+_MOST_CLAIMS = 5
+_COLUMNS = ("query_id", "k", "position", "content", "weight", "scale")
+EDITED = "aspects changed here since they were imported, left as they are"
+
+
+def carry_out(run: ImportRun) -> None:
+    """Do a claimed import to its end, whatever happens; the run's row says what came of it.
+
+    Leaves the run alone if it was cancelled or taken over meanwhile.
+    """
+    try:
+        _load(run)
+    except LostLease:
+        logger.info("import %s was stopped or taken over", run.pk)
+    except Exception:  # the job's outermost frame: logged, and told in the row
+        logger.exception("import %s failed", run.pk)
+        _give_up(run, "Something went wrong on our side. Nothing was loaded; please try again.")
+    run.refresh_from_db()
+    if run.is_over:
+        forget_upload(run)
+
+
+def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
+    """Add the aspects that are not here, with their gold passages.
+
+    No label is written: the imported gold holds it. An aspect of the same number that people
+    changed since its import is left to them, and so is every passage they gave a verdict on; an
+    aspect with other content is a problem.
+    """
+    keys = {context.queries[row.domain, row.qid] for row in rows if _has_query(context, row)}
+    known = _known_aspects(keys)
+    positions = _positions(rows)
+    placed = [(row, context.queries.get((row.domain, row.qid))) for row in rows]
+    new = []
+    for row, query in placed:
+        if query is not None and (aspect := known.get((query, row.k))):
+            _compare(context, row, aspect)
+        elif query is not None:
+            new.append((query, row, positions[row.domain, row.qid, row.k]))
+    made = _write(new)
+    of_row = [
+        (row, known.get((query, row.k)) or made[query, row.k])
+        for row, query in placed
+        if query is not None
+    ]
+    context.tally.add("aspects", added=len(new), present=len(of_row) - len(new))
+    load_supports(context, of_row)
+    note_unlisted(context)
+
+
+def _load(run: ImportRun) -> None:
+    if run.fence > _MOST_CLAIMS:
+        _give_up(run, "This import stopped its worker several times. Nothing was loaded.")
+    else:
+        load(run, extras=[load_aspects])
+
+
+def _give_up(run: ImportRun, message: str) -> None:
+    try:
+        run.finish(status=RunStatus.FAILED, error=message, version=None)
+    except LostLease:
+        logger.info("import %s is no longer ours", run.pk)
+
+
+def _has_query(context: LoadContext, row: AspectRow) -> bool:
+    if (row.domain, row.qid) in context.queries:
+        return True
+    context.tally.fail(row.place.at("id"), f"There is no query {row.qid} in {row.domain}.")
+    return False
+
+
+def _known_aspects(queries: set[int]) -> dict[tuple[int, int], Aspect]:
+    return {
+        (aspect.query_id, aspect.k): aspect
+        for batch in chunks(sorted(queries))
+        for aspect in Aspect.objects.filter(query_id__in=batch)
+    }
+
+
+def _positions(rows: Sequence[AspectRow]) -> dict[tuple[str, str, int], int]:
+    """Place of each aspect among those of its query, by number, from 0."""
+    numbers: dict[Key, list[int]] = {}
+    for row in rows:
+        numbers.setdefault((row.domain, row.qid), []).append(row.k)
+    return {
+        (domain, qid, k): position
+        for (domain, qid), found in numbers.items()
+        for position, k in enumerate(sorted(found))
+    }
+
+
+def _write(new: Sequence[tuple[int, AspectRow, int]]) -> dict[tuple[int, int], Aspect]:
+    """Insert aspects (query, row, position) at driver speed: people wait to save meanwhile."""
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    columns = (*_COLUMNS, "rationale", "version", "created_at", "updated_at")
+    values = (
+        (query, row.k, position, row.content, row.weight, row.scale, "", 1, now, now)
+        for query, row, position in new
+    )
+    copy_rows(Aspect, columns, values)
+    return _known_aspects({query for query, _, _ in new}) if new else {}
+
+
+def _compare(context: LoadContext, row: AspectRow, aspect: Aspect) -> None:
+    stored = (aspect.content, aspect.weight, aspect.scale)
+    if aspect.created_by_id is None and (aspect.version > 1 or aspect.removed_at):
+        context.tally.odd(EDITED, f"{row.domain}-{row.qid}-a{row.k}")
+    elif stored != (row.content, row.weight, row.scale):
+        message = f"The query has another aspect numbered {row.k} already; give this a new number."
+        context.tally.fail(row.place, message)

@@ -1,0 +1,162 @@
+"""Making gold passages anew from those that are here: merging, trimming, cutting again.
+
+(docs/protocol.md 3.1 step 3.) An old passage is never edited: a new one takes its place, keeps the
+old ids as its provenance, and the label of the old one is superseded by one that says what became
+of it. Taking the new one back brings the old ones back as they stood.
+"""
+
+from collections.abc import Hashable, Sequence
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotate.models import Aspect, GoldPassage
+from annotate.rights import hold_for_writing, require_expert
+from annotate.voting.majority import REMADE
+from annotate.workspace.collecting import edits, next_pid
+from annotate.workspace.gold import assign_passage, replace_passage, standing_verdict, undo_verdict
+from annotate.workspace.neighbours import Piece, groups, joined
+from corpus.models import Document, Judgment, Passage, Query, Source
+from corpus.services.pages import growing_version, url_key
+from kit.errors import Refused
+
+
+def as_piece(passage: Passage) -> Piece:
+    """The passage with its place on its page, searched for where only the page is known."""
+    start, end = passage.start, passage.end
+    if start is None and passage.document and passage.text and passage.document.text:
+        start = passage.document.text.find(passage.text)
+        start, end = (start, start + len(passage.text)) if start >= 0 else (None, None)
+    return Piece(passage.pk, passage.pid, passage.text or "", _page_of(passage), start, end)
+
+
+def touching(passages: Sequence[Passage]) -> list[list[Piece]]:
+    """Runs of passages that touch or overlap on one page, to be offered for merging."""
+    texts = {_page_of(each): each.document.text for each in passages if each.document}
+    return groups((as_piece(each) for each in passages if each.text), texts)
+
+
+def proposal(passages: Sequence[Passage]) -> tuple[Document | None, int | None, int | None, str]:
+    """What merging these would give: (page, start, end, text); no page, where none is known.
+
+    Raises Refused where they do not come from one page.
+    """
+    _check_one_page(passages)
+    pieces = [as_piece(each) for each in passages]
+    document = passages[0].document
+    starts = [each.start for each in pieces if each.start is not None]
+    ends = [each.end for each in pieces if each.end is not None]
+    if document is not None and document.text and len(starts) == len(pieces):
+        start, end = min(starts), max(ends)
+        return document, start, end, document.text[start:end].strip()
+    return document, None, None, joined(pieces)
+
+
+def remake(
+    *,
+    query: Query,
+    passages: Sequence[Passage],
+    aspect: Aspect,
+    actor: User,
+    start: int | None = None,
+    end: int | None = None,
+    text: str | None = None,
+) -> GoldPassage:
+    """Let one new gold passage take the place of gold passages of one page.
+
+    Its text is [start, end) of the page where given, else what the old ones cover together; `text`
+    is that as the expert trimmed it, and the difference is kept. One passage that comes out as it
+    was is only assigned. Raises Refused for passages of several pages, those that are no gold of
+    the query, a slice outside the page and an empty text.
+    """
+    require_expert(query, actor)
+    if not passages:
+        raise Refused("Choose the passages first.", field="passages")
+    document, first, last, piece = proposal(passages)
+    if start is not None and end is not None:
+        if document is None or not 0 <= start < end <= len(document.text):
+            raise Refused("Choose a piece of the page first.", field="start")
+        first, last, piece = start, end, document.text[start:end].strip()
+    wanted = piece if text is None else text.replace("\r\n", "\n").strip()
+    if not wanted:
+        raise Refused("The piece holds no text.", field="text")
+    if len(passages) == 1 and wanted == (passages[0].text or "").strip():
+        return assign_passage(query=query, passage=passages[0], aspect=aspect, actor=actor)
+    with transaction.atomic():
+        hold_for_writing(query, actor)
+        _check_gold(query, passages)
+        verbatim = document.text[first:last] if document and first is not None else piece
+        changes = edits(verbatim, wanted) if wanted != verbatim else []
+        extra = {"sources": [_source(each) for each in passages]}
+        new = Passage.objects.create(
+            version=growing_version(query.domain.benchmark),
+            domain=query.domain,
+            pid=next_pid(query),
+            title=passages[0].title or (document.title if document else ""),
+            source_url=passages[0].source_url or (document.source_url if document else ""),
+            text=wanted,
+            document=document,
+            start=first,
+            end=last,
+            extra=extra | ({"edits": changes} if changes else {}),
+        )
+        gold = assign_passage(query=query, passage=new, aspect=aspect, actor=actor)
+        for each in passages:
+            replace_passage(query=query, passage=each, into=new, actor=actor)
+    return gold
+
+
+def take_back(*, query: Query, passage: Passage, actor: User) -> None:
+    """Take the last verdict on a passage back; of one that was made of others, they stand again.
+
+    Raises Refused where there is no verdict, and for one that is part of another passage now.
+    """
+    with transaction.atomic():
+        hold_for_writing(query, actor)
+        verdict = standing_verdict(query, passage)
+        if verdict is not None and verdict.provenance.get("rule") == REMADE:
+            into = verdict.provenance.get("into", "another passage")
+            raise Refused(f"This is part of {into} now. Take that one back.")
+        undo_verdict(query=query, passage=passage, actor=actor)
+        if standing_verdict(query, passage) is None:
+            for old in _made_into(query, passage):
+                undo_verdict(query=query, passage=old.passage, actor=actor)
+
+
+def _made_into(query: Query, passage: Passage) -> list[Judgment]:
+    """Standing verdicts that say: part of this passage now."""
+    sources = [each["passage"] for each in (passage.extra or {}).get("sources", ())]
+    rows = Judgment.objects.standing().filter(query=query, passage__in=sources, label=0)
+    found = rows.filter(source=Source.EXPERT).select_related("passage").order_by("pk")
+    return [each for each in found if each.provenance.get("into_key") == passage.pk]
+
+
+def _page_of(passage: Passage) -> Hashable | None:
+    if passage.document_id is not None:
+        return ("document", passage.document_id)
+    key = url_key(passage.source_url) if passage.source_url else ""
+    return ("url", key) if key else None
+
+
+def _check_one_page(passages: Sequence[Passage]) -> None:
+    if any(each.text is None for each in passages):
+        raise Refused("The text of a passage is not loaded. It cannot be cut.")
+    keys = {as_piece(each).key for each in passages}
+    if len(passages) > 1 and (len(keys) > 1 or None in keys):
+        raise Refused("Only passages of one page can be merged.", field="passages")
+
+
+def _check_gold(query: Query, passages: Sequence[Passage]) -> None:
+    pks = {each.pk for each in passages}
+    original = Judgment.objects.original().filter(query=query, label__gt=0, passage__in=pks)
+    standing = GoldPassage.objects.standing().filter(query=query, passage__in=pks)
+    known = {row for rows in (original, standing) for row in rows.values_list("passage", flat=True)}
+    replaced = Judgment.objects.standing().filter(query=query, passage__in=pks, label=0)
+    gone = [each for each in replaced if each.provenance.get("rule") == REMADE]
+    if pks - known or gone:
+        raise Refused("These are not gold passages of this query any more.", field="passages")
+
+
+def _source(passage: Passage) -> dict[str, object]:
+    place = {"start": passage.start, "end": passage.end}
+    return {"passage": passage.pk, "pid": passage.pid, **place}

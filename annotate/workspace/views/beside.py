@@ -1,0 +1,111 @@
+"""Search beside the work: passages of the domain for an aspect, ranked, attached by one key."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from annotate.loaders import enter_query, get_domain_passage, number
+from annotate.models import Aspect
+from annotate.workspace.gold import assign_passage
+from annotate.workspace.views.board import Row, read_board
+from annotate.workspace.views.queries import WORKSPACE, workspace
+from corpus.access import Access
+from corpus.models import CorpusVersion, Query
+from corpus.services.excerpts import excerpt
+from corpus.services.indexing import is_ready
+from corpus.services.ranked_search import Hit, best_passages, search_words
+from kit import htmx
+from kit.errors import Refused
+from kit.tables import clean
+
+BESIDE = "annotate/query_beside.html"
+MOST_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Result:
+    """A passage found: what is shown of it, and what was decided about it already."""
+
+    hit: Hit
+    pieces: tuple[tuple[str, bool], ...]
+    row: Row | None
+
+
+@require_GET
+def beside(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """What a search finds for an aspect (`?aspect=`), or for words (`?words=`) and an aspect."""
+    access, query = enter_query(request.user, slug, pk)
+    return _answer(request, access, query, _context(access, query, request.GET))
+
+
+@require_POST
+def beside_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
+    """The passage found supports the aspect that was searched for."""
+    access, query = enter_query(request.user, slug, pk)
+    passage = get_domain_passage(query, passage_pk)
+    aspect = _aspect(query, request.POST)
+    said = ""
+    try:
+        if aspect is None:
+            raise Refused("This aspect is gone. Choose another one.")
+        assign_passage(query=query, passage=passage, aspect=aspect, actor=access.user)
+        said = f"supports a{aspect.k}"
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    if not htmx.is_fragment(request):
+        return htmx.redirect(request, reverse("query", args=[slug, pk]))
+    context = _context(access, query, request.POST) | {"said": said, "decided": passage}
+    return _attached(request, access, query, context)
+
+
+def find(access: Access, query: Query, text: str) -> list[Result]:
+    """The best passages for a text, with their marks and the verdicts that stand on them."""
+    version = CorpusVersion.objects.loaded(access.benchmark)
+    hits = best_passages(text, version=version, domain=query.domain, most=MOST_SHOWN)
+    rows = {row.passage.pk: row for row in read_board(query).rows}
+    return [
+        Result(hit, tuple(excerpt(hit.passage.text or "", hit.words)), rows.get(hit.passage.pk))
+        for hit in hits
+    ]
+
+
+def _context(access: Access, query: Query, params: Any) -> dict[str, Any]:
+    aspect, words = _aspect(query, params), clean(params.get("words", ""))
+    text = words or (aspect.content if aspect else "")
+    version = CorpusVersion.objects.loaded(access.benchmark)
+    return {
+        "sought": aspect,
+        "words": words,
+        "searched": bool(search_words(text)),
+        "results": find(access, query, text),
+        "is_indexed": is_ready(version),
+    }
+
+
+def _aspect(query: Query, params: Any) -> Aspect | None:
+    wanted = number(params.get("aspect", "")) or 0
+    return Aspect.objects.filter(query=query, pk=wanted).present().first()
+
+
+def _answer(
+    request: HttpRequest, access: Access, query: Query, context: dict[str, Any]
+) -> HttpResponse:
+    full = workspace(access, query) | context
+    if not htmx.is_fragment(request):
+        return htmx.render(request, "annotate/beside.html", full)
+    return htmx.render(request, BESIDE, full, partial="results")
+
+
+def _attached(
+    request: HttpRequest, access: Access, query: Query, context: dict[str, Any]
+) -> HttpResponse:
+    """The passages of the query, as after every verdict, and the results beside them anew."""
+    full = workspace(access, query) | context | {"hx_oob": True}
+    response = htmx.render(request, WORKSPACE, full, partial="verdict")
+    response.write(render_to_string(f"{BESIDE}#results", full, request))
+    return response

@@ -1,0 +1,114 @@
+"""Passages: the list, and one with its page, neighbours and labels."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Length, Substr
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from annotate.voting.items import web_url
+from corpus.access import enter, get_passage
+from corpus.lists import as_it_is, domain_choices, place_of, version_choices
+from corpus.models import Judgment, Passage
+from corpus.services.finding import MOST_FOUND, find_passages
+from corpus.services.indexing import searchable
+from corpus.services.overview import passages_counted
+from corpus.services.shown import shown_labels
+from kit import htmx
+from kit.tables import Column, Filter, Table
+
+EXCERPT = 220  # characters of a passage shown in the list
+MOST_LABELS = 100
+
+
+def _by_text(passages: QuerySet[Passage], value: str) -> QuerySet[Passage]:
+    return passages.filter(text__isnull=value == "no")
+
+
+PASSAGES = Table(
+    filters=(
+        Filter("domain", "Domain", apply=as_it_is),
+        Filter("text", "Text", choices=(("yes", "Loaded"), ("no", "Not loaded")), apply=_by_text),
+        Filter("version", "Corpus version", apply=as_it_is),
+    ),
+    columns=(
+        # The one order that an index carries at any size.
+        Column("passage", "Passage", order=("version_id", "domain_id", "pid")),
+        Column("domain", "Domain"),
+        Column("text", "Begins"),
+        Column("length", "Characters", numeric=True),
+    ),
+    order=("version_id", "domain_id", "pid"),
+    unique=("version_id", "domain_id", "pid"),
+)
+
+
+@require_GET
+def passages(request: HttpRequest, slug: str) -> HttpResponse:
+    """Passages of the corpus version people work on, or of another."""
+    access = enter(request.user, slug)
+    place = place_of(access.benchmark, request.GET)
+    rows = place.holds(Passage.objects.select_related("domain").defer("text"))
+    rows = rows.annotate(excerpt=Substr("text", 1, EXCERPT), length=Length("text"))
+    # Told of the domain, because a search does not go through more than it shows.
+    shown = replace(
+        PASSAGES,
+        count_limit=MOST_FOUND - 1 if request.GET.get("q", "").strip() else PASSAGES.count_limit,
+        search=lambda found, words: found.filter(
+            pk__in=find_passages(words, version=place.version, domain=place.domain).values("pk")
+        ),
+    )
+    choices = {
+        "domain": domain_choices(access.benchmark),
+        "version": version_choices(access.benchmark),
+    }
+    total = passages_counted(place.version, place.domain) if _is_whole(request.GET) else None
+    table = shown.read(rows, request.GET, choices=choices, total=total)
+    table = replace(table, filters=[each for each in table.filters if each.choices])
+    context = {"access": access, "tab": "passages", "table": table}
+    context["searchable"] = searchable(place.version)
+    return htmx.render(request, "annotate/passages.html", context, partial="results")
+
+
+@require_GET
+def passage(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One passage: its text, where it stands on its page, and the labels given to it."""
+    access = enter(request.user, slug)
+    found = get_passage(access, pk)
+    document = found.document
+    context = {
+        "access": access,
+        "tab": "passages",
+        "passage": found,
+        "source_url": web_url(document.source_url if document else ""),
+        "labels": _labels(found),
+    }
+    return htmx.render(request, "annotate/passage.html", context | _neighbours(found))
+
+
+def _is_whole(params: Mapping[str, str]) -> bool:
+    """Whether every passage of the version and domain is listed."""
+    return not (params.get("q") or params.get("text"))
+
+
+def _neighbours(found: Passage) -> dict[str, Any]:
+    """The passages before and after on the same page, in the order of the page."""
+    if found.document_id is None:
+        return {"before": None, "after": None}
+    page = Passage.objects.shown().filter(document_id=found.document_id)
+    # A page has few passages; those without offsets keep the order in which they came.
+    pks = list(page.order_by("start", "pk").values_list("pk", "pid"))
+    here = next(n for n, (pk, _) in enumerate(pks) if pk == found.pk)
+    before = pks[here - 1] if here else None
+    after = pks[here + 1] if here + 1 < len(pks) else None
+    return {"before": before, "after": after, "place": here + 1, "places": len(pks)}
+
+
+def _labels(found: Passage) -> list[Judgment]:
+    """Original and standing labels; votes of open cases are no labels and never here."""
+    of_passage = Judgment.objects.filter(passage=found).select_related("query__domain")
+    both = shown_labels(of_passage.original() | of_passage.standing())
+    return list(both.order_by("query_id", "pk")[:MOST_LABELS])

@@ -1,0 +1,163 @@
+"""Queries: the list, and the workspace of one."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from annotate.assignments.views import work_context
+from annotate.home import present_aspects
+from annotate.loaders import is_blind, may_write, number
+from annotate.models import Aspect, GoldPassage
+from annotate.voting.disputes import domain_choices
+from annotate.voting.items import titled, web_url
+from annotate.workspace import checklist
+from annotate.workspace.changes import last_change, said_of
+from annotate.workspace.gold import DiscardReason
+from annotate.workspace.problems import OF_PASSAGE
+from annotate.workspace.views.board import Board, read_board
+from corpus.access import Access, enter, get_query
+from corpus.models import CorpusVersion, Judgment, Passage, Query
+from corpus.services.finding import find_passages, query_matches
+from kit import htmx
+from kit.tables import Column, Filter, Table, clean
+
+WORKSPACE = "annotate/query.html"
+MOST_FOUND = 20
+
+
+def _by_work(queries: QuerySet[Query], value: str) -> QuerySet[Query]:
+    begun = Exists(present_aspects())
+    return queries.filter(begun) if value == "begun" else queries.exclude(begun)
+
+
+QUERIES = Table(
+    filters=(
+        Filter("domain", "Domain", lookup="domain__name"),
+        Filter(
+            "work",
+            "Aspects",
+            choices=(("bare", "None yet"), ("begun", "Written")),
+            apply=_by_work,
+        ),
+    ),
+    columns=(
+        Column("query", "Query", order=("domain__name", "pk")),
+        Column("title", "Title", order=("text",)),
+        Column("aspects", "Aspects", order=("aspect_count",), numeric=True),
+        Column("gold", "Gold passages", order=("gold_count",), numeric=True),
+        Column("originals", "Originals", order=("original_count",), numeric=True),
+    ),
+    order=("domain__name", "pk"),
+)
+
+
+@require_GET
+def queries(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every query with how far its annotation is."""
+    access = enter(request.user, slug)
+    rows = _counted(Query.objects.in_benchmark(access.benchmark).filter(domain__is_ready=True))
+    shown = replace(
+        QUERIES,
+        search=lambda found, words: found.filter(query_matches(words, benchmark=access.benchmark)),
+    )
+    table = shown.read(rows, request.GET, choices={"domain": domain_choices(access.benchmark)})
+    context = {"access": access, "tab": "queries", "table": table}
+    return htmx.render(request, "annotate/queries.html", context, partial="results")
+
+
+@require_GET
+def query(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The workspace; htmx asks for its passages (`?passage=`) or a search (`?find=`) alone."""
+    access = enter(request.user, slug)
+    found = get_query(access, pk)
+    context = workspace(access, found, open_pk=number(request.GET.get("passage", "")))
+    words = clean(request.GET.get("find", ""))
+    context |= {"find": words, "found": _find(access, found, words) if words else None}
+    context["removed"] = _removed(found, number(request.GET.get("removed", "")))
+    partial = "found" if htmx.is_fragment(request, "found") else "passages"
+    return htmx.render(request, WORKSPACE, context, partial=partial)
+
+
+def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> dict[str, Any]:
+    """Context of the workspace, read afresh; with nothing to open, the next undecided passage."""
+    is_annotator = may_write(access, found)
+    work = work_context(access, found, is_annotator=is_annotator)
+    writes = is_annotator and not work["work_reason"]
+    board: Board = read_board(found, open_pk=open_pk, open_next=writes)
+    current = board.current.passage.document if board.current else None
+    return {
+        "access": access,
+        "tab": "queries",
+        "query": found,
+        "board": board,
+        "may_write": writes,
+        "is_blind": is_blind(access, found),
+        "reasons": list(zip("tiof", DiscardReason.choices, strict=True)),
+        "problem_choices": [(each.value, each.label) for each in OF_PASSAGE],
+        **_checklist(found),
+        **_undoable(found, access),
+        "source_url": web_url(current.source_url if current else ""),
+        **work,
+        **reading(found),
+    }
+
+
+def workspace_url(access: Access, found: Query) -> str:
+    """Where a write without JavaScript leads back to."""
+    return reverse("query", args=[access.benchmark.slug, found.pk])
+
+
+def _checklist(found: Query) -> dict[str, Any]:
+    items = checklist.missing(query=found)
+    return {
+        "blocking": [item for item in items if item.blocking],
+        "hints": [item for item in items if not item.blocking],
+    }
+
+
+def _undoable(found: Query, access: Access) -> dict[str, Any]:
+    """What the key Z takes back, and how it is called."""
+    change = last_change(found, access.user)
+    return {"last_change": change, "last_said": said_of(change) if change else ""}
+
+
+def reading(found: Query) -> dict[str, Any]:
+    """Context of annotate/query_text.html."""
+    answers = [
+        {**answer, "url": web_url(str(answer.get("url", "")))}
+        for answer in found.community_answers
+        if isinstance(answer, dict)
+    ]
+    return {**titled(found.text), "community_answers": answers}
+
+
+def _removed(found: Query, pk: int | None) -> Aspect | None:
+    removed = found.aspects.filter(removed_at__isnull=False)
+    return removed.filter(pk=pk).first() if pk is not None else None
+
+
+def _find(access: Access, found: Query, words: str) -> list[Passage]:
+    version = CorpusVersion.objects.loaded(access.benchmark)
+    rows = find_passages(words, version=version, domain=found.domain)
+    return list(rows.order_by("pk")[:MOST_FOUND])
+
+
+def _counted(rows: QuerySet[Query]) -> QuerySet[Query]:
+    gold = GoldPassage.objects.standing().filter(query=OuterRef("pk"))
+    originals = Judgment.objects.original().filter(query=OuterRef("pk"), label__gt=0)
+    return rows.annotate(
+        aspect_count=_count(present_aspects(), "query"),
+        gold_count=_count(gold, "query"),
+        original_count=_count(originals, "query"),
+    )
+
+
+def _count(rows: QuerySet[Any], by: str) -> Coalesce:
+    # Counted apart: joins of three lists would multiply each other's rows.
+    grouped = rows.order_by().values(by).annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(grouped), Value(0))

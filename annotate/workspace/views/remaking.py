@@ -1,0 +1,128 @@
+"""A gold passage beside its source page: merging with its neighbours, trimming, cutting anew."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.views.decorators.http import require_http_methods
+
+from annotate.forms import RemakeForm
+from annotate.loaders import enter_query, get_domain_passage, number
+from annotate.models import Aspect
+from annotate.voting.items import titled, web_url
+from annotate.workspace.remaking import as_piece, proposal, remake
+from annotate.workspace.views.board import Board, Row, read_board
+from annotate.workspace.views.queries import workspace_url
+from annotate.workspace.views.segmenting import Piece, shown
+from corpus.access import Access
+from corpus.models import CollectedPage, Document, Passage, Query
+from kit import htmx
+from kit.errors import Refused
+
+TEMPLATE = "annotate/remake.html"
+
+
+@require_http_methods(["GET", "POST"])
+def passage_remake(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
+    """The passage on its page; POST makes one new passage of it and of those chosen with it."""
+    access, query = enter_query(request.user, slug, pk)
+    passage = get_domain_passage(query, passage_pk)
+    if request.method == "GET":
+        return _page(request, access, query, passage, request.GET)
+    form = RemakeForm(request.POST)
+    try:
+        gold = remake(
+            query=query,
+            passages=[passage, *chosen(query, passage, request.POST)],
+            actor=access.user,
+            **_given(query, form),
+        )
+    except Refused as refused:
+        return _page(
+            request, access, query, passage, request.POST, refusal=refused.message, form=form
+        )
+    messages.success(request, f"{gold.passage.pid} supports a{gold.aspect.k}.")
+    return htmx.redirect(request, workspace_url(access, query))
+
+
+def chosen(query: Query, passage: Passage, params: QueryDict) -> list[Passage]:
+    """The other passages named by `with`, of the query's own domain."""
+    keys = {number(each) for each in params.getlist("with")} - {None, passage.pk}
+    return [get_domain_passage(query, key) for key in sorted(key for key in keys if key)]
+
+
+def _given(query: Query, form: RemakeForm) -> dict[str, Any]:
+    if not form.is_valid():
+        raise Refused(str(next(iter(form.errors.values()))[0]))
+    data = form.cleaned_data
+    aspect = Aspect.objects.filter(query=query, pk=data["aspect"]).present().first()
+    if aspect is None:
+        raise Refused("This aspect is gone. Choose another one.")
+    return {**data, "aspect": aspect, "text": data["text"] or None}
+
+
+def _page(
+    request: HttpRequest,
+    access: Access,
+    query: Query,
+    passage: Passage,
+    params: QueryDict,
+    **more: Any,
+) -> HttpResponse:
+    board = read_board(query, open_pk=passage.pk)
+    current = board.current
+    others = chosen(query, passage, params)
+    document = passage.document
+    try:
+        *_, text = proposal([passage, *others])
+    except Refused as refused:
+        text, more = "", {"refusal": refused.message, **more}
+    context = {
+        "access": access,
+        "tab": "queries",
+        "query": query,
+        "board": board,
+        "row": current,
+        "passage": passage,
+        "document": document,
+        "pieces": _pieces(document) if document and document.text else [],
+        "source_url": web_url(passage.source_url or (document.source_url if document else "")),
+        "neighbours": _neighbours(board, current, others),
+        "on_page": _on_page(board, passage),
+        "proposal": text,
+        "is_merge": bool(others),
+        "form": RemakeForm(),
+        **titled(query.text),
+        **more,
+    }
+    return htmx.render(request, TEMPLATE, context, status=422 if request.method == "POST" else 200)
+
+
+def _pieces(document: Document) -> list[Piece]:
+    page = CollectedPage.objects.filter(document=document).select_related("document").first()
+    return list(shown(page)) if page else [Piece(document.text)]
+
+
+def _neighbours(
+    board: Board, current: Row | None, others: list[Passage]
+) -> list[tuple[Passage, bool]]:
+    """Those that touch it, and others that were chosen; each with whether it is chosen."""
+    near = [each.pk for each in current.touches] if current else []
+    rows = {row.passage.pk: row.passage for row in board.rows}
+    picked = {each.pk: each for each in others}
+    keys = dict.fromkeys([*near, *picked])
+    known = rows | picked
+    return [(known[key], key in picked) for key in keys if key in known]
+
+
+def _on_page(board: Board, passage: Passage) -> list[dict[str, Any]]:
+    """The query's passages on the same page with their places, in the order of the page."""
+    cards = {card.aspect.pk: card for card in board.cards}
+    found = []
+    for row in board.rows:
+        if passage.document_id is None or row.passage.document_id != passage.document_id:
+            continue
+        piece = as_piece(row.passage)
+        card = cards.get(row.aspect.pk) if row.aspect else None
+        found.append({"row": row, "piece": piece, "card": card})
+    return sorted(found, key=lambda each: (each["piece"].start or 0, each["piece"].pk))
