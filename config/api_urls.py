@@ -40,9 +40,8 @@ urlpatterns = [
     path("", include("debate.api_runs")),
     path("", include("debate.api_answers")),
     path("", include("debate.api_calls")),
-    path("", include("evaluation.api")),
-    path("", include("evaluation.api_experiments")),
-    path("", include("evaluation.api_agreement")),
-    path("", include("evaluation.api_before_after")),
-    path("", include("evaluation.api_leaderboard")),
+    path("", include("evaluation.releases.api")),
+    path("", include("evaluation.experiments.api")),
+    path("", include("evaluation.agreement.api")),
+    path("", include("evaluation.leaderboard.api")),
 ]

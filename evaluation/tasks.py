@@ -2,9 +2,10 @@
 
 from celery import shared_task
 
+from evaluation.leaderboard import noise
 from evaluation.models import NoiseCheck, Release, ScoreSheet
-from evaluation.services import noise, sheets
-from evaluation.services.building import carry_out
+from evaluation.releases.building import carry_out
+from evaluation.scores import sheets
 
 
 @shared_task(name="evaluation.build_release")

@@ -2,18 +2,16 @@
 
 from django.urls import path
 
-from evaluation.views import (
-    agreement,
-    before_after,
-    downloads,
-    experiments,
-    holes,
-    leaderboard,
-    noise,
-    published,
-    release_diffs,
-    releases,
-)
+from evaluation.agreement import views as agreement
+from evaluation.experiments import views as experiments
+from evaluation.holes import views as holes
+from evaluation.leaderboard import before_after_views as before_after
+from evaluation.leaderboard import noise_views as noise
+from evaluation.leaderboard import views as leaderboard
+from evaluation.published import views as published
+from evaluation.releases import diffs as release_diffs
+from evaluation.releases import downloads
+from evaluation.releases import views as releases
 
 _ONE = "b/<slug:slug>/releases/<int:pk>"
 _EXPERIMENT = "b/<slug:slug>/experiments/<int:pk>"

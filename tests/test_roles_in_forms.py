@@ -21,7 +21,7 @@ from debate.services.planning import plan_run
 from debate.services.presets import PRESETS
 from debate.services.runs import start_run
 from debate.views.answers import RunForm as AnswerForm
-from evaluation.views.holes import HoleDebateForm
+from evaluation.holes.views import HoleDebateForm
 from llm import endpoints
 from tests.annotate.answering import make_room
 from tests.annotate.world import signed_in

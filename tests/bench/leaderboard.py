@@ -91,7 +91,7 @@ def fill(files: Path, count: int) -> list[int]:
     from django.core.management import call_command
 
     from corpus.models import Benchmark, RankedList, RetrievalRun
-    from evaluation.services import sheets
+    from evaluation.scores import sheets
 
     User.objects.get_or_create(username=_ADMIN)
     options = {"format": "bright_pro", "benchmark": "bench", "admin": _ADMIN, "verbosity": 0}

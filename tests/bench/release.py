@@ -105,8 +105,8 @@ def ours(source: Path) -> dict[str, float]:
     django.setup()
     from corpus.models import Benchmark, Judgment, Passage
     from evaluation.models import Release
-    from evaluation.services.building import build
-    from evaluation.services.releases import start_here
+    from evaluation.releases.building import build
+    from evaluation.releases.services import start_here
     from kit.bulk import vacuum
 
     with tempfile.TemporaryDirectory() as folder:

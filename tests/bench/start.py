@@ -24,7 +24,7 @@ ASK = """
 import time
 from corpus.access import Access
 from corpus.models import Benchmark, Membership
-from evaluation.services.releases import start_release
+from evaluation.releases.services import start_release
 from evaluation.models import Release
 benchmark = Benchmark.objects.get()
 member = Membership.objects.get(benchmark=benchmark, user__username="admin")

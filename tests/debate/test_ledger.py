@@ -23,7 +23,7 @@ from debate.services.references import references
 from debate.services.runs import start_run
 from debate.services.spending import run_spending
 from debate.tasks import run_debates
-from evaluation.services.experiments import create_experiment, measure, sheets
+from evaluation.experiments.services import create_experiment, measure, sheets
 from kit.runs import RunStatus
 from llm import accounts, endpoints
 from llm.models import Call

@@ -10,8 +10,8 @@ from annotate.models import Aspect, EscalationCase, GoldPassage
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from corpus.services.judgments import record_judgment
 from evaluation.models import Release
-from evaluation.services.building import build
-from evaluation.services.releases import start_here
+from evaluation.releases.building import build
+from evaluation.releases.services import start_here
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 
 

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from evaluation.services import building, noise, releases, sheets
+from evaluation.leaderboard import noise
+from evaluation.releases import building
+from evaluation.releases import services as releases
+from evaluation.scores import sheets
 from kit.runs import RunStatus
 from tests.evaluation.conftest import Garden
 from tests.factories import make_ranking

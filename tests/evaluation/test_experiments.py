@@ -10,9 +10,9 @@ from django.test import Client
 from annotate.models import EscalationCase, Vote, VotingPlan
 from debate.models import DebateRun, Turn
 from debate.services.references import reference_called
+from evaluation.experiments.chart import chart
+from evaluation.experiments.services import create_experiment, measure, sheets, table
 from evaluation.models import Experiment
-from evaluation.services.chart import chart
-from evaluation.services.experiments import create_experiment, measure, sheets, table
 from kit.errors import Refused
 from kit.models import Event
 from tests.debate.test_screens import make_debate, make_run

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from corpus.models import Benchmark, Passage, Query
 from corpus.services.benchmarks import create_benchmark
-from evaluation.services.exporting import FORMATS, file_name
+from evaluation.releases.exporting import FORMATS, file_name
 from tests.corpus.import_files import imported, write_lines
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from evaluation.exporters.names import (
 from evaluation.exporters.provenance import without_people
 from evaluation.exporters.records import Label, QueryRecord
 from evaluation.exporters.statistics import Statistics, count, total
-from evaluation.services.versions import core, suggest
+from evaluation.releases.services import core, suggest
 
 
 @pytest.mark.parametrize(

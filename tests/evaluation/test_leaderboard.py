@@ -18,19 +18,17 @@ from annotate.models import EscalationCase
 from corpus.models import Pool, PoolBuild, RetrievalRun, Source
 from corpus.services import pool_builds
 from debate.models import DebateRun
+from evaluation.holes import debates as hole_debates
+from evaluation.holes import pages as hole_pages
+from evaluation.leaderboard import noise
+from evaluation.leaderboard import services as compared_tests
+from evaluation.leaderboard import services as leaderboard
+from evaluation.leaderboard.drill import drill
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
-from evaluation.services import (
-    compared_tests,
-    hole_debates,
-    hole_pages,
-    leaderboard,
-    noise,
-    published,
-    sheets,
-)
-from evaluation.services.drill import drill
-from evaluation.services.scores import GoldView, score_runs
-from evaluation.services.systems import beside_runs, known_systems
+from evaluation.published import services as published
+from evaluation.published.systems import beside_runs, known_systems
+from evaluation.scores import sheets
+from evaluation.scores.services import GoldView, score_runs
 from kit.errors import Refused
 from llm import endpoints
 from tests.evaluation.conftest import label

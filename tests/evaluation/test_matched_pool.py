@@ -9,10 +9,11 @@ from django.urls import reverse
 
 from corpus.models import CorpusVersion, Crosswalk, Passage, RankedList, RetrievalRun
 from corpus.services.crosswalk import kept_of, origins
+from evaluation.leaderboard import before_after
+from evaluation.leaderboard.before_after import compare_sides, matched, query_gaps, side_of
 from evaluation.models import DomainScore, NoiseCheck, ScoreSheet
-from evaluation.services import before_after, sheets
-from evaluation.services.before_after import compare_sides, matched, query_gaps, side_of
-from evaluation.services.matched import MatchedPool, best_of
+from evaluation.scores import sheets
+from evaluation.scores.matched import MatchedPool, best_of
 from kit.errors import Refused
 from tests.evaluation.conftest import label, make_case
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evaluation.services.evidence import pseudonyms, read_evidence
-from evaluation.services.findings import database_faults
-from evaluation.services.view import view_of
+from evaluation.content.evidence import pseudonyms, read_evidence
+from evaluation.content.view import view_of
+from evaluation.releases.findings import database_faults
 from evaluation.verification.rules import Fails, derive
 from tests.annotate.panels import (
     first_item,

@@ -5,10 +5,10 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.models import CorpusVersion, Source
-from evaluation.services.experiments import create_experiment
-from evaluation.services.published import BesideRow, compared, table_called
-from evaluation.services.published_ours import beside_ours
-from evaluation.services.sheets import latest
+from evaluation.experiments.services import create_experiment
+from evaluation.published.ours import beside_ours
+from evaluation.published.services import BesideRow, compared, table_called
+from evaluation.scores.sheets import latest
 from tests.evaluation.conftest import label, release_into
 from tests.evaluation.test_experiments import admin, benchmark, client, runs
 from tests.evaluation.test_leaderboard import score

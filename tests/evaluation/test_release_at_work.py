@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.models import Release
-from evaluation.services.releases import start_here
+from evaluation.releases.services import start_here
 from evaluation.tasks import build_release
 from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus

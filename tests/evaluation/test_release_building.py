@@ -8,19 +8,19 @@ from django.db import connections
 
 from corpus.access import enter
 from corpus.models import Passage, Source
+from evaluation.content.frozen import frozen
+from evaluation.content.view import view_of
 from evaluation.models import Release
-from evaluation.services import folders
-from evaluation.services.building import build, carry_out, rebuild
-from evaluation.services.frozen import frozen
-from evaluation.services.releases import (
+from evaluation.releases import building as folders
+from evaluation.releases.building import build, carry_out, rebuild
+from evaluation.releases.services import (
     cancel_release,
     retry_release,
     start_here,
     start_release,
     suggested_version,
 )
-from evaluation.services.view import view_of
-from evaluation.services.writing import write_release
+from evaluation.releases.writing import write_release
 from evaluation.tasks import build_release
 from kit.errors import Refused
 from kit.models import Event

@@ -16,11 +16,11 @@ from annotate.workspace.gold import assign_passage, discard_passage, undo_verdic
 from corpus.access import enter
 from corpus.models import Judgment, Query, Source
 from debate.models import Debate, DebateRun, Turn
+from evaluation.content.evidence import pseudonyms
 from evaluation.exporters.checksums import write_sums
 from evaluation.models import Release
-from evaluation.services.building import carry_out
-from evaluation.services.evidence import pseudonyms
-from evaluation.services.releases import start_here
+from evaluation.releases.building import carry_out
+from evaluation.releases.services import start_here
 from evaluation.verification.diff import compare
 from evaluation.verification.folder import verify
 from tests.evaluation.conftest import Garden, label, make_case, make_garden, make_support

@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from evaluation.models import Release
-from evaluation.services.building import build
-from evaluation.services.releases import start_here
+from evaluation.releases.building import build
+from evaluation.releases.services import start_here
 from kit.runs import RunStatus
 from tests.evaluation.conftest import Garden, make_case, release_into
 from tests.factories import make_member, make_query, make_user

@@ -4,7 +4,7 @@ import pytest
 
 from corpus.models import RetrievalRun
 from evaluation.metrics.profiles import REFERENCE
-from evaluation.services.scores import GoldView, score_runs
+from evaluation.scores.services import GoldView, score_runs
 from kit.errors import Refused
 from tests.factories import make_benchmark, make_gold, make_passage, make_query, make_ranking
 

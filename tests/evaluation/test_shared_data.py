@@ -33,7 +33,7 @@ import pytest
 
 from corpus.models import Document, GoldVersion, Judgment, Passage, PoolEntry, Query, RankedList
 from corpus.services.benchmarks import create_benchmark
-from evaluation.services.exporting import export_benchmark
+from evaluation.releases.exporting import export_benchmark
 from tests.corpus.import_files import imported, write_lines
 
 pytestmark = pytest.mark.django_db

@@ -25,13 +25,13 @@ from corpus.services import computing, versions
 from corpus.services.holding import holding
 from corpus.services.judgments import record_judgment
 from corpus.services.pool_builds import build_pool
+from evaluation.leaderboard.before_after import compare_sides, query_gaps, side_of
 from evaluation.metrics.shifts import kendall_tau, shifts
-from evaluation.services import sheets
-from evaluation.services.before_after import compare_sides, query_gaps, side_of
-from evaluation.services.building import carry_out, rebuild
-from evaluation.services.published import table_called
-from evaluation.services.published_ours import beside_cleaning
-from evaluation.services.releases import start_here
+from evaluation.published.ours import beside_cleaning
+from evaluation.published.services import table_called
+from evaluation.releases.building import carry_out, rebuild
+from evaluation.releases.services import start_here
+from evaluation.scores import sheets
 from evaluation.verification.folder import verify
 from kit.errors import Refused
 from kit.models import Event

@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.models import Benchmark
 from corpus.services.versions import called
 from evaluation.models import Release
-from evaluation.services import folders
-from evaluation.services.building import carry_out, fail, rebuild
-from evaluation.services.releases import start_here
+from evaluation.releases import building as folders
+from evaluation.releases.building import carry_out, fail, rebuild
+from evaluation.releases.services import start_here
 from kit.errors import Refused
 from kit.runs import RunStatus
 

@@ -7,11 +7,17 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark, CorpusVersion
 from corpus.services.versions import called
+from evaluation.leaderboard import services as leaderboard
+from evaluation.leaderboard.before_after import (
+    Comparison,
+    Moved,
+    compare_sides,
+    matched,
+    side_of,
+    systems_sheet,
+)
 from evaluation.management.commands.leaderboard import current_sheet
-from evaluation.services import leaderboard
-from evaluation.services.before_after import Comparison, Moved, compare_sides, matched, side_of
-from evaluation.services.before_after_sheets import systems_sheet
-from evaluation.services.scores import GoldView
+from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from kit.sheets import as_data
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark
-from evaluation.services.exporting import FORMATS, export_benchmark
+from evaluation.releases.exporting import FORMATS, export_benchmark
 from kit.errors import Refused
 
 

@@ -7,9 +7,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark, CorpusVersion
 from corpus.services.versions import called
+from evaluation.leaderboard import services as leaderboard
 from evaluation.models import ScoreSheet
-from evaluation.services import leaderboard, sheets
-from evaluation.services.scores import GoldView
+from evaluation.scores import sheets
+from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from kit.runs import RunStatus
 from kit.sheets import as_data

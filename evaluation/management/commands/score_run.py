@@ -17,7 +17,7 @@ from evaluation.metrics.reading.inputs import Files, Inputs, read_inputs
 from evaluation.metrics.reading.runs import read_run
 from evaluation.metrics.results import PerQuery, Scores
 from evaluation.metrics.scoring import check_needs, score
-from evaluation.services.scores import GoldView, gold_here
+from evaluation.scores.services import GoldView, gold_here
 from kit.errors import Refused
 
 DEFAULT = "nDCG@10,recall@100,MAP,MRR"

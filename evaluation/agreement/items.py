@@ -1,0 +1,211 @@
+"""From a number of the agreement page to the items behind it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from annotate.agreement.opinions import Opinion
+from annotate.agreement.slices import Dimension, grouped
+from annotate.models import EscalationCase, ReviewPoint, WeightScore
+from corpus.models import Benchmark
+from evaluation.agreement.services import ANSWERED, SAMPLE, VERDICTS, VOTES, WEIGHTS, Reading
+
+SHOWS = {
+    "all": "Every item with a label",
+    "shared": "Items with two labels or more",
+    "counted": "Items with the commonest number of labels, which Fleiss’ κ takes",
+    "split": "Items whose labels differ",
+    "against": "Items on which this person stood alone",
+    "clear": "Items on which the others have a majority",
+    "others": "Items on which the majority of the others says “{label}”",
+    "met": "Items on which “{label}” met “{other}”",
+}
+# Which labels a show asks for.
+ASKED = {"others": ("label",), "met": ("label", "other")}
+DIMENSIONS: tuple[Dimension, ...] = ("domain", "month", "guideline", "person")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item with who said what; `url` leads to its page."""
+
+    key: int
+    name: str
+    url: str
+    about: str
+    labels: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which items are asked for, and in words what they have in common."""
+
+    items: list[int]
+    words: str
+
+
+def wanted_items(reading: Reading, params: Mapping[str, str]) -> Wanted:
+    """The items that the parameters of a link ask for; what is unknown is left out.
+
+    `show` is all, shared, counted, split, against, clear, others or met; `by` and `key` choose a
+    slice, `person` one rater, `first` and `second` two; `label` and `other` are labels: of others
+    as they are, of met by their place on the scale.
+    """
+    opinions, words = _chosen(reading, params)
+    show = params.get("show", "all")
+    show = show if show in SHOWS else "all"
+    labels: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    for each in opinions:
+        labels[each.item][str(each.rater)] = each.label
+    person = _name(reading, params.get("person", ""))
+    asked = _labels(reading, params, show)
+    if asked is None:
+        show, asked = "all", ()
+    if show == "counted":
+        asked = (_commonest(labels.values()),)
+    items = [item for item, given in labels.items() if _fits(given, show, person, asked)]
+    asked = asked if show in ASKED else ()
+    names = dict(zip(("label", "other"), map(reading.label_names.get, asked), strict=False))
+    return Wanted(sorted(items), ", ".join(filter(None, [SHOWS[show].format(**names), words])))
+
+
+def _labels(reading: Reading, params: Mapping[str, str], show: str) -> tuple[int, ...] | None:
+    """The labels that others and met ask for; None where they are none."""
+    given = [params.get(name, "") for name in ASKED.get(show, ())]
+    scale = list(reading.label_names)
+    if not all(each.isascii() and each.isdigit() and len(each) < 4 for each in given):
+        return None
+    numbers = [int(each) for each in given]
+    if show == "met":
+        return tuple(scale[n] for n in numbers) if max(numbers) < len(scale) else None
+    return tuple(numbers) if set(numbers) <= set(scale) else None
+
+
+def _chosen(reading: Reading, params: Mapping[str, str]) -> tuple[Sequence[Opinion], str]:
+    by, key = params.get("by", ""), params.get("key", "")
+    for dimension in DIMENSIONS:
+        if by == dimension:
+            words = reading.scorers.get(key) or f"{by} {key}"
+            return grouped(reading.opinions, dimension).get(key, []), words
+    pair = [_name(reading, params.get(name, "")) for name in ("first", "second")]
+    if all(pair):
+        return [each for each in reading.opinions if each.rater in pair], " and ".join(pair)
+    person = _name(reading, params.get("person", ""))
+    if person:
+        items = {each.item for each in reading.opinions if each.rater == person}
+        return [each for each in reading.opinions if each.item in items], person
+    return reading.opinions, ""
+
+
+def _name(reading: Reading, key: str) -> str:
+    known = key.isascii() and key.isdigit() and len(key) < 19
+    return reading.names.get(int(key), "") if known else ""
+
+
+def _commonest(labels: Iterable[Mapping[str, int]]) -> int:
+    """The commonest number of labels, of items with two or more; the larger one in a tie."""
+    sizes = Counter(len(given) for given in labels if len(given) > 1)
+    return max(sizes, key=lambda size: (sizes[size], size), default=0)
+
+
+def _fits(given: Mapping[str, int], show: str, person: str, asked: Sequence[int]) -> bool:
+    if show == "counted":
+        return len(given) == asked[0]
+    if show == "clear":
+        return person in given and _majority_of_others(given, person) is not None
+    if show == "others":
+        return person in given and _majority_of_others(given, person) == asked[0]
+    if show == "met":
+        found = list(given.values())
+        return all(found.count(each) >= asked.count(each) for each in asked)
+    if show == "shared":
+        return len(given) > 1
+    if show == "split":
+        return len(set(given.values())) > 1
+    if show == "against":
+        return _stood_alone(given, person)
+    return True
+
+
+def _stood_alone(given: Mapping[str, int], person: str) -> bool:
+    """Whether the others have a majority, and it is another label than the person's."""
+    majority = _majority_of_others(given, person)
+    return person in given and majority is not None and majority != given[person]
+
+
+def _majority_of_others(given: Mapping[str, int], person: str) -> int | None:
+    """The label that most others gave; None without others and where they tie."""
+    others = [label for name, label in given.items() if name != person]
+    counts = {label: others.count(label) for label in others}
+    top = [label for label, n in counts.items() if n == max(counts.values())]
+    return top[0] if len(top) == 1 else None
+
+
+def read_items(benchmark: Benchmark, reading: Reading, keys: Iterable[int]) -> list[Item]:
+    """These items in their order, with the labels that count."""
+    wanted = list(keys)
+    given: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    keep = set(wanted)
+    for each in reading.opinions:
+        if each.item in keep:
+            given[each.item].append((str(each.rater), reading.label_names[each.label]))
+    about = _ABOUT[reading.key](benchmark, wanted)
+    return [
+        Item(key, *about[key], labels=tuple(sorted(given[key]))) for key in wanted if key in about
+    ]
+
+
+def item_link(benchmark: Benchmark, reading: Reading, key: int) -> tuple[str, str]:
+    """Name and address of one item, without looking it up."""
+    if reading.key == VOTES:
+        return f"Case {key}", reverse("dispute", args=[benchmark.slug, key])
+    return f"{reading.item.capitalize()} {key}", ""
+
+
+def _cases(benchmark: Benchmark, keys: list[int]) -> dict[int, tuple[str, str, str]]:
+    rows = EscalationCase.objects.in_benchmark(benchmark).filter(pk__in=keys)
+    return {
+        row.pk: (
+            f"Case {row.pk}",
+            reverse("dispute", args=[benchmark.slug, row.pk]),
+            f"{row.query}: {row.passage.pid}",
+        )
+        for row in rows.select_related("query__domain", "passage").defer(
+            "snapshot", "passage__text"
+        )
+    }
+
+
+def _scores(benchmark: Benchmark, keys: list[int]) -> dict[int, tuple[str, str, str]]:
+    rows = WeightScore.objects.filter(pk__in=keys, aspect__query__domain__benchmark=benchmark)
+    return {
+        row.pk: (
+            row.aspect.aspect_id,
+            reverse("query", args=[benchmark.slug, row.aspect.query_id]),
+            row.aspect.content[:120],
+        )
+        for row in rows.select_related("aspect__query__domain")
+    }
+
+
+def _points(benchmark: Benchmark, keys: list[int]) -> dict[int, tuple[str, str, str]]:
+    rows = ReviewPoint.objects.filter(pk__in=keys, review__query__domain__benchmark=benchmark)
+    return {
+        row.pk: (
+            row.passage.pid if row.passage else f"point {row.pk}",
+            reverse("review", args=[benchmark.slug, row.review_id]),
+            str(row.review.query),
+        )
+        for row in rows.select_related("review__query__domain", "passage")
+    }
+
+
+_ABOUT = {
+    VOTES: _cases,
+    WEIGHTS: _scores,
+    SAMPLE: _scores,
+    VERDICTS: _points,
+    ANSWERED: _points,
+}

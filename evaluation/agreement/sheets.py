@@ -1,0 +1,176 @@
+"""The tables of an agreement page: each number with its interval, or in words why there is none."""
+
+from collections.abc import Callable, Iterable
+from urllib.parse import urlencode
+
+from annotate.agreement.slices import Dimension, Slice, measured, sliced
+from evaluation.agreement.services import Reading
+from kit.sheets import Cell, Sheet, text
+from kit.stats.planning import items_needed
+from kit.stats.results import FEW_ITEMS, Estimate
+
+NAMES: dict[str, str] = {
+    "percent_agreement": "Percent agreement",
+    "cohen_kappa": "Cohen’s κ",
+    "cohen_kappa_linear": "Cohen’s κ, linear",
+    "cohen_kappa_quadratic": "Cohen’s κ, quadratic",
+    "fleiss_kappa": "Fleiss’ κ",
+    "krippendorff_alpha_nominal": "Krippendorff’s α, nominal",
+    "krippendorff_alpha_ordinal": "Krippendorff’s α, ordinal",
+    "krippendorff_alpha_interval": "Krippendorff’s α, interval",
+}
+FEW = (
+    f"Under {FEW_ITEMS} items an interval may be too narrow: at 30 items some 95 % intervals hold "
+    "in 91 of 100 samples only."
+)
+SLICES: dict[Dimension, tuple[str, str]] = {
+    "domain": ("By domain", "Domain"),
+    "month": ("By month", "Month"),
+    "guideline": ("By version of the guidelines", "Version"),
+    "person": ("By blind scorer", "Scorer"),
+}
+To = Callable[..., str]
+Parts = dict[Dimension, tuple[Slice, ...]]
+
+
+def whole(reading: Reading) -> Slice:
+    """Agreement over everything that was read."""
+    return measured(reading.opinions, reading.scale)
+
+
+def parts(reading: Reading) -> Parts:
+    """The same by domain, month and version of the guidelines, and by who scored, where known."""
+    wanted = [by for by in SLICES if by != "person" or reading.scorers]
+    return {by: sliced(reading.opinions, reading.scale, by) for by in wanted}
+
+
+def coefficient_sheet(reading: Reading, found: Slice, to: To) -> Sheet:
+    """Every coefficient over everything."""
+    rows = [
+        (
+            text(NAMES[each.name]),
+            estimate_cell(each, to(show=behind(each.name)) if each.value is not None else ""),
+            Cell(each.n_items, url=to(show=behind(each.name)) if each.n_items else ""),
+            Cell(each.n_raters),
+            text(_remarks(each)),
+        )
+        for each in found.coefficients
+    ]
+    return Sheet(
+        name="coefficients",
+        title="All together",
+        header=("Coefficient", "Value", "Items", "Raters", "To know"),
+        rows=tuple(rows) if found.n_shared else (),
+        notes=few(found.coefficients),
+        empty=reading.empty,
+    )
+
+
+def slice_sheet(reading: Reading, by: Dimension, found: Iterable[Slice], to: To) -> Sheet:
+    """One row per domain, month or version."""
+    title, head = SLICES[by]
+    slices = list(found)
+    wanted = columns(reading)
+    rows = [
+        (
+            text(reading.scorers.get(each.key) or _key_in_words(by, each.key)),
+            Cell(each.n_shared, url=to(by=by, key=each.key, show="shared")),
+            Cell(len(each.split), url=to(by=by, key=each.key, show="split")),
+            *(
+                estimate_cell(each.coefficient(name), to(by=by, key=each.key, show=behind(name)))
+                for name in wanted
+            ),
+        )
+        for each in slices
+    ]
+    notes = {
+        "month": ("An item counts in the month of its last label.",),
+        "guideline": (
+            "Labels given under different versions make an item “mixed”; 0 is the house’s own.",
+        ),
+    }.get(by, ())
+    return Sheet(
+        name="people" if by == "person" else f"{by}s",
+        title=title,
+        header=(head, "Items shared", "Split", *(NAMES[name] for name in wanted)),
+        rows=tuple(rows),
+        notes=(*notes, *few(each.coefficient(wanted[0]) for each in slices)),
+        empty=reading.empty,
+    )
+
+
+def behind(name: str) -> str:
+    """Which items a coefficient takes, as links name them."""
+    return "counted" if name == "fleiss_kappa" else "shared"
+
+
+def columns(reading: Reading) -> tuple[str, ...]:
+    """The coefficients that stand side by side where there are many rows."""
+    if reading.scale.level == "nominal" and not reading.people:
+        return ("percent_agreement", "cohen_kappa", "krippendorff_alpha_nominal")
+    if reading.scale.level == "nominal":
+        return ("percent_agreement", "fleiss_kappa", "krippendorff_alpha_nominal")
+    return (
+        "percent_agreement",
+        *("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic"),
+        *("krippendorff_alpha_ordinal", "krippendorff_alpha_interval"),
+    )
+
+
+def plan_sheet(reading: Reading, found: Slice, width: float) -> Sheet:
+    """The stopping rule: how many more items until an interval is as narrow as wanted."""
+    rows = []
+    for each in found.coefficients:
+        if each.value is None:
+            continue
+        plan = items_needed(each, width=width)
+        rows.append(
+            (
+                text(NAMES[each.name]),
+                Cell(plan.width_now, "coefficient"),
+                Cell(plan.wanted_width, "coefficient"),
+                Cell(plan.needed) if plan.needed is not None else text(plan.reason),
+                Cell(plan.more) if plan.more is not None else text("unknown"),
+            )
+        )
+    return Sheet(
+        name="plan",
+        title="How many more items need two labels or more",
+        header=("Coefficient", "Width now", "Width wanted", "Items in all", "Still to judge"),
+        rows=tuple(rows),
+        notes=("A forecast: it supposes that the items to come are like those that are in.",),
+        empty="No forecast without an interval. " + reading.empty,
+    )
+
+
+def estimate_cell(each: Estimate, url: str = "") -> Cell:
+    """The value with its interval; where there is none, the sentence that says why."""
+    if each.value is None:
+        return text(each.reason)
+    kind = "percent" if each.name == "percent_agreement" else "coefficient"
+    return Cell(each.value, kind, each.low, each.high, url)
+
+
+def _remarks(each: Estimate) -> str:
+    method = (
+        f"{100 * each.interval.confidence:g} %: {each.interval.method}." if each.interval else ""
+    )
+    return " ".join(filter(None, [method, each.interval_reason, *each.notes]))
+
+
+def few(estimates: Iterable[Estimate]) -> tuple[str, ...]:
+    """The warning of few items, where one of these has few."""
+    return (FEW,) if any(each.few_items and each.n_items for each in estimates) else ()
+
+
+def _key_in_words(by: Dimension, key: str) -> str:
+    return f"version {key}" if by == "guideline" and key.isdigit() else key
+
+
+def link_to(base: str) -> To:
+    """Links to the items behind a number: `to(by=..., key=..., show=...)`."""
+
+    def to(**params: object) -> str:
+        return f"{base}?{urlencode(params)}"
+
+    return to

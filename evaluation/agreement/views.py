@@ -1,0 +1,165 @@
+"""Agreement of people: coefficients with their intervals, and the items behind every number."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from annotate.agreement.slices import Slice
+from corpus.access import Access, enter
+from corpus.models import Role
+from evaluation.agreement import people as of_people
+from evaluation.agreement import sheets as tables
+from evaluation.agreement.charts import forest, heat_map
+from evaluation.agreement.items import item_link, read_items, wanted_items
+from evaluation.agreement.services import READINGS, TITLES, Reading, may_read
+from kit import htmx
+from kit.csvfile import csv_response
+from kit.sheets import Sheet, csv_header, csv_rows
+from kit.table_pages import TablePage
+from kit.tables import page_number
+
+READERS = (Role.ADMIN, Role.REVIEWER)
+WIDTH = 0.1
+PAGE = 50
+LABELS = "labels"
+
+
+@require_GET
+def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpResponse:
+    """Everything about one kind of labels, on one page."""
+    access, reading = enter_reading(request, slug, what)
+    width = wanted_width(request.GET)
+    found = tables.whole(reading)
+    parts = tables.parts(reading)
+    slices = [("all", found)]
+    slices += [(each.key, each) for by in ("domain", "month") for each in parts[by]]
+    context: dict[str, Any] = {
+        "access": access,
+        "tab": "agreement",
+        "reading": reading,
+        "kinds": [(key, TITLES[key]) for key in READINGS if may_read(access, key)],
+        "found": found,
+        "width": width,
+        "forest": forest(reading.headline, slices) if found.n_shared else None,
+        "heat": heat_map(
+            found.table,
+            list(reading.label_names.values()),
+            tables.link_to(reverse("agreement-items", args=[slug, what])),
+        ),
+        "share": _share(found.table),
+        "sheets": [
+            (sheet, reverse("agreement-table", args=[slug, what, sheet.name]))
+            for sheet in sheets(access, reading, width, found, parts)
+        ],
+    }
+    return htmx.render(request, "evaluation/agreement.html", context)
+
+
+@require_GET
+def agreement_table(request: HttpRequest, slug: str, what: str, name: str) -> HttpResponseBase:
+    """One table as a file; `labels` gives the labels themselves, as `manage.py agreement` reads."""
+    access, reading = enter_reading(request, slug, what)
+    filename = f"{slug}-agreement-{what}-{name}.csv"
+    if name == LABELS:
+        return csv_response(
+            filename, ["item", "rater", "label", "domain", "month", "guideline"], _labels(reading)
+        )
+    for sheet in every_sheet(access, reading, wanted_width(request.GET)):
+        if sheet.name == name:
+            return csv_response(filename, csv_header(sheet), csv_rows(sheet))
+    raise Http404("No such table.")
+
+
+@require_GET
+def agreement_items(request: HttpRequest, slug: str, what: str) -> HttpResponse:
+    """The items behind a number, with who said what."""
+    access, reading = enter_reading(request, slug, what)
+    wanted = wanted_items(reading, request.GET.dict())
+    last = max(1, -(-len(wanted.items) // PAGE))
+    number = min(page_number(request.GET.get("page", "1")), last)
+    keys = wanted.items[(number - 1) * PAGE : number * PAGE]
+    table: TablePage[Any] = TablePage(
+        rows=list(read_items(access.benchmark, reading, keys)),
+        total=len(wanted.items),
+        more_than=False,
+        has_next=number < last,
+        search="",
+        sort="",
+        searchable=False,
+        filters=[],
+        columns=[],
+        params={name: value for name, value in request.GET.dict().items() if name != "page"},
+        number=number,
+        size=PAGE,
+    )
+    context = {
+        "access": access,
+        "tab": "agreement",
+        "reading": reading,
+        "words": wanted.words,
+        "table": table,
+    }
+    return htmx.render(request, "evaluation/agreement_items.html", context)
+
+
+def every_sheet(access: Access, reading: Reading, width: float) -> list[Sheet]:
+    """Every table of the page, measured now."""
+    return sheets(access, reading, width, tables.whole(reading), tables.parts(reading))
+
+
+def sheets(
+    access: Access, reading: Reading, width: float, found: Slice, parts: tables.Parts
+) -> list[Sheet]:
+    """Every table of the page, in its order, of what was measured."""
+    base = reverse("agreement-items", args=[access.benchmark.slug, reading.key])
+    to = tables.link_to(base)
+    shown = [tables.coefficient_sheet(reading, found, to), tables.plan_sheet(reading, found, width)]
+    shown += [tables.slice_sheet(reading, by, slices, to) for by, slices in parts.items()]
+    if reading.people:
+        link = _links(access, reading)
+        shown += [of_people.pair_sheet(reading, to), of_people.people_sheet(reading, to)]
+        shown.append(of_people.model_sheet(reading, link))
+    return shown
+
+
+def _links(access: Access, reading: Reading) -> Any:
+    return lambda key: item_link(access.benchmark, reading, key)
+
+
+def enter_reading(request: HttpRequest, slug: str, what: str) -> tuple[Access, Reading]:
+    """What was read, for those who may: 404 for no such kind, 403 where it is not for them."""
+    return open_reading(enter(request.user, slug, *READERS), what)
+
+
+def open_reading(access: Access, what: str) -> tuple[Access, Reading]:
+    """The same for somebody who is in already."""
+    if what not in READINGS:
+        raise Http404("No such kind of labels.")
+    if not may_read(access, what):
+        raise PermissionDenied("Weights are shown to admins only: reviewers may still score them.")
+    return access, READINGS[what](access)
+
+
+def wanted_width(params: Mapping[str, str]) -> float:
+    """The width that the stopping rule aims at; what is no sensible number is the default."""
+    try:
+        width = float(params.get("width", WIDTH))
+    except ValueError:
+        return WIDTH
+    return width if 0.005 <= width < 2 else WIDTH
+
+
+def _share(table: tuple[tuple[float, ...], ...]) -> float | None:
+    """The share of the commonest label among those that met another."""
+    sums = [sum(row) for row in table]
+    return max(sums) / sum(sums) if sum(sums) else None
+
+
+def _labels(reading: Reading) -> Iterator[list[Any]]:
+    for each in reading.opinions:
+        yield [each.item, each.rater, each.label, each.domain, each.month, each.guideline]

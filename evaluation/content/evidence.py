@@ -1,0 +1,170 @@
+"""What each label that stands was made from: agents' answers, people's votes, experts' verdicts.
+
+Written beside the provenance, so that `verify_release` needs no database. People are pseudonyms
+that hold within one release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from annotate.models import Adjudication, Vote
+from corpus.models import Domain, Judgment, Status
+from corpus.models.labels import Source
+from corpus.services.judges import givers
+from corpus.services.judgments import first_row
+from debate.kinds import config_of
+from debate.models import Debate, DebateRun, RunKind, Turn
+from evaluation.content.carried_view import outweighed
+from evaluation.content.reviewed import reviews_of
+
+if TYPE_CHECKING:
+    from evaluation.content.view import View
+
+_CHUNK = 500
+Pseudonym = Callable[[int], str]
+
+
+def pseudonyms(slug: str, version: str) -> Pseudonym:
+    """Names of people in one release: the same whenever it is built, another in every other.
+
+    Salted by the server's secret, which no release holds: a name leads back to nobody.
+    """
+    secret = settings.SECRET_KEY.encode()
+    salt = hmac.digest(secret, f"release people\0{slug}\0{version}".encode(), "sha256")
+
+    def name(user: int) -> str:
+        return f"p-{hmac.new(salt, str(user).encode(), hashlib.sha256).hexdigest()[:12]}"
+
+    return name
+
+
+def read_evidence(view: View, domain: Domain, name: Pseudonym) -> Iterator[dict[str, Any]]:
+    """One row for each label that stands, in the order of queries and passages."""
+    rows = view.labels(domain).filter(status=Status.STANDING).exclude(source=Source.ORIGINAL)
+    if view.is_derived:
+        rows = rows.exclude(pk__in=outweighed(view, domain))
+    ordered = rows.order_by("query_id", "passage_id").select_related("query", "passage")
+    found = ordered.defer("query__text", "passage__text").iterator(chunk_size=_CHUNK)
+    while chunk := list(islice(found, _CHUNK)):
+        yield from _of(chunk, name)
+
+
+def evidence_of(keys: Collection[int], name: Pseudonym) -> dict[int, dict[str, Any]]:
+    """The same rows for labels of any corpus version, by their keys."""
+    rows = Judgment.objects.filter(pk__in=keys).order_by("pk").select_related("query", "passage")
+    found = list(rows.defer("query__text", "passage__text"))
+    return {label.pk: row for label, row in zip(found, _of(found, name), strict=True)}
+
+
+def _of(labels: Sequence[Judgment], name: Pseudonym) -> Iterator[dict[str, Any]]:
+    debates = _debates(labels)
+    votes = _votes(labels, name)
+    experts = _experts(labels)
+    settled = _settled(labels)
+    reviews = reviews_of(labels, name)
+    for label in labels:
+        row: dict[str, Any] = {
+            "query_id": label.query.qid,
+            "passage_id": label.passage.pid,
+            "label": label.label,
+            "source": label.source,
+        }
+        given = label.provenance
+        if label.source == Source.EXPERT:
+            row |= {"rule": given.get("rule", "expert")}
+            row |= {part: name(actor) for part, actor in experts.get(label.pk, {}).items()}
+            # What a third person settled, or each expert's own label of a reference panel.
+            row |= {"votes": _listed(given, votes)} if _vote_ids(given) else {}
+            if first_row(label) in settled:
+                row |= {"decision": settled[first_row(label)]}
+            if (review := reviews.get((label.query_id, label.passage_id))) is not None:
+                row |= {"review": review}
+        elif label.source == Source.HUMAN:
+            row |= {"rule": given.get("rule", ""), "votes": _listed(given, votes)}
+        else:
+            row |= debates.get(given.get("debate"), {"rule": "", "turns": []})
+        yield row
+
+
+def _debates(labels: Sequence[Judgment]) -> dict[Any, dict[str, Any]]:
+    wanted = {key for each in labels if isinstance(key := each.provenance.get("debate"), int)}
+    turns: dict[int, list[dict[str, Any]]] = {pk: [] for pk in wanted}
+    rows = Turn.objects.filter(debate__in=wanted).order_by("debate", "round", "agent")
+    said = ("debate_id", "round", "agent", "response", "label", "score")
+    for debate, round_number, agent, response, label, score, answer, tokens in rows.values_list(
+        *said, "call__text", "call__logprobs"
+    ):
+        turns[debate].append(
+            {
+                "round": round_number,
+                "agent": agent,
+                "response": response,
+                "label": label,
+                **({} if score is None else {"score": score}),
+                "answer": answer,
+                **({} if tokens is None else {"logprobs": tokens}),
+            }
+        )
+    outcomes = Debate.objects.filter(pk__in=wanted).select_related("run")
+    return {
+        debate.pk: {
+            "rule": "adjudicated" if debate.status == "adjudicated" else debate.run.kind,
+            **_settings(debate.run),
+            "round": debate.round,
+            "turns": turns[debate.pk],
+        }
+        for debate in outcomes.defer("error", "measures")
+    }
+
+
+def _settings(run: DebateRun) -> dict[str, Any]:
+    """What else a label of this run follows from: a threshold, or the course of the whole run."""
+    if run.kind == RunKind.GRADED:
+        config = config_of(run)
+        return {"threshold": config.threshold, "parser": config.profile}
+    return {"course": run.pk} if run.kind == RunKind.LARA else {}
+
+
+def _votes(labels: Sequence[Judgment], name: Pseudonym) -> dict[int, dict[str, Any]]:
+    wanted = {pk for each in labels for pk in _vote_ids(each.provenance)}
+    rows = Vote.objects.filter(pk__in=wanted).values_list("pk", "voter_id", "label", "guideline")
+    return {
+        pk: {"person": name(voter), "label": label, "guideline_version": guideline}
+        for pk, voter, label, guideline in rows
+    }
+
+
+def _listed(given: dict[str, Any], votes: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
+    found = [votes[pk] for pk in _vote_ids(given) if pk in votes]
+    # By pseudonym: in the order of their keys the votes would tell who voted first.
+    return sorted(found, key=lambda vote: vote["person"])
+
+
+def _vote_ids(given: dict[str, Any]) -> list[int]:
+    ids = given.get("votes")
+    return [pk for pk in ids if isinstance(pk, int)] if isinstance(ids, list) else []
+
+
+def _settled(labels: Sequence[Judgment]) -> dict[int, int | None]:
+    """What third persons decided, by the row that their label began as."""
+    firsts = {first_row(each) for each in labels if each.source == Source.EXPERT}
+    return dict(Adjudication.objects.filter(judgment__in=firsts).values_list("judgment", "label"))
+
+
+def _experts(labels: Sequence[Judgment]) -> dict[int, dict[str, int]]:
+    """Of each expert's label `person`, who judged, and `restored_by`, who let it stand again."""
+    found = givers(each for each in labels if each.source == Source.EXPERT)
+    parts = {
+        pk: {"person": giver.judge, "restored_by": giver.restored_by} for pk, giver in found.items()
+    }
+    return {
+        pk: {part: actor for part, actor in each.items() if actor is not None}
+        for pk, each in parts.items()
+    }

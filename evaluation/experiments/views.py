@@ -1,0 +1,135 @@
+"""Screens of experiments: the list with its form, and one comparison with its drawing.
+
+The form that names an experiment."""
+
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.models import Benchmark, Role
+from debate.models import DebateRun
+from debate.services.references import references
+from evaluation.experiments import services as verbs
+from evaluation.experiments.chart import chart
+from evaluation.models import Experiment
+from kit import htmx
+from kit.csvfile import csv_response
+from kit.errors import Refused
+from kit.sheets import csv_header, csv_rows
+from kit.tables import Column, Table
+
+
+class ExperimentForm(forms.Form):
+    """Which runs are compared, and with whose labels."""
+
+    name = forms.CharField(max_length=120, label="Name")
+    reference = forms.ChoiceField(
+        label="Reference", help_text="Whose labels count as the truth for this comparison."
+    )
+    runs = forms.ModelMultipleChoiceField(
+        DebateRun.objects.none(),
+        label="Runs",
+        help_text="Runs over the same pool of pairs.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["runs"].queryset = benchmark.debate_runs.all()  # type: ignore[attr-defined]
+        self.fields["reference"].choices = [  # type: ignore[attr-defined]
+            (each.key, each.name) for each in references(benchmark)
+        ]
+
+    def clean_runs(self) -> list[DebateRun]:
+        """The runs in the order in which they were made."""
+        return list(self.cleaned_data["runs"].order_by("pk"))
+
+
+READERS = (Role.ADMIN, Role.REVIEWER)
+EXPERIMENTS = Table(
+    search=("name",),
+    columns=(Column("name", "Experiment"), Column("runs", "Runs"), Column("at", "Made")),
+    order=("-pk",),
+)
+
+
+@require_http_methods(["GET", "POST"])
+def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """All experiments of the benchmark, and for admins the form that makes the next."""
+    roles = READERS if request.method == "GET" else (Role.ADMIN,)
+    access = enter(request.user, slug, *roles)
+    sent = request.POST if request.method == "POST" else None
+    form = ExperimentForm(sent, benchmark=access.benchmark)
+    if sent is not None and form.is_valid():
+        try:
+            made = verbs.create_experiment(
+                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
+            )
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, reverse("experiment", args=[slug, made.pk]))
+    rows = access.benchmark.experiments.prefetch_related("runs")
+    context = {
+        "access": access,
+        "tab": "experiments",
+        "form": form,
+        "table": EXPERIMENTS.read(rows, request.GET),
+        "has_runs": access.benchmark.debate_runs.exists(),
+    }
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(
+        request, "evaluation/experiments.html", context, partial="results", target="results"
+    )
+
+
+@require_GET
+def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One comparison, measured as things stand."""
+    access = enter(request.user, slug, *READERS)
+    experiment = get_experiment(access, pk)
+    measures = verbs.measure(experiment)
+    context: dict[str, Any] = {
+        "access": access,
+        "tab": "experiments",
+        "experiment": experiment,
+        "sheets": verbs.sheets(experiment, measures),
+        "chart": chart(measures),
+        "unfinished": [each.run for each in measures if not each.run.is_over],
+        "practice": any(each.run.practice for each in measures),
+    }
+    return htmx.render(request, "evaluation/experiment.html", context)
+
+
+@require_GET
+def experiment_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """The table as a file, or what `table` names of the others."""
+    access = enter(request.user, slug, *READERS)
+    experiment = get_experiment(access, pk)
+    sheets = verbs.sheets(experiment, verbs.measure(experiment))
+    wanted = request.GET.get("table") or sheets[0].name
+    sheet = next((each for each in sheets if each.name == wanted), None)
+    if sheet is None:
+        raise Http404("No such table.")
+    name = f"{slug}-experiment-{pk}" if sheet is sheets[0] else f"{slug}-experiment-{pk}-{wanted}"
+    return csv_response(f"{name}.csv", csv_header(sheet), csv_rows(sheet))
+
+
+@require_POST
+def experiment_delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Forget a comparison."""
+    access = enter(request.user, slug, Role.ADMIN)
+    verbs.delete_experiment(experiment=get_experiment(access, pk), actor=access.user)
+    return htmx.redirect(request, reverse("experiments", args=[slug]))
+
+
+def get_experiment(access: Access, pk: int) -> Experiment:
+    """An experiment of this benchmark, or 404."""
+    rows = Experiment.objects.select_related("benchmark")
+    return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)

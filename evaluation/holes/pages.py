@@ -1,0 +1,142 @@
+"""What the page of holes shows, read from a score sheet: table, curves, estimate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.leaderboard.services import Board, board_of
+from evaluation.models import ScoreSheet
+from evaluation.scores.services import GoldView
+from kit.sheets import Cell, Sheet, text
+
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 40
+
+
+@dataclass(frozen=True)
+class Line:
+    """One order's curve, as points of a polyline."""
+
+    points: str
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A line of the grid and what is written at its end."""
+
+    at: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Holes reached by the first m systems: each order thin, their mean thick."""
+
+    orders: Sequence[Line]
+    mean: Line
+    across: Sequence[Tick]
+    up: Sequence[Tick]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+    top: int = TOP
+    bottom: int = HEIGHT - BOTTOM
+
+
+@dataclass(frozen=True)
+class DomainHoles:
+    """One domain's holes with its drawing; `curves` is None where no system found any."""
+
+    name: str
+    found: dict[str, Any]
+    curves: Curves | None
+    growth: Sheet
+
+
+def holes_board(sheet: ScoreSheet) -> Board:
+    """Hole@10 of every system in every domain."""
+    return board_of(sheet, metric="hole@10", view=GoldView.REFINED)
+
+
+def domains_of(sheet: ScoreSheet) -> list[DomainHoles]:
+    """Every domain that has systems."""
+    return [
+        DomainHoles(name, found, _curves(found["reach"]), growth_sheet(name, found))
+        for name, found in sheet.holes.items()
+    ]
+
+
+def growth_sheet(name: str, found: dict[str, Any]) -> Sheet:
+    """Means over the orders at each number of systems: reach, growth, contribution."""
+    reach = found["reach"]
+    size = len(reach[0]) if reach else 0
+    marginal = found["marginal"] or {}
+    header = ["systems", "holes reached", "growth", "growth by weight of aspects"]
+    header += [f"contribution to {metric} of one more" for metric in marginal]
+    rows = []
+    if marginal:
+        none_known = [Cell(_at(values, 0)) for values in marginal.values()]
+        rows.append((Cell(0), Cell(0), Cell(None), Cell(None), *none_known))
+    for place in range(size):
+        cells = [
+            Cell(place + 1),
+            Cell(sum(order[place] for order in reach) / len(reach)),
+            Cell(found["growth"][place]),
+            Cell(found["aspect_growth"][place] if found["aspect_growth"] else None),
+        ]
+        # A held-out system joins m others: beyond m - 1 there is none left.
+        cells += [Cell(_at(values, place + 1)) for values in marginal.values()]
+        rows.append(tuple(cells))
+    notes = (
+        "Means over ten seeded orders of the systems; nothing is divided by an empty set.",
+        "Contribution: how far the measure of a system moves once its own holes count, "
+        "given those that so many others found.",
+    )
+    return Sheet(f"growth-{name}", f"Growth in {name}", tuple(header), tuple(rows), notes)
+
+
+def all_growth(sheet: ScoreSheet) -> Sheet:
+    """The domains' tables one under the other, for CSV and API."""
+    tables = [(name, growth_sheet(name, found)) for name, found in sheet.holes.items()]
+    header: list[str] = []
+    for _, table in tables:
+        header += [head for head in table.header if head not in header]
+    rows = []
+    for name, table in tables:
+        for row in table.rows:
+            cells = dict(zip(table.header, row, strict=True))
+            rows.append((text(name), *(cells.get(head, Cell(None)) for head in header)))
+    return Sheet("growth", "Growth of holes", ("domain", *header), tuple(rows))
+
+
+def _at(values: Sequence[float | None], place: int) -> float | None:
+    return values[place] if place < len(values) else None
+
+
+def _curves(reach: Sequence[Sequence[int]]) -> Curves | None:
+    most = max((max(order, default=0) for order in reach), default=0)
+    if not most:
+        return None
+    size = len(reach[0])
+
+    def line(values: Sequence[float]) -> Line:
+        step = (WIDTH - LEFT - RIGHT) / max(1, size - 1)
+        ups = [HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / most for value in values]
+        return Line(" ".join(f"{LEFT + step * m:.1f},{y:.1f}" for m, y in enumerate(ups)))
+
+    means = [sum(order[m] for order in reach) / len(reach) for m in range(size)]
+    every = max(1, -(-size // 10))
+    step = (WIDTH - LEFT - RIGHT) / max(1, size - 1)
+    return Curves(
+        orders=[line(order) for order in reach],
+        mean=line(means),
+        across=[Tick(round(LEFT + step * m, 1), str(m + 1)) for m in range(0, size, every)],
+        up=[
+            Tick(
+                round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part / 4, 1),
+                f"{most * part / 4:g}",
+            )
+            for part in range(5)
+        ],
+    )

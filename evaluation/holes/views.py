@@ -1,0 +1,121 @@
+"""Holes: how many each system finds, how the find grows, and debating what is not judged yet."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from corpus.access import Access, enter
+from corpus.models import CorpusVersion, RetrievalRun, Role
+from corpus.services.pools import MAX_DEPTH
+from evaluation.holes import pages as hole_pages
+from evaluation.holes.debates import debate_holes
+from evaluation.leaderboard.views import version_of
+from evaluation.scores import sheets
+from kit import htmx
+from kit.csvfile import csv_response
+from kit.errors import Refused
+from kit.sheets import csv_header, csv_rows
+from llm import endpoints
+from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.forms import budget_field, endpoint_choices
+
+
+class HoleDebateForm(forms.Form):
+    """Which runs, how deep, and who debates."""
+
+    runs = forms.ModelMultipleChoiceField(
+        RetrievalRun.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one retrieval run."},
+    )
+    depth = forms.IntegerField(min_value=1, max_value=MAX_DEPTH, initial=10)
+    endpoint = forms.ChoiceField()
+    budget_usd = budget_field()
+
+    def __init__(
+        self, *args: Any, access: Access, version: CorpusVersion | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        runs = RetrievalRun.objects.filter(benchmark=access.benchmark)
+        if not self.is_bound:
+            runs = runs.filter(corpus_version=version.key if version else None)
+        self.fields["runs"].queryset = runs  # type: ignore[attr-defined]
+        self.fields["runs"].initial = list(runs.values_list("pk", flat=True))
+        self.fields["endpoint"].choices = endpoint_choices("agents")  # type: ignore[attr-defined]
+
+
+@require_GET
+def holes(request: HttpRequest, slug: str) -> HttpResponse:
+    """Hole@10 by system and domain, growth curves, the estimate of what is unseen."""
+    access = enter(request.user, slug)
+    version = version_of(request, access)
+    form = HoleDebateForm(access=access, version=version) if access.is_admin else None
+    return htmx.render(request, "evaluation/holes.html", _context(request, access, form))
+
+
+@require_GET
+def holes_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The curves as a file."""
+    access = enter(request.user, slug)
+    sheet = sheets.latest(access.benchmark, version_of(request, access))
+    if sheet is None:
+        messages.warning(request, "Nothing was scored yet.")
+        return htmx.redirect(request, reverse("holes", args=[slug]))
+    table = hole_pages.all_growth(sheet)
+    return csv_response(f"{slug}-holes.csv", csv_header(table), csv_rows(table))
+
+
+@require_POST
+def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
+    """Pool the chosen runs and debate the pool."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = HoleDebateForm(request.POST, access=access)
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            run = debate_holes(
+                benchmark=access.benchmark,
+                runs=list(given["runs"]),
+                depth=given["depth"],
+                endpoint=endpoints.get(given["endpoint"]),
+                budget_usd=given["budget_usd"],
+                actor=access.user,
+            )
+        except Refused as refusal:
+            field = refusal.field if refusal.field in form.fields else None
+            form.add_error(field, refusal.message)
+        except (UnknownEndpoint, EndpointError) as error:
+            form.add_error("endpoint", str(error))
+        else:
+            return htmx.redirect(request, reverse("debate-run", args=[slug, run.pk]))
+    return htmx.invalid(request, "evaluation/holes.html", _context(request, access, form))
+
+
+def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
+    version = version_of(request, access)
+    sheet = sheets.latest(access.benchmark, version)
+    versions = CorpusVersion.objects.choices(access.benchmark)
+    return {
+        "access": access,
+        "tab": "leaderboard",
+        "sheet": sheet,
+        "live": sheets.under_way(access.benchmark, version),
+        "failed": sheets.failed(access.benchmark, version),
+        "is_current": sheet is not None and sheets.is_current(sheet),
+        "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug])
+        + (f"?version={version.pk}" if version else ""),
+        "version": version,
+        "versions": versions if len(versions) > 1 else [],
+        "has_runs": RetrievalRun.objects.filter(
+            benchmark=access.benchmark, corpus_version=version.key if version else None
+        ).exists(),
+        "board": hole_pages.holes_board(sheet) if sheet else None,
+        "domains": hole_pages.domains_of(sheet) if sheet else [],
+        "form": form,
+        "back": "holes",
+    }

@@ -1,0 +1,170 @@
+"""Rank intervals from noisy labels: every label drawn anew by the chance that it is right (X08)."""
+
+import logging
+from typing import Any
+
+import numpy as np
+from django.contrib.auth.models import User
+from django.db import InterfaceError, OperationalError, transaction
+
+from corpus.models import Benchmark, CorpusVersion, RetrievalRun
+from corpus.services.versions import stored
+from evaluation.content.frozen import frozen
+from evaluation.content.view import read_queries, view_of
+from evaluation.metrics.case import Case
+from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.names import Metric, read_metric
+from evaluation.metrics.profiles import STRICT
+from evaluation.metrics.ranking import Matched
+from evaluation.metrics.ranks import truth_of
+from evaluation.metrics.run import Floats
+from evaluation.metrics.scoring import case_of
+from evaluation.metrics.standings import ranks_of
+from evaluation.models import NoiseCheck
+from evaluation.scores.reading import lists_of
+from evaluation.scores.services import GoldView, gold_in
+from kit.errors import Refused
+from kit.pulse import Pulse
+from kit.runs import LostLease, RunStatus, wake
+
+logger = logging.getLogger(__name__)
+BROKEN = "The check stopped because of a fault in the program; see the log."
+LEVEL = 0.95
+MOST_DRAWS = 1000
+
+
+def request_check(
+    *,
+    benchmark: Benchmark,
+    metric: str,
+    view: str,
+    if_relevant: float,
+    if_not: float,
+    actor: User | None,
+    draws: int = 200,
+    version: CorpusVersion | None = None,
+    claimed: bool = False,
+) -> NoiseCheck:
+    """Have ranks drawn under noisy labels; raises Refused, naming the field.
+
+    `if_relevant` is the share of labels above 0 that are right, `if_not` that of labels of 0 that
+    are wrong, as an audit of the benchmark's own labels estimates them.
+    """
+    try:
+        name = read_metric(metric).name
+    except MetricFault as fault:
+        raise Refused(str(fault), field="metric") from None
+    if view not in list(GoldView):
+        raise Refused(f"There is no view {view!r}.", field="view")
+    for field, chance in (("if_relevant", if_relevant), ("if_not", if_not)):
+        if not 0.0 <= chance <= 1.0:
+            raise Refused("A chance lies between 0 and 1.", field=field)
+    if not 10 <= draws <= MOST_DRAWS:
+        raise Refused(f"Draw 10 to {MOST_DRAWS} times.", field="draws")
+    version = version or CorpusVersion.objects.current(benchmark)
+    with transaction.atomic():
+        check = NoiseCheck.objects.create(
+            benchmark=benchmark,
+            corpus_version_id=version.key if version else None,
+            metric=name,
+            view=view,
+            if_relevant=if_relevant,
+            if_not=if_not,
+            draws=draws,
+            created_by=actor,
+        )
+        if claimed:
+            check.claim()
+        else:
+            wake(check)
+    return check
+
+
+def carry_out(check: NoiseCheck) -> None:
+    """Draw for a claimed check and keep the outcome, or the reason for none."""
+    try:
+        with Pulse(check) as pulse:
+            result = _ranked(check, pulse)
+        check.finish(result=result, done=check.draws, total=check.draws)
+    except LostLease:
+        logger.info("noise check %s was stopped or taken over", check.pk)
+    except (Refused, MetricFault) as fault:
+        check.finish(RunStatus.FAILED, error=str(fault))
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("noise check %s waits for the database: %s", check.pk, error)
+    except Exception:  # the job's outermost frame: logged, and told in the row
+        logger.exception("noise check %s", check.pk)
+        check.finish(RunStatus.FAILED, error=BROKEN)
+
+
+def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
+    metric = read_metric(check.metric)
+    with frozen():
+        key = check.corpus_version_id
+        rows = RetrievalRun.objects.filter(benchmark=check.benchmark, corpus_version=key)
+        runs = list(rows.order_by("pk"))
+        tasks = _cases(check, runs)
+    # Only who ranks every domain has a rank; a domain that nobody ranks is not in `tasks`.
+    inside = [run for run in runs if tasks and all(run.pk in task for task in tasks)]
+    if len(inside) < 2:
+        raise Refused("Ranks need two systems that rank every domain.")
+    rng = np.random.default_rng(check.seed)
+    totals = np.empty((check.draws, len(inside)))
+    for draw in range(check.draws):
+        pulse.step(draw, check.draws)
+        total: Floats = np.zeros(len(inside))
+        for task in tasks:
+            cases = [task[run.pk] for run in inside]
+            label = cases[0].gold.label
+            chance = truth_of(label, if_relevant=check.if_relevant, if_not=check.if_not)
+            is_true = rng.random(len(chance)) < chance
+            noisy = np.where(is_true, np.maximum(label, 1), 0)
+            total += [_mean(metric, case.with_labels(noisy)) for case in cases]
+        totals[draw] = total
+    drawn = ranks_of(totals)
+    observed = np.sum([[_mean(metric, task[run.pk]) for run in inside] for task in tasks], axis=0)
+    tail = (1.0 - LEVEL) / 2.0
+    low = np.quantile(drawn, tail, axis=0, method="lower")
+    high = np.quantile(drawn, 1.0 - tail, axis=0, method="higher")
+    return [
+        {
+            "run": run.pk,
+            "name": run.name,
+            "mean": float(observed[place] / len(tasks)),
+            "rank": int(rank),
+            "low": int(low[place]),
+            "high": int(high[place]),
+            "first": float((drawn[:, place] == 1).mean()),
+        }
+        for place, (run, rank) in enumerate(zip(inside, ranks_of(observed), strict=True))
+    ]
+
+
+def _cases(check: NoiseCheck, runs: list[RetrievalRun]) -> list[dict[int, Case]]:
+    metric = read_metric(check.metric)
+    version = stored(check.benchmark, check.corpus_version_id)
+    shown = view_of(check.benchmark, version, shown_only=True)
+    found = []
+    for domain in shown.splits.values():
+        gold = gold_in(
+            read_queries(shown, domain, with_answers=False),
+            domain,
+            GoldView(check.view),
+            shown.corpus,
+        )
+        lists = {run.pk: lists_of(run, domain) for run in runs}
+        cases = {
+            pk: case_of(Matched.of(each, gold), metric.measure.family, STRICT)
+            for pk, each in lists.items()
+            if each is not None
+        }
+        if cases and any(_mean(metric, case) >= 0 for case in cases.values()):
+            found.append(cases)
+    return found
+
+
+def _mean(metric: Metric, case: Case) -> float:
+    """The mean over queries that have a value; below every mean where none has."""
+    values = metric.measure.compute(case, metric.k, **metric.options)
+    defined = values.why == 0
+    return float(values.values[defined].mean()) if defined.any() else -1.0

@@ -1,0 +1,293 @@
+"""What the leaderboard shows, read from a score sheet: nothing is scored here.
+
+The tests and draws behind two systems compared: made once a score sheet, then read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from corpus.models import Benchmark, RetrievalRun
+from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.names import read_metric, read_metrics
+from evaluation.metrics.run import Floats
+from evaluation.metrics.standings import ranks_of
+from evaluation.models import DomainScore, KeptComparison, ScoreSheet
+from evaluation.scores.reading import METRICS, SEED
+from evaluation.scores.services import GoldView
+from kit.errors import Refused
+from kit.sheets import Cell, Sheet, text
+from kit.stats.means import Mean, bootstrap_macro
+from kit.stats.paired import PairedTest, paired_t, randomisation
+from kit.stats.results import Interval
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The difference of two systems over domains with its interval, and the tests of it."""
+
+    difference: Mean
+    tests: tuple[PairedTest, ...]
+
+
+def tested(
+    sheet: ScoreSheet,
+    first: RetrievalRun,
+    second: RetrievalRun,
+    *,
+    metric: str,
+    view: str,
+    by_domain: Sequence[Floats],
+    differences: Floats,
+) -> Tested:
+    """What is kept of these two on this sheet; drawn, and kept, at the first look.
+
+    A sheet is never changed, so what was drawn from it holds as long as it does.
+    """
+    asked = {"sheet": sheet, "first": first, "second": second, "metric": metric, "view": view}
+    kept = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first()
+    if kept is not None:
+        return _read(kept)
+    found = Tested(
+        bootstrap_macro(by_domain, seed=SEED, resamples=2000),
+        (paired_t(differences), randomisation(differences, seed=SEED)),
+    )
+    # Two who look at once drew the same.
+    row = KeptComparison(**asked, figures=asdict(found))
+    KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
+    return found
+
+
+def _read(figures: dict[str, Any]) -> Tested:
+    mean = figures["difference"]
+    interval = Interval(**mean["interval"]) if mean["interval"] else None
+    return Tested(
+        Mean(mean["n"], mean["value"], interval),
+        tuple(PairedTest(**test) for test in figures["tests"]),
+    )
+
+
+NAMES: tuple[str, ...] = tuple(each.name for each in read_metrics(METRICS))
+DEFAULT = NAMES[0]
+WORDS: Mapping[str, str] = {
+    GoldView.BASE: "base: the imported gold",
+    GoldView.REFINED: "refined: with the holes that were filled",
+    GoldView.EXPERT: "expert: without what experts refused",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One system: its mean with interval, rank with interval, and how many places it moved."""
+
+    run: RetrievalRun
+    domains: Sequence[float | None]
+    mean: float | None
+    low: float | None
+    high: float | None
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    first: float | None
+    # Mean and rank under the base gold; `shift` is places won (above 0) since.
+    base_mean: float | None
+    base_rank: int | None
+    is_practice: bool
+    # For each domain its value, its name, and "best" or "second" where it is.
+    marked: Sequence[tuple[float | None, str, str]] = ()
+
+    @property
+    def shift(self) -> int | None:
+        """Places won against the base gold; below 0 lost."""
+        if self.rank is None or self.base_rank is None:
+            return None
+        return self.base_rank - self.rank
+
+    @property
+    def fall(self) -> int:
+        """Places lost against the base gold."""
+        return max(0, -(self.shift or 0))
+
+    @property
+    def change(self) -> float | None:
+        """What the mean gained against the base gold."""
+        if self.mean is None or self.base_mean is None:
+            return None
+        return self.mean - self.base_mean
+
+
+@dataclass(frozen=True)
+class Board:
+    """One metric under one view: systems by rank, those without a rank last."""
+
+    metric: str
+    view: str
+    domains: Sequence[str]
+    lines: Sequence[Line]
+
+
+def board_of(sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.REFINED) -> Board:
+    """A board of a sheet; raises Refused for a metric or view that it does not hold."""
+    name = metric_name(metric)
+    views = sheet.boards["views"]
+    if view not in views:
+        raise Refused(f"There is no view {view!r}: {', '.join(views)}.", field="view")
+    runs = RetrievalRun.objects.filter(benchmark=sheet.benchmark_id).in_bulk()
+    base = {row["run"]: row for row in views[GoldView.BASE].get(name, ())}
+    rows = [row for row in views[view].get(name, ()) if row["run"] in runs]
+    lines = [_line(runs[row["run"]], row, base[row["run"]]) for row in rows]
+    lines.sort(key=lambda each: (each.rank is None, each.rank or 0, each.run.name))
+    domains = sheet.boards["domains"]
+    marks = [_marks([line.domains[place] for line in lines]) for place in range(len(domains))]
+    marked = [
+        replace(
+            line,
+            marked=[
+                (value, domain, mark[place])
+                for value, domain, mark in zip(line.domains, domains, marks, strict=True)
+            ],
+        )
+        for place, line in enumerate(lines)
+    ]
+    return Board(name, view, domains, marked)
+
+
+def _marks(values: Sequence[float | None]) -> list[str]:
+    """Beside each of a domain's values whether it is the highest or the second highest, where
+    there are others."""
+    ranks = ranks_of(np.array([-np.inf if value is None else value for value in values])).tolist()
+    known = sorted({rank for rank, value in zip(ranks, values, strict=True) if value is not None})
+    words = dict(zip(known, ("best", "second"), strict=False)) if len(known) > 1 else {}
+    return [
+        "" if value is None else words.get(rank, "")
+        for rank, value in zip(ranks, values, strict=True)
+    ]
+
+
+def metric_name(metric: str) -> str:
+    """The metric as boards name it; raises Refused for one that they do not hold."""
+    try:
+        name = read_metric(metric).name
+    except MetricFault as fault:
+        raise Refused(str(fault), field="metric") from None
+    if name not in NAMES:
+        raise Refused(f"The sheet holds {', '.join(NAMES)}; not {name}.", field="metric")
+    return name
+
+
+def as_sheet(board: Board) -> Sheet:
+    """The board as a table for CSV and the API."""
+    header = ("rank", "run", board.metric, *board.domains, "base mean", "base rank", "shift")
+    rows = tuple(
+        (
+            Cell(each.rank, low=each.rank_low, high=each.rank_high),
+            text(each.run.name),
+            Cell(each.mean, low=each.low, high=each.high),
+            *(Cell(value) for value in each.domains),
+            Cell(each.base_mean),
+            Cell(each.base_rank),
+            Cell(each.shift),
+        )
+        for each in board.lines
+    )
+    notes = ("Intervals: 2,000 paired bootstrap draws of queries within each domain, 95 %.",)
+    return Sheet("leaderboard", f"{board.metric}, {board.view}", header, rows, notes)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two systems on the queries that both have a value for; differences are first minus second."""
+
+    first: RetrievalRun
+    second: RetrievalRun
+    metric: str
+    view: str
+    queries: int
+    left_out: int
+    first_mean: float | None
+    second_mean: float | None
+    # Unweighted over domains, by bootstrap within them.
+    difference: Mean
+    tests: Sequence[PairedTest]
+    wins: int
+    ties: int
+    losses: int
+    # (domain, query id, first, second), the greatest differences first.
+    rows: Sequence[tuple[str, str, float, float]]
+
+
+def compare(
+    sheet: ScoreSheet, first: RetrievalRun, second: RetrievalRun, *, metric: str, view: str
+) -> Compared:
+    """Do two systems differ? Raises Refused for a metric or view that the sheet does not hold."""
+    name = metric_name(metric)
+    mine, theirs = (query_values(sheet, run, name, view) for run in (first, second))
+    both = [key for key, value in mine.items() if value is not None and theirs.get(key) is not None]
+    one = np.array([mine[key] for key in both], float)
+    other = np.array([theirs[key] for key in both], float)
+    differences = one - other
+    by_domain = [
+        differences[[place for place, key in enumerate(both) if key[0] == domain]]
+        for domain in dict.fromkeys(key[0] for key in both)
+    ]
+    drawn = tested(
+        sheet,
+        first,
+        second,
+        metric=name,
+        view=view,
+        by_domain=by_domain,
+        differences=differences,
+    )
+    order = np.argsort(-np.abs(differences), kind="stable")
+    return Compared(
+        first=first,
+        second=second,
+        metric=name,
+        view=view,
+        queries=len(both),
+        left_out=sum(
+            (mine.get(k) is None) != (theirs.get(k) is None) for k in mine.keys() | theirs.keys()
+        ),
+        first_mean=float(one.mean()) if both else None,
+        second_mean=float(other.mean()) if both else None,
+        difference=drawn.difference,
+        tests=drawn.tests,
+        wins=int((differences > 0).sum()),
+        ties=int((differences == 0).sum()),
+        losses=int((differences < 0).sum()),
+        rows=[(*both[i], float(one[i]), float(other[i])) for i in order.tolist()],
+    )
+
+
+def query_values(
+    sheet: ScoreSheet, run: RetrievalRun, metric: str, view: str
+) -> dict[tuple[str, str], float | None]:
+    """A run's value of one metric for every (domain, query id); None where it has none."""
+    rows = DomainScore.objects.filter(sheet=sheet, run=run, view=view).select_related("domain")
+    return {
+        (row.domain.name, qid): value
+        for row in rows.order_by("domain__name")
+        for qid, value in zip(row.qids, row.values.get(metric, ()), strict=True)
+    }
+
+
+def find_run(benchmark: Benchmark, pk: object, field: str) -> RetrievalRun:
+    """A run by its number; raises Refused."""
+    number = int(str(pk)) if str(pk).isdecimal() and len(str(pk)) < 19 else 0
+    found = RetrievalRun.objects.filter(benchmark=benchmark, pk=number).first()
+    if found is None:
+        raise Refused("Choose two of the runs.", field=field)
+    return found
+
+
+def _line(run: RetrievalRun, row: dict[str, Any], base: dict[str, Any]) -> Line:
+    names = ("domains", "mean", "low", "high", "rank", "rank_low", "rank_high", "first")
+    return Line(
+        run=run,
+        **{name: row[name] for name in names},
+        base_mean=base["mean"],
+        base_rank=base["rank"],
+        is_practice=bool(run.provenance.get("practice")),
+    )

@@ -1,0 +1,15 @@
+"""Releases, which others download and cite, experiments, which compare runs, and kept scores."""
+
+from evaluation.experiments.models import Experiment
+from evaluation.releases.models import Release, ReleaseState
+from evaluation.scores.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
+
+__all__ = [
+    "DomainScore",
+    "Experiment",
+    "KeptComparison",
+    "NoiseCheck",
+    "Release",
+    "ReleaseState",
+    "ScoreSheet",
+]

@@ -1,0 +1,179 @@
+"""Published tables (docs/protocol.md 10, X05), and our own figures beside them."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evaluation.leaderboard.services import Board, Line, board_of
+from evaluation.models import ScoreSheet
+from kit.errors import Refused
+
+_FOLDER = Path(__file__).parent.parent / "published"
+MEAN = "mean"
+# What the mean gained since the base gold, as the papers head it.
+CHANGES = ("gain", "change")
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """One line of a printed table."""
+
+    name: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table as it was printed.
+
+    `metric` and `view` name the board of ours that it can be held against; `beside` what else of
+    ours can be: a cleaning, a release, debate runs (published_ours.py); "" where nothing can.
+    """
+
+    id: str
+    title: str
+    paper: str
+    where: str
+    unit: str
+    tolerance: float
+    metric: str | None
+    view: str | None
+    note: str
+    columns: tuple[str, ...]
+    rows: tuple[PublishedRow, ...]
+    beside: str = ""
+
+    @property
+    def is_of_debates(self) -> bool:
+        """Whether debate runs of an experiment can stand beside it."""
+        return self.beside.startswith("experiment")
+
+    @property
+    def digits(self) -> int:
+        """Decimals with which ours is shown."""
+        return {"share": 3, "number": 2, "dollars and seconds": 5}.get(self.unit, 1)
+
+    @property
+    def scale(self) -> float:
+        """What our values are multiplied with to stand beside the printed ones."""
+        return 100.0 if self.unit == "percent" else 1.0
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A printed figure and ours; `difference` is ours minus theirs, None where one is missing."""
+
+    printed: float | None
+    ours: float | None
+    tolerance: float
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus theirs, in the table's unit."""
+        if self.printed is None or self.ours is None:
+            return None
+        return self.ours - self.printed
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the difference is within the tolerance."""
+        # A hair more: .3 is no exact number.
+        return None if self.difference is None else abs(self.difference) <= self.tolerance + 1e-9
+
+
+@dataclass(frozen=True)
+class BesideRow:
+    """A printed system beside the run of ours that bears its name, None where none does."""
+
+    name: str
+    run: str | None
+    cells: tuple[Beside, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def labelled(self) -> list[tuple[Beside, str]]:
+        """Each cell with the head of its column."""
+        return list(zip(self.cells, self.columns, strict=True))
+
+
+@cache
+def tables() -> dict[str, PublishedTable]:
+    """Every table by its id, in the order of the papers."""
+    found = [_read(json.loads(path.read_text("utf-8"))) for path in sorted(_FOLDER.glob("*.json"))]
+    return {table.id: table for table in sorted(found, key=lambda each: (each.paper, each.id))}
+
+
+def table_called(name: str) -> PublishedTable:
+    """A table by its id; raises Refused."""
+    found = tables().get(name)
+    if found is None:
+        raise Refused(f"There is no published table {name!r}.", field="table")
+    return found
+
+
+def beside(board: Board) -> list[PublishedTable]:
+    """The tables that a board's metric can be held against."""
+    return [table for table in tables().values() if table.metric == board.metric]
+
+
+def compared(
+    table: PublishedTable, sheet: ScoreSheet | None, names: Sequence[tuple[str, str]] = ()
+) -> list[BesideRow]:
+    """The table's rows with our figures where a run has the system's name and a domain the set's.
+
+    Names are compared without regard to case and signs; `names` adds pairs (printed, ours).
+    """
+    board = None
+    if sheet is not None and table.metric is not None:
+        board = board_of(sheet, metric=table.metric, view=table.view or "refined")
+    lines = {plain(each.run.name): each for each in board.lines} if board else {}
+    known = {plain(printed): plain(ours) for printed, ours in names}
+    places = _places(table.columns, board.domains if board else ())
+    rows = []
+    for row in table.rows:
+        line = lines.get(known.get(plain(row.name), plain(row.name)))
+        ours = [None if line is None else _ours(line, place) for place in places]
+        cells = tuple(
+            Beside(printed, None if own is None else own * table.scale, table.tolerance)
+            for printed, own in zip(row.values, ours, strict=True)
+        )
+        rows.append(BesideRow(row.name, line.run.name if line else None, cells, table.columns))
+    return rows
+
+
+def plain(name: str) -> str:
+    """A name without case, spaces and signs."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def _places(columns: Iterable[str], domains: Sequence[str]) -> list[int | str | None]:
+    """For each column the number of our domain, its own name if it is over all sets, or None."""
+    numbers = {plain(domain): place for place, domain in enumerate(domains)}
+    # A mean over other domains than the table's is another number.
+    sets = [column for column in columns if column not in (MEAN, *CHANGES)]
+    is_whole = all(plain(each) in numbers for each in sets) and len(sets) == len(domains)
+    found: list[int | str | None] = []
+    for column in columns:
+        if column in (MEAN, *CHANGES):
+            found.append(column if is_whole or (not sets and domains) else None)
+        else:
+            found.append(numbers.get(plain(column)))
+    return found
+
+
+def _ours(line: Line, place: int | str | None) -> float | None:
+    if place is None:
+        return None
+    if place in CHANGES:
+        return line.change
+    return line.mean if place == MEAN else line.domains[int(place)]
+
+
+def _read(data: dict[str, Any]) -> PublishedTable:
+    rows = tuple(PublishedRow(row["name"], tuple(row["values"])) for row in data.pop("rows"))
+    columns = tuple(data.pop("columns"))
+    return PublishedTable(**data, columns=columns, rows=rows)

@@ -1,0 +1,108 @@
+"""Figures as others printed them, and ours beside them."""
+
+from collections.abc import Mapping
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from corpus.access import Access, enter
+from corpus.lists import is_key
+from corpus.models import CorpusVersion
+from evaluation.leaderboard.views import version_of
+from evaluation.models import Experiment
+from evaluation.published import services as published
+from evaluation.published.ours import beside_ours
+from evaluation.published.systems import beside_runs
+from kit import htmx
+
+
+@require_GET
+def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
+    """All tables, by paper."""
+    access = enter(request.user, slug)
+    context = {
+        "access": access,
+        "tab": "leaderboard",
+        "tables": list(published.tables().values()),
+    }
+    return htmx.render(request, "evaluation/published_tables.html", context)
+
+
+@require_GET
+def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """One table with our figures; runs of ours may be set beside systems of other names."""
+    access = enter(request.user, slug)
+    table = published.tables().get(name)
+    if table is None:
+        raise Http404("No such table.")
+    asked = zip(request.GET.getlist("system"), request.GET.getlist("run"), strict=False)
+    # The last word on a system counts; one set beside nothing is taken back.
+    pairs = {system: run for system, run in asked if system}
+    pairs = {system: run for system, run in pairs.items() if run}
+    version, experiment = version_of(request, access), experiment_of(request.GET, access)
+    versions = CorpusVersion.objects.choices(access.benchmark) if table.metric else []
+    rows = beside_ours(
+        table,
+        access.benchmark,
+        list(pairs.items()),
+        version=version,
+        experiment=experiment if table.is_of_debates else None,
+    )
+    context = {
+        "access": access,
+        "tab": "leaderboard",
+        "table": table,
+        "rows": rows,
+        "matched": any(row.run for row in rows),
+        "names": _names(table, access, version, experiment),
+        "pairs": list(pairs.items()),
+        "version": version,
+        "versions": versions if len(versions) > 1 else [],
+        "experiment": experiment,
+        "experiments": _experiments(access) if table.is_of_debates else [],
+    }
+    return htmx.render(request, "evaluation/published_table.html", context)
+
+
+def experiment_of(given: Mapping[str, str], access: Access) -> Experiment | None:
+    """The experiment that an address names, else the newest; None for who may see none."""
+    found = _experiments(access)
+    asked = given.get("experiment", "")
+    return next((each for each in found if is_key(asked) and each.pk == int(asked)), None) or next(
+        iter(found), None
+    )
+
+
+def _experiments(access: Access) -> list[Experiment]:
+    if not (access.is_admin or access.is_reviewer):
+        return []
+    return list(access.benchmark.experiments.order_by("-pk"))
+
+
+def _names(
+    table: published.PublishedTable,
+    access: Access,
+    version: CorpusVersion | None,
+    experiment: Experiment | None,
+) -> list[str]:
+    """Of ours what may stand beside a system of this table."""
+    if table.is_of_debates:
+        runs = experiment.runs.order_by("pk") if experiment else []
+        return [run.name for run in runs]
+    key = version.key if version else None
+    found = access.benchmark.retrieval_runs.filter(corpus_version=key)
+    return list(found.values_list("name", flat=True)) if table.metric else []
+
+
+@require_GET
+def known_systems(request: HttpRequest, slug: str) -> HttpResponse:
+    """The systems of DREAM/BRIDGE, and the runs here that bear their names."""
+    access = enter(request.user, slug)
+    systems = beside_runs(access.benchmark)
+    context = {
+        "access": access,
+        "tab": "leaderboard",
+        "systems": systems,
+        "here": sum(run is not None for _, run in systems),
+    }
+    return htmx.render(request, "evaluation/systems.html", context)

@@ -1,0 +1,190 @@
+"""Writing a benchmark as it was imported: its texts, current gold and retrieval runs.
+
+Labels that were given since, aspects and people's work are what releases are for.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from corpus.importers.rows import PassageRow, QueryRow
+from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
+from evaluation.content import imported
+from evaluation.content.frozen import frozen
+from evaluation.exporters import beir, bright, trec_rows, trec_texts
+from evaluation.exporters.lines import write_jsonl
+from evaluation.exporters.names import split_name
+from evaluation.releases.building import is_free
+from kit.errors import Refused
+
+T = TypeVar("T")
+KINDS = ("queries", "passages", "pages", "judgments", "rankings")
+_PLAIN = re.compile(r"\w[\w .+%()-]*")
+
+
+@dataclass
+class Export:
+    """The folder on its way, the corpus version that is written, and how much was."""
+
+    place: Path
+    version: CorpusVersion | None
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+
+    def counted(self, kind: str, rows: Iterable[T]) -> Iterator[T]:
+        """The rows, counted as they are written."""
+        for row in rows:
+            self.counts[kind] += 1
+            yield row
+
+    def queries(self, domain: Domain) -> Iterator[QueryRow]:
+        """The domain's queries."""
+        return self.counted("queries", imported.read_queries(domain))
+
+    def passages(self, domain: Domain) -> Iterator[PassageRow]:
+        """The domain's passages that have a text."""
+        return self.counted("passages", imported.read_passages(self.version, domain))
+
+
+def export_benchmark(*, benchmark: Benchmark, folder: Path, format: str) -> dict[str, int]:
+    """Write a new folder in one of FORMATS; how many rows of each kind it holds.
+
+    The folder is there wholly or not at all. Raises Refused for a folder that is taken, and for
+    an id that the format cannot hold.
+    """
+    if not is_free(folder):
+        raise Refused(f"{folder} is not empty. Choose a folder that does not exist yet.")
+    place = folder.parent / f".{folder.name}.exporting-{uuid4().hex[:8]}"
+    place.mkdir(parents=True)
+    try:
+        with frozen():
+            export = Export(place, CorpusVersion.objects.loaded(benchmark))
+            domains = list(benchmark.domains.ready())
+            for domain in domains:
+                FORMATS[format](export, domain)
+            _write_runs(export, benchmark, domains)
+        os.replace(place, folder)
+    except ValueError as error:
+        raise Refused(f"{error} Choose another format.") from error
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return export.counts
+
+
+def _beir(export: Export, domain: Domain) -> None:
+    folder = export.place / file_name(domain.name)
+    beir.write_queries(folder / "queries.jsonl", map(_with_all_fields, export.queries(domain)))
+    beir.write_corpus(folder / "corpus.jsonl", export.passages(domain))
+    gold = export.counted("judgments", imported.read_gold(domain))
+    beir.write_qrels(folder / "qrels/test.tsv", gold)
+
+
+def _with_all_fields(row: QueryRow) -> QueryRow:
+    """BEIR has names for id and text alone; what else is known of a query stands beside them."""
+    return replace(row, extra=_given(row, imported.NAMED))
+
+
+def _given(row: QueryRow, names: Iterable[str]) -> dict[str, Any]:
+    named = {name: value for name in names if (value := getattr(row, name)) is not None}
+    return {**named, **(row.extra or {})}
+
+
+def _bright(export: Export, domain: Domain) -> None:
+    place, name = export.place, file_name(domain.name)
+    gold = list(export.counted("judgments", imported.read_gold(domain)))
+    relevant: dict[str, list[str]] = {}
+    for row in gold:
+        if row.label > 0:
+            relevant.setdefault(row.qid, []).append(row.pid)
+    bright.write_queries(place / f"examples/{name}.jsonl", export.queries(domain), relevant)
+    bright.write_qrels(place / f"qrels/{name}.txt", gold)
+    bright.write_texts(place / f"documents/{name}.jsonl", export.passages(domain))
+    pages = export.counted("pages", imported.read_pages(export.version, domain))
+    if not bright.write_texts(path := place / f"long_documents/{name}.jsonl", pages):
+        path.unlink()  # an empty one would say that passages have pages
+
+
+def _trec(export: Export, domain: Domain) -> None:
+    """Marked up where that can hold everything, else as JSON lines under the fields' names."""
+    folder = export.place / file_name(domain.name)
+    if domain.queries.exclude(text="").exists():
+        asked = [_topic(row) for row in export.queries(domain)]
+        _either(folder / "topics", lambda: asked, trec_texts.write_topics, _topic_json)
+    else:
+        export.counts["queries"] += domain.queries.count()  # their judgments name them
+    texts = partial(imported.read_passages, export.version, domain)
+    export.counts["passages"] += _either(
+        folder / "documents", texts, trec_texts.write_documents, _document_json
+    )
+    gold = export.counted("judgments", imported.read_gold(domain))
+    trec_rows.write_qrels(folder / "qrels.txt", gold)
+
+
+def _topic(row: QueryRow) -> QueryRow:
+    others = [name for name in imported.NAMED if name not in ("description", "narrative")]
+    return replace(row, text=row.text or "", extra=_given(row, others) or None)
+
+
+def _either(
+    stem: Path,
+    rows: Callable[[], Iterable[Any]],
+    write: Callable[[Path, Iterable[Any]], int],
+    as_json: Callable[[Any], dict[str, Any]],
+) -> int:
+    path = stem.with_suffix(".txt")
+    try:
+        return write(path, map(_only_marked_up, rows()))
+    except trec_texts.Unwritable:
+        path.unlink(missing_ok=True)
+        return write_jsonl(stem.with_suffix(".jsonl"), map(as_json, rows()))
+
+
+def _only_marked_up(row: Any) -> Any:
+    if row.extra or getattr(row, "source_url", None):
+        raise trec_texts.Unwritable
+    return row
+
+
+def _topic_json(row: QueryRow) -> dict[str, Any]:
+    parts = {"title": row.text, "description": row.description, "narrative": row.narrative}
+    return {"qid": row.qid, **_present(parts), **(row.extra or {})}
+
+
+def _document_json(row: PassageRow) -> dict[str, Any]:
+    parts = {"title": row.title, "contents": row.text, "url": row.source_url}
+    return {"docno": row.pid, **_present(parts), **(row.extra or {})}
+
+
+def _present(parts: dict[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in parts.items() if value is not None}
+
+
+def _write_runs(export: Export, benchmark: Benchmark, domains: Iterable[Domain]) -> None:
+    """`runs/{run}/{domain}.run`; two runs whose names become one file name get numbers."""
+    taken: set[str] = set()
+    for run in RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=None).order_by("pk"):
+        name = file_name(run.name)
+        name = name if name.casefold() not in taken else f"{name}-{run.pk}"
+        taken.add(name.casefold())
+        for domain in domains:
+            path = export.place / "runs" / name / f"{file_name(domain.name)}.run"
+            ranked = export.counted("rankings", imported.read_rankings(run, domain))
+            if not trec_rows.write_run(path, ranked):
+                path.unlink()
+
+
+def file_name(name: str) -> str:
+    """A domain's or run's name as a file may bear it on any system."""
+    return name if _PLAIN.fullmatch(name) else split_name(name)
+
+
+FORMATS: dict[str, Callable[[Export, Domain], None]] = {
+    "beir": _beir,
+    "bright": _bright,
+    "trec": _trec,
+}

@@ -1,0 +1,183 @@
+"""Verbs on releases. A draft is built from what stands at one moment; its faults are printed.
+
+Semantic versions of releases: major.minor.patch, with an optional pre-release or build part."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from corpus.access import Access
+from corpus.models import Benchmark, CorpusVersion
+from evaluation.models import Release, ReleaseState
+from evaluation.releases import building as folders
+from evaluation.releases.building import note_release
+from kit.errors import Refused
+from kit.runs import RunStatus, wake
+
+FIRST = "0.1.0"
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_LABEL = rf"(?:{_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_VERSION = re.compile(
+    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})"
+    rf"(?:-{_LABEL}(?:\.{_LABEL})*)?"
+    r"(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
+)
+
+
+def core(version: str) -> tuple[int, int, int] | None:
+    """(major, minor, patch), or None where the text is no semantic version (semver.org, 2.0)."""
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return None
+    major, minor, patch = map(int, match.groups())
+    return major, minor, patch
+
+
+def suggest(existing: Iterable[str]) -> str:
+    """The next minor version after the highest of these."""
+    known = [found for version in existing if (found := core(version))]
+    if not known:
+        return FIRST
+    major, minor, _ = max(known)
+    return f"{major}.{minor + 1}.0"
+
+
+def start_release(
+    *,
+    access: Access,
+    version: str,
+    final: bool = False,
+    agreement_bar: float | None = None,
+    corpus: CorpusVersion | None = None,
+) -> Release:
+    """Ask for this version, a draft or final, and wake a worker; raises Refused (with the field).
+
+    `agreement_bar` is the least agreement of voters (Fleiss' kappa) that is wanted, `corpus` the
+    corpus version that is released, by default the current one.
+    """
+    folder = folders.folder_for(access.benchmark.slug, version)
+    with transaction.atomic():
+        release = _create(
+            access.benchmark,
+            version,
+            folder,
+            access.user,
+            final=final,
+            bar=agreement_bar,
+            corpus=corpus,
+        )
+        wake(release)
+    return release
+
+
+def start_here(
+    *,
+    benchmark: Benchmark,
+    version: str,
+    folder: Path,
+    final: bool = False,
+    agreement_bar: float | None = None,
+    corpus: CorpusVersion | None = None,
+) -> Release:
+    """Make a release that this process builds itself: claimed before anybody can see it.
+
+    A version that failed is taken up again; any other that exists raises Refused.
+    """
+    with transaction.atomic():
+        release = benchmark.releases.filter(version=version, status=RunStatus.FAILED).first()
+        if release is not None:
+            retry_release(release=release, actor=None, folder=folder)
+            state = _state(final)
+            key = _key(benchmark, corpus)
+            Release.objects.filter(pk=release.pk).update(
+                state=state, agreement_bar=agreement_bar, corpus_version=key
+            )
+            release.refresh_from_db()
+        else:
+            release = _create(
+                benchmark, version, folder, None, final=final, bar=agreement_bar, corpus=corpus
+            )
+        release.claim()
+    return release
+
+
+def retry_release(*, release: Release, actor: User | None, folder: Path | None = None) -> None:
+    """Put a failed release back into the queue; raises Refused where it did not fail."""
+    failed = Release.objects.filter(pk=release.pk, status=RunStatus.FAILED)
+    with transaction.atomic():
+        place = str(folder or release.folder)
+        if not failed.update(status=RunStatus.QUEUED, ended_at=None, error="", folder=place):
+            raise Refused("Only a release that failed can be tried again.")
+        release.refresh_from_db()
+        note_release(release, "retry release", actor)
+        wake(release)
+
+
+def cancel_release(*, release: Release, actor: User) -> None:
+    """Stop a release that is not over; its worker throws away what it wrote."""
+    with transaction.atomic():
+        if not release.move(RunStatus.CANCELLED):
+            raise Refused("This release is over already.")
+        note_release(release, "cancel release", actor)
+
+
+def suggested_version(benchmark: Benchmark) -> str:
+    """The version that the form proposes."""
+    return suggest(benchmark.releases.values_list("version", flat=True))
+
+
+def _state(final: bool) -> ReleaseState:
+    return ReleaseState.FINAL if final else ReleaseState.DRAFT
+
+
+def _create(
+    benchmark: Benchmark,
+    version: str,
+    folder: Path,
+    actor: User | None,
+    *,
+    final: bool,
+    bar: float | None,
+    corpus: CorpusVersion | None,
+) -> Release:
+    if core(version) is None or len(version) > 40:
+        message = f"“{version}” is no version. Write three numbers, such as 0.1.0."
+        raise Refused(message, field="version")
+    if bar is not None and not -1.0 <= bar <= 1.0:
+        raise Refused("A kappa lies between -1 and 1.", field="agreement_bar")
+    # Without regard to case: some file systems would put both into one folder.
+    present = benchmark.releases.filter(version__iexact=version).first()
+    if present is not None:
+        raise _taken(version, present.status)
+    try:
+        with transaction.atomic():
+            release = Release.objects.create(
+                benchmark=benchmark,
+                version=version,
+                state=_state(final),
+                agreement_bar=bar,
+                corpus_version_id=_key(benchmark, corpus),
+                folder=str(folder),
+                created_by=actor,
+            )
+    except IntegrityError:
+        raise _taken(version, RunStatus.QUEUED) from None
+    note_release(release, "start release", actor)
+    return release
+
+
+def _key(benchmark: Benchmark, corpus: CorpusVersion | None) -> int | None:
+    corpus = corpus or CorpusVersion.objects.current(benchmark)
+    return corpus.key if corpus else None
+
+
+def _taken(version: str, status: str) -> Refused:
+    why = {
+        RunStatus.DONE: "exists already",
+        RunStatus.CANCELLED: "was stopped, and a version is used once",
+        RunStatus.FAILED: "failed; its page can try it again",
+    }.get(RunStatus(status), "is being built")
+    return Refused(f"Version {version} {why}. Choose another one.", field="version")

@@ -1,0 +1,275 @@
+"""Screens of releases: the list with its form, and the page of one release.
+
+The form that asks for a release.
+
+What a release page shows of faults and files: words, sizes, and where to go next."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.models import Benchmark, CorpusVersion, Role
+from corpus.services.versions import chosen
+from corpus.version_forms import FIELD, version_field
+from evaluation.exporters.faults import BLOCKING
+from evaluation.exporters.markup import place_name
+from evaluation.models import Release
+from evaluation.releases import services as verbs
+from kit import htmx
+from kit.errors import Refused
+from kit.runs import RunStatus
+from kit.tables import Column, Table
+
+
+class ReleaseForm(forms.Form):
+    """Its version and how strictly it is checked; what goes in is what stands."""
+
+    version = forms.CharField(
+        max_length=40,
+        label="Version",
+        help_text="Three numbers. Raise the last for mends, the middle for new labels, the first "
+        "when old results can no longer be compared.",
+    )
+    final = forms.BooleanField(
+        required=False,
+        label="Final: refuse it while a check fails",
+        help_text="A draft prints its faults on its card instead.",
+    )
+    agreement_bar = forms.FloatField(
+        required=False,
+        min_value=-1,
+        max_value=1,
+        label="Least agreement of voters (Fleiss’ kappa)",
+        help_text="Below it, or where it cannot be measured, a final release is refused.",
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.benchmark = benchmark
+        if field := version_field(benchmark).get(FIELD):
+            self.fields["corpus"] = field
+
+    def clean_corpus(self) -> CorpusVersion | None:
+        """The corpus version itself."""
+        return chosen(self.benchmark, self.cleaned_data["corpus"])
+
+
+# Where each fault is mended: name of the list page, words of the link.
+NEXT: dict[str, tuple[str, str]] = {
+    "practice_labels": ("debate-runs", "Run the debates with a real model"),
+    "practice_answers": ("answers", "Choose other answers"),
+    "open_cases": ("disputes", "See the disputes"),
+    "expert_cases": ("disputes", "See the disputes"),
+    "outside_corpus": ("passages", "See the passages"),
+    "uncarried_gold": ("versions", "Look at the corpus versions"),
+    "uncarried_support": ("versions", "Look at the corpus versions"),
+    "uncarried_labels": ("versions", "Look at the corpus versions"),
+    "practice_texts": ("versions", "Clean it with a real model"),
+    "outweighed_labels": ("judgments", "See the labels"),
+    "given_elsewhere": ("judgments", "See the labels"),
+    "carried_two_aspects": ("queries", "Look at the queries"),
+    "gold_without_text": ("imports", "Import the texts"),
+    "passages_without_text": ("imports", "Import the texts"),
+    "gold_without_aspect": ("queries", "Assign them to aspects"),
+    "support_not_relevant": ("queries", "Look at the queries"),
+    "support_without_label": ("queries", "Confirm or discard them"),
+    "two_aspects": ("queries", "Keep one aspect of each"),
+    "foreign_citations": ("answers", "Correct the answers"),
+    "uncarried_citations": ("answers", "Correct the answers"),
+    "agreement_below_bar": ("disputes", "See the votes"),
+    "aspects_without_passages": ("queries", "Find passages"),
+    "empty_aspects": ("queries", "Write them"),
+    "unweighed_aspects": ("queries", "Weigh them"),
+    "mixed_scales": ("queries", "Look at the queries"),
+    "queries_without_gold": ("queries", "Look at the queries"),
+    "white_space_in_ids": ("queries", "Look at the queries"),
+}
+
+
+@dataclass(frozen=True)
+class ShownPlace:
+    """One place of a fault; without a link where its page does not exist."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True)
+class ShownFault:
+    """A fault in words with the next step and its first places."""
+
+    message: str
+    next_url: str
+    next_words: str
+    places: list[ShownPlace]
+    more: int
+    # Whether a final release is refused for it.
+    blocks: bool = False
+
+
+@dataclass(frozen=True)
+class ShownFile:
+    """A file of the release; size is None where the file is no longer there."""
+
+    path: str
+    sha256: str
+    size: int | None
+
+
+def shown_faults(release: Release) -> list[ShownFault]:
+    """Faults of a built release, in the order of its card."""
+    return [_fault(release.benchmark.slug, each) for each in release.faults]
+
+
+def shown_files(release: Release) -> list[ShownFile]:
+    """Files of a built release with their sizes on disk."""
+    folder = Path(release.folder)
+    return [ShownFile(path, digest, _size(folder / path)) for path, digest in release.files.items()]
+
+
+def _fault(slug: str, fault: dict[str, Any]) -> ShownFault:
+    page, words = NEXT.get(fault["check"], ("benchmark", "Open the benchmark"))
+    places = [
+        ShownPlace(place_name(row).replace("`", ""), _place(slug, row)) for row in fault["rows"]
+    ]
+    return ShownFault(
+        message=fault["message"],
+        next_url=_reverse(page, slug=slug),
+        next_words=words,
+        places=places,
+        more=fault["count"] - len(places) if places else 0,
+        blocks=fault["check"] in BLOCKING,
+    )
+
+
+def _place(slug: str, row: dict[str, Any]) -> str:
+    for key, page in (("case_pk", "dispute"), ("query_pk", "query"), ("passage_pk", "passage")):
+        if key in row:
+            return _reverse(page, slug=slug, pk=row[key])
+    return ""
+
+
+def _reverse(name: str, **kwargs: Any) -> str:
+    try:
+        return reverse(name, kwargs=kwargs)
+    except NoReverseMatch:
+        return ""
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
+
+
+RELEASES = Table(
+    columns=(
+        Column("version", "Version"),
+        Column("state", "State"),
+        Column("status", "Build"),
+        Column("queries", "Queries", numeric=True),
+        Column("documents", "Documents", numeric=True),
+        Column("faults", "Faults", numeric=True),
+        Column("built", "Built"),
+    ),
+    order=("-pk",),
+)
+
+
+@require_http_methods(["GET", "POST"])
+def release_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """All releases of the benchmark, and the form that starts the next draft."""
+    access = enter(request.user, slug, Role.ADMIN)
+    next_version = {"version": verbs.suggested_version(access.benchmark)}
+    posted = request.POST if request.method == "POST" else None
+    form = ReleaseForm(posted, initial=next_version, benchmark=access.benchmark)
+    if request.method == "POST" and form.is_valid():
+        try:
+            release = verbs.start_release(access=access, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, url("release", release))
+    rows = access.benchmark.releases.select_related("corpus_version")
+    table = RELEASES.read(rows, request.GET)
+    context = {"access": access, "tab": "releases", "form": form, "table": table}
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "evaluation/releases.html", context, partial="results", target="results")
+
+
+@require_GET
+def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One release: progress while it is built, then what it holds and what is wrong with it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    release = get_release(access, pk)
+    context = _context(access, release)
+    response = htmx.render(request, "evaluation/release.html", context, partial="live")
+    over = release.is_over and htmx.is_fragment(request)
+    return htmx.stop_polling(response) if over else response
+
+
+@require_POST
+def release_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Stop a build."""
+    access = enter(request.user, slug, Role.ADMIN)
+    release = get_release(access, pk)
+    try:
+        verbs.cancel_release(release=release, actor=access.user)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, url("release", release))
+
+
+@require_POST
+def release_retry(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Try a failed build again."""
+    access = enter(request.user, slug, Role.ADMIN)
+    release = get_release(access, pk)
+    try:
+        verbs.retry_release(release=release, actor=access.user)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, url("release", release))
+
+
+def get_release(access: Access, pk: int) -> Release:
+    """A release of this benchmark, or 404."""
+    rows = Release.objects.filter(pk=pk, benchmark=access.benchmark)
+    release = rows.select_related("corpus_version").first()
+    if release is None:
+        raise Http404("No such release.")
+    return release
+
+
+def url(name: str, release: Release) -> str:
+    """Address of one of a release's pages."""
+    return reverse(name, kwargs={"slug": release.benchmark.slug, "pk": release.pk})
+
+
+def _context(access: Access, release: Release) -> dict[str, Any]:
+    return {
+        "access": access,
+        "tab": "releases",
+        "release": release,
+        "run": release,
+        "progress_url": url("release", release),
+        "cancel_url": url("release-cancel", release),
+        "splits": sorted(release.counts.get("splits", {}).items()),
+        "faults": shown_faults(release),
+        "files": shown_files(release),
+        "earlier": earlier_releases(release),
+    }
+
+
+def earlier_releases(release: Release) -> list[Release]:
+    """Built releases that this one can be held against, the newest first."""
+    rows = Release.objects.filter(benchmark=release.benchmark_id, status=RunStatus.DONE)
+    return list(rows.filter(pk__lt=release.pk).order_by("-pk")[:10])

@@ -1,0 +1,309 @@
+"""Writing the folder of a release from a frozen view.
+
+The corpus version of a release, as its card tells it.
+
+Where each published reference answer comes from: a model, its prompt and parameters, a person,
+or the import. No person is named."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from annotate.answers.evidence import published_answers
+from annotate.answers.models import AnswerAuthor
+from annotate.models import ReferenceAnswer
+from corpus.models import Domain
+from debate.answering.asking import default_prompt, prompt_text
+from evaluation.content import carried_rows
+from evaluation.content.evidence import Pseudonym, pseudonyms, read_evidence
+from evaluation.content.reviewed import courses_in, read_course, read_reviews, second_reviews
+from evaluation.content.view import View, read_documents, read_provenance, read_queries
+from evaluation.exporters import bridge, bright_pro, croissant, licence, release_beir, trec
+from evaluation.exporters.card import Card, render
+from evaluation.exporters.checks import find_faults
+from evaluation.exporters.checksums import file_sums, write_sums
+from evaluation.exporters.documents import write_documents
+from evaluation.exporters.faults import Fault, merged
+from evaluation.exporters.lines import write_jsonl
+from evaluation.exporters.records import QueryRecord
+from evaluation.exporters.statistics import Statistics, count, total
+from evaluation.releases.findings import (
+    VoteKappa,
+    agreement_fault,
+    database_faults,
+    told_as_carried,
+    vote_kappa,
+)
+from kit.errors import Refused
+
+
+def corpus_words(view: View) -> str:
+    """How a derived version came from what was loaded; nothing of the loaded texts themselves."""
+    if view.corpus is None or not view.corpus.is_derived:
+        return ""
+    steps, at = [], view.corpus
+    while at.is_derived and at.parent is not None:
+        preset = str(at.recipe.get("preset", "")).replace("_", " ")
+        steps.append(
+            f"“{at.name}” was made from “{at.parent.name}” by cleaning run "
+            f"{at.recipe.get('cleaning')} ({preset})"
+        )
+        at = at.parent
+    return "; ".join(steps) + "."
+
+
+_PARAMETERS: Final = (
+    *("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "replicate"),
+)
+
+
+def read_origins(domain: Domain) -> Iterator[dict[str, Any]]:
+    """One row for each query with a published answer, in the order of queries.
+
+    `text_sha256` is that of the answer; of what a model wrote, or a person began from a model's,
+    the model, the hash of the prompt, and what else the request set.
+    """
+    chosen = {
+        each.query_id: each
+        for each in ReferenceAnswer.objects.chosen()
+        .filter(query__domain=domain)
+        .select_related("call", "based_on")
+    }
+    published = published_answers(domain)
+    for pk, qid in domain.queries.order_by("pk").values_list("pk", "qid"):
+        if text := published[pk].text:
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            yield {"query_id": qid, "text_sha256": digest, **_origin(chosen.get(pk))}
+
+
+def prompts_at_hand() -> dict[str, str]:
+    """The texts of prompts by their hash; of those of before there is the hash alone."""
+    return {default_prompt().sha256: prompt_text()}
+
+
+def _origin(answer: ReferenceAnswer | None) -> dict[str, Any]:
+    if answer is None:
+        return {"author": "import"}
+    found: dict[str, Any] = {"author": answer.author}
+    if answer.author == AnswerAuthor.PERSON:
+        found["begun_from"] = answer.begun_from
+    maker = _maker(answer)
+    if maker is None:
+        return found
+    found |= {
+        "model": maker.model,
+        "practice": maker.practice,
+        "prompt_version": maker.prompt_version,
+        "prompt_sha256": maker.prompt_sha256,
+    }
+    if maker.call is not None:
+        asked = maker.call.request
+        found["request_key"] = maker.call.key
+        found["parameters"] = {name: asked[name] for name in _PARAMETERS if name in asked}
+    return found
+
+
+def _maker(answer: ReferenceAnswer) -> ReferenceAnswer | None:
+    """The version by a model that this is, or goes back to."""
+    at: ReferenceAnswer | None = answer
+    while at is not None and at.author != AnswerAuthor.MODEL:
+        at = at.based_on
+    return at
+
+
+# Told how many passages of how many are written; may raise to stop the build.
+Step = Callable[[int, int], None]
+NOTHING = "There is nothing to release yet: this benchmark has no queries. Import some first."
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a finished folder holds: statistics per split, faults, checksums by path."""
+
+    splits: Mapping[str, Statistics]
+    faults: list[Fault]
+    files: Mapping[str, str]
+
+    @property
+    def counts(self) -> dict[str, object]:
+        """Totals by kind, and the same per split."""
+        splits = {split: each.as_json() for split, each in self.splits.items()}
+        return {**total(self.splits.values()).as_json(), "splits": splits}
+
+
+@dataclass
+class _Builder:
+    view: View
+    folder: Path
+    step: Step
+    name: Pseudonym
+    done: int = 0
+    total: int = 0
+    courses: set[int] = field(default_factory=set)
+    prompts: set[str] = field(default_factory=set)
+    splits: dict[str, Statistics] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    configurations: dict[str, list[str]] = field(
+        default_factory=lambda: {"examples": [], "aspects": [], "documents": []}
+    )
+
+    def write_split(self, split: str, domain: Domain) -> None:
+        queries = read_queries(self.view, domain)
+        self._write_gold(split, queries)
+        write_jsonl(self.folder / f"provenance/{split}.jsonl", read_provenance(self.view, domain))
+        evidence = self._noting(read_evidence(self.view, domain, self.name))
+        write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
+        self._write_origins(split, domain)
+        if reviews := list(read_reviews(split, domain, self.name)):
+            write_jsonl(self.folder / f"evidence/reviews/{split}.jsonl", reviews)
+        if self.view.is_derived:
+            carried = carried_rows.evidence(self.view, domain, self.name)
+            write_jsonl(self.folder / f"carried/{split}.jsonl", self._noting(carried))
+        documents = self._write_documents(split, domain)
+        self.faults += told_as_carried(self.view, find_faults(split, queries))
+        self.faults += database_faults(self.view, split, domain)
+        self.splits[split] = count(queries, documents)
+
+    def _noting(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for row in rows:
+            self.courses.update(courses_in(row))
+            yield row
+
+    def _write_origins(self, split: str, domain: Domain) -> None:
+        """Of the split's answers, where there are any, and the prompts of those by a model."""
+        origins = list(read_origins(domain))
+        if origins:
+            write_jsonl(self.folder / f"evidence/answers/{split}.jsonl", origins)
+        self.prompts |= {each["prompt_sha256"] for each in origins if "prompt_sha256" in each}
+
+    def write_prompts(self) -> None:
+        """The prompts behind published answers, as far as they are at hand."""
+        for sha256, text in prompts_at_hand().items():
+            if sha256 in self.prompts:
+                path = self.folder / f"evidence/prompts/{sha256}.txt"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text.encode())
+
+    def write_courses(self) -> None:
+        """The LARA runs that any label of the release is of."""
+        for pk in sorted(self.courses):
+            write_jsonl(self.folder / f"evidence/courses/{pk}.json", [read_course(pk)])
+
+    def _write_gold(self, split: str, queries: list[QueryRecord]) -> None:
+        shape = self.view.shape
+        examples, aspects = self._path("examples", split), self._path("aspects", split)
+        self._note("examples", split, bright_pro.write_examples(examples, queries, shape))
+        self._note("aspects", split, bright_pro.write_aspects(aspects, split, queries))
+        bridge.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
+        for name, view in trec.VIEWS.items():
+            trec.write_qrels(self.folder / f"qrels/{split}.{name}.txt", queries, view)
+        trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)
+        release_beir.write_gold(self.folder / f"beir/{split}", queries)
+
+    def _write_documents(self, split: str, domain: Domain) -> int:
+        before = self.done
+        written = write_documents(
+            self._path("documents", split),
+            self.folder / f"beir/{split}/corpus.jsonl",
+            read_documents(self.view, domain),
+            step=lambda n: self.step(before + n, self.total),
+        )
+        self.done = before + written
+        self._note("documents", split, written)
+        return written
+
+    def _path(self, configuration: str, split: str) -> Path:
+        return self.folder / configuration / f"{split}.parquet"
+
+    def _note(self, configuration: str, split: str, rows: int) -> None:
+        if rows:
+            self.configurations[configuration].append(split)
+
+
+def write_release(
+    view: View,
+    folder: Path,
+    *,
+    version: str,
+    is_draft: bool,
+    step: Step,
+    bar: float | None = None,
+) -> Built:
+    """Write every file of a release into `folder`, which must not exist.
+
+    `bar` is the least agreement of voters that is wanted. The same view gives the same bytes.
+    Raises Refused where there is nothing to release.
+    """
+    name = pseudonyms(view.benchmark.slug, version)
+    # Both are counted in indexes; passages with a text could only be looked at one by one.
+    total_documents = view.passages.count() - view.passages.filter(text__isnull=True).count()
+    builder = _Builder(view, folder, step, name, total=total_documents)
+    folder.mkdir(parents=True)
+    for split, domain in view.splits.items():
+        step(builder.done, builder.total)
+        builder.write_split(split, domain)
+    builder.write_courses()
+    builder.write_prompts()
+    if not total(builder.splits.values()).queries:
+        raise Refused(NOTHING)
+    kappa = vote_kappa(view.benchmark)
+    faults = merged(builder.faults + agreement_fault(kappa, bar))
+    card = _card(builder, version=version, is_draft=is_draft, faults=faults, kappa=kappa, bar=bar)
+    (folder / "README.md").write_bytes(render(card).encode())
+    (folder / "LICENCE.md").write_bytes(licence.render(view.benchmark.licence).encode())
+    sums = file_sums(folder)
+    _describe(builder, card, sums)
+    step(builder.total, builder.total)
+    return Built(builder.splits, faults, write_sums(folder, sums))
+
+
+def _describe(builder: _Builder, card: Card, sums: Mapping[str, str]) -> None:
+    shape, benchmark = builder.view.shape, builder.view.benchmark
+    croissant.write_croissant(
+        builder.folder / croissant.FILE,
+        name=benchmark.name,
+        version=card.version,
+        description=benchmark.description,
+        licence=benchmark.licence,
+        is_draft=card.is_draft,
+        configurations=builder.configurations,
+        tables=croissant.columns(integer_ids=shape.integer_ids, with_answers=shape.with_answers),
+        sums=sums,
+    )
+
+
+def _card(
+    builder: _Builder,
+    *,
+    version: str,
+    is_draft: bool,
+    faults: list[Fault],
+    kappa: VoteKappa,
+    bar: float | None,
+) -> Card:
+    benchmark = builder.view.benchmark
+    reviewed = second_reviews(benchmark)
+    return Card(
+        name=benchmark.name,
+        version=version,
+        is_draft=is_draft,
+        description=benchmark.description,
+        licence=benchmark.licence,
+        corpus=corpus_words(builder.view),
+        configurations=builder.configurations,
+        splits=builder.splits,
+        total=total(builder.splits.values()),
+        faults=faults,
+        votes=kappa.votes,
+        kappa=kappa.value,
+        kappa_low=kappa.low,
+        kappa_high=kappa.high,
+        reviewed=reviewed.queries,
+        weights=reviewed.weights,
+        weight_kappa=reviewed.value,
+        weight_kappa_low=reviewed.low,
+        weight_kappa_high=reviewed.high,
+        bar=bar,
+    )

@@ -1,0 +1,232 @@
+"""The matched pool: two corpus versions scored over the loaded passages that both still hold.
+
+A cleaning that drops passages raises scores by itself, for there is less to rank above the gold
+(docs/protocol.md M08). So the lists of either version are told in passages as they were loaded: a
+passage of a derived version stands for those whose labels it takes over (docs/protocol.md 4.5), and
+of several that stand for one the best score counts (docs/protocol.md 5.1, 5.3). What one side does
+not hold is left out of both, from lists, labels and aspects alike, and the gold is that of the
+loaded passages, with what was given for passages made of one of them (matched_labels.py).
+
+Labels given for passages that cleanings made, told of the loaded passages they were made of.
+
+A cleaned passage holds text of the loaded ones whose labels it takes over. Where that is one, what
+supports the query in it stands in the loaded one as well; that nothing does is told of the loaded
+one only where it became this passage and no other (docs/protocol.md M08)."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Domain,
+    Judgment,
+    Passage,
+    RankedList,
+    RetrievalRun,
+)
+from corpus.models.labels import Source
+from corpus.services.crosswalk import kept_of, origins, targets
+from corpus.services.shown import shown_labels
+from evaluation.exporters.records import Label, QueryRecord
+from evaluation.metrics.run import Run
+from kit.errors import Refused
+
+Pair = tuple[int, int]
+
+
+class _Given(NamedTuple):
+    label: int
+    source: str
+    practice: bool
+
+
+@dataclass
+class Since:
+    """By query and loaded passage what was given for passages made of it alone; `untold` counts
+    the relevant labels of passages that were made of several."""
+
+    labels: dict[int, dict[int, Label]] = field(default_factory=dict)
+    untold: int = 0
+
+
+def given_since(
+    versions: Iterable[CorpusVersion], domain: Domain, shared: Collection[int]
+) -> Since:
+    """Labels of the derived versions among these and their parents, for loaded passages of
+    `shared`. Of several for one passage the highest counts."""
+    found = Since()
+    told: dict[Pair, _Given] = {}
+    for version in _derived(versions):
+        rows = Judgment.objects.filter(
+            query__domain=domain, passage__version_id__in=version.layers
+        ).standing()
+        since = shown_labels(rows.exclude(source=Source.ORIGINAL)).order_by("pk")
+        columns = ("query_id", "passage_id", "label", "source", "practice")
+        given = list(since.values_list(*columns))
+        came = origins(version, {row[1] for row in given})
+        went = targets(version, {root for roots in came.values() for root in roots})
+        for query, passage, label, source, practice in given:
+            roots = came[passage]
+            if len(roots) != 1:
+                found.untold += label > 0
+            elif roots[0] in shared and (label > 0 or went[roots[0]] == [passage]):
+                pair = (query, roots[0])
+                told[pair] = max(
+                    told.get(pair, _Given(-1, "", False)), _Given(label, source, practice)
+                )
+    names = _names({root for _, root in told})
+    for (query, root), best in told.items():
+        found.labels.setdefault(query, {})[root] = Label(
+            *names[root], base=None, given=best.label, source=best.source, practice=best.practice
+        )
+    return found
+
+
+def _derived(versions: Iterable[CorpusVersion]) -> Iterator[CorpusVersion]:
+    """Each once, with the derived ones that it was made of."""
+    seen: set[int] = set()
+    for version in versions:
+        at: CorpusVersion | None = version
+        while at is not None and at.is_derived and at.pk not in seen:
+            seen.add(at.pk)
+            yield at
+            at = at.parent
+
+
+def _names(keys: Collection[int]) -> dict[int, tuple[str, int]]:
+    wanted, found = sorted(keys), {}
+    for start in range(0, len(wanted), 500):
+        part = Passage.objects.filter(pk__in=wanted[start : start + 500]).order_by()
+        found.update({pk: (pid, pk) for pk, pid in part.values_list("pk", "pid")})
+    return found
+
+
+SAME = "Both sides are one corpus version: there is nothing to match. Choose two."
+# A list that is left shorter says little about the first ten.
+_ENOUGH = 10
+_CHUNK = 500
+
+
+@dataclass
+class MatchedPool:
+    """What two versions share, as loaded; `version` is the one whose lists are read.
+
+    `gold` counts the relevant pairs in the pool and `gold_left_out` those outside it, refined;
+    `short` counts the `lists` that have fewer than ten passages left of ten or more. `since`
+    counts the labels that passages of derived versions gave, `untold` the relevant ones of
+    passages made of several, which count nowhere.
+    """
+
+    version: CorpusVersion
+    other: CorpusVersion
+    loaded: CorpusVersion
+    shared: set[int]
+    gold: int = 0
+    gold_left_out: int = 0
+    lists_read: int = 0
+    short: int = 0
+    since: int = 0
+    untold: int = 0
+
+    @classmethod
+    def of(
+        cls, benchmark: Benchmark, version: CorpusVersion, other: CorpusVersion
+    ) -> "MatchedPool":
+        """The pool of two versions of a benchmark; raises Refused where they are one."""
+        loaded = CorpusVersion.objects.loaded(benchmark)
+        if version == other or loaded is None:
+            raise Refused(SAME, field="version")
+        kept = [found for each in (version, other) if (found := kept_of(each)) is not None]
+        return cls(version, other, loaded, set.intersection(*kept))
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """As a sheet keeps them."""
+        return {
+            "passages": len(self.shared),
+            "gold": self.gold,
+            "gold_left_out": self.gold_left_out,
+            "lists": self.lists_read,
+            "short": self.short,
+            "since": self.since,
+            "untold": self.untold,
+        }
+
+    def records(self, records: Sequence[QueryRecord], domain: Domain) -> list[QueryRecord]:
+        """Queries of a domain as loaded, with the labels and aspects that lie in the pool."""
+        found = []
+        since = given_since((self.version, self.other), domain, self.shared)
+        self.untold += since.untold
+        for record in records:
+            labels = self._labels(record, since)
+            inside = {each.passage for each in labels}
+            aspects = tuple(
+                replace(each, passages=tuple(pid for pid in each.passages if pid in inside))
+                for each in record.aspects
+            )
+            kept = replace(record, labels=labels, aspects=aspects)
+            self.gold += len(kept.relevant)
+            self.gold_left_out += len(record.relevant) - len(kept.relevant)
+            found.append(kept)
+        return found
+
+    def _labels(self, record: QueryRecord, since: Since) -> tuple[Label, ...]:
+        """Of the passages in the pool; where a loaded one has a word of its own, that one holds."""
+        labels = {each.passage_pk: each for each in record.labels if each.passage_pk in self.shared}
+        for passage, told in since.labels.get(record.pk, {}).items():
+            own = labels.get(passage)
+            if own is None or own.given is None:
+                base, loaded = (own.base, own.loaded) if own else (None, True)
+                labels[passage] = replace(told, base=base, loaded=loaded)
+                self.since += 1
+        return tuple(sorted(labels.values(), key=lambda each: each.passage))
+
+    def lists(self, runs: Sequence[RetrievalRun], domain: Domain) -> dict[int, Run | None]:
+        """The runs in one domain, told in passages as loaded; None where one ranks no query."""
+        columns = ("query__qid", "pids", "scores")
+        rows: dict[int, list[Any]] = {}
+        for run in runs:
+            lists = RankedList.objects.filter(run=run, query__domain=domain)
+            rows[run.pk] = list(lists.values_list(*columns))
+        ranked = {pid for found in rows.values() for _, pids, _ in found for pid in pids}
+        sources = self._sources(domain, ranked)
+        return {pk: self._run(found, sources) if found else None for pk, found in rows.items()}
+
+    def _run(self, rows: Sequence[Any], sources: Mapping[str, Sequence[str]]) -> Run:
+        lists = {qid: best_of(pids, scores, sources) for qid, pids, scores in rows}
+        self.lists_read += len(rows)
+        self.short += sum(len(lists[qid]) < _ENOUGH <= len(pids) for qid, pids, _ in rows)
+        return Run.of(lists)
+
+    def _sources(self, domain: Domain, pids: Collection[str]) -> dict[str, list[str]]:
+        """The ids of the loaded passages in the pool that each of the version stands for."""
+        wanted = sorted(pids)
+        keys: dict[str, int] = {}
+        inside = Passage.objects.in_version(self.version).filter(domain=domain).order_by()
+        for start in range(0, len(wanted), _CHUNK):
+            rows = inside.filter(pid__in=wanted[start : start + _CHUNK])
+            keys.update(rows.values_list("pid", "pk"))
+        came = origins(self.version, set(keys.values()))
+        roots = sorted({root for found in came.values() for root in found} & self.shared)
+        names: dict[int, str] = {}
+        for start in range(0, len(roots), _CHUNK):
+            part = Passage.objects.filter(pk__in=roots[start : start + _CHUNK]).order_by()
+            names.update(part.values_list("pk", "pid"))
+        return {pid: [names[r] for r in came[pk] if r in names] for pid, pk in keys.items()}
+
+
+def best_of(
+    pids: Sequence[str], scores: Sequence[float] | None, sources: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
+    """A list told in its sources, each with the best score of what stands for it.
+
+    Without scores the places count down, so that the order holds.
+    """
+    given = range(0, -len(pids), -1) if scores is None else scores
+    best: dict[str, float] = {}
+    for pid, score in zip(pids, given, strict=True):
+        for source in sources.get(pid, ()):
+            best[source] = max(best.get(source, score), score)
+    return best

@@ -1,0 +1,158 @@
+"""Score sheets: every run under every gold, computed in the background and kept."""
+
+import logging
+
+from django.contrib.auth.models import User
+from django.db import InterfaceError, OperationalError, models, transaction
+
+from corpus.models import Benchmark, CorpusVersion, RetrievalRun
+from evaluation.content.frozen import frozen
+from evaluation.metrics.faults import MetricFault
+from evaluation.models import DomainScore, ScoreSheet
+from evaluation.scores.matched import SAME
+from evaluation.scores.reading import Reading, last_event
+from kit.errors import Refused
+from kit.pulse import Pulse
+from kit.runs import LostLease, RunStatus, wake
+
+logger = logging.getLogger(__name__)
+BROKEN = "The scores could not be computed because of a fault in the program; see the log."
+
+
+def sheets_of(
+    benchmark: Benchmark,
+    version: CorpusVersion | None,
+    matched_with: CorpusVersion | None = None,
+) -> models.QuerySet[ScoreSheet]:
+    """Every sheet of a corpus version, by default the current one: of its whole corpus, or over
+    what it shares with the version `matched_with`."""
+    found = version or CorpusVersion.objects.current(benchmark)
+    return ScoreSheet.objects.filter(
+        benchmark=benchmark,
+        corpus_version=found.key if found else None,
+        matched_with=matched_with,
+    )
+
+
+def latest(
+    benchmark: Benchmark,
+    version: CorpusVersion | None = None,
+    matched_with: CorpusVersion | None = None,
+) -> ScoreSheet | None:
+    """The newest sheet that is whole."""
+    rows = sheets_of(benchmark, version, matched_with).filter(status=RunStatus.DONE)
+    return rows.order_by("-pk").first()
+
+
+def under_way(
+    benchmark: Benchmark,
+    version: CorpusVersion | None = None,
+    matched_with: CorpusVersion | None = None,
+) -> ScoreSheet | None:
+    """The sheet that is being computed or waits for a worker."""
+    live = (RunStatus.QUEUED, RunStatus.RUNNING)
+    return sheets_of(benchmark, version, matched_with).filter(status__in=live).first()
+
+
+def failed(
+    benchmark: Benchmark,
+    version: CorpusVersion | None = None,
+    matched_with: CorpusVersion | None = None,
+) -> ScoreSheet | None:
+    """The newest sheet, if it failed: asked again of itself, it would only fail again."""
+    newest = sheets_of(benchmark, version, matched_with).order_by("-pk").first()
+    return newest if newest is not None and newest.status == RunStatus.FAILED else None
+
+
+def is_current(sheet: ScoreSheet) -> bool:
+    """Whether no label, aspect or run has changed since the sheet was read."""
+    runs = RetrievalRun.objects.filter(
+        benchmark=sheet.benchmark_id, corpus_version=sheet.corpus_version_id
+    ).order_by("pk")
+    known = list(runs.values_list("pk", flat=True))
+    return sheet.run_ids == known and sheet.event_id == last_event(sheet.benchmark)
+
+
+def request_sheet(
+    *,
+    benchmark: Benchmark,
+    version: CorpusVersion | None = None,
+    matched_with: CorpusVersion | None = None,
+    actor: User | None,
+    claimed: bool = False,
+) -> ScoreSheet:
+    """Have the scores of a corpus version (by default the current one) computed, unless they are
+    being computed; raises Refused without runs of it. With `matched_with` they are scored over
+    what both versions hold.
+
+    Scores are derived: asking for them leaves no event. `claimed` keeps it for this process.
+    """
+    version = version or CorpusVersion.objects.current(benchmark)
+    key = version.key if version else None
+    if matched_with is not None and matched_with == version:
+        raise Refused(SAME, field="version")
+    if not RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).exists():
+        of = f" of “{version.name}”" if version and version.is_derived else ""
+        raise Refused(f"There is no retrieval run{of} to score. Import one or compute one.")
+    with transaction.atomic():
+        # One at a time, also where two ask at once.
+        Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        found = None if claimed else under_way(benchmark, version, matched_with)
+        if found is None:
+            found = ScoreSheet.objects.create(
+                benchmark=benchmark,
+                corpus_version_id=key,
+                matched_with=matched_with,
+                created_by=actor,
+            )
+        if claimed:
+            found.claim()
+        else:
+            wake(found)
+    return found
+
+
+def carry_out(sheet: ScoreSheet) -> None:
+    """Compute a claimed sheet and turn whatever goes wrong into its state, in plain words."""
+    try:
+        with Pulse(sheet) as pulse:
+            reading = Reading(sheet, pulse)
+            with frozen():
+                reading.read()
+        _keep(sheet, reading)
+    except LostLease:
+        logger.info("score sheet %s was stopped or taken over", sheet.pk)
+    except (Refused, MetricFault) as fault:
+        _fail(sheet, str(fault))
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("score sheet %s waits for the database: %s", sheet.pk, error)
+    except Exception:  # the job's outermost frame: logged, and told in the row
+        logger.exception("score sheet %s", sheet.pk)
+        _fail(sheet, BROKEN)
+
+
+def _keep(sheet: ScoreSheet, reading: Reading) -> None:
+    """Everything at once, and what older sheets held is gone."""
+    with transaction.atomic():
+        DomainScore.objects.bulk_create(reading.scores, batch_size=20)
+        sheet.finish(
+            event_id=reading.event_id,
+            run_ids=[run.pk for run in reading.runs],
+            boards={"domains": reading.domains, "views": reading.boards},
+            holes=reading.holes,
+            pool=reading.pool,
+        )
+        older = ScoreSheet.objects.filter(
+            benchmark=sheet.benchmark,
+            corpus_version=sheet.corpus_version_id,
+            matched_with=sheet.matched_with_id,
+            pk__lt=sheet.pk,
+        )
+        older.filter(status__in=(RunStatus.DONE, RunStatus.FAILED)).delete()
+
+
+def _fail(sheet: ScoreSheet, message: str) -> None:
+    try:
+        sheet.finish(status=RunStatus.FAILED, error=message)
+    except LostLease:
+        logger.info("score sheet %s was stopped or taken over", sheet.pk)
