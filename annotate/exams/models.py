@@ -55,7 +55,7 @@ class ExamItemQuerySet(models.QuerySet["ExamItem"]):
 class ExamItem(models.Model):
     """One question of the bank with its right answer, frozen. Retired, never deleted.
 
-    `positions` has the shape of a case's snapshot (services/snapshot.py); empty: none is shown.
+    `positions` has the shape of a case's snapshot (voting/snapshot.py); empty: none is shown.
     """
 
     domain = models.ForeignKey(Domain, on_delete=models.PROTECT, related_name="exam_items")

@@ -1,4 +1,4 @@
-"""Votes on cases. A vote fills a place of its case (services/slots.py): however many people press
+"""Votes on cases. A vote fills a place of its case (slots.py): however many people press
 at once, no case gets more votes than it has places, and nobody fills two of them.
 
 What a person says of a pair, and what it lacks.

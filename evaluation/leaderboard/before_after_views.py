@@ -29,7 +29,7 @@ from kit.csvfile import csv_response
 from kit.errors import Refused
 from kit.sheets import csv_header, csv_rows
 
-# Each version's whole corpus, or what both hold (services/matched.py).
+# Each version's whole corpus, or what both hold (scores/matched.py).
 POOLS = ("own", "matched")
 _ROWS = 50
 _DEPTH = 25
