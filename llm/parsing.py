@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Never, TypeAlias
 
-from llm.errors import ParseFailure
-
 STRIPPED_FENCE: Final = 1
 WHOLE: Final = 2
 FENCED_BLOCK: Final = 3
@@ -37,6 +35,17 @@ class Parsed:
 
     value: dict[str, Any]
     rung: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParseFailure:
+    """An answer that cannot be read: a value, because it is a result and not an accident.
+
+    `raw` is the answer as it came; `reason` is for the person who has to decide instead.
+    """
+
+    reason: str
+    raw: str
 
 
 class _Unreadable(ValueError):

@@ -16,7 +16,8 @@ from typing import Any, Final, Self
 from django.conf import settings
 
 from llm.endpoints import Endpoint
-from llm.requests import Usage
+from llm.profiles import most_input
+from llm.requests import Request, Usage
 
 ANY_ENDPOINT: Final = "*"
 _SUPPLIED: Final = Path(__file__).with_name("prices.json")
@@ -57,10 +58,14 @@ class Price:
         counted = plain * self.input + usage.cached_input * self.cached + usage.output * self.output
         return counted / _MILLION
 
-    def bound(self, *, input_tokens: int, output_tokens: int) -> Decimal:
-        """USD that a call of at most so many tokens cannot exceed: nothing of it cached."""
+    def bound(self, request: Request) -> Decimal | None:
+        """USD that a call cannot exceed, nothing of it cached; unknown without a longest answer."""
+        if self.is_free:
+            return Decimal(0)
+        if request.max_tokens is None:
+            return None
         dearest = max(self.input, self.cached)
-        return (input_tokens * dearest + output_tokens * self.output) / _MILLION
+        return (most_input(request) * dearest + request.max_tokens * self.output) / _MILLION
 
 
 FREE: Final = Price(Decimal(0), Decimal(0), Decimal(0))

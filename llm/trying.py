@@ -7,7 +7,7 @@ the model is asked, stands in the ledger, and is charged to nobody's budget.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,9 +21,8 @@ from kit.runs import worker_id
 from llm import endpoints
 from llm.embeddings import embedding_request
 from llm.endpoints import Endpoint
-from llm.errors import ErrorClass, LLMError
-from llm.failures import Blame, CannotGoOn, blame, in_words, without_secrets
-from llm.gateway import Gateway
+from llm.errors import Blame, CannotGoOn, ErrorClass, LLMError, blame, in_words, without_secrets
+from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
 from llm.practice.completion import CHECK
 from llm.prices import table
@@ -84,9 +83,9 @@ class Tried:
 
 def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
     """Whom a trial of this endpoint asks: its own model and those of its roles, or of one role."""
-    wanted = [role] if role else [each for each in endpoints.ROLES if _is_told(each)]
     found: dict[tuple[str, bool], list[str]] = {} if role else {(endpoint.default_model, False): []}
-    for each in wanted:
+    told = endpoints.roles()
+    for each in [role] if role else [each for each in endpoints.ROLES if each in told]:
         placed = endpoints.for_role(each)
         if placed.name == endpoint.name:
             found.setdefault((placed.default_model, each == EMBEDDER), []).append(each)
@@ -95,19 +94,15 @@ def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
     return [Task(endpoint, model, tuple(names)) for (model, _), names in found.items()]
 
 
-def _is_told(role: str) -> bool:
-    return endpoints.named_for(role) is not None
-
-
 def try_endpoint(endpoint: Endpoint, role: str = "") -> list[Tried]:
     """One tiny call to each of its models, at once, each new and paid for."""
-    return asyncio.run(_try_endpoint(endpoint, tasks(endpoint, role)))
 
+    async def try_all() -> list[Tried]:
+        async with _gateways([endpoint]) as gateways:
+            trials = (_try(gateways, task) for task in tasks(endpoint, role))
+            return [tried for tried, _ in await asyncio.gather(*trials)]
 
-async def _try_endpoint(endpoint: Endpoint, wanted: Sequence[Task]) -> list[Tried]:
-    async with _gateway(endpoint) as gateway:
-        outcomes = await asyncio.gather(*(_try(gateway, task) for task in wanted))
-    return [tried for tried, _ in outcomes]
+    return asyncio.run(try_all())
 
 
 async def demand_answers(
@@ -127,21 +122,18 @@ async def demand_answers(
     roles = (EMBEDDER,) if embeds else ()
     # Where people judge alone nobody is asked, so no model is named.
     wanted = [Task(find(name), model, roles) for name, model in dict.fromkeys(seats) if model]
-    for task in wanted:
-        if task.endpoint.is_practice:
-            continue
-        async with _gateway(task.endpoint, executor) as gateway:
-            if await gateway.in_database(partial(_has_answered, task)):
+    async with _gateways([task.endpoint for task in wanted], executor) as gateways:
+        for task in wanted:
+            if task.endpoint.is_practice or await gateways.in_database(partial(_answered, task)):
                 continue
-            _, error = await _try(gateway, task)
-        if error is not None and blame(error) is Blame.SETUP:
-            raise CannotGoOn(in_words(error, endpoint=task.endpoint, model=task.model))
+            _, error = await _try(gateways, task)
+            if error is not None and blame(error) is Blame.SETUP:
+                raise CannotGoOn(in_words(error, endpoint=task.endpoint, model=task.model))
 
 
 def standing(task: Task) -> Tried:
     """What is known of this model without asking it."""
-    endpoint = task.endpoint
-    row = _row(task)
+    endpoint, row = task.endpoint, _row(task)
     asked, refusals = learnt(endpoint, task.model)
     return Tried(
         endpoint=endpoint.name,
@@ -175,41 +167,40 @@ def _price(endpoint: Endpoint, model: str) -> str:
 
 
 def _row(task: Task) -> ModelProfile | None:
-    rows = ModelProfile.objects.at(task.endpoint).filter(model=task.model)
-    return rows.filter(tried_at__isnull=False).first()
+    return ModelProfile.objects.at(task.endpoint).filter(model=task.model).first()
 
 
-def _has_answered(task: Task) -> bool:
+def _answered(task: Task) -> bool:
     """Whether the model answered there before: in its last trial, or anybody lately."""
     row = _row(task)
-    if row is not None:
+    if row is not None and row.tried_at:
         return not row.fault
     newest = Call.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     calls = Call.objects.answered().filter(pk__gt=newest - _MOST_CALLS)
     return calls.filter(endpoint=task.endpoint.name, model=task.model).exists()
 
 
-def _gateway(endpoint: Endpoint, executor: Executor | None = None) -> Gateway:
-    return Gateway(
-        endpoint,
+def _gateways(known: Iterable[Endpoint], executor: Executor | None = None) -> Gateways:
+    return Gateways(
+        known=known,
         concurrency=len(endpoints.ROLES),
         owner=worker_id(),
-        max_attempts=1,
+        attempts=1,
         deadline_s=DEADLINE_S,
         executor=executor,
     )
 
 
-async def _try(gateway: Gateway, task: Task) -> tuple[Tried, LLMError | None]:
+async def _try(gateways: Gateways, task: Task) -> tuple[Tried, LLMError | None]:
     reply: Reply | None = None
     fault: LLMError | None = None
     role = task.roles[0] if task.roles else "model"
     try:
-        reply = await gateway.complete(_request(task), f"{CHECK}:{role}")
+        reply = await gateways.complete(_request(task), f"{CHECK}:{role}")
     except LLMError as error:
         # Whoever is cut off has answered.
         fault = None if error.error_class is ErrorClass.CUT_OFF else error
-    return await gateway.in_database(partial(_noted, task, reply, fault)), fault
+    return await gateways.in_database(partial(_noted, task, reply, fault)), fault
 
 
 def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> Tried:

@@ -3,15 +3,18 @@
 import json
 import math
 import re
+from array import array
+from base64 import b64encode
 from collections.abc import Mapping
-from hashlib import sha256
+from hashlib import blake2b, sha256
+from sys import byteorder
 from typing import Any
 
 from llm.practice.blocks import find_material
-from llm.practice.embedding import DIMENSIONS, as_base64, embed
 from llm.practice.rules import ROLES, Answer
 
 MODEL = "practice-1"
+DIMENSIONS = 256
 # What the connection test asks for (llm/trying.py).
 CHECK = "check"
 _TOKEN = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
@@ -72,11 +75,29 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     vectors = [embed(text, _dimensions(body)) for text in texts]
     packed = body.get("encoding_format") == "base64"
     data = [
-        {"object": "embedding", "index": i, "embedding": as_base64(v) if packed else v}
+        {"object": "embedding", "index": i, "embedding": _as_base64(v) if packed else v}
         for i, v in enumerate(vectors)
     ]
     usage = _usage("".join(texts), "")
     return {"object": "list", "model": MODEL, "data": data, "usage": usage}
+
+
+def embed(text: str, dimensions: int = DIMENSIONS) -> list[float]:
+    """A vector of length 1, or of zeros for a text without words; the same on every machine."""
+    vector = [0.0] * dimensions
+    for word in re.findall(r"\w+", text.casefold()):
+        digest = int.from_bytes(blake2b(word.encode("utf-8", "replace"), digest_size=8).digest())
+        vector[(digest >> 1) % dimensions] += 1.0 if digest & 1 else -1.0
+    length = math.sqrt(sum(value * value for value in vector))
+    return [value / length for value in vector] if length else vector
+
+
+def _as_base64(vector: list[float]) -> str:
+    """The vector as the embeddings API packs it: little-endian 32-bit floats."""
+    packed = array("f", vector)
+    if byteorder == "big":
+        packed.byteswap()
+    return b64encode(packed.tobytes()).decode("ascii")
 
 
 def _check_model(body: Mapping[str, Any]) -> None:

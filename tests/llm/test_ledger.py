@@ -9,10 +9,11 @@ from django.db import IntegrityError, connections
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from llm import ledger
 from llm.errors import Permanent, Transient
+from llm.ledger import writing
+from llm.ledger.reading import transcript
+from llm.ledger.writing import Intent
 from llm.models import Call
-from llm.records import Intent, Outcome
 from llm.requests import RawReply, Reply, Request, Usage
 from tests.llm.stub import ask
 
@@ -23,16 +24,16 @@ ANSWER = RawReply("yes", USAGE, 1.5, "stop", [{"token": "yes", "logprob": -0.1}]
 
 
 def intend(*requests: Request, subject: str = "debate:1", owner: str = "worker-1") -> list[int]:
-    return ledger.intend([Intent(request, subject) for request in requests], owner=owner)
+    return writing.intend([Intent(request, subject) for request in requests], owner=owner)
 
 
 def settle(call_id: int, result: Any = ANSWER) -> Reply | None:
-    return ledger.settle([Outcome(call_id, result)])[0]
+    return writing.settle([(call_id, result)])[0]
 
 
 def test_intent_is_written_with_everything_that_will_be_sent() -> None:
     request, begun = ask(seed=7, max_tokens=50), timezone.now()
-    (call_id,) = ledger.intend([Intent(request, "debate:12:r1:A", practice=True)], owner="w")
+    (call_id,) = writing.intend([Intent(request, "debate:12:r1:A", practice=True)], owner="w")
     call = Call.objects.get(pk=call_id)
     assert (call.key, call.attempt, call.status) == (request.key, 1, "intent")
     assert (call.subject, call.owner, call.practice) == ("debate:12:r1:A", "w", True)
@@ -55,8 +56,10 @@ def test_answer_is_replayed_as_it_was_paid() -> None:
     paid = settle(call_id)
     expected = Reply("yes", USAGE, 1.5, "stop", call_id, replayed=False, logprobs=ANSWER.logprobs)
     assert paid == expected
-    (replayed,) = ledger.replies_for([ask().key, ask("other").key]).values()
+    replayed, other = writing.look_up([ask().key, ask("other").key])
+    assert replayed is not None
     assert replayed.replayed
+    assert other is None
     assert (replayed.text, replayed.usage, replayed.call_id) == ("yes", USAGE, call_id)
 
 
@@ -80,14 +83,16 @@ def test_failure_is_kept_with_its_reason(error: Exception, status: str) -> None:
     call = Call.objects.get(pk=call_id)
     assert (call.status, call.error, call.text) == (status, str(error), None)
     assert call.settled_at is not None
-    assert ledger.replies_for([ask().key]) == {}
+    assert writing.look_up([ask().key]) == [None]
 
 
 def test_unknown_usage_stays_unknown() -> None:
     (call_id,) = intend(ask())
     settle(call_id, RawReply("yes", None, 1.0))
     assert Call.objects.get(pk=call_id).input_tokens is None
-    assert ledger.replies_for([ask().key])[ask().key].usage is None
+    (reply,) = writing.look_up([ask().key])
+    assert reply is not None
+    assert reply.usage is None
 
 
 def test_second_answer_to_a_key_is_kept_but_does_not_stand() -> None:
@@ -103,8 +108,8 @@ def test_second_answer_to_a_key_is_kept_but_does_not_stand() -> None:
 
 def test_second_answer_in_the_same_group_does_not_stand_either() -> None:
     first, second = intend(ask(), ask())
-    outcomes = [Outcome(first, ANSWER), Outcome(second, RawReply("no", USAGE, 1.0))]
-    replies = ledger.settle(outcomes)
+    outcomes = [(first, ANSWER), (second, RawReply("no", USAGE, 1.0))]
+    replies = writing.settle(outcomes)
     assert [reply and (reply.text, reply.replayed) for reply in replies] == [
         ("yes", False),
         ("yes", True),
@@ -134,7 +139,7 @@ def test_one_settlement_of_many_takes_few_statements(
     ids = intend(*(ask(str(number)) for number in range(64)))
     # Savepoint and release, the rows, the answers that stand, and the updates.
     with django_assert_max_num_queries(10):
-        ledger.settle([Outcome(call_id, ANSWER) for call_id in ids])
+        writing.settle([(call_id, ANSWER) for call_id in ids])
     assert Call.objects.answered().count() == 64
 
 
@@ -151,7 +156,7 @@ def test_lost_attempts_are_listed_and_a_late_answer_still_counts() -> None:
     settle(settled)
     hour_ago = timezone.now() - timedelta(hours=1)
     Call.objects.filter(pk__in=[old, settled]).update(created_at=hour_ago)
-    assert ledger.list_lost_calls(older_than=timedelta(minutes=5)) == 1
+    assert writing.list_lost_calls(older_than=timedelta(minutes=5)) == 1
     assert list(Call.objects.possibly_paid().values_list("pk", flat=True)) == [old]
     reply = settle(old)
     assert reply is not None
@@ -179,6 +184,31 @@ def test_calls_are_found_by_what_they_are_about() -> None:
         intend(ask(str(number)), subject=subject)
     found = Call.objects.about("debate:1").values_list("subject", flat=True)
     assert sorted(found) == ["debate:1", "debate:1:r1:A"]
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_conversation_is_read_in_one_query(
+    rounds: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    request = ask("Begin.")
+    intend(request)
+    for n in range(rounds):
+        request = request.followed_by({"role": "user", "content": f"Go on {n}."})
+        (call_id,) = intend(request)
+    call = Call.objects.get(pk=call_id)
+    with django_assert_num_queries(1):
+        said = [message["content"] for message in transcript(call)]
+    assert said == ["Begin.", *(f"Go on {n}." for n in range(rounds))]
+
+
+def test_a_part_of_a_conversation_that_another_asked_first_is_found() -> None:
+    first = ask("Begin.")
+    second = first.followed_by({"role": "user", "content": "Go on."})
+    intend(first, subject="")
+    intend(second, subject="agent:1")
+    (call_id,) = intend(second.followed_by({"role": "user", "content": "And?"}), subject="agent:2")
+    said = transcript(Call.objects.get(pk=call_id))
+    assert [message["content"] for message in said] == ["Begin.", "Go on.", "And?"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,15 +1,17 @@
 """Models that take other parameters: what they refuse is learnt, remembered and shown."""
 
 import asyncio
-import random
+import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import web
+from django.db import connections
 
+from llm.endpoints import Endpoint
 from llm.errors import Permanent
-from llm.gateway import Gateway
+from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
 from llm.profiles import Profile, known, mended
 from tests.llm.stub import Stub, ask
@@ -51,8 +53,7 @@ def asked(rule: Any, *, count: int = 1, model: str = "house-model") -> tuple[lis
                 return rule(path, headers, body) or answered(path, "yes")
 
             stub._script = (step,)
-            gateway = Gateway(stub.endpoint, concurrency=8, owner="w", rng=random.Random(1))
-            async with gateway:
+            async with Gateways(known=[stub.endpoint], concurrency=8, owner="w") as gateways:
                 requests = [
                     ask(
                         model=model,
@@ -66,7 +67,7 @@ def asked(rule: Any, *, count: int = 1, model: str = "house-model") -> tuple[lis
                     )
                     for n in range(count)
                 ]
-                given = [gateway.complete(request, "debate:1") for request in requests]
+                given = [gateways.complete(request, "debate:1") for request in requests]
                 return await asyncio.gather(*given, return_exceptions=True), stub
 
     return asyncio.run(run())
@@ -154,6 +155,37 @@ def test_what_was_learnt_is_remembered_at_that_address_and_no_other() -> None:
     assert same == {"house-model": replace(Profile(), answer="json_object")}
     moved = replace(first.endpoint, base_url="https://elsewhere.example/v1")
     assert not ModelProfile.objects.at(moved).exists()
+
+
+def test_workers_that_learn_at_the_same_time_keep_what_each_of_them_learnt() -> None:
+    endpoint = Endpoint("stub", "http://127.0.0.1:9/v1", "", False, "stub-1")
+    plain, together = Profile(), threading.Barrier(4)
+    taught = [
+        replace(plain, limit="max_completion_tokens"),
+        replace(plain, answer="json_object"),
+        replace(plain, answer="json_object"),
+        replace(plain, without=frozenset({"temperature"})),
+    ]
+
+    def learn(changed: Profile) -> None:
+        try:
+            together.wait(60)
+            keep = ModelProfile.objects.keep
+            keep(endpoint, "stub-1", (plain, changed), refusal=changed.words)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=learn, args=(each,)) for each in taught]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (row,) = ModelProfile.objects.all()
+    without = frozenset({"temperature"})
+    assert row.as_profile == Profile(
+        limit="max_completion_tokens", answer="json_object", without=without
+    )
+    assert len(row.refusals) == 3  # two were taught the same
 
 
 def test_a_profile_of_another_version_is_read_as_far_as_it_is_known() -> None:

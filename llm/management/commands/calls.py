@@ -14,22 +14,23 @@ from django.db.models import QuerySet
 from kit.csvfile import harmless
 from kit.sheets import csv_header, csv_rows
 from kit.templatetags.assay import in_words
-from llm.calls import (
+from llm.ledger.accounts import paying_runs
+from llm.ledger.reading import (
     CALLS,
     HEADER,
     STATES,
     TOTALS,
     UNCOSTED,
     begun_between,
+    in_a_line,
     lines,
+    spending,
     totals,
     totals_sheets,
     without_texts,
 )
 from llm.models import Account, Call
-from llm.paying import paying_runs
 from llm.serializers import SpendingSerializer, as_totals
-from llm.spending import in_a_line, spending
 
 
 class Command(BaseCommand):
