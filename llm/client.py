@@ -17,7 +17,7 @@ from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Permanent, Transient
 from llm.profiles import Profile, known, mended
-from llm.requests import RawReply, Request, Usage
+from llm.requests import Reply, Request, Usage
 from llm.wire import decode, encode, read, written
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Client:
     async def __aexit__(self, *exc_info: object) -> None:
         await self._openai.close()
 
-    async def send(self, request: Request, profile: Profile | None = None) -> RawReply:
+    async def send(self, request: Request, profile: Profile | None = None) -> Reply:
         """Send the request exactly once, as this profile or the model's present one has it.
 
         Raises Transient or Permanent, never anything else.
@@ -83,7 +83,7 @@ class Client:
             return read(answer, request, profile, elapsed_s=time.perf_counter() - begun)
         except _Filtered as filtered:
             elapsed_s = time.perf_counter() - begun
-            return RawReply(str(filtered), Usage(0), elapsed_s, finish_reason="content_filter")
+            return Reply(str(filtered), Usage(0), elapsed_s, finish_reason="content_filter")
         except _Unsupported as refused:
             if not isinstance(request, EmbeddingRequest):
                 self._learn(request.model, profile, refused)

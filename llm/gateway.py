@@ -29,7 +29,7 @@ from llm.limits import Health, Limiter, wait_before
 from llm.models import ModelProfile
 from llm.prices import Price, PriceTable, table
 from llm.profiles import likely_input
-from llm.requests import RawReply, Reply, Request
+from llm.requests import Reply, Request
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -288,7 +288,7 @@ class Gateways:
                 if not self._under_way:
                     self._idle.set()
             line.health.note(result if isinstance(result, LLMError) else None)
-            if isinstance(result, RawReply) and result.usage:
+            if isinstance(result, Reply) and result.usage:
                 used = result.usage.input + result.usage.output
                 line.limiter.correct(estimated=estimate, used=used)
             return call_id, result
@@ -312,7 +312,7 @@ class Gateways:
             error = Permanent("Called off before sending.", error_class=ErrorClass.CALLED_OFF)
             self._outcomes.put((call_id, error))
 
-    async def _send(self, line: _Line, call_id: int, intent: Intent) -> RawReply | LLMError:
+    async def _send(self, line: _Line, call_id: int, intent: Intent) -> Reply | LLMError:
         reach("send", call_id)
         try:
             return await line.client.send(intent.request, intent.profile)

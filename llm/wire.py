@@ -1,12 +1,11 @@
 """The two ends of a call in OpenAI's three interfaces: the body of a request, and what came back as
-a RawReply. Pure.
+a Reply. Pure.
 
 Chat completions, the Responses API (platform.openai.com/docs/api-reference/responses; some models
 answer there only), and embeddings.
 """
 
 import json
-import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -17,14 +16,14 @@ import orjson
 
 from llm.embeddings import LITTLE, EmbeddingRequest, pack
 from llm.errors import ErrorClass, Transient
+from llm.parsing import storable
 from llm.profiles import Profile, taken, told
-from llm.requests import LENGTH, Message, RawReply, Request, ToolCall, Usage
+from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage
 
 _TOP_LOGPROBS: Final = 5
 # More than any model reads or writes: a larger number is no count.
 _MOST_TOKENS: Final = 10_000_000
 _MOST_DIMENSIONS: Final = 65_536
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def written(request: Request, profile: Profile) -> tuple[str, dict[str, Any]]:
@@ -37,7 +36,7 @@ def written(request: Request, profile: Profile) -> tuple[str, dict[str, Any]]:
     return "/chat/completions", _chat_body(request, profile)
 
 
-def read(answer: Any, request: Request, profile: Profile, *, elapsed_s: float) -> RawReply:
+def read(answer: Any, request: Request, profile: Profile, *, elapsed_s: float) -> Reply:
     """Take text, refusal and calls of tools out of a decoded answer of any shape.
 
     Raises Transient for a 200 that is no such answer, such as a proxy's error page or an empty
@@ -116,18 +115,18 @@ def _chat_message(message: Message) -> Message:
     return {**message, "content": message.get("content") or None, "tool_calls": calls}
 
 
-def _read_chat(answer: Any, request: Request, elapsed_s: float) -> RawReply:
+def _read_chat(answer: Any, request: Request, elapsed_s: float) -> Reply:
     """The first choice."""
     choice = answer["choices"][0]
     message = choice["message"]
     refusal = message.get("refusal")
     logprobs = (choice.get("logprobs") or {}).get("content") or None
-    return RawReply(
-        text=_storable(str(_text(message.get("content")) or refusal or "")),
+    return Reply(
+        text=storable(str(_text(message.get("content")) or refusal or "")),
         usage=_usage(answer.get("usage"), "prompt", "completion"),
         elapsed_s=elapsed_s,
         finish_reason="refusal" if refusal else str(choice.get("finish_reason") or ""),
-        logprobs=_storable(logprobs) if isinstance(logprobs, list) else None,
+        logprobs=storable(logprobs) if isinstance(logprobs, list) else None,
         tool_calls=[
             _tool_call(call["id"], call["function"]) for call in message.get("tool_calls") or ()
         ],
@@ -139,7 +138,7 @@ def _tool_call(call_id: Any, function: Mapping[str, Any]) -> ToolCall:
     if not isinstance(arguments, str):  # Ollama's own form: an object
         arguments = json.dumps(arguments)
     named = {"id": str(call_id), "name": str(function["name"]), "arguments": arguments}
-    found: ToolCall = _storable(named)
+    found: ToolCall = storable(named)
     return found
 
 
@@ -179,19 +178,19 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
         yield {"type": "function_call", **called}
 
 
-def _read_response(answer: Any, request: Request, elapsed_s: float) -> RawReply:
+def _read_response(answer: Any, request: Request, elapsed_s: float) -> Reply:
     output = [item for item in answer["output"] if isinstance(item, Mapping)]
     parts = [part for item in output if item.get("type") == "message" for part in item["content"]]
     refusal = "".join(str(part["refusal"]) for part in parts if part.get("type") == "refusal")
     texts = [part for part in parts if part.get("type") == "output_text"]
     why = (answer.get("incomplete_details") or {}).get("reason")
     ended = LENGTH if why == "max_output_tokens" else str(why or "stop")
-    return RawReply(
-        text=_storable(str(_text(texts) or refusal)),
+    return Reply(
+        text=storable(str(_text(texts) or refusal)),
         usage=_usage(answer.get("usage"), "input", "output"),
         elapsed_s=elapsed_s,
         finish_reason="refusal" if refusal else ended,
-        logprobs=_storable([each for part in texts for each in part.get("logprobs") or ()]) or None,
+        logprobs=storable([each for part in texts for each in part.get("logprobs") or ()]) or None,
         tool_calls=[
             _tool_call(item["call_id"], item)
             for item in output
@@ -200,7 +199,7 @@ def _read_response(answer: Any, request: Request, elapsed_s: float) -> RawReply:
     )
 
 
-def _read_vectors(answer: Any, request: Request, elapsed_s: float) -> RawReply:
+def _read_vectors(answer: Any, request: Request, elapsed_s: float) -> Reply:
     """The vectors, packed; base64 or lists of numbers, in any order."""
     rows = sorted(answer["data"], key=lambda row: row["index"])
     if [row["index"] for row in rows] != list(range(len(request.messages))):
@@ -210,7 +209,7 @@ def _read_vectors(answer: Any, request: Request, elapsed_s: float) -> RawReply:
         raise ValueError("Those are no vectors.")
     usage = answer.get("usage")
     counted = {"completion_tokens": 0, **usage} if isinstance(usage, Mapping) else None
-    return RawReply(pack(vectors), _usage(counted, "prompt", "completion"), elapsed_s)
+    return Reply(pack(vectors), _usage(counted, "prompt", "completion"), elapsed_s)
 
 
 def _vector(given: Any) -> npt.NDArray[np.float32]:
@@ -256,14 +255,3 @@ def _count(value: Any) -> int:
     if not 0 <= number <= _MOST_TOKENS:
         raise ValueError("That is no number of tokens.")
     return number
-
-
-def _storable(value: Any) -> Any:
-    """The same with characters replaced that no database stores."""
-    if isinstance(value, str):
-        return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value)
-    if isinstance(value, list):
-        return [_storable(item) for item in value]
-    if isinstance(value, dict):
-        return {_storable(name): _storable(item) for name, item in value.items()}
-    return value

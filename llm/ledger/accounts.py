@@ -117,7 +117,7 @@ class PayingRun(TrackedRun):
 
     @property
     def spent_usd(self) -> Decimal:
-        """What its answered calls have cost so far: the sum of `llm.spending`, as it is kept."""
+        """What its answered calls have cost: the sum of `reading.spending`, as it is kept."""
         return self.account.spent_usd if self.account else Decimal(0)
 
     @property

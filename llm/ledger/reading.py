@@ -12,7 +12,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
-from django.db.models import BigIntegerField, Count, F, Max, Min, Q, QuerySet, Sum
+from django.db.models import BigIntegerField, Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Cast, Round, TruncDate
 from django.utils import timezone
 
@@ -20,7 +20,7 @@ from kit.sheets import Cell, Sheet, text
 from kit.table_pages import Choices
 from kit.tables import Column, Filter, Table
 from llm.ledger.accounts import OPEN
-from llm.models import UNITS_PER_USD, Call, CallQuerySet, to_usd
+from llm.models import UNITS_PER_USD, Account, Call, CallQuerySet, to_usd
 from llm.requests import Message
 
 _STATES: Final = tuple(Call.Status.values)
@@ -165,13 +165,7 @@ def _find(calls: QuerySet[Call], words: str) -> QuerySet[Call]:
 
 
 def _in_state(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
-    if value == UNCOSTED:
-        return calls.filter(usd=None, status__in=OPEN)
-    return calls.filter(status=value)
-
-
-def _of_run(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
-    return calls.filter(account=int(value))
+    return calls.filter(_NO_COST if value == UNCOSTED else Q(status=value))
 
 
 def _begun(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
@@ -192,7 +186,7 @@ def begun_between(
 CALLS: Final = Table(
     search=_find,
     filters=(
-        Filter("run", "Run", apply=_of_run),
+        Filter("run", "Run", apply=lambda calls, value: calls.filter(account=int(value))),
         Filter("role", "Role"),
         Filter("model", "Model"),
         Filter("endpoint", "Endpoint"),
@@ -214,12 +208,23 @@ CALLS: Final = Table(
     order=("-pk",),
 )
 FILTERS: Final = [each.name for each in CALLS.filters]
-HEADER: Final = (
-    *("call", "begun", "settled", "run", "role", "endpoint", "model", "practice", "about"),
-    *("attempt", "state", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"),
-    *("seconds", "usd", "at_most_usd", "price_input", "price_cached", "price_output"),
-    *("price_from", "error", "key"),
+# What stands in a file of calls, and the heads of its columns.
+_FILE: Final = (
+    *("pk", "created_at", "settled_at", "account", "role", "endpoint", "model", "practice"),
+    *("subject", "attempt", "status", *_TOKENS, "elapsed_s", "usd", "at_most_usd"),
+    *("price_input", "price_cached", "price_output", "price_date", "error", "key"),
 )
+_HEADS: Final = {
+    "pk": "call",
+    "created_at": "begun",
+    "settled_at": "settled",
+    "account": "run",
+    "subject": "about",
+    "status": "state",
+    "elapsed_s": "seconds",
+    "price_date": "price_from",
+}
+HEADER: Final = tuple(_HEADS.get(name, name) for name in _FILE)
 
 
 def without_texts(calls: QuerySet[Call]) -> QuerySet[Call]:
@@ -233,8 +238,8 @@ def choices_of(
     """The drop-downs: what these calls hold, and a day that a link names."""
     seen = set(calls.order_by().values_list("role", "model", "endpoint").distinct())
     roles, models, endpoints = zip(*seen, strict=True) if seen else ((), (), ())
-    begun = calls.aggregate(first=Min("created_at"), last=Max("created_at"))
-    periods = _months(begun["first"], begun["last"])
+    months = calls.order_by().datetimes("created_at", "month", order="DESC")[:_MONTHS]
+    periods = [f"{month:%Y-%m}" for month in months]
     asked = params.get("begun", "")
     if asked not in periods and _period(asked):
         periods = [asked, *periods]
@@ -250,17 +255,15 @@ def choices_of(
 def lines(calls: QuerySet[Call]) -> Iterator[tuple[Any, ...]]:
     """The rows of a file of calls, under HEADER; amounts with every digit."""
     for each in without_texts(calls).iterator(chunk_size=1_000):
-        yield (
-            *(each.pk, each.created_at.isoformat()),
-            each.settled_at.isoformat() if each.settled_at else None,
-            each.account.name if each.account else None,
-            *(each.role, each.endpoint, each.model, "yes" if each.practice else "no"),
-            *(each.subject, each.attempt, each.status),
-            *(each.input_tokens, each.cached_tokens, each.output_tokens, each.reasoning_tokens),
-            *(each.elapsed_s, each.usd, each.at_most_usd),
-            *(each.price_input, each.price_cached, each.price_output, each.price_date),
-            *(each.error, each.key),
-        )
+        yield tuple(_in_file(getattr(each, name)) for name in _FILE)
+
+
+def _in_file(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.name if isinstance(value, Account) else value
 
 
 # What totals are taken by: the name of a table, its title, what stands in its heads and fields.
@@ -349,18 +352,6 @@ def _period(value: str) -> tuple[date, date] | None:
         return day, (day + timedelta(days=31)).replace(day=1)
     except (ValueError, OverflowError):
         return None
-
-
-def _months(first: Any, last: Any) -> list[str]:
-    """The months from the first moment to the last, the latest first."""
-    if first is None:
-        return []
-    day, begin = (timezone.localtime(each).date().replace(day=1) for each in (last, first))
-    found: list[str] = []
-    while day >= begin and len(found) < _MONTHS:
-        found.append(f"{day:%Y-%m}")
-        day = (day - timedelta(days=1)).replace(day=1)
-    return found
 
 
 def _midnight(day: date) -> datetime:

@@ -24,7 +24,7 @@ from llm.ledger.accounts import Position, move, position, reserve
 from llm.models import Call
 from llm.prices import Price
 from llm.profiles import Profile
-from llm.requests import RawReply, Reply, Request, Usage
+from llm.requests import Reply, Request, Usage
 from llm.wire import encode
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Intent:
     profile: Profile | None = None
 
 
-Outcome = tuple[int, RawReply | LLMError]
+Outcome = tuple[int, Reply | LLMError]
 """What came of the attempt of that call id: an answer, or the error that stands for it."""
 
 
@@ -199,7 +199,7 @@ def _settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
     return [_stands(rows[pk], standing) for pk, _ in outcomes]
 
 
-def _apply(result: RawReply | LLMError, row: Call, rival: Call | None) -> None:
+def _apply(result: Reply | LLMError, row: Call, rival: Call | None) -> None:
     """Move the row to what came of it, where that is a legal move.
 
     An answer beside one that stands was paid all the same, so it is kept, but under another status

@@ -43,7 +43,9 @@ def chat_completion(body: Mapping[str, Any]) -> dict[str, Any]:
     _check_model(body)
     if body.get("stream"):
         raise Refusal("The practice model does not stream. Send the request without stream.")
-    messages = _messages(body)
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
+        raise Refusal("messages must be a list of chat messages.")
     calls = _tool_calls(body, messages)
     answer = None if calls else _answer(body, messages)
     value = answer.value if answer else ""
@@ -72,7 +74,10 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     texts = [body["input"]] if isinstance(body.get("input"), str) else body.get("input")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Refusal("input must be a text or a list of texts.")
-    vectors = [embed(text, _dimensions(body)) for text in texts]
+    wanted = body.get("dimensions") or DIMENSIONS
+    if not isinstance(wanted, int) or not 1 <= wanted <= _MAX_DIMENSIONS:
+        raise Refusal(f"dimensions must be a number from 1 to {_MAX_DIMENSIONS}.")
+    vectors = [embed(text, wanted) for text in texts]
     packed = body.get("encoding_format") == "base64"
     data = [
         {"object": "embedding", "index": i, "embedding": _as_base64(v) if packed else v}
@@ -105,15 +110,11 @@ def _check_model(body: Mapping[str, Any]) -> None:
         raise Refusal(f"There is one model here: {MODEL}.", status=404)
 
 
-def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
-        raise Refusal("messages must be a list of chat messages.")
-    return messages
-
-
 def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answer:
-    name = _schema_name(body)
+    try:
+        name = str(body["response_format"]["json_schema"]["name"])
+    except (KeyError, TypeError):
+        name = ""
     found = next((m for m in reversed(messages) if m.get("role") == "tool"), None)
     if found and not name:  # free text: what the last tool brought
         return Answer(str(found.get("content") or "")[:_LONGEST_TEXT])
@@ -152,20 +153,6 @@ def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> l
     call_id = "call_" + sha256(asked.encode("utf-8", "replace")).hexdigest()[:24]
     called = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
     return [{"id": call_id, "type": "function", "function": called}]
-
-
-def _schema_name(body: Mapping[str, Any]) -> str:
-    try:
-        return str(body["response_format"]["json_schema"]["name"])
-    except (KeyError, TypeError):
-        return ""
-
-
-def _dimensions(body: Mapping[str, Any]) -> int:
-    wanted = body.get("dimensions") or DIMENSIONS
-    if not isinstance(wanted, int) or not 1 <= wanted <= _MAX_DIMENSIONS:
-        raise Refusal(f"dimensions must be a number from 1 to {_MAX_DIMENSIONS}.")
-    return wanted
 
 
 def _usage(asked: str, answered: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from llm.gateway import Gateways
 from llm.ledger.reading import transcript
 from llm.models import Call
 from llm.profiles import Profile
-from llm.requests import RawReply, Reply, Request, Usage
+from llm.requests import Reply, Request, Usage
 from tests.llm.stub import Step, Stub, ask, completion, status
 from tests.stub.endpoints import answered, azure, azure_filter
 
@@ -136,8 +136,8 @@ def test_the_order_of_a_conversation_makes_its_key() -> None:
     assert ask().followed_by(one, other).key == ask().followed_by(one, other).key
 
 
-def send(rule: Any, request: Request, **endpoint: Any) -> tuple[RawReply, Stub]:
-    async def run() -> tuple[RawReply, Stub]:
+def send(rule: Any, request: Request, **endpoint: Any) -> tuple[Reply, Stub]:
+    async def run() -> tuple[Reply, Stub]:
         async with Stub("unused") as stub:
 
             async def step() -> web.StreamResponse:
@@ -176,7 +176,7 @@ def test_the_second_interface_says_the_same_in_its_own_words() -> None:
 
 
 def test_the_second_interface_tells_cuts_refusals_and_tool_calls() -> None:
-    def given(**changes: Any) -> RawReply:
+    def given(**changes: Any) -> Reply:
         body = {"object": "response", "status": "completed", "output": [], "usage": None} | changes
         return send(lambda *_: web.json_response(body), ask(), api="responses")[0]
 

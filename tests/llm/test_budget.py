@@ -21,7 +21,7 @@ from llm.ledger.writing import Intent
 from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
 from llm.profiles import most_input
-from llm.requests import RawReply, Usage
+from llm.requests import Reply, Usage
 from tests.llm.stub import Step, Stub, after, ask, completion, status
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,8 +57,8 @@ def bound(text: str = "x") -> Decimal:
     return Decimal(most_input(request) + 2 * LONGEST) / 10**6
 
 
-def reply(usage: Usage | None) -> RawReply:
-    return RawReply(text="yes", usage=usage, elapsed_s=0.1)
+def reply(usage: Usage | None) -> Reply:
+    return Reply(text="yes", usage=usage, elapsed_s=0.1)
 
 
 def test_bound_is_reserved_with_the_intent_and_released_by_the_answer() -> None:

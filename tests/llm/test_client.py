@@ -15,12 +15,12 @@ from aiohttp import web
 from llm.client import Client, retry_after
 from llm.endpoints import Endpoint
 from llm.errors import LLMError, Permanent, Transient
-from llm.requests import RawReply, Request, Usage
+from llm.requests import Reply, Request, Usage
 from tests.llm.stub import Step, Stub, after, ask, completion, hang_up, page, status
 
 
-def send(step: Step, request: Request | None = None, *, deadline_s: float = 5) -> RawReply:
-    async def run() -> RawReply:
+def send(step: Step, request: Request | None = None, *, deadline_s: float = 5) -> Reply:
+    async def run() -> Reply:
         async with Stub(step) as stub, Client(stub.endpoint, deadline_s=deadline_s) as client:
             try:
                 return await client.send(request or ask())

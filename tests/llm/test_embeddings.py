@@ -11,10 +11,11 @@ from aiohttp import web
 from llm.embeddings import embedding_request, pack, unpack
 from llm.errors import Transient
 from llm.gateway import Gateways
+from llm.ledger.reading import transcript
 from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
 from llm.profiles import Profile
-from llm.requests import RawReply
+from llm.requests import Reply
 from llm.wire import read, written
 from tests.llm.stub import Stub
 
@@ -27,7 +28,7 @@ def rows(*vectors, **changes):
     return {"data": data, "usage": USAGE, **changes}
 
 
-def vectors(answer) -> RawReply:
+def vectors(answer) -> Reply:
     return read(answer, TWO, Profile(), elapsed_s=1.0)
 
 
@@ -121,5 +122,6 @@ def test_ledger_keeps_vectors_and_hashes_and_the_account_pays() -> None:
     assert (call.role, call.input_tokens, call.output_tokens) == ("embedding", 7, 0)
     assert set(call.request) == {"texts_sha256", "schema_name"}
     assert "one" not in str(call.request)
+    assert transcript(call) == []  # its page has no prompt to show
     account.refresh_from_db()
     assert (str(account.spent_usd.normalize()), account.reserved_units) == ("0.0007", 0)

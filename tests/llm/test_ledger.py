@@ -1,6 +1,7 @@
 """The ledger on the real database: what is written before, what after, and what stands."""
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,13 +15,13 @@ from llm.ledger import writing
 from llm.ledger.reading import transcript
 from llm.ledger.writing import Intent
 from llm.models import Call
-from llm.requests import RawReply, Reply, Request, Usage
+from llm.requests import Reply, Request, Usage
 from tests.llm.stub import ask
 
 pytestmark = pytest.mark.django_db
 
 USAGE = Usage(input=100, cached_input=40, output=20, reasoning=5)
-ANSWER = RawReply("yes", USAGE, 1.5, "stop", [{"token": "yes", "logprob": -0.1}])
+ANSWER = Reply("yes", USAGE, 1.5, "stop", [{"token": "yes", "logprob": -0.1}])
 
 
 def intend(*requests: Request, subject: str = "debate:1", owner: str = "worker-1") -> list[int]:
@@ -54,7 +55,7 @@ def test_intent_is_written_with_everything_that_will_be_sent() -> None:
 def test_answer_is_replayed_as_it_was_paid() -> None:
     (call_id,) = intend(ask())
     paid = settle(call_id)
-    expected = Reply("yes", USAGE, 1.5, "stop", call_id, replayed=False, logprobs=ANSWER.logprobs)
+    expected = replace(ANSWER, call_id=call_id)
     assert paid == expected
     replayed, other = writing.look_up([ask().key, ask("other").key])
     assert replayed is not None
@@ -88,7 +89,7 @@ def test_failure_is_kept_with_its_reason(error: Exception, status: str) -> None:
 
 def test_unknown_usage_stays_unknown() -> None:
     (call_id,) = intend(ask())
-    settle(call_id, RawReply("yes", None, 1.0))
+    settle(call_id, Reply("yes", None, 1.0))
     assert Call.objects.get(pk=call_id).input_tokens is None
     (reply,) = writing.look_up([ask().key])
     assert reply is not None
@@ -98,7 +99,7 @@ def test_unknown_usage_stays_unknown() -> None:
 def test_second_answer_to_a_key_is_kept_but_does_not_stand() -> None:
     first, second = intend(ask(), ask())
     settle(first)
-    reply = settle(second, RawReply("no", USAGE, 1.0))
+    reply = settle(second, Reply("no", USAGE, 1.0))
     assert reply is not None
     assert (reply.text, reply.call_id, reply.replayed) == ("yes", first, True)
     call = Call.objects.get(pk=second)
@@ -108,7 +109,7 @@ def test_second_answer_to_a_key_is_kept_but_does_not_stand() -> None:
 
 def test_second_answer_in_the_same_group_does_not_stand_either() -> None:
     first, second = intend(ask(), ask())
-    outcomes = [(first, ANSWER), (second, RawReply("no", USAGE, 1.0))]
+    outcomes = [(first, ANSWER), (second, Reply("no", USAGE, 1.0))]
     replies = writing.settle(outcomes)
     assert [reply and (reply.text, reply.replayed) for reply in replies] == [
         ("yes", False),
@@ -121,7 +122,7 @@ def test_settling_again_changes_nothing() -> None:
     (call_id,) = intend(ask())
     first = settle(call_id)
     before = Call.objects.values().get(pk=call_id)
-    assert settle(call_id, RawReply("no", None, 9.0)) == first
+    assert settle(call_id, Reply("no", None, 9.0)) == first
     assert settle(call_id, Transient("late", maybe_paid=True)) == first
     assert Call.objects.values().get(pk=call_id) == before
 
@@ -221,7 +222,7 @@ def test_workers_at_the_same_key_are_all_written_down_and_one_answer_stands() ->
             together.wait(60)
             (call_id,) = intend(ask(), owner=f"worker-{number}")
             together.wait(60)
-            replies.append(settle(call_id, RawReply(f"answer {number}", USAGE, 1.0)))
+            replies.append(settle(call_id, Reply(f"answer {number}", USAGE, 1.0)))
         finally:
             connections.close_all()
 
