@@ -194,7 +194,12 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
 
     def by_model(self) -> dict[str, Profile]:
         """As a client wants them: those that are known to differ from what is taken for granted."""
-        return {row.model: row.as_profile for row in self if row.profile}
+        return {row.model: Profile.read(row.profile) for row in self if row.profile}
+
+    def of(self, endpoint: Endpoint, model: str) -> "ModelProfile":
+        """What is known of that model there; a new row where it is nothing."""
+        key = _key(endpoint, model)
+        return self.filter(**key).first() or ModelProfile(**key)
 
     def keep(
         self, endpoint: Endpoint, model: str, taught: tuple[Profile, Profile], *, refusal: str
@@ -205,10 +210,8 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
         what each of them learnt.
         """
         with transaction.atomic():
-            row, _ = self.select_for_update().get_or_create(
-                endpoint=endpoint.name, address=_digest(endpoint), model=model
-            )
-            before = row.as_profile if row.profile else known(model, api=endpoint.api)
+            row, _ = self.select_for_update().get_or_create(**_key(endpoint, model))
+            before = row.asked(endpoint)
             kept = before.changed_by(*taught)
             if kept != before:
                 row.profile, row.refusals = kept.stored, [*row.refusals, refusal[:500]]
@@ -219,12 +222,8 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
         self, endpoint: Endpoint, model: str, *, latency_s: float | None, fault: str
     ) -> None:
         """What came of a trial just now: seconds to the answer, or why there was none."""
-        self.update_or_create(
-            endpoint=endpoint.name,
-            address=_digest(endpoint),
-            model=model,
-            defaults={"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault},
-        )
+        told = {"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault}
+        self.update_or_create(**_key(endpoint, model), defaults=told)
 
 
 class ModelProfile(models.Model):
@@ -256,10 +255,13 @@ class ModelProfile(models.Model):
     def __str__(self) -> str:
         return f"{self.model} at {self.endpoint}"
 
-    @property
-    def as_profile(self) -> Profile:
-        """The profile as a value."""
-        return Profile.read(self.profile)
+    def asked(self, endpoint: Endpoint) -> Profile:
+        """How the model is asked: as was learnt, or as is taken for granted of it."""
+        return Profile.read(self.profile) if self.profile else known(self.model, api=endpoint.api)
+
+
+def _key(endpoint: Endpoint, model: str) -> dict[str, str]:
+    return {"endpoint": endpoint.name, "address": _digest(endpoint), "model": model}
 
 
 def _digest(endpoint: Endpoint) -> str:

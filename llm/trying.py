@@ -26,7 +26,6 @@ from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
 from llm.practice.completion import CHECK
 from llm.prices import table
-from llm.profiles import known
 from llm.requests import Reply, Request
 
 # A page waits for it, and gives up after thirty seconds.
@@ -133,8 +132,8 @@ async def demand_answers(
 
 def standing(task: Task) -> Tried:
     """What is known of this model without asking it."""
-    endpoint, row = task.endpoint, _row(task)
-    asked, refusals = learnt(endpoint, task.model)
+    endpoint, row = task.endpoint, ModelProfile.objects.of(task.endpoint, task.model)
+    asked, refusals = _learnt(row, endpoint)
     return Tried(
         endpoint=endpoint.name,
         model=task.model,
@@ -143,18 +142,20 @@ def standing(task: Task) -> Tried:
         refusals=refusals,
         price=_price(endpoint, task.model),
         practice=endpoint.is_practice,
-        tried_at=row.tried_at if row else None,
-        seconds=row.latency_s if row else None,
-        fault=row.fault if row else "",
+        tried_at=row.tried_at,
+        seconds=row.latency_s,
+        fault=row.fault,
     )
 
 
 def learnt(endpoint: Endpoint, model: str) -> tuple[str, tuple[str, ...]]:
     """How a model is asked there, in words, and the refusals that taught it."""
-    row = ModelProfile.objects.at(endpoint).filter(model=model).first()
-    profile = row.as_profile if row and row.profile else known(model, api=endpoint.api)
-    refusals = row.refusals if row else []
-    return profile.words, tuple(without_secrets(each, endpoint) for each in refusals)
+    return _learnt(ModelProfile.objects.of(endpoint, model), endpoint)
+
+
+def _learnt(row: ModelProfile, endpoint: Endpoint) -> tuple[str, tuple[str, ...]]:
+    told = tuple(without_secrets(each, endpoint) for each in row.refusals)
+    return row.asked(endpoint).words, told
 
 
 def _price(endpoint: Endpoint, model: str) -> str:
@@ -166,14 +167,10 @@ def _price(endpoint: Endpoint, model: str) -> str:
     return f"${price.input.normalize():f} in, ${price.output.normalize():f} out a million tokens"
 
 
-def _row(task: Task) -> ModelProfile | None:
-    return ModelProfile.objects.at(task.endpoint).filter(model=task.model).first()
-
-
 def _answered(task: Task) -> bool:
     """Whether the model answered there before: in its last trial, or anybody lately."""
-    row = _row(task)
-    if row is not None and row.tried_at:
+    row = ModelProfile.objects.of(task.endpoint, task.model)
+    if row.tried_at:
         return not row.fault
     newest = Call.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     calls = Call.objects.answered().filter(pk__gt=newest - _MOST_CALLS)
@@ -206,15 +203,13 @@ async def _try(gateways: Gateways, task: Task) -> tuple[Tried, LLMError | None]:
 def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> Tried:
     """The outcome, stored beside what is known of the model."""
     fault = without_secrets(error.message, task.endpoint) if error else ""
-    seconds = reply.elapsed_s if reply else None
-    ModelProfile.objects.note_trial(task.endpoint, task.model, latency_s=seconds, fault=fault)
-    usage = reply.usage if reply else None
-    return replace(
-        standing(task),
-        input_tokens=usage.input if usage else None,
-        output_tokens=usage.output if usage else None,
-        usd=Call.objects.get(pk=reply.call_id).usd if reply else None,
-    )
+    latency_s = reply.elapsed_s if reply else None
+    ModelProfile.objects.note_trial(task.endpoint, task.model, latency_s=latency_s, fault=fault)
+    if reply is None:
+        return standing(task)
+    call = Call.objects.get(pk=reply.call_id)
+    tokens = {"input_tokens": call.input_tokens, "output_tokens": call.output_tokens}
+    return replace(standing(task), **tokens, usd=call.usd)
 
 
 def _request(task: Task) -> Request:

@@ -145,7 +145,7 @@ def test_a_refusal_about_the_question_or_a_value_changes_nothing(words: str) -> 
 def test_what_was_learnt_is_remembered_at_that_address_and_no_other() -> None:
     _, first = asked(deepseek)
     (kept,) = ModelProfile.objects.all()
-    assert (kept.endpoint, kept.model, kept.as_profile.answer) == (
+    assert (kept.endpoint, kept.model, kept.profile["answer"]) == (
         "stub",
         "house-model",
         "json_object",
@@ -182,7 +182,7 @@ def test_workers_that_learn_at_the_same_time_keep_what_each_of_them_learnt() -> 
         thread.join()
     (row,) = ModelProfile.objects.all()
     without = frozenset({"temperature"})
-    assert row.as_profile == Profile(
+    assert row.asked(endpoint) == Profile(
         limit="max_completion_tokens", answer="json_object", without=without
     )
     assert len(row.refusals) == 3  # two were taught the same
