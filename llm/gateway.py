@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -27,7 +27,7 @@ from llm.ledger import writing
 from llm.ledger.writing import Intent, Outcome
 from llm.limits import Health, Limiter, wait_before
 from llm.models import ModelProfile
-from llm.prices import Price, PriceTable, table
+from llm.prices import PriceTable, table
 from llm.profiles import likely_input
 from llm.requests import Reply, Request
 
@@ -56,11 +56,10 @@ class _Line:
 class Gateways:
     """Calls under one worker's name to any endpoint: `async with Gateways(...) as gateways`.
 
-    `concurrency` bounds the calls in flight, to all endpoints together. `known` endpoints are used
-    as given, others are looked up by name. Calls are charged to `account_id`, at `prices`;
-    `must_be_priced`: a model without a price is refused (UnknownPrice), because a limit could not
-    be kept. `attempts` is how often a request is tried, None leaves it to what goes wrong. All
-    database work happens in one thread: its own, or that of `executor`.
+    `concurrency` bounds the calls in flight to all of them. `known` endpoints are used as given,
+    others are looked up by name. Calls are charged to `account_id`, at `prices`; where it has a
+    limit they `must_be_priced`. `attempts` is how often a request is tried, None leaves it to what
+    goes wrong. All database work happens in one thread: its own, or that of `executor`.
     """
 
     def __init__(
@@ -79,7 +78,6 @@ class Gateways:
         self._endpoints = {endpoint.name: endpoint for endpoint in known}
         self._account_id, self._must_be_priced = account_id, must_be_priced
         self._prices = prices or table()
-        self._known_prices: dict[tuple[str, str, date], Price | None] = {}
         self._attempts, self._deadline_s = attempts, deadline_s
         self._slots = asyncio.Semaphore(concurrency)
         self._lines: dict[str, _Line] = {}
@@ -125,9 +123,8 @@ class Gateways:
         may be sent any more.
         """
         line = self._lines.get(request.endpoint) or await self._open(request.endpoint)
-        if self._must_be_priced and self._price(line.endpoint, request.model) is None:
-            day = datetime.now(UTC).date()
-            self._prices.demand(line.endpoint, request.model, on=day)
+        if self._must_be_priced:
+            self._prices.demand(line.endpoint, request.model, on=datetime.now(UTC).date())
         try:
             reply = await self._shared_answer(line, request, subject)
             if reply.is_cut and request.max_tokens:
@@ -206,7 +203,8 @@ class Gateways:
     async def _complete(self, line: _Line, request: Request, subject: str) -> Reply:
         if (found := await self._look_ups.put(request.key)) is not None:
             return found
-        price = self._price(line.endpoint, request.model)
+        today = datetime.now(UTC).date()
+        price = self._prices.find(line.endpoint, request.model, on=today)
         intent = Intent(
             request,
             subject,
@@ -221,7 +219,10 @@ class Gateways:
                 return await self._attempt(line, intent)
             except LLMError as error:
                 if error.is_mended:
-                    await self._remember(line, request.model, error)
+                    if error.taught:  # and what others learnt meanwhile counts too
+                        what = line.endpoint, request.model, error.taught, error.message
+                        kept = await self.in_database(partial(ModelProfile.objects.keep, *what))
+                        line.client.take_over(request.model, error.taught[0], kept)
                     continue
                 if attempt == 1:
                     signs = line.health.signs
@@ -232,20 +233,6 @@ class Gateways:
                 wait_s = wait_before(attempt, told=error.retry_after)
             await asyncio.sleep(wait_s)
             attempt += 1
-
-    def _price(self, endpoint: Endpoint, model: str) -> Price | None:
-        """The price of the day."""
-        seat = endpoint.name, model, datetime.now(UTC).date()
-        if seat not in self._known_prices:
-            self._known_prices[seat] = self._prices.find(endpoint, model, on=seat[2])
-        return self._known_prices[seat]
-
-    async def _remember(self, line: _Line, model: str, error: LLMError) -> None:
-        """Keep what the refusal taught, and take over what others learnt meanwhile."""
-        if error.taught is not None:
-            keep = partial(ModelProfile.objects.keep, line.endpoint, model, error.taught)
-            kept = await self.in_database(partial(keep, refusal=error.message))
-            line.client.take_over(model, error.taught[0], kept)
 
     async def _attempt(self, line: _Line, intent: Intent) -> Reply:
         """One row, one call."""
@@ -329,19 +316,19 @@ class Gateways:
 
     async def _may_room_come(self) -> bool:
         """Whether a call under way may still give back what another needs; after a little wait."""
-        if self._account_id is None:
-            return False
         since = timezone.now() - timedelta(seconds=self._deadline_s + 60)
-        awaiting = partial(writing.is_awaiting, self._account_id, since=since)
-        awaited = await self.in_database(awaiting)
+        awaited = await self.in_database(
+            partial(writing.is_awaiting, self._account_id, since=since)
+        )
         if awaited:
             await asyncio.sleep(0.05 + 0.1 * random.random())  # noqa: S311
         return awaited
 
     async def _drain(self) -> None:
         """Wait until everything handed to the ledger is written."""
-        for batcher in (self._look_ups, self._intents, self._outcomes):
-            await batcher.drain()
+        await self._look_ups.drain()
+        await self._intents.drain()
+        await self._outcomes.drain()
 
 
 class _Flight:

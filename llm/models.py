@@ -202,7 +202,7 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
         return self.filter(**key).first() or ModelProfile(**key)
 
     def keep(
-        self, endpoint: Endpoint, model: str, taught: tuple[Profile, Profile], *, refusal: str
+        self, endpoint: Endpoint, model: str, taught: tuple[Profile, Profile], refusal: str
     ) -> Profile:
         """How the model is asked from now on: as it is known here, with what a refusal taught.
 

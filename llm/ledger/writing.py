@@ -108,7 +108,7 @@ def settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
     return replies
 
 
-def is_awaiting(account_id: int, *, since: datetime) -> bool:
+def is_awaiting(account_id: int | None, *, since: datetime) -> bool:
     """Whether a call begun since then may still give back a part of what it reserved."""
     awaited = Call.objects.filter(status=Call.Status.INTENT, account=account_id)
     return awaited.filter(created_at__gte=since).exists()

@@ -171,7 +171,7 @@ def test_workers_that_learn_at_the_same_time_keep_what_each_of_them_learnt() -> 
         try:
             together.wait(60)
             keep = ModelProfile.objects.keep
-            keep(endpoint, "stub-1", (plain, changed), refusal=changed.words)
+            keep(endpoint, "stub-1", (plain, changed), changed.words)
         finally:
             connections.close_all()
 
