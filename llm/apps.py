@@ -5,6 +5,8 @@ from typing import Any
 from django.apps import AppConfig
 from django.core import checks
 
+from llm import endpoints, prices
+
 
 class LlmConfig(AppConfig):
     """Django's handle on this room."""
@@ -24,8 +26,6 @@ def check_files(**_: Any) -> list[checks.CheckMessage]:
 
     Told at the start rather than in the middle of a run.
     """
-    from llm import endpoints, prices
-
     found: list[checks.CheckMessage] = []
     try:
         endpoints.roles()

@@ -10,8 +10,6 @@ from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
-from django.db import IntegrityError, transaction
-
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Outage, Permanent, Transient
 from llm.models import RateLimit
@@ -181,7 +179,8 @@ class Limiter:
         rows = RateLimit.objects.filter(pk=self._endpoint)
         for _ in range(_TRIES):
             now = self._clock()
-            row = rows.first() or self._first_row(now)
+            full = Bucket(size(self._limits[0]), size(self._limits[1]), now)
+            row, _ = rows.get_or_create(endpoint=self._endpoint, defaults=full._asdict())
             before = Bucket(row.requests, row.tokens, row.filled_at)
             after, taken = exchange(
                 before, self._limits, now=now, back=rest, count=count, each=each
@@ -191,14 +190,6 @@ class Limiter:
                 return taken
             time.sleep(0.002)
         return Taken(wait_s=0.1)
-
-    def _first_row(self, now: float) -> RateLimit:
-        full = Bucket(size(self._limits[0]), size(self._limits[1]), now)
-        try:
-            with transaction.atomic():
-                return RateLimit.objects.create(endpoint=self._endpoint, **full._asdict())
-        except IntegrityError:
-            return RateLimit.objects.get(pk=self._endpoint)
 
 
 def wait_before(attempt: int, *, told: float | None) -> float:

@@ -50,16 +50,7 @@ def in_order(text: str, words: set[str]) -> list[str]:
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences and lines of a text, each a verbatim slice of it."""
-    start = 0
-    for end in _SENTENCE_END.finditer(text):
-        yield from _stripped(text[start : end.start()])
-        start = end.end()
-    yield from _stripped(text[start:])
-
-
-def _stripped(text: str) -> Iterator[str]:
-    if text.strip():
-        yield text.strip()
+    return (part.strip() for part in _SENTENCE_END.split(text) if part.strip())
 
 
 _SWAPS = {
