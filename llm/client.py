@@ -22,7 +22,7 @@ from llm.wire import decode, encode, read, written
 
 if TYPE_CHECKING:
     import httpx2
-    from openai import APIConnectionError, AsyncOpenAI
+    from openai import AsyncOpenAI
     from openai._types import RequestOptions
 
 logger = logging.getLogger(__name__)
@@ -261,37 +261,28 @@ async def _bound(response: "httpx2.Response") -> None:
 
 
 def _classified(error: Exception, deadline_s: float) -> LLMError:
+    import aiohttp
     from openai import APIConnectionError
 
-    match error:
-        case APIConnectionError():
-            return _broken(error)
-        case TimeoutError():
-            message = f"No answer within {deadline_s:g} seconds."
-            return Transient(message, maybe_paid=True, error_class=ErrorClass.TIMEOUT)
+    if isinstance(error, TimeoutError):
+        message = f"No answer within {deadline_s:g} seconds."
+        return Transient(message, maybe_paid=True, error_class=ErrorClass.TIMEOUT)
+    if isinstance(error, APIConnectionError):
+        # A connection that never stood carried nothing; one that broke may have been paid for. The
+        # transport's own error tells the two apart: the package calls both a time-out.
+        cause: BaseException | None = error
+        while cause := cause.__cause__:
+            if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+                message = f"The endpoint cannot be reached: {_brief(str(cause))}"
+                return Transient(message, error_class=ErrorClass.CONNECTION)
+        message = "The connection broke before the answer was complete."
+        return Transient(message, maybe_paid=True, error_class=ErrorClass.CONNECTION)
     # A 200 whose body is no JSON. Our own mistakes look the same from here; the log tells them
     # apart, and the retries are few.
     if not isinstance(error, ValueError):
         logger.error("an answer could not be read", exc_info=error)
     message = f"Unusable answer: {_brief(str(error)) or type(error).__name__}"
     return Transient(message, maybe_paid=True, error_class=ErrorClass.BAD_ANSWER)
-
-
-def _broken(error: "APIConnectionError") -> LLMError:
-    """A connection that never stood carried nothing; one that broke may have been paid for.
-
-    The transport's own error tells the two apart: the package calls both a time-out.
-    """
-    import aiohttp
-
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-        if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-            message = f"The endpoint cannot be reached: {_brief(str(cause))}"
-            return Transient(message, error_class=ErrorClass.CONNECTION)
-    message = "The connection broke before the answer was complete."
-    return Transient(message, maybe_paid=True, error_class=ErrorClass.CONNECTION)
 
 
 def _error(body: bytes) -> tuple[str, str, str]:
@@ -307,11 +298,8 @@ def _error(body: bytes) -> tuple[str, str, str]:
     metadata = error.get("metadata")
     passed_on = metadata.get("raw") if isinstance(metadata, dict) else None
     named = f"{error.get('param') or ''} {error.get('message') or ''} {passed_on or ''}"
-    return (
-        str(error.get("message") or error),
-        str(error.get("code") or error.get("type") or ""),
-        named,
-    )
+    code = str(error.get("code") or error.get("type") or "")
+    return str(error.get("message") or error), code, named
 
 
 def _brief(text: str, *, hide: str = "") -> str:

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from kit.errors import Refused
+from llm.practice.server import serve
 from llm.profiles import APIS
 
 DEFAULT: Final = "default"
@@ -191,8 +192,6 @@ def practice_if_unconfigured(role: str = "") -> Iterator[Endpoint]:
     if found:
         yield found[0]
         return
-    from llm.practice.server import serve
-
     with serve() as url:
         _started_here.append(url)
         try:
