@@ -16,7 +16,7 @@ from llm.ledger.reading import transcript
 from llm.models import Call
 from llm.profiles import Profile
 from llm.requests import Reply, Request, Usage
-from tests.llm.stub import Step, Stub, ask, completion, status
+from tests.llm.stub import Step, Stub, ask, completion, status, through
 from tests.stub.endpoints import answered, azure, azure_filter
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,17 +34,13 @@ def through_gateway(
 ) -> tuple[Any, list[dict[str, Any]]]:
     """What came of it, and the bodies that were sent."""
 
-    async def run() -> tuple[Any, list[dict[str, Any]]]:
-        async with (
-            Stub(*script) as stub,
-            Gateways(known=[stub.endpoint], concurrency=4, owner="w") as gateways,
-        ):
-            try:
-                return await use(gateways), stub.asked
-            except Permanent as error:
-                return error, stub.asked
+    async def told(stub: Stub, gateways: Gateways) -> tuple[Any, list[dict[str, Any]]]:
+        try:
+            return await use(gateways), stub.asked
+        except Permanent as error:
+            return error, stub.asked
 
-    return asyncio.run(run())
+    return through(told, *script)
 
 
 def complete(*script: Step, **changes: Any) -> tuple[Any, list[dict[str, Any]]]:

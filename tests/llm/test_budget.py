@@ -22,7 +22,7 @@ from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
 from llm.profiles import most_input
 from llm.requests import Reply, Usage
-from tests.llm.stub import Step, Stub, after, ask, completion, status
+from tests.llm.stub import Step, Stub, after, ask, completion, status, through
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # 1 USD per million tokens in, 2 out: a call of 100 in (40 cached) and 20 out costs
@@ -178,24 +178,13 @@ def test_workers_never_overspend_and_use_97_hundredths(workers: int, usd: str) -
 
 
 def run_gateway(spender: Account, *script: Step, questions: int, concurrency: int) -> Any:
-    async def run() -> Any:
-        async with Stub(*script) as stub:
-            gateways = Gateways(
-                known=[stub.endpoint],
-                concurrency=concurrency,
-                owner="w",
-                account_id=spender.pk,
-                prices=PRICES,
-            )
-            async with gateways:
-                asked = (
-                    gateways.complete(ask(f"q{n}", max_tokens=LONGEST), "")
-                    for n in range(questions)
-                )
-                results = await asyncio.gather(*asked, return_exceptions=True)
-            return results, len(stub.asked)
+    async def use(stub: Stub, gateways: Gateways) -> Any:
+        requests = (ask(f"q{n}", max_tokens=LONGEST) for n in range(questions))
+        asked = (gateways.complete(request, "") for request in requests)
+        return await asyncio.gather(*asked, return_exceptions=True), len(stub.asked)
 
-    return asyncio.run(run())
+    paid = {"account_id": spender.pk, "prices": PRICES}
+    return through(use, *script, concurrency=concurrency, **paid)
 
 
 def test_gateway_waits_for_what_calls_under_way_give_back() -> None:

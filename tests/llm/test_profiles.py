@@ -14,7 +14,7 @@ from llm.errors import Permanent
 from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
 from llm.profiles import Profile, known, mended
-from tests.llm.stub import Stub, ask
+from tests.llm.stub import Stub, ask, through
 from tests.stub.endpoints import (
     answered,
     deepseek,
@@ -45,32 +45,20 @@ ENDPOINTS = {
 def asked(rule: Any, *, count: int = 1, model: str = "house-model") -> tuple[list[Any], Stub]:
     """So many different requests at once to an endpoint with that rule; answers or errors."""
 
-    async def run() -> tuple[list[Any], Stub]:
-        async with Stub("unused") as stub:
+    async def use(stub: Stub, gateways: Gateways) -> tuple[list[Any], Stub]:
+        async def step() -> web.StreamResponse:
+            path, headers, body = stub.paths[-1], stub.headers[-1], stub.asked[-1]
+            return rule(path, headers, body) or answered(path, "yes")
 
-            async def step() -> web.StreamResponse:
-                path, headers, body = stub.paths[-1], stub.headers[-1], stub.asked[-1]
-                return rule(path, headers, body) or answered(path, "yes")
+        stub._script = (step,)
+        system = {"role": "system", "content": "Decide."}
+        questions = [{"role": "user", "content": f"Is {n} so?"} for n in range(count)]
+        options = {"model": model, "max_tokens": 500, "top_p": 0.9, "logprobs": True}
+        requests = [ask(messages=(system, question), **options) for question in questions]
+        given = [gateways.complete(request, "debate:1") for request in requests]
+        return await asyncio.gather(*given, return_exceptions=True), stub
 
-            stub._script = (step,)
-            async with Gateways(known=[stub.endpoint], concurrency=8, owner="w") as gateways:
-                requests = [
-                    ask(
-                        model=model,
-                        messages=(
-                            {"role": "system", "content": "Decide."},
-                            {"role": "user", "content": f"Is {n} so?"},
-                        ),
-                        max_tokens=500,
-                        top_p=0.9,
-                        logprobs=True,
-                    )
-                    for n in range(count)
-                ]
-                given = [gateways.complete(request, "debate:1") for request in requests]
-                return await asyncio.gather(*given, return_exceptions=True), stub
-
-    return asyncio.run(run())
+    return through(use, "unused")
 
 
 @pytest.mark.parametrize("rule", ENDPOINTS.values(), ids=ENDPOINTS.keys())
