@@ -270,8 +270,9 @@ def _classified(error: Exception, deadline_s: float) -> LLMError:
     if isinstance(error, APIConnectionError):
         # A connection that never stood carried nothing; one that broke may have been paid for. The
         # transport's own error tells the two apart: the package calls both a time-out.
-        cause: BaseException | None = error
-        while cause := cause.__cause__:
+        cause: BaseException = error
+        while cause.__cause__:
+            cause = cause.__cause__
             if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
                 message = f"The endpoint cannot be reached: {_brief(str(cause))}"
                 return Transient(message, error_class=ErrorClass.CONNECTION)

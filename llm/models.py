@@ -3,7 +3,7 @@ each model is asked."""
 
 import hashlib
 from decimal import ROUND_CEILING, Decimal
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from django.db import connections, models, transaction
 from django.db.models import Q
@@ -260,7 +260,7 @@ class ModelProfile(models.Model):
         return Profile.read(self.profile) if self.profile else known(self.model, api=endpoint.api)
 
 
-def _key(endpoint: Endpoint, model: str) -> dict[str, str]:
+def _key(endpoint: Endpoint, model: str) -> dict[str, Any]:
     return {"endpoint": endpoint.name, "address": _digest(endpoint), "model": model}
 
 

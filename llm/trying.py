@@ -208,8 +208,12 @@ def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> Tried:
     if reply is None:
         return standing(task)
     call = Call.objects.get(pk=reply.call_id)
-    tokens = {"input_tokens": call.input_tokens, "output_tokens": call.output_tokens}
-    return replace(standing(task), **tokens, usd=call.usd)
+    return replace(
+        standing(task),
+        input_tokens=call.input_tokens,
+        output_tokens=call.output_tokens,
+        usd=call.usd,
+    )
 
 
 def _request(task: Task) -> Request:
