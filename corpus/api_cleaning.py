@@ -28,7 +28,7 @@ from kit.api import Route, SheetSerializer, find_verb, verb_parameter
 from kit.errors import Refused
 from kit.sheets import as_data
 from llm import endpoints
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
 
 _WIDTHS = [
     OpenApiParameter("tokens", int, description="Tokens in a bin of the lengths."),

@@ -15,7 +15,7 @@ from corpus.services import computing
 from corpus.services.versions import chosen
 from corpus.views.computations import get_computation
 from kit.api import RUN_FIELDS, Route
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
 from llm.serializers import PAID_FIELDS, PaidSerializer
 
 

@@ -22,8 +22,7 @@ from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import gold_of
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
-from llm.errors import LLMError
-from llm.failures import CannotGoOn, Failure, read_failure
+from llm.errors import CannotGoOn, Failure, LLMError, read_failure
 from llm.gateway import Gateways
 from llm.pump import Pump
 

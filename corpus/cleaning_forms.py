@@ -8,7 +8,8 @@ from corpus.models import Benchmark, CleaningPreset, CorpusVersion, ViolationPol
 from corpus.services.cleaning import DEFAULTS
 from corpus.services.cleaning_seats import by_role
 from llm import endpoints
-from llm.forms import budget_field, endpoint_choices
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field
 from llm.requests import EFFORTS
 
 

@@ -9,10 +9,8 @@ from corpus.services.cleaning_outcomes import PageOutcome, store_outcomes
 from corpus.services.cleaning_pages import Job, read_jobs, settings_of, waiting_in
 from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import gold_of
-from llm.endpoints import Endpoint
-from llm.errors import LLMError
-from llm.failures import read_failure, worst
-from llm.fencing import fence_key
+from llm.endpoints import Endpoint, fence_key
+from llm.errors import LLMError, read_failure, worst
 from llm.gateway import Gateways
 from llm.pump import Pump
 from llm.requests import Request

@@ -10,7 +10,8 @@ from corpus.retrieval import DIMENSIONS, K1, B
 from corpus.services.computing_config import BY_DOCUMENT, MAX_DEPTH, is_in_chunks
 from corpus.services.versions import chosen
 from corpus.version_forms import FIELD, RunField, runs_of, version_field
-from llm.forms import budget_field, endpoint_choices
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field
 
 ABOUT = {
     Method.BM25: "Words, weighed by how rare they are and how long the passage is. The values "

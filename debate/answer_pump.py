@@ -7,10 +7,8 @@ from debate.answering.asking import ROLE, write
 from debate.models import AnswerItemState, AnswerRun
 from debate.services.answer_outcomes import Job, Outcome, read_jobs, store_outcomes
 from debate.services.answer_runs import settings_of
-from llm.endpoints import Endpoint
-from llm.errors import LLMError
-from llm.failures import read_failure
-from llm.fencing import fence_key
+from llm.endpoints import Endpoint, fence_key
+from llm.errors import LLMError, read_failure
 from llm.gateway import Gateways
 from llm.pump import Pump
 from llm.requests import Request

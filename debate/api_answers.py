@@ -24,7 +24,7 @@ from debate.views.answers import (
     pick_endpoint,
 )
 from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
 from llm.requests import EFFORTS
 from llm.serializers import PAID_FIELDS, PaidSerializer
 

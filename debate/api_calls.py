@@ -12,17 +12,12 @@ from rest_framework.response import Response
 
 from corpus.access import enter
 from corpus.models import Role
+from debate.serializers import CallLineSerializer, WholeCallSerializer
 from debate.views.calls import Ledger, get_call, ledger_of
 from kit.api import Route
-from llm.calls import CALLS, FILTERS, TOTALS, totals, without_texts
+from llm.ledger.reading import CALLS, FILTERS, TOTALS, spending, totals, without_texts
 from llm.models import Call
-from llm.serializers import (
-    CallLineSerializer,
-    SpendingSerializer,
-    WholeCallSerializer,
-    as_totals,
-)
-from llm.spending import spending
+from llm.serializers import SpendingSerializer, as_totals
 
 _WORDS = {
     "q": 'A subject, such as "debate:12", or the number of a call.',

@@ -14,7 +14,7 @@ from debate.services import hints as verbs
 from debate.views.hints import get_hint_run
 from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
 from llm import endpoints
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
 from llm.serializers import PAID_FIELDS, PaidSerializer
 
 

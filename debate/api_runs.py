@@ -31,7 +31,7 @@ from debate.views.runs import VERBS
 from kit.api import Route, find_verb, verb_parameter
 from kit.errors import Refused
 from llm import endpoints
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
 
 
 class Planning(Route):

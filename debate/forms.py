@@ -6,7 +6,8 @@ from django import forms
 
 from corpus.models import Benchmark
 from debate.models import DebateRun
-from llm.forms import budget_field, endpoint_choices
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field
 
 
 class AuditForm(forms.Form):

@@ -9,8 +9,7 @@ from corpus.models import Passage, Query
 from debate import dream
 from debate.kinds import Rule
 from debate.services.outcomes import Outcome
-from llm.errors import LLMError, Refusal
-from llm.failures import Failure, read_failure, worst
+from llm.errors import Failure, LLMError, Refusal, read_failure, worst
 from llm.gateway import Gateways
 from llm.requests import Reply, Request
 

@@ -12,9 +12,8 @@ from debate.models import Hint, HintRun
 from debate.pump import PROMPT_CHANGED
 from debate.services.hints import hint_prompt, store_hints, waiting_hints
 from debate.services.outcomes import Outcome
-from llm.endpoints import Endpoint
-from llm.failures import CannotGoOn
-from llm.fencing import fence_key
+from llm.endpoints import Endpoint, fence_key
+from llm.errors import CannotGoOn
 from llm.gateway import Gateways
 from llm.pump import Pump
 

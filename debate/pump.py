@@ -9,9 +9,8 @@ from debate.models import Debate, DebateRun
 from debate.services.closing import close_run
 from debate.services.outcomes import Outcome, store_outcomes
 from debate.services.prompts import PromptGone
-from llm.endpoints import Endpoint
-from llm.failures import CannotGoOn
-from llm.fencing import fence_key
+from llm.endpoints import Endpoint, fence_key
+from llm.errors import CannotGoOn
 from llm.gateway import Gateways
 from llm.pump import GROUP_SECONDS
 from llm.pump import Pump as CallPump

@@ -19,7 +19,7 @@ from debate.configuration import (
 )
 from debate.dream import MAX_AGENTS, MAX_ROUNDS
 from debate.models import RunKind
-from llm.forms import budget_field
+from llm.ledger.accounts import budget_field
 from llm.requests import EFFORTS
 
 _WORDS: Final = {

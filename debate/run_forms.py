@@ -24,7 +24,7 @@ from debate.services.planning import CHECKS
 from debate.services.presets import PRESETS
 from debate.services.prompts import prompt_versions
 from llm import endpoints
-from llm.forms import endpoint_choices
+from llm.endpoints import endpoint_choices
 
 LETTERS: Final = "ABCDEF"[:MAX_AGENTS]
 _DEBATE: Final = ("first", "rounds", "continue_to", "prompt_version", "history_labels")

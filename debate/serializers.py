@@ -1,11 +1,17 @@
 """How debate runs and debates look in the API."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from debate.models import Debate, DebateRun, Turn
 from kit.api import RUN_FIELDS
+from llm.ledger.reading import transcript
 from llm.models import Call
-from llm.serializers import PAID_FIELDS, TOKENS, PaidSerializer, SpendingSerializer
+from llm.serializers import PAID_FIELDS, PaidSerializer, SpendingSerializer, UsdField
+
+_CALL = ["id", "model", "endpoint", "practice", "status", "input_tokens", "cached_tokens"]
+_CALL += ["output_tokens", "reasoning_tokens", "usd", "elapsed_s"]
 
 
 class FiguresSerializer(serializers.Serializer):
@@ -119,8 +125,43 @@ class CallSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Call
-        fields = ["id", "model", "endpoint", "practice", "status", *TOKENS, "usd"]
-        fields += ["elapsed_s", "request", "text"]
+        fields = [*_CALL, "request", "text"]
+
+
+class CallLineSerializer(serializers.ModelSerializer):
+    """One attempt at one request, without its texts."""
+
+    run = serializers.CharField(source="account.name", default="", read_only=True)
+    at_most_usd = UsdField(allow_null=True)
+
+    class Meta:
+        model = Call
+        fields = [*_CALL, "created_at", "settled_at", "run", "account", "role", "subject"]
+        fields += ["attempt", "at_most_usd", "price_input", "price_cached", "price_output"]
+        fields += ["price_date", "error", "key"]
+
+
+class WholeCallSerializer(CallLineSerializer):
+    """One call with its prompt, all messages of it, and its answer, word for word.
+
+    `asked_as` says in what the model was asked otherwise than the request says.
+    """
+
+    prompt = serializers.SerializerMethodField()
+    asked_as = serializers.SerializerMethodField()
+
+    class Meta(CallLineSerializer.Meta):
+        fields = [*CallLineSerializer.Meta.fields, "prompt", "asked_as", "request", "text"]
+        fields += ["tool_calls", "logprobs", "finish_reason"]
+
+    def get_prompt(self, call: Call) -> list[dict[str, Any]]:
+        """Every message, with those that earlier requests of the conversation hold."""
+        return [dict(message) for message in transcript(call)]
+
+    def get_asked_as(self, call: Call) -> dict[str, Any] | None:
+        """How the model was asked, where it does not take all of the request."""
+        found: dict[str, Any] | None = call.request.get("asked_as")
+        return found
 
 
 class TurnSerializer(serializers.ModelSerializer):

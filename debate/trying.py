@@ -16,11 +16,10 @@ from debate.models import DebateStatus, Trial, TrialItem
 from debate.services.prompts import template_of
 from debate.services.trials import Tried, store_tried
 from kit.runs import worker_id
-from llm.endpoints import Endpoint
+from llm.endpoints import Endpoint, fence_key
 from llm.errors import LLMError
-from llm.fencing import fence_key
 from llm.gateway import Gateways
-from llm.paying import open_account
+from llm.ledger.accounts import open_account
 
 T = TypeVar("T")
 # Small enough that progress is seen, and that a kill repeats little (from the ledger, unpaid).

@@ -1,7 +1,11 @@
 """The room for models and money."""
 
+from typing import Any
+
 from django.apps import AppConfig
 from django.core import checks
+
+from llm import endpoints, prices
 
 
 class LlmConfig(AppConfig):
@@ -14,6 +18,21 @@ class LlmConfig(AppConfig):
 
     def ready(self) -> None:
         """Have the files of settings looked at with everything else."""
-        from llm.checks import check_files
-
         checks.register(check_files, "files")
+
+
+def check_files(**_: Any) -> list[checks.CheckMessage]:
+    """ASSAY_ENDPOINTS, roles and ASSAY_PRICES, where they are set, can be read and make sense.
+
+    Told at the start rather than in the middle of a run.
+    """
+    found: list[checks.CheckMessage] = []
+    try:
+        endpoints.roles()
+    except endpoints.EndpointError as error:
+        found.append(checks.Error(f"Endpoints: {error}", id="llm.E001"))
+    try:
+        prices.table()
+    except prices.PriceError as error:
+        found.append(checks.Error(f"ASSAY_PRICES: {error}", id="llm.E002"))
+    return found

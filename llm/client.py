@@ -8,21 +8,21 @@ import ssl
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from llm import completions, embeddings, responses
-from llm.completions import decode, encode
 from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Permanent, Transient
 from llm.profiles import Profile, known, mended
-from llm.requests import RawReply, Request, Usage
-from llm.waiting import retry_after
+from llm.requests import Reply, Request, Usage
+from llm.wire import decode, encode, read, written
 
 if TYPE_CHECKING:
     import httpx2
-    from openai import APIConnectionError, AsyncOpenAI
+    from openai import AsyncOpenAI
     from openai._types import RequestOptions
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Client:
     async def __aexit__(self, *exc_info: object) -> None:
         await self._openai.close()
 
-    async def send(self, request: Request, profile: Profile | None = None) -> RawReply:
+    async def send(self, request: Request, profile: Profile | None = None) -> Reply:
         """Send the request exactly once, as this profile or the model's present one has it.
 
         Raises Transient or Permanent, never anything else.
@@ -76,19 +76,19 @@ class Client:
         begun, profile = time.perf_counter(), profile or self.profile(request.model)
         try:
             async with asyncio.timeout(self._deadline_s):
-                path, body = self._written(request, profile)
+                path, body = written(request, profile)
+                if self._endpoint.api_version and path != "/responses":
+                    path = f"/deployments/{request.model}{path}"
                 answer = await self._post(path, body)
-            return _read(answer, request, profile, elapsed_s=time.perf_counter() - begun)
+            return read(answer, request, profile, elapsed_s=time.perf_counter() - begun)
         except _Filtered as filtered:
-            return RawReply(
-                text=str(filtered),
-                usage=Usage(0),
-                elapsed_s=time.perf_counter() - begun,
-                finish_reason="content_filter",
-            )
-        except LLMError as error:
-            if error.refusal and not isinstance(request, EmbeddingRequest):
-                error.is_mended = self._is_mended(request.model, profile, error.refusal)
+            elapsed_s = time.perf_counter() - begun
+            return Reply(str(filtered), Usage(0), elapsed_s, finish_reason="content_filter")
+        except _Unsupported as refused:
+            if not isinstance(request, EmbeddingRequest):
+                self._learn(request.model, profile, refused)
+            raise refused.error from refused
+        except LLMError:
             raise
         except Exception as error:  # what an endpoint may do to us has no bounds
             raise _classified(error, self._deadline_s) from error
@@ -97,32 +97,26 @@ class Client:
         """How that model is asked here, by what is known of it and was learnt."""
         return self._tried(model)[-1]
 
+    def take_over(self, model: str, asked: Profile, kept: Profile) -> None:
+        """Ask the model also as others learnt, who were told more than `asked` meanwhile."""
+        now = self.profile(model)
+        if (changed := now.changed_by(asked, kept)) != now:
+            self._tried(model).append(changed)
+
     def _tried(self, model: str) -> list[Profile]:
         return self._profiles.setdefault(model, [known(model, api=self._endpoint.api)])
 
-    def _is_mended(self, model: str, asked: Profile, refusal: str) -> bool:
-        """Whether the model is asked in another way because of this refusal, or already since."""
+    def _learn(self, model: str, asked: Profile, refused: "_Unsupported") -> None:
+        """Ask the model in another way because of this refusal, if it names one to mend."""
         tried = self._tried(model)
         if tried[-1] != asked:
-            return True  # by the refusal of another call
-        changed = mended(asked, refusal)
-        if changed is None or changed in tried:
-            return False
-        logger.info("%s: %s is now asked as %s", self._endpoint.name, model, changed)
-        tried.append(changed)
-        return True
-
-    def _written(self, request: Request, profile: Profile) -> tuple[str, dict[str, Any]]:
-        """The path and the body of the request."""
-        if isinstance(request, EmbeddingRequest):
-            path, body = embeddings.PATH, embeddings.embedding_body(request)
-        elif profile.api == "responses":
-            path, body = responses.PATH, responses.request_body(request, profile)
-        else:
-            path, body = completions.PATH, completions.request_body(request, profile)
-        if self._endpoint.api_version and path != responses.PATH:
-            return f"/deployments/{request.model}{path}", body
-        return path, body
+            refused.error.is_mended = True  # by the refusal of another call
+            return
+        changed = mended(asked, refused.named)
+        if changed is not None and changed not in tried:
+            logger.info("%s: %s is now asked as %s", self._endpoint.name, model, changed)
+            tried.append(changed)
+            refused.error.is_mended, refused.error.taught = True, (asked, changed)
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         import httpx2
@@ -139,16 +133,15 @@ class Client:
         return decode(answer.content)
 
     def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
-        words, code = _brief(_said(body), hide=self._endpoint.api_key), _code(body)
+        said, code, named = _error(body)
+        words = _brief(said, hide=self._endpoint.api_key)
         if code == "content_filter":  # Azure: the prompt itself was filtered
             return _Filtered(words)
         message = f"HTTP {status}: {words}"
         if code in _LASTING or (status == 400 and _NO_MODEL.search(f"{code} {words}")):
             return Permanent(message, status=status, error_class=ErrorClass.SETUP)
         if status < 500 and status not in _TRANSIENT_STATUS:
-            error = Permanent(message, status=status)
-            error.refusal = _named(body)
-            return error
+            return _Unsupported(Permanent(message, status=status), named)
         return Transient(
             message,
             retry_after=retry_after(headers, now=datetime.now(UTC)),
@@ -162,12 +155,31 @@ class _Filtered(Exception):
     """The endpoint's filter took offence at the prompt: the model never saw it."""
 
 
-def _read(answer: Any, request: Request, profile: Profile, *, elapsed_s: float) -> RawReply:
-    if isinstance(request, EmbeddingRequest):
-        return embeddings.read_embeddings(answer, request, elapsed_s=elapsed_s)
-    if profile.api == "responses":
-        return responses.read_response(answer, elapsed_s=elapsed_s)
-    return completions.read_completion(answer, elapsed_s=elapsed_s)
+class _Unsupported(Exception):
+    """A refusal, perhaps of a parameter; `named` is all that may say of which."""
+
+    def __init__(self, error: Permanent, named: str) -> None:
+        super().__init__(named)
+        self.error, self.named = error, named
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """Seconds that the endpoint asks to wait: `retry-after-ms`, or Retry-After in either form.
+
+    None where it says nothing that can be read (RFC 9110, 10.2.3: seconds or an HTTP date).
+    """
+    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / in_a_second
+        except ValueError:
+            continue
+        if isfinite(seconds) and seconds >= 0:
+            return seconds
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (TypeError, ValueError):  # no date, or one without a time zone
+        return None
 
 
 def _options() -> "RequestOptions":
@@ -249,14 +261,23 @@ async def _bound(response: "httpx2.Response") -> None:
 
 
 def _classified(error: Exception, deadline_s: float) -> LLMError:
+    import aiohttp
     from openai import APIConnectionError
 
-    match error:
-        case APIConnectionError():
-            return _broken(error)
-        case TimeoutError():
-            message = f"No answer within {deadline_s:g} seconds."
-            return Transient(message, maybe_paid=True, error_class=ErrorClass.TIMEOUT)
+    if isinstance(error, TimeoutError):
+        message = f"No answer within {deadline_s:g} seconds."
+        return Transient(message, maybe_paid=True, error_class=ErrorClass.TIMEOUT)
+    if isinstance(error, APIConnectionError):
+        # A connection that never stood carried nothing; one that broke may have been paid for. The
+        # transport's own error tells the two apart: the package calls both a time-out.
+        cause: BaseException = error
+        while cause.__cause__:
+            cause = cause.__cause__
+            if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+                message = f"The endpoint cannot be reached: {_brief(str(cause))}"
+                return Transient(message, error_class=ErrorClass.CONNECTION)
+        message = "The connection broke before the answer was complete."
+        return Transient(message, maybe_paid=True, error_class=ErrorClass.CONNECTION)
     # A 200 whose body is no JSON. Our own mistakes look the same from here; the log tells them
     # apart, and the retries are few.
     if not isinstance(error, ValueError):
@@ -265,50 +286,21 @@ def _classified(error: Exception, deadline_s: float) -> LLMError:
     return Transient(message, maybe_paid=True, error_class=ErrorClass.BAD_ANSWER)
 
 
-def _broken(error: "APIConnectionError") -> LLMError:
-    """A connection that never stood carried nothing; one that broke may have been paid for.
-
-    The transport's own error tells the two apart: the package calls both a time-out.
+def _error(body: bytes) -> tuple[str, str, str]:
+    """What an error's body says, its code, and all that may name a parameter: the message, the
+    parameter, and what a router passes on. Of a body without an error its text.
     """
-    import aiohttp
-
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-        if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-            message = f"The endpoint cannot be reached: {_brief(str(cause))}"
-            return Transient(message, error_class=ErrorClass.CONNECTION)
-    message = "The connection broke before the answer was complete."
-    return Transient(message, maybe_paid=True, error_class=ErrorClass.CONNECTION)
-
-
-def _error(body: bytes) -> Any:
-    """The error in an error's body, whatever it is; the body's text where it is no JSON."""
     try:
-        return decode(body)["error"]
+        error = decode(body)["error"]
     except (ValueError, LookupError, TypeError):
-        return body.decode("utf-8", "replace")
-
-
-def _said(body: bytes) -> str:
-    """What an error's body says: its message where it has one, else all of it."""
-    error = _error(body)
-    return str((error.get("message") or error) if isinstance(error, dict) else error)
-
-
-def _code(body: bytes) -> str:
-    error = _error(body)
-    return str(error.get("code") or error.get("type") or "") if isinstance(error, dict) else ""
-
-
-def _named(body: bytes) -> str:
-    """What a refusal may name: the parameter, its message, and what a router passes on."""
-    error = _error(body)
+        error = body.decode("utf-8", "replace")
     if not isinstance(error, dict):
-        return str(error)
+        return str(error), "", str(error)
     metadata = error.get("metadata")
     passed_on = metadata.get("raw") if isinstance(metadata, dict) else None
-    return f"{error.get('param') or ''} {error.get('message') or ''} {passed_on or ''}"
+    named = f"{error.get('param') or ''} {error.get('message') or ''} {passed_on or ''}"
+    code = str(error.get("code") or error.get("type") or "")
+    return str(error.get("message") or error), code, named
 
 
 def _brief(text: str, *, hide: str = "") -> str:

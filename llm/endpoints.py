@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.conf import settings
+from django.utils.crypto import salted_hmac
 
 from kit.errors import Refused
+from llm.practice.server import serve
 from llm.profiles import APIS
 
 DEFAULT: Final = "default"
@@ -70,8 +72,7 @@ class Endpoint:
     api_version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A model at an endpoint, by their names; an empty model is the endpoint's own."""
 
     endpoint: str
@@ -123,18 +124,14 @@ def roles() -> dict[str, Place]:
     given = {role: value for role, value in settings.ASSAY_MODEL_OF_ROLE.items() if value}
     if not (given or file.roles) or names in ([], [PRACTICE]):
         return {}
-    own = {
-        role: read_place(role, value, names, where=f"ASSAY_MODEL_{role.upper()}")
-        for role, value in given.items()
+    told = {role: (f"roles.{role}", value) for role, value in file.roles.items()}
+    told |= {role: (f"ASSAY_MODEL_{role.upper()}", value) for role, value in given.items()}
+    return {
+        role: _read_place(role, value, names, where=where) for role, (where, value) in told.items()
     }
-    theirs = {
-        role: read_place(role, value, names, where=f"roles.{role}")
-        for role, value in file.roles.items()
-    }
-    return theirs | own
 
 
-def read_place(role: str, value: Any, names: list[str], *, where: str) -> Place:
+def _read_place(role: str, value: Any, names: list[str], *, where: str) -> Place:
     """A role as written: "endpoint/model", "endpoint", a model of the first one, or a table.
 
     Raises EndpointError, naming `where`.
@@ -175,15 +172,14 @@ def chosen(name: str, *, field: str = "endpoint") -> Endpoint:
         raise Refused(str(error), field=field) from None
 
 
+def endpoint_choices(role: str) -> list[tuple[str, str]]:
+    """The endpoints with their models; first, and so chosen, the one that has this role."""
+    return [(each.name, f"{each.name} ({each.default_model})") for each in available(role)]
+
+
 def practice(base_url: str) -> Endpoint:
     """The practice model listening at that address; it asks for no key."""
-    return Endpoint(
-        name=PRACTICE,
-        base_url=base_url,
-        api_key="",
-        is_practice=True,
-        default_model=PRACTICE_MODEL,
-    )
+    return Endpoint(PRACTICE, base_url, "", is_practice=True, default_model=PRACTICE_MODEL)
 
 
 @contextmanager
@@ -196,8 +192,6 @@ def practice_if_unconfigured(role: str = "") -> Iterator[Endpoint]:
     if found:
         yield found[0]
         return
-    from llm.practice.server import serve
-
     with serve() as url:
         _started_here.append(url)
         try:
@@ -206,29 +200,22 @@ def practice_if_unconfigured(role: str = "") -> Iterator[Endpoint]:
             _started_here.remove(url)
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointFile:
+class EndpointFile(NamedTuple):
     """What a file says: its endpoints, and the model of each role as it is written there."""
 
-    endpoints: tuple[Endpoint, ...] = ()
-    roles: Mapping[str, Any] = field(default_factory=dict)
+    endpoints: list[Endpoint]
+    roles: dict[str, Any]
 
 
 def parse_file(data: Any, environment: Mapping[str, str]) -> EndpointFile:
-    """A file's endpoints and roles; a bare list is one of endpoints. Raises EndpointError."""
-    if not isinstance(data, dict):
-        return EndpointFile(tuple(parse(data, environment)))
-    chosen = data.get("roles", {})
+    """A file's endpoints and roles; a bare list is one of endpoints. Raises EndpointError.
+
+    Keys may be named there and kept in the environment.
+    """
+    data = data if isinstance(data, dict) else {"endpoints": data}
+    entries, chosen = data.get("endpoints", []), data.get("roles", {})
     if not data.keys() <= {"endpoints", "roles"} or not isinstance(chosen, dict):
         raise EndpointError("The file has endpoints, a list, and roles, a table; nothing else.")
-    return EndpointFile(tuple(parse(data.get("endpoints", []), environment)), chosen)
-
-
-def parse(entries: Any, environment: Mapping[str, str]) -> list[Endpoint]:
-    """Endpoints from the entries of a file; keys may be named there and kept in the environment.
-
-    Raises EndpointError.
-    """
     if not isinstance(entries, list):
         raise EndpointError("The file of endpoints is a list of entries.")
     found = [_entry(number, each, environment) for number, each in enumerate(entries, start=1)]
@@ -236,7 +223,7 @@ def parse(entries: Any, environment: Mapping[str, str]) -> list[Endpoint]:
     for name in names:
         if names.count(name) > 1 or name in (DEFAULT, PRACTICE):
             raise EndpointError(f"The name {name!r} is given twice, or is taken.")
-    return found
+    return EndpointFile(found, chosen)
 
 
 def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
@@ -256,19 +243,10 @@ def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
     key_name = entry.get("api_key_env", "")
     if key_name and key_name not in environment:
         raise EndpointError(f"{where}: the environment has no {key_name}.")
-    return Endpoint(
-        name=entry["name"],
-        base_url=entry["base_url"],
-        api_key=environment[key_name] if key_name else entry.get("api_key", ""),
-        is_practice=entry["default_model"] == PRACTICE_MODEL,
-        default_model=entry["default_model"],
-        requests_per_minute=entry.get("requests_per_minute", 0),
-        tokens_per_minute=entry.get("tokens_per_minute", 0),
-        is_free=entry.get("free", False),
-        proxy=entry.get("proxy", ""),
-        api=entry.get("api", "chat"),
-        api_version=entry.get("api_version", ""),
-    )
+    given = {name: value for name, value in entry.items() if name not in ("api_key_env", "free")}
+    given["api_key"] = environment[key_name] if key_name else entry.get("api_key", "")
+    is_practice = entry["default_model"] == PRACTICE_MODEL
+    return Endpoint(**given, is_practice=is_practice, is_free=entry.get("free", False))
 
 
 def _plain() -> list[Endpoint]:
@@ -292,7 +270,7 @@ def _plain() -> list[Endpoint]:
 
 def _from_file() -> EndpointFile:
     if not settings.ASSAY_ENDPOINTS:
-        return EndpointFile()
+        return EndpointFile([], {})
     path = Path(settings.ASSAY_ENDPOINTS)
     try:
         return _read(path, path.stat().st_mtime_ns)
@@ -322,6 +300,13 @@ def _placed(endpoint: Endpoint, place: Place | None) -> Endpoint:
         return endpoint
     is_practice = endpoint.is_practice or place.model == PRACTICE_MODEL
     return replace(endpoint, default_model=place.model, is_practice=is_practice)
+
+
+def fence_key() -> bytes:
+    """The server's key for the delimiters around hostile text (`llm.prompts.fence`; design.md
+    section 4): the same for all rooms and on every retry.
+    """
+    return salted_hmac("assay.fence", "", algorithm="sha256").digest()
 
 
 # Addresses of practice models that this process runs for itself.

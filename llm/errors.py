@@ -1,8 +1,17 @@
-"""What can go wrong with a call, and what the caller has to decide about it."""
+"""What can go wrong with a call, who is to blame, and what people are told.
 
+The words name the endpoint and never where it listens or with which key: they are stored in rows
+and shown on screens.
+"""
+
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, ClassVar, Final
+from enum import Enum, StrEnum, auto
+from typing import ClassVar, Final
+
+from llm.endpoints import Endpoint
+from llm.profiles import Profile
 
 
 class ErrorClass(StrEnum):
@@ -21,20 +30,17 @@ class ErrorClass(StrEnum):
     CALLED_OFF = "called_off"  # ended by ourselves
 
 
-# 401 and 403 for a wrong key, 402 for an empty account, 404 for an unknown model or address.
-SETUP_STATUS: Final = frozenset({401, 402, 403, 404})
-
-
 class LLMError(Exception):
     """A call that brought no answer.
 
     `permanent` says whether sending the same request again is pointless. `maybe_paid` says
     whether the endpoint may have charged for it although no answer arrived. `status` is the
-    HTTP status of the answer, None where there was none; `endpoint` and `model` are names, set
-    by the gateway for whoever tells people about it.
+    HTTP status of the answer, None where there was none; `retry_after` the seconds that the
+    endpoint asks to wait, where it named a time.
     """
 
     permanent: ClassVar[bool] = False
+    kind: ClassVar[ErrorClass | None] = None
 
     def __init__(
         self,
@@ -43,38 +49,24 @@ class LLMError(Exception):
         maybe_paid: bool = False,
         status: int | None = None,
         error_class: ErrorClass | None = None,
+        retry_after: float | None = None,
+        refusals: int = 0,
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.maybe_paid = maybe_paid
-        self.status = status
+        self.maybe_paid, self.status, self.retry_after = maybe_paid, status, retry_after
+        self.error_class = error_class or self.kind or _of_status(status, permanent=self.permanent)
+        self.refusals = refusals
+        # Names, set by the gateway for whoever tells people about it.
         self.endpoint = self.model = ""
-        # What a refusal names, in the endpoint's words; and whether the model is asked in another
-        # way since (llm.profiles), so that the same request may be sent again.
-        self.refusal = ""
+        # Whether the model is asked in another way since (llm.profiles), so that the same request
+        # may be sent again; and how it was and is asked, where this very refusal taught it.
         self.is_mended = False
-        self._error_class = error_class
-
-    @property
-    def error_class(self) -> ErrorClass:
-        """What kind of failure it is: as given, else by the status."""
-        return self._error_class or class_of_status(self.status, permanent=self.permanent)
+        self.taught: tuple[Profile, Profile] | None = None
 
 
 class Transient(LLMError):
-    """Worth another try, not before `retry_after` seconds where the endpoint named a time."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_after: float | None = None,
-        maybe_paid: bool = False,
-        status: int | None = None,
-        error_class: ErrorClass | None = None,
-    ) -> None:
-        super().__init__(message, maybe_paid=maybe_paid, status=status, error_class=error_class)
-        self.retry_after = retry_after
+    """Worth another try."""
 
 
 class Outage(Transient):
@@ -83,48 +75,154 @@ class Outage(Transient):
     With `refusals` it answers, and refused so many requests in a row.
     """
 
-    def __init__(self, message: str, *, refusals: int = 0, **more: Any) -> None:
-        super().__init__(message, **more)
-        self.refusals = refusals
-
 
 class Permanent(LLMError):
     """The endpoint will refuse this request every time."""
 
-    permanent: ClassVar[bool] = True
+    permanent = True
 
 
 class Refusal(Permanent):
     """The model would not answer; the message is what it, or a filter, said instead."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message or "No reason was given.", error_class=ErrorClass.REFUSAL)
+    kind = ErrorClass.REFUSAL
 
 
 class OverBudget(LLMError):
     """Nothing was sent: the call's upper bound does not fit into what is left of the budget."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, error_class=ErrorClass.BUDGET)
+    kind = ErrorClass.BUDGET
 
 
-@dataclass(frozen=True, slots=True)
-class ParseFailure:
-    """An answer that cannot be read: a value, because it is a result and not an accident.
-
-    `raw` is the answer as it came; `reason` is for the person who has to decide instead.
-    """
-
-    reason: str
-    raw: str
-
-
-def class_of_status(status: int | None, *, permanent: bool) -> ErrorClass:
+def _of_status(status: int | None, *, permanent: bool) -> ErrorClass:
     """The kind of failure that an HTTP status stands for; None is a line without an answer."""
     if status == 429:
         return ErrorClass.RATE_LIMIT
     if permanent:
-        return ErrorClass.SETUP if status in SETUP_STATUS else ErrorClass.REFUSED
+        # A wrong key, an empty account, an unknown model or address.
+        return ErrorClass.SETUP if status in (401, 402, 403, 404) else ErrorClass.REFUSED
     if status == 408:
         return ErrorClass.TIMEOUT
     return ErrorClass.CONNECTION if status is None else ErrorClass.SERVER
+
+
+class Blame(Enum):
+    """What a failed call says about the calls after it, from the passing to the lasting."""
+
+    OUTAGE = auto()  # the endpoint gave this request no answer, however often it was asked
+    PAIR = auto()  # the endpoint answers, and refuses this request
+    SETUP = auto()  # every request will be refused until somebody mends the settings
+    AWAY = auto()  # the endpoint answers nobody: the pair has no part in it
+    BUDGET = auto()  # the money is used up: the pair has no part in it
+
+
+# The item goes on waiting, and the run waits with it for a person.
+HALTS: Final = frozenset({Blame.AWAY, Blame.BUDGET, Blame.SETUP})
+# The class of a debate that failed although nothing was asked.
+NO_TEXT_CLASS: Final = "no_text"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a debate failed; `was_taken` says whether the endpoint may have had the request."""
+
+    blame: Blame
+    words: str
+    was_taken: bool = True
+    error_class: str = ""
+    is_refusal: bool = False
+
+
+class CannotGoOn(Exception):
+    """The run has to stop with these words; its unfinished pairs keep waiting.
+
+    `pauses`: nothing has to be mended here, it can be resumed later as it is.
+    """
+
+    def __init__(self, words: str, *, pauses: bool = False) -> None:
+        super().__init__(words)
+        self.pauses = pauses
+
+
+def worst(errors: Sequence[LLMError]) -> LLMError:
+    """Of the errors of one debate the one that decides: the most lasting."""
+    return max(errors, key=lambda error: blame(error).value)
+
+
+def read_failure(errors: Sequence[LLMError], *, endpoint: Endpoint, model: str) -> Failure | None:
+    """The failure that the calls of one debate come to: of several the most lasting one."""
+    if not errors:
+        return None
+    error = worst(errors)
+    return Failure(
+        blame(error),
+        in_words(error, endpoint=endpoint, model=model),
+        was_taken=any(each.maybe_paid for each in errors),
+        error_class=error.error_class.value,
+        is_refusal=error.refusals > 0,
+    )
+
+
+def blame(error: LLMError) -> Blame:
+    """Whether this request, this hour, the settings or the money are at fault."""
+    if error.error_class is ErrorClass.BUDGET:
+        return Blame.BUDGET
+    if isinstance(error, Outage):
+        return Blame.AWAY
+    if not error.permanent:
+        return Blame.OUTAGE
+    return Blame.SETUP if error.error_class is ErrorClass.SETUP else Blame.PAIR
+
+
+def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
+    """The error for people, without address or key."""
+    name, status = f"The endpoint “{endpoint.name}”", error.status
+    if error.error_class in (ErrorClass.BUDGET, ErrorClass.CUT_OFF):
+        return error.message
+    said = without_secrets(error.message, endpoint)
+    if error.error_class is ErrorClass.REFUSAL:
+        return f"The model “{model}” would not answer: {said}"
+    if error.refusals:
+        return f"{name} refused {error.refusals} requests in a row, at last with: {said}"
+    if blame(error) is Blame.PAIR:
+        return f"{name} refused this request: {said}"
+    if blame(error) is Blame.SETUP:
+        unknown = f"knows no model “{model}”, or its address is wrong"
+        paid = "asks for payment: its quota or credit is used up"
+        # A 400 is counted among these only where it says that there is no such model.
+        why = {400: unknown, 402: paid, 404: unknown, 429: paid}.get(status or 0, "refuses the key")
+        said = said.removeprefix(f"HTTP {status}: ").rstrip(".")
+        return f"{name} {why} (HTTP {status}: {said}). Mend the settings, then resume the run."
+    if status:
+        return f"{name} answered HTTP {status}."
+    if error.error_class is ErrorClass.TIMEOUT:
+        return f"{name} gave no answer in time."
+    if not error.maybe_paid and error.error_class is ErrorClass.CONNECTION:
+        return f"{name} cannot be reached."
+    return f"{name} gave no usable answer."
+
+
+# Names of schemes and hosts are short: nobody looks further than that from each of their letters.
+_ADDRESS: Final = re.compile(
+    r"\w{1,40}://\S+|\[(?=[0-9a-f]*:)[0-9a-f:]*+\](:\d+)?|\b\d{1,3}(\.\d{1,3}){3}(:\d+)?"
+    r"|\blocalhost(:\d+)?|\b[a-z][\w.-]{0,252}+:\d{2,5}\b",
+    re.IGNORECASE,
+)
+# With their prefixes, or half hidden as endpoints quote them back; "key provided" is none.
+_KEY: Final = re.compile(
+    r"\b((sk|pk|key|bearer)[-_]|(sk|pk|bearer) |key (?=[\w.*-]{0,200}[\d*]))[\w.*-]{6,}"
+    r"|(?<![\w-])[\w-]*+\*{3,}[\w*-]*",
+    re.IGNORECASE,
+)
+_HOST: Final = re.compile(r"//(?:[^/@]*@)?\[?([^/\]:]+)")
+
+
+def without_secrets(message: str, endpoint: Endpoint) -> str:
+    """The message without whatever looks like an address or a key."""
+    for secret, name in ((endpoint.api_key, "[key]"), (endpoint.base_url, "[address]")):
+        message = message.replace(secret, name) if secret else message
+    message = _KEY.sub("[key]", _ADDRESS.sub("[address]", message))
+    host = _HOST.search(endpoint.base_url)
+    if host is None:
+        return message
+    return re.sub(re.escape(host[1]), "[address]", message, flags=re.IGNORECASE)

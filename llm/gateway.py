@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Generic, Self, TypeVar
@@ -19,19 +19,17 @@ from django.db import connections
 from django.utils import timezone
 
 from kit.failpoints import reach
-from llm import endpoints, ledger
-from llm.bucket import Rule
+from llm import endpoints
 from llm.client import Client
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Outage, OverBudget, Permanent, Refusal, Transient
-from llm.estimates import likely_input
-from llm.limits import Limiter
+from llm.ledger import writing
+from llm.ledger.writing import Intent, Outcome
+from llm.limits import Health, Limiter, wait_before
 from llm.models import ModelProfile
-from llm.outages import Health
 from llm.prices import PriceTable, table
-from llm.records import Charging, Intent, Outcome
-from llm.requests import RawReply, Reply, Request
-from llm.waiting import Backoff, Policy
+from llm.profiles import likely_input
+from llm.requests import Reply, Request
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -45,13 +43,23 @@ _LINGER_PER_CALL_S: Final = 0.0005
 _GROUP: Final = 256
 
 
-class Gateways:
-    """Calls to any endpoint that is set up: `async with Gateways(...) as gateways`.
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What leads to one endpoint."""
 
-    All endpoints share the bound on calls in flight, the account and the thread for the database;
-    a gateway each is opened when first asked for. `must_be_priced`: a model without a price is
-    refused (UnknownPrice), because a limit could not be kept. `known` endpoints are used as given,
-    others are looked up by name.
+    endpoint: Endpoint
+    client: Client
+    limiter: Limiter
+    health: Health
+
+
+class Gateways:
+    """Calls under one worker's name to any endpoint: `async with Gateways(...) as gateways`.
+
+    `concurrency` bounds the calls in flight to all of them. `known` endpoints are used as given,
+    others are looked up by name. Calls are charged to `account_id`, at `prices`; where it has a
+    limit they `must_be_priced`. `attempts` is how often a request is tried, None leaves it to what
+    goes wrong. All database work happens in one thread: its own, or that of `executor`.
     """
 
     def __init__(
@@ -63,122 +71,34 @@ class Gateways:
         account_id: int | None = None,
         must_be_priced: bool = False,
         prices: PriceTable | None = None,
+        attempts: int | None = None,
+        deadline_s: float = writing.CALL_DEADLINE_S,
         executor: Executor | None = None,
-        **options: Any,
     ) -> None:
         self._endpoints = {endpoint.name: endpoint for endpoint in known}
+        self._account_id, self._must_be_priced = account_id, must_be_priced
         self._prices = prices or table()
-        self._must_be_priced = must_be_priced
-        self._priced: set[tuple[str, str]] = set()
-        self._options = options | {
-            "concurrency": concurrency,
-            "owner": owner,
-            "account_id": account_id,
-            "prices": self._prices,
-            "slots": asyncio.Semaphore(concurrency),
-            "executor": executor,
-        }
-        self._gateways: dict[str, Gateway] = {}
+        self._attempts, self._deadline_s = attempts, deadline_s
+        self._slots = asyncio.Semaphore(concurrency)
+        self._lines: dict[str, _Line] = {}
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
-
-    async def __aenter__(self) -> Self:
-        await self._stack.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc_info: Any) -> None:
-        await self._stack.__aexit__(*exc_info)
-
-    async def complete(self, request: Request, subject: str) -> Reply:
-        """The answer, as Gateway.complete gives it, from the endpoint that the request names.
-
-        Raises UnknownEndpoint or UnknownPrice before anything is written or sent.
-        """
-        self._demand_price(request)
-        gateway = self._gateways.get(request.endpoint) or await self._open(request.endpoint)
-        return await gateway.complete(request, subject)
-
-    def endpoint(self, name: str) -> Endpoint:
-        """The endpoint of that name. Raises UnknownEndpoint."""
-        if name not in self._endpoints:
-            self._endpoints[name] = endpoints.get(name)
-        return self._endpoints[name]
-
-    async def wind_down(self, *, grace_s: float) -> None:
-        """Send nothing more; wait so long for what is in flight (Gateway.wind_down)."""
-        gateways = self._gateways.values()
-        await asyncio.gather(*(gateway.wind_down(grace_s=grace_s) for gateway in gateways))
-
-    async def _open(self, name: str) -> "Gateway":
-        async with self._opening:
-            if name not in self._gateways:
-                gateway = Gateway(self.endpoint(name), **self._options)
-                self._gateways[name] = await self._stack.enter_async_context(gateway)
-        return self._gateways[name]
-
-    def _demand_price(self, request: Request) -> None:
-        seat = (request.endpoint, request.model)
-        if not self._must_be_priced or seat in self._priced:
-            return
-        day = datetime.now(UTC).date()
-        self._prices.demand(self.endpoint(request.endpoint), request.model, on=day)
-        self._priced.add(seat)
-
-
-class Gateway:
-    """Calls to one endpoint under one worker's name: `async with Gateway(...) as gateway`.
-
-    `concurrency` bounds the calls in flight (`slots`, where several gateways share one bound);
-    `max_attempts` and `backoff` say how often and after which wait a request is tried again, and
-    `rng` decides the jitter. Calls are charged to `account_id`, at `prices`. All database work
-    happens in one thread: its own, or that of `executor`.
-    """
-
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        *,
-        concurrency: int,
-        owner: str,
-        max_attempts: int | None = None,
-        deadline_s: float = ledger.CALL_DEADLINE_S,
-        backoff: Backoff | None = None,
-        rng: random.Random | None = None,
-        account_id: int | None = None,
-        prices: PriceTable | None = None,
-        slots: asyncio.Semaphore | None = None,
-        executor: Executor | None = None,
-    ) -> None:
-        self._endpoint, self._owner = endpoint, owner
-        self._concurrency, self._deadline_s = concurrency, deadline_s
-        self._policy = Policy.of(max_attempts, backoff)
-        self._rng = rng or random.Random()  # noqa: S311  (spreads retries, guards nothing)
-        self._charging = Charging(endpoint, prices or table(), account_id)
-        self._slots = slots or asyncio.Semaphore(concurrency)
-        self._health = Health(self._policy, self._rng)
         self._asked: dict[str, _Flight] = {}
         self._tasks: set[asyncio.Task[Reply]] = set()
-        self._shared = executor
         self._under_way = 0
         self._closing = False
         self._idle = asyncio.Event()
         self._idle.set()
+        self._is_own = executor is None
+        self._executor = executor or ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        linger_s = min(_LINGER_S, concurrency * _LINGER_PER_CALL_S)
+        intend = partial(writing.intend, owner=owner)
+        brief_s = min(_INTENT_LINGER_S, linger_s)
+        self._look_ups = Batcher(writing.look_up, executor=self._executor, linger_s=linger_s)
+        self._intents = Batcher(intend, executor=self._executor, linger_s=brief_s)
+        self._outcomes = Batcher(writing.settle, executor=self._executor, linger_s=linger_s)
 
     async def __aenter__(self) -> Self:
-        self._own = None if self._shared else ThreadPoolExecutor(1, thread_name_prefix="ledger")
-        executor = self._shared or self._own
-        assert executor is not None
-        self._executor = executor
-        learnt = await self.in_database(ModelProfile.objects.at(self._endpoint).by_model)
-        self._client = Client(self._endpoint, deadline_s=self._deadline_s, learnt=learnt)
-        await self._client.__aenter__()
-        linger_s = min(_LINGER_S, self._concurrency * _LINGER_PER_CALL_S)
-        brief_s = min(_INTENT_LINGER_S, linger_s)
-        self._look_ups = Batcher(ledger.look_up, executor=executor, linger_s=linger_s)
-        self._intents = Batcher(self._write_intents, executor=executor, linger_s=brief_s)
-        self._outcomes = Batcher(ledger.settle, executor=executor, linger_s=linger_s)
-        rule = Rule(self._endpoint.requests_per_minute, self._endpoint.tokens_per_minute)
-        self._limiter = Limiter(self._endpoint.name, rule, executor=executor)
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -187,32 +107,33 @@ class Gateway:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._drain()
-        await self._limiter.close()
-        await self._client.__aexit__()
-        if self._own is not None:
+        await self._stack.aclose()
+        if self._is_own:
             await self.in_database(connections.close_all)
-            self._own.shutdown()
+            self._executor.shutdown()
 
     async def complete(self, request: Request, subject: str) -> Reply:
         """The answer to the request: from the ledger if it was ever paid for, else by a call.
 
         Whoever asks the same meanwhile shares the one call. An answer that was cut off at its
-        longest length is asked for once more with twice of it. Raises Permanent at once, or where
-        the second answer is cut off too, Refusal where the model would not answer, the last
-        Transient when the attempts are used up, Outage when the endpoint answers nobody, and
-        OverBudget when nothing may be sent any more.
+        longest length is asked for once more with twice of it. Raises UnknownEndpoint or
+        UnknownPrice before anything is written; Permanent at once, or where the second answer is
+        cut off too, Refusal where the model would not answer, the last Transient when the
+        attempts are used up, Outage when the endpoint answers nobody, and OverBudget when nothing
+        may be sent any more.
         """
-        if request.endpoint != self._endpoint.name:
-            raise ValueError(
-                f"This gateway leads to {self._endpoint.name}, not {request.endpoint}."
-            )
+        line = self._lines.get(request.endpoint) or await self._open(request.endpoint)
+        if self._must_be_priced:
+            self._prices.demand(line.endpoint, request.model, on=datetime.now(UTC).date())
         try:
-            reply = await self._shared_answer(request, subject)
+            reply = await self._shared_answer(line, request, subject)
             if reply.is_cut and request.max_tokens:
                 longest = 2 * request.max_tokens
-                reply = await self._shared_answer(replace(request, max_tokens=longest), subject)
+                reply = await self._shared_answer(
+                    line, replace(request, max_tokens=longest), subject
+                )
             if reply.is_refusal:
-                raise Refusal(reply.text)
+                raise Refusal(reply.text or "No reason was given.")
             if reply.is_cut and request.max_tokens:
                 raise Permanent(
                     f"The answer was cut off at {request.max_tokens} tokens and again at {longest}:"
@@ -220,9 +141,15 @@ class Gateway:
                     error_class=ErrorClass.CUT_OFF,
                 )
         except LLMError as error:
-            error.endpoint, error.model = self._endpoint.name, request.model
+            error.endpoint, error.model = request.endpoint, request.model
             raise
         return reply
+
+    def endpoint(self, name: str) -> Endpoint:
+        """The endpoint of that name. Raises UnknownEndpoint."""
+        if name not in self._endpoints:
+            self._endpoints[name] = endpoints.get(name)
+        return self._endpoints[name]
 
     async def wind_down(self, *, grace_s: float) -> None:
         """Send nothing more, and give the calls in flight so many seconds for their answers.
@@ -238,12 +165,28 @@ class Gateway:
         finally:
             await self._drain()
 
-    async def _shared_answer(self, request: Request, subject: str) -> Reply:
+    async def in_database(self, work: Callable[[], T]) -> T:
+        """What this work returns, done in the thread for the database."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    async def _open(self, name: str) -> _Line:
+        async with self._opening:
+            if name not in self._lines:
+                endpoint = self.endpoint(name)
+                learnt = await self.in_database(ModelProfile.objects.at(endpoint).by_model)
+                client = Client(endpoint, deadline_s=self._deadline_s, learnt=learnt)
+                limiter = Limiter(endpoint, executor=self._executor)
+                await self._stack.enter_async_context(client)
+                self._stack.push_async_callback(limiter.close)
+                self._lines[name] = _Line(endpoint, client, limiter, Health(self._attempts))
+        return self._lines[name]
+
+    async def _shared_answer(self, line: _Line, request: Request, subject: str) -> Reply:
         """One flight for all who ask the same at the same time; it ends with the last of them."""
         flight = self._asked.get(request.key)
         is_first = flight is None
         if flight is None:
-            flight = self._asked[request.key] = _Flight(self._complete(request, subject))
+            flight = self._asked[request.key] = _Flight(self._complete(line, request, subject))
             self._tasks.add(flight.task)
             flight.task.add_done_callback(self._tasks.discard)
         flight.waiting += 1
@@ -257,95 +200,87 @@ class Gateway:
                 if self._asked.get(request.key) is flight:
                     del self._asked[request.key]
 
-    async def _complete(self, request: Request, subject: str) -> Reply:
-        found = await self._look_ups.put(request.key)
-        if found.reply is not None:
-            return found.reply
+    async def _complete(self, line: _Line, request: Request, subject: str) -> Reply:
+        if (found := await self._look_ups.put(request.key)) is not None:
+            return found
+        today = datetime.now(UTC).date()
+        price = self._prices.find(line.endpoint, request.model, on=today)
         intent = Intent(
             request,
             subject,
-            practice=self._endpoint.is_practice,
-            charge=self._charging.charge(request),
-            attempts=found.attempts,
+            practice=line.endpoint.is_practice,
+            account_id=self._account_id,
+            price=price,
+            bound=price.bound(request) if price else None,
         )
         attempt, signs = 1, 0
         while True:
             try:
-                return await self._attempt(intent)
+                return await self._attempt(line, intent)
             except LLMError as error:
-                intent = replace(intent, attempts=None)  # another worker may be at it as well
                 if error.is_mended:
-                    keep = partial(self._keep_profile, request.model, error.message)
-                    await self.in_database(keep)
+                    if error.taught:  # and what others learnt meanwhile counts too
+                        what = line.endpoint, request.model, error.taught, error.message
+                        kept = await self.in_database(partial(ModelProfile.objects.keep, *what))
+                        line.client.take_over(request.model, error.taught[0], kept)
                     continue
                 if attempt == 1:
-                    signs = self._health.signs
+                    signs = line.health.signs
                 if isinstance(error, Outage) or not isinstance(error, Transient):
                     raise
-                if self._health.is_spent(error, attempt, signs=signs):
+                if line.health.is_spent(error, attempt, signs=signs):
                     raise
-                wait = self._policy.backoff.delay(
-                    attempt, retry_after=error.retry_after, rng=self._rng
-                )
-            await asyncio.sleep(wait)
+                wait_s = wait_before(attempt, told=error.retry_after)
+            await asyncio.sleep(wait_s)
             attempt += 1
 
-    def _keep_profile(self, model: str, refusal: str) -> None:
-        profile = self._client.profile(model)
-        kept = ModelProfile.objects.at(self._endpoint).by_model().get(model)
-        if kept != profile:
-            ModelProfile.objects.keep(self._endpoint, model, profile, refusal=refusal)
-
-    async def _attempt(self, intent: Intent) -> Reply:
+    async def _attempt(self, line: _Line, intent: Intent) -> Reply:
         """One row, one call."""
         is_last_try = False
         while True:
             async with self._slots:
-                sent = await self._open_and_send(intent)
+                sent = await self._open_and_send(line, intent)
             if sent is not None:
                 break
             if is_last_try:
                 raise OverBudget("The next call does not fit into what is left of the budget.")
-            is_last_try = not await self._may_room_come(intent)
-        call_id, result = sent
+            is_last_try = not await self._may_room_come()
         reach("before-settle")
-        reply = await self._outcomes.put(Outcome(call_id, result, intent))
-        if isinstance(result, LLMError):
-            raise result
+        reply = await self._outcomes.put(sent)
+        if isinstance(sent[1], LLMError):
+            raise sent[1]
         if reply is None:
             raise LLMError("The answer could not be written down.", maybe_paid=True)
         return reply
 
-    async def _open_and_send(self, intent: Intent) -> tuple[int, RawReply | LLMError] | None:
+    async def _open_and_send(self, line: _Line, intent: Intent) -> Outcome | None:
         """Write the intent, send it, note what came; None if the budget has no room for it now."""
-        leave = await self._health.enter()
-        try:
-            estimate = likely_input(intent.request) + (intent.request.max_tokens or _LIKELY_OUTPUT)
-            await self._limiter.permit(estimate)
+        request = intent.request
+        async with line.health.place():
+            estimate = likely_input(request) + (request.max_tokens or _LIKELY_OUTPUT)
+            await line.limiter.permit(estimate)
             if self._closing:
                 await asyncio.Event().wait()  # until cancelled
-            intent = replace(intent, profile=self._client.profile(intent.request.model))
+            intent = replace(intent, profile=line.client.profile(request.model))
             self._under_way += 1
             self._idle.clear()
             try:
-                call_id = await self._open(intent)
+                call_id = await self._commit(intent)
                 if call_id is None:
-                    self._limiter.correct(estimated=estimate, used=0)
+                    line.limiter.correct(estimated=estimate, used=0)
                     return None
-                result = await self._send(call_id, intent)
+                result = await self._send(line, call_id, intent)
             finally:
                 self._under_way -= 1
                 if not self._under_way:
                     self._idle.set()
-            self._health.note(result if isinstance(result, LLMError) else None)
-            if isinstance(result, RawReply) and result.usage:
+            line.health.note(result if isinstance(result, LLMError) else None)
+            if isinstance(result, Reply) and result.usage:
                 used = result.usage.input + result.usage.output
-                self._limiter.correct(estimated=estimate, used=used)
+                line.limiter.correct(estimated=estimate, used=used)
             return call_id, result
-        finally:
-            leave()
 
-    async def _open(self, intent: Intent) -> int | None:
+    async def _commit(self, intent: Intent) -> int | None:
         """Commit the intent; None where the account has no room for it.
 
         Called off meanwhile, it is withdrawn: nothing was sent.
@@ -354,20 +289,20 @@ class Gateway:
         try:
             return await asyncio.shield(pending)
         except asyncio.CancelledError:
-            pending.add_done_callback(lambda done: self._withdraw(done, intent))
+            pending.add_done_callback(self._withdraw)
             raise
 
-    def _withdraw(self, pending: "asyncio.Future[int | None]", intent: Intent) -> None:
+    def _withdraw(self, pending: "asyncio.Future[int | None]") -> None:
         if pending.cancelled() or pending.exception() is not None:
             return
         if (call_id := pending.result()) is not None:
             error = Permanent("Called off before sending.", error_class=ErrorClass.CALLED_OFF)
-            self._outcomes.put(Outcome(call_id, error, intent))
+            self._outcomes.put((call_id, error))
 
-    async def _send(self, call_id: int, intent: Intent) -> RawReply | LLMError:
+    async def _send(self, line: _Line, call_id: int, intent: Intent) -> Reply | LLMError:
         reach("send", call_id)
         try:
-            return await self._client.send(intent.request, intent.profile)
+            return await line.client.send(intent.request, intent.profile)
         except LLMError as error:
             return error
         except asyncio.CancelledError:
@@ -376,18 +311,17 @@ class Gateway:
                 maybe_paid=True,
                 error_class=ErrorClass.CALLED_OFF,
             )
-            self._outcomes.put(Outcome(call_id, called_off, intent))
+            self._outcomes.put((call_id, called_off))
             raise
 
-    async def _may_room_come(self, intent: Intent) -> bool:
+    async def _may_room_come(self) -> bool:
         """Whether a call under way may still give back what another needs; after a little wait."""
-        account_id = intent.charge.account_id
-        if account_id is None:
-            return False
         since = timezone.now() - timedelta(seconds=self._deadline_s + 60)
-        awaited = await self.in_database(lambda: ledger.is_awaiting(account_id, since=since))
+        awaited = await self.in_database(
+            partial(writing.is_awaiting, self._account_id, since=since)
+        )
         if awaited:
-            await asyncio.sleep(0.05 + 0.1 * self._rng.random())
+            await asyncio.sleep(0.05 + 0.1 * random.random())  # noqa: S311
         return awaited
 
     async def _drain(self) -> None:
@@ -395,13 +329,6 @@ class Gateway:
         await self._look_ups.drain()
         await self._intents.drain()
         await self._outcomes.drain()
-
-    def _write_intents(self, intents: Sequence[Intent]) -> list[int | None]:
-        return ledger.intend(intents, owner=self._owner)
-
-    async def in_database(self, work: Callable[[], T]) -> T:
-        """What this work returns, done in the gateway's thread for the database."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
 
 class _Flight:

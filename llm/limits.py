@@ -1,46 +1,133 @@
-"""One rate limit per endpoint for all workers on all hosts, kept in the database.
-
-A worker takes permits for about a second at a time by compare-and-set on the endpoint's row, so
-that a call costs no query of its own, and gives back what it did not use.
+"""When a call may be sent: the rate limit that all workers share, the wait before another try, and
+the one rule for endpoints in trouble.
 """
 
 import asyncio
+import random
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Executor
-from typing import Final
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple
 
-from django.db import IntegrityError, transaction
-
-from llm.bucket import LEASE_S, Bucket, Rule, Taken, Wanted, full, refilled, returned, take
+from llm.endpoints import Endpoint
+from llm.errors import ErrorClass, LLMError, Outage, Permanent, Transient
 from llm.models import RateLimit
 
-_TRIES: Final = 50
+# What a worker took from an endpoint's bucket it uses within so many seconds, or gives up.
+LEASE_S: Final = 1.0
 # Permits taken at once, at most: what is waiting now, or a second's worth, whichever is less.
 _MOST_AT_ONCE: Final = 256
+# Compare-and-set on a bucket that others move at the same moment.
+_TRIES: Final = 50
+
+# Waits before another try: up to the first, doubled at each attempt; what an endpoint asks for in
+# Retry-After goes first.
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 30.0
+LONGEST_TOLD_S = 120.0
+# How often one request is tried. What timed out, or was answered with something else, may have
+# been paid for in full.
+ATTEMPTS: Final = 5
+ATTEMPTS_OF: Final[Mapping[ErrorClass, int]] = {
+    ErrorClass.RATE_LIMIT: 8,
+    ErrorClass.TIMEOUT: 3,
+    ErrorClass.BAD_ANSWER: 3,
+}
+
+# Failures in a row, without a sign of life, after which calls go one at a time.
+SUSPICION = 8
+# One-at-a-time tries that fail before everybody is sent home: about four minutes.
+PATIENCE = 20
+# Refusals in a row after which the rest is not tried.
+REFUSALS: Final = 20
+
+
+class Bucket(NamedTuple):
+    """What is left at the moment `filled_at`; below 0 where one large request was let through."""
+
+    requests: float
+    tokens: float
+    filled_at: float
+
+
+class Taken(NamedTuple):
+    """What a worker got; with none, how long to wait in seconds before it is worth asking again."""
+
+    requests: int = 0
+    tokens: float = 0.0
+    wait_s: float = 0.0
+
+
+def size(per_minute: int) -> float:
+    """What a full bucket holds: a second's worth, at least 1."""
+    return max(1.0, per_minute / 60)
+
+
+def rate(per_minute: int) -> float:
+    """What flows in a second, so slow that no minute sees more than the limit.
+
+    A minute sees what was in the bucket, what flows in, and what a worker took just before and
+    still had.
+    """
+    left = per_minute if per_minute <= 1 else per_minute - size(per_minute)
+    return left / (60 + LEASE_S)
+
+
+def exchange(
+    bucket: Bucket,
+    limits: tuple[int, int],
+    *,
+    now: float,
+    back: tuple[float, float] = (0, 0),
+    count: int = 0,
+    each: float = 0.0,
+) -> tuple[Bucket, Taken]:
+    """Give back what was not used (below 0: used beyond), then take up to `count` requests.
+
+    `limits` are requests and tokens a minute, 0 is none; `each` request is worth so many tokens.
+    One whose tokens no bucket could hold goes through a full one and leaves a debt. A clock that is
+    behind fills nothing and takes nothing.
+    """
+    seconds = max(0.0, now - bucket.filled_at)
+    requests, tokens = (
+        min(size(limit), min(size(limit), level + seconds * rate(limit)) + given)
+        for level, limit, given in zip(bucket[:2], limits, back, strict=True)
+    )
+    filled = Bucket(requests, tokens, max(now, bucket.filled_at))
+    needs = zip((1.0, min(each, size(limits[1]))), (requests, tokens), limits, strict=True)
+    waits = [
+        (need - level) / rate(limit)
+        for need, level, limit in needs
+        if limit and level < need - 1e-9
+    ]
+    if not count or waits:
+        return filled, Taken(wait_s=max(waits, default=0.0) if count else 0.0)
+    got = min(count, int(requests + 1e-9)) if limits[0] else count
+    worth = max(each, min(count * each, tokens)) if limits[1] else 0.0
+    left = requests - got if limits[0] else requests
+    return filled._replace(requests=left, tokens=tokens - worth), Taken(got, worth)
 
 
 class Limiter:
-    """The permits of one worker at one endpoint. All methods belong to one event loop."""
+    """The permits of one worker at one endpoint. All methods belong to one event loop.
+
+    The limit is kept in the database: a worker takes permits for about a second at a time, so that
+    a call costs no query of its own, and gives back what it did not use.
+    """
 
     def __init__(
-        self,
-        endpoint: str,
-        rule: Rule,
-        *,
-        executor: Executor,
-        clock: Callable[[], float] = time.time,
+        self, endpoint: Endpoint, *, executor: Executor, clock: Callable[[], float] = time.time
     ) -> None:
-        self._endpoint, self._rule = endpoint, rule
-        self._executor, self._clock = executor, clock
+        self._limits = endpoint.requests_per_minute, endpoint.tokens_per_minute
+        self._endpoint, self._executor, self._clock = endpoint.name, executor, clock
         self._requests, self._tokens, self._until = 0, 0.0, 0.0
-        self._owed = 0.0
         self._waiting = 0
         self._turn = asyncio.Lock()
 
     async def permit(self, tokens: float) -> None:
         """Return when one request of about so many tokens may be sent."""
-        if self._rule.is_none:
+        if not any(self._limits):
             return
         self._waiting += 1
         try:
@@ -52,89 +139,181 @@ class Limiter:
 
     def correct(self, *, estimated: float, used: float) -> None:
         """Tell what a permitted request used in truth; the difference goes back with the next."""
-        if self._rule.tokens_per_minute:
-            self._owed += estimated - used
+        if self._limits[1]:
+            self._tokens += estimated - used
 
     async def close(self) -> None:
         """Give back what is left."""
-        if not self._rule.is_none:
-            await self._in_thread(self._give_back)
+        if any(self._limits):
+            await self._exchange(0, 0.0)
 
     def _take_here(self, tokens: float) -> bool:
         if self._requests < 1 or self._clock() > self._until:
             return False
-        if self._rule.tokens_per_minute and self._tokens < tokens:
+        if self._limits[1] and self._tokens < tokens:
             return False
         self._requests -= 1
         self._tokens -= tokens
         return True
 
     async def _take_more(self, tokens: float) -> None:
-        second = self._rule.requests_per_minute / 60 or _MOST_AT_ONCE
+        second = self._limits[0] / 60 or _MOST_AT_ONCE
         count = max(1, min(self._waiting, int(second), _MOST_AT_ONCE))
-        wanted = Wanted(requests=count, tokens=count * tokens, first_tokens=tokens)
-        taken = await self._in_thread(lambda: self._exchange(wanted))
+        taken = await self._exchange(count, tokens)
         if taken.wait_s:
             await asyncio.sleep(min(taken.wait_s, 5.0))  # another worker may give back meanwhile
             return
-        self._requests, self._tokens = taken.requests, taken.tokens
+        self._requests += taken.requests
+        self._tokens += taken.tokens
         self._until = self._clock() + LEASE_S
 
-    def _exchange(self, wanted: Wanted) -> Taken:
+    async def _exchange(self, count: int, each: float) -> Taken:
         """Give back the rest of the last chunk and take the next, in one move."""
-        requests, tokens = self._rest()
+        rest = self._requests, self._tokens
+        self._requests, self._tokens = 0, 0.0
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, self._move, rest, count, each)
 
-        def change(bucket: Bucket, now: float) -> tuple[Bucket, Taken]:
-            bucket = refilled(bucket, self._rule, now=now)
-            bucket = returned(bucket, self._rule, requests=requests, tokens=tokens)
-            return take(bucket, self._rule, wanted, now=now)
-
-        return self._move(change)
-
-    def _give_back(self) -> Taken:
-        requests, tokens = self._rest()
-
-        def change(bucket: Bucket, now: float) -> tuple[Bucket, Taken]:
-            bucket = refilled(bucket, self._rule, now=now)
-            return returned(bucket, self._rule, requests=requests, tokens=tokens), Taken(0, 0.0)
-
-        return self._move(change)
-
-    def _rest(self) -> tuple[int, float]:
-        """What is left of the last chunk, and what was estimated wrong; both are handed over."""
-        rest = self._requests, self._tokens + self._owed
-        self._requests, self._tokens, self._owed = 0, 0.0, 0.0
-        return rest
-
-    def _move(self, change: Callable[[Bucket, float], tuple[Bucket, Taken]]) -> Taken:
+    def _move(self, rest: tuple[int, float], count: int, each: float) -> Taken:
         """Change the shared bucket by compare-and-set, however many others do at this moment."""
         rows = RateLimit.objects.filter(pk=self._endpoint)
         for _ in range(_TRIES):
             now = self._clock()
-            row = rows.first() or self._first_row(now)
+            full = Bucket(size(self._limits[0]), size(self._limits[1]), now)
+            row, _ = rows.get_or_create(endpoint=self._endpoint, defaults=full._asdict())
             before = Bucket(row.requests, row.tokens, row.filled_at)
-            after, taken = change(before, now)
-            if after == before:
-                return taken
-            moved = rows.filter(version=row.version).update(
-                version=row.version + 1,
-                requests=after.requests,
-                tokens=after.tokens,
-                filled_at=after.filled_at,
+            after, taken = exchange(
+                before, self._limits, now=now, back=rest, count=count, each=each
             )
-            if moved:
+            changed = {**after._asdict(), "version": row.version + 1}
+            if after == before or rows.filter(version=row.version).update(**changed):
                 return taken
             time.sleep(0.002)
-        return Taken(0, 0.0, wait_s=0.1)
+        return Taken(wait_s=0.1)
 
-    def _first_row(self, now: float) -> RateLimit:
-        bucket = full(self._rule, now=now)
-        values = {name: getattr(bucket, name) for name in ("requests", "tokens", "filled_at")}
-        try:
-            with transaction.atomic():
-                return RateLimit.objects.create(endpoint=self._endpoint, **values)
-        except IntegrityError:
-            return RateLimit.objects.get(pk=self._endpoint)
 
-    async def _in_thread(self, work: Callable[[], Taken]) -> Taken:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+def wait_before(attempt: int, *, told: float | None) -> float:
+    """Seconds to wait after the attempt of that number, counted from 1.
+
+    Full jitter, anything from nothing to the whole wait, spreads calls that failed together best;
+    on top of what the endpoint told, which is a promise, comes up to a tenth.
+    """
+    if told is not None:
+        return min(told, LONGEST_TOLD_S) * (1 + 0.1 * random.random())  # noqa: S311
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(attempt - 1, 60))
+    return longest * random.random()  # noqa: S311
+
+
+class Health:
+    """The one rule for an endpoint in trouble, as one worker sees it. Belongs to one event loop.
+
+    An endpoint that answers nobody fails every request alike, and one that refuses a parameter or
+    a key refuses all of them. What failed so is no fault of the items of a run: they wait. The
+    first answer of any kind that shows the endpoint at work, a refusal too, lets everybody go on.
+    `attempts` is how often each request is tried; None leaves it to what goes wrong.
+    """
+
+    def __init__(self, attempts: int | None = None) -> None:
+        self._attempts = attempts
+        # How often it showed itself at work; to be told to `is_spent` later.
+        self.signs = 0
+        self._answers = self._failures = 0
+        self._refusals: list[str] = []
+        self._last: LLMError | None = None
+        self._not_before = self._told_s = 0.0
+        self._probing = asyncio.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the endpoint is taken to be out of order."""
+        return self._failures >= SUSPICION
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """A place to try one call in, by itself in an outage; its end is to be noted inside.
+
+        Raises Outage where the endpoint was given up.
+        """
+        self._check()
+        await self._wait_as_told()
+        if self.is_open:
+            async with self._probing:
+                self._check()
+                if self.is_open:
+                    tries = self._failures - SUSPICION + 1
+                    told = self._last.retry_after if self._last else None
+                    await asyncio.sleep(wait_before(tries, told=told))
+                    await self._wait_as_told()
+                    self._check()
+                if self.is_open:
+                    yield
+                    return
+        yield
+
+    def note(self, error: LLMError | None) -> None:
+        """What came of a try; None is an answer."""
+        if error is not None and error.error_class is ErrorClass.CALLED_OFF:
+            return
+        if not isinstance(error, Transient):
+            self.signs, self._failures = self.signs + 1, 0
+            self._note_refusal(error)
+            return
+        self._failures, self._last = self._failures + 1, error
+        if error.retry_after is not None:
+            # It is said to one call and meant for all.
+            self._told_s = min(error.retry_after, LONGEST_TOLD_S)
+            self._not_before = max(self._not_before, _now() + self._told_s)
+
+    def is_spent(self, error: Transient, attempt: int, *, signs: int) -> bool:
+        """Whether the attempt of that number, which ended so, was the request's last.
+
+        `signs` is what the endpoint had shown when the request failed first. Without a sign since,
+        it is not the request that fails: one that costs nothing is tried on as long as
+        there is patience with an endpoint that answered before. Raises Outage where there is none.
+        """
+        if attempt < (self._attempts or ATTEMPTS_OF.get(error.error_class, ATTEMPTS)):
+            return False
+        if self.signs > signs:
+            return True
+        # Asked again, these may be paid for again.
+        is_costly = error.error_class in (ErrorClass.TIMEOUT, ErrorClass.BAD_ANSWER)
+        if not self.signs or is_costly:
+            raise _outage(error)
+        return False
+
+    def _note_refusal(self, error: LLMError | None) -> None:
+        """The same words so many times in a row, or any from the first call on."""
+        if error is None or error.is_mended:
+            self._answers += error is None
+            self._refusals = []
+        elif isinstance(error, Permanent) and error.error_class is ErrorClass.REFUSED:
+            same = not self._refusals or error.message == self._refusals[-1]
+            kept = self._refusals if same or not self._answers else []
+            self._refusals, self._last = [*kept, error.message], error
+
+    async def _wait_as_told(self) -> None:
+        while (wait := self._not_before - _now()) > 0:
+            # Spread over a tenth more, lest everybody comes back in the same moment.
+            await asyncio.sleep(wait + 0.1 * self._told_s * random.random())  # noqa: S311
+
+    def _check(self) -> None:
+        if self._last is None:
+            return
+        if len(self._refusals) >= REFUSALS:
+            raise _outage(self._last, refusals=len(self._refusals))
+        if self._failures >= SUSPICION + PATIENCE:
+            raise _outage(self._last)
+
+
+def _outage(last: LLMError, *, refusals: int = 0) -> Outage:
+    return Outage(
+        last.message,
+        maybe_paid=last.maybe_paid,
+        status=last.status,
+        error_class=last.error_class,
+        refusals=refusals,
+    )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

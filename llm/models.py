@@ -3,14 +3,15 @@ each model is asked."""
 
 import hashlib
 from decimal import ROUND_CEILING, Decimal
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from django.db import connections, models
+from django.db import connections, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from llm.endpoints import Endpoint
-from llm.profiles import Profile
+from llm.prices import Price
+from llm.profiles import Profile, known
 
 # An account counts whole millionths of a millionth of a dollar: sums stay exact on every database.
 UNITS_PER_USD: Final = 10**12
@@ -30,8 +31,9 @@ class Account(models.Model):
     """What calls are charged to, such as one debate run: a hard limit, spent, and reserved.
 
     `reserved` holds the upper bounds of calls whose cost is not known: under way, possibly paid,
-    or answered without usage. Both sums can be told from the calls at any time (`ledger.audit`).
-    No constraint guards them: one that fired would keep paid answers from being written down.
+    or answered without usage. Both sums can be told from the calls at any time
+    (`ledger.accounts.tally`). No constraint guards them: one that fired would keep paid answers
+    from being written down.
     """
 
     name = models.CharField(max_length=100, blank=True)
@@ -170,6 +172,13 @@ class Call(models.Model):
         return f"{self.role} {self.key[:8]} attempt {self.attempt}: {self.status}"
 
     @property
+    def price(self) -> Price | None:
+        """The price that it was begun at."""
+        if self.price_input is None or self.price_cached is None or self.price_output is None:
+            return None
+        return Price(self.price_input, self.price_cached, self.price_output)
+
+    @property
     def at_most_usd(self) -> Decimal | None:
         """What it may come to while its cost is not known; None where it is, or nothing is."""
         is_open = self.usd is None and self.status != self.Status.FAILED
@@ -185,25 +194,36 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
 
     def by_model(self) -> dict[str, Profile]:
         """As a client wants them: those that are known to differ from what is taken for granted."""
-        return {row.model: row.as_profile for row in self if row.profile}
+        return {row.model: Profile.read(row.profile) for row in self if row.profile}
 
-    def keep(self, endpoint: Endpoint, model: str, profile: Profile, *, refusal: str) -> None:
-        """Remember how the model is asked from now on, and the refusal that taught it."""
-        row, _ = self.get_or_create(endpoint=endpoint.name, address=_digest(endpoint), model=model)
-        row.profile = profile.stored
-        row.refusals = [*row.refusals, refusal[:500]]
-        row.save(update_fields=["profile", "refusals"])
+    def of(self, endpoint: Endpoint, model: str) -> "ModelProfile":
+        """What is known of that model there; a new row where it is nothing."""
+        key = _key(endpoint, model)
+        return self.filter(**key).first() or ModelProfile(**key)
+
+    def keep(
+        self, endpoint: Endpoint, model: str, taught: tuple[Profile, Profile], refusal: str
+    ) -> Profile:
+        """How the model is asked from now on: as it is known here, with what a refusal taught.
+
+        `taught` is how it was asked and how it is since; workers that learn at the same time keep
+        what each of them learnt.
+        """
+        with transaction.atomic():
+            row, _ = self.select_for_update().get_or_create(**_key(endpoint, model))
+            before = row.asked(endpoint)
+            kept = before.changed_by(*taught)
+            if kept != before:
+                row.profile, row.refusals = kept.stored, [*row.refusals, refusal[:500]]
+                row.save(update_fields=["profile", "refusals"])
+        return kept
 
     def note_trial(
         self, endpoint: Endpoint, model: str, *, latency_s: float | None, fault: str
     ) -> None:
         """What came of a trial just now: seconds to the answer, or why there was none."""
-        self.update_or_create(
-            endpoint=endpoint.name,
-            address=_digest(endpoint),
-            model=model,
-            defaults={"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault},
-        )
+        told = {"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault}
+        self.update_or_create(**_key(endpoint, model), defaults=told)
 
 
 class ModelProfile(models.Model):
@@ -235,10 +255,13 @@ class ModelProfile(models.Model):
     def __str__(self) -> str:
         return f"{self.model} at {self.endpoint}"
 
-    @property
-    def as_profile(self) -> Profile:
-        """The profile as a value."""
-        return Profile.read(self.profile)
+    def asked(self, endpoint: Endpoint) -> Profile:
+        """How the model is asked: as was learnt, or as is taken for granted of it."""
+        return Profile.read(self.profile) if self.profile else known(self.model, api=endpoint.api)
+
+
+def _key(endpoint: Endpoint, model: str) -> dict[str, Any]:
+    return {"endpoint": endpoint.name, "address": _digest(endpoint), "model": model}
 
 
 def _digest(endpoint: Endpoint) -> str:

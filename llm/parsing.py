@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Never, TypeAlias
 
-from llm.errors import ParseFailure
-
 STRIPPED_FENCE: Final = 1
 WHOLE: Final = 2
 FENCED_BLOCK: Final = 3
@@ -37,6 +35,17 @@ class Parsed:
 
     value: dict[str, Any]
     rung: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParseFailure:
+    """An answer that cannot be read: a value, because it is a result and not an accident.
+
+    `raw` is the answer as it came; `reason` is for the person who has to decide instead.
+    """
+
+    reason: str
+    raw: str
 
 
 class _Unreadable(ValueError):
@@ -87,7 +96,7 @@ def _whole(text: str, key: str) -> Parsed | None:
     """Rungs 1 and 2: nothing but the object, in a fence or bare."""
     bare = _strip_fence(text)
     try:
-        value = _storable(_decoder(key).decode(bare))
+        value = storable(_decoder(key).decode(bare))
     except json.JSONDecodeError:
         return None
     if not isinstance(value, dict) or key not in value:
@@ -128,7 +137,7 @@ def _objects(text: str, key: str) -> Iterator[tuple[tuple[int, int], _JSONObject
             value, position = _decoder(key).raw_decode(text, start.start())
         except json.JSONDecodeError:
             raise _Unreadable("The answer holds a broken or unfinished JSON object.") from None
-        yield (start.start(), position), _storable(value)
+        yield (start.start(), position), storable(value)
 
 
 def _keyed(value: Any, key: str) -> list[_JSONObject]:
@@ -166,14 +175,16 @@ def _refuse_constant(name: str) -> Never:
     raise _Unreadable(f"The answer holds {name}, which is not JSON.")
 
 
-def _storable(value: Any, depth: int = 0) -> Any:
-    """The value with unstorable characters replaced. Raises _Unreadable when nested deeply."""
+def storable(value: Any, depth: int = 0) -> Any:
+    """The value with characters replaced that no database stores. Raises ValueError where it is
+    nested deeply.
+    """
     if depth > MAX_DEPTH:
         raise _Unreadable("The answer is nested too deeply.")
     if isinstance(value, str):
         return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, list):
-        return [_storable(item, depth + 1) for item in value]
+        return [storable(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {_storable(k): _storable(item, depth + 1) for k, item in value.items()}
+        return {storable(k): storable(item, depth + 1) for k, item in value.items()}
     return value

@@ -5,7 +5,6 @@ names have no price: their cost is unknown, and a run with a budget is refused.
 """
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -16,14 +15,13 @@ from typing import Any, Final, Self
 from django.conf import settings
 
 from llm.endpoints import Endpoint
-from llm.requests import Usage
+from llm.profiles import most_input
+from llm.requests import Request, Usage
 
 ANY_ENDPOINT: Final = "*"
 _SUPPLIED: Final = Path(__file__).with_name("prices.json")
 _FIELDS: Final = frozenset({"endpoint", "model", "valid_from", "input", "cached", "output"})
 _MILLION: Final = Decimal(1_000_000)
-# The ledger counts in millionths of a millionth of a dollar, so a price has six decimals at most.
-_DECIMALS: Final = 6
 _MOST: Final = Decimal(10_000)
 
 
@@ -57,10 +55,14 @@ class Price:
         counted = plain * self.input + usage.cached_input * self.cached + usage.output * self.output
         return counted / _MILLION
 
-    def bound(self, *, input_tokens: int, output_tokens: int) -> Decimal:
-        """USD that a call of at most so many tokens cannot exceed: nothing of it cached."""
+    def bound(self, request: Request) -> Decimal | None:
+        """USD that a call cannot exceed, nothing of it cached; unknown without a longest answer."""
+        if self.is_free:
+            return Decimal(0)
+        if request.max_tokens is None:
+            return None
         dearest = max(self.input, self.cached)
-        return (input_tokens * dearest + output_tokens * self.output) / _MILLION
+        return (most_input(request) * dearest + request.max_tokens * self.output) / _MILLION
 
 
 FREE: Final = Price(Decimal(0), Decimal(0), Decimal(0))
@@ -89,14 +91,17 @@ class PriceTable:
         """
         if endpoint.is_practice or endpoint.is_free:
             return FREE
-        return _latest(
+        held = [
             row
             for row in self.rows
             if row.model == model
             and row.endpoint in (endpoint.name, ANY_ENDPOINT)
             and row.valid_from is not None
             and row.valid_from <= on
-        )
+        ]
+        # At the end of equals stands the row of the operator's own file.
+        held.sort(key=lambda row: (row.endpoint != ANY_ENDPOINT, row.valid_from))
+        return held[-1] if held else None
 
     def demand(self, endpoint: Endpoint, model: str, *, on: date) -> Price:
         """The same, for who cannot go on without. Raises UnknownPrice with what to do."""
@@ -132,12 +137,6 @@ def _read(path: Path, _changed_at: int) -> PriceTable:
         raise PriceError(f"The price table {path.name}: {error}") from None
 
 
-def _latest(rows: Iterable[Price]) -> Price | None:
-    # At the end of equals stands the row of the operator's own file.
-    found = sorted(rows, key=lambda row: (row.endpoint != ANY_ENDPOINT, row.valid_from or date.min))
-    return found[-1] if found else None
-
-
 def _price(number: int, row: Any) -> Price:
     where = f"row {number}"
     if not isinstance(row, dict) or set(row) != _FIELDS:
@@ -157,16 +156,15 @@ def _price(number: int, row: Any) -> Price:
 
 
 def _amount(where: str, name: str, value: Any) -> Decimal:
+    # The ledger counts in millionths of a millionth of a dollar, so a price has six decimals.
     try:
-        if isinstance(value, bool | float):
-            raise TypeError
-        amount = Decimal(value)
-        exponent = amount.normalize().as_tuple().exponent
-        if not 0 <= amount <= _MOST or not isinstance(exponent, int) or -exponent > _DECIMALS:
-            raise ValueError
+        amount = Decimal("NaN") if isinstance(value, bool | float) else Decimal(value)
+        is_price = 0 <= amount <= _MOST and amount == round(amount, 6)
     except (TypeError, ValueError, InvalidOperation):
+        is_price = False
+    if not is_price:
         raise PriceError(
             f"{where}: {name} is an amount in USD per million tokens, from 0 to {_MOST}, "
-            f"with {_DECIMALS} decimals at most."
-        ) from None
+            "with 6 decimals at most."
+        )
     return amount

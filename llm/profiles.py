@@ -1,4 +1,5 @@
-"""What a model at an endpoint takes, found out from its refusals. Pure.
+"""What a model at an endpoint takes, found out from its refusals; and how many tokens a request
+has, before anybody counted them. Pure.
 
 Models that speak the same API differ in the parameters they take (OpenAI's reasoning models
 refuse `max_tokens` and a temperature, DeepSeek a JSON schema, early o-series models a system
@@ -16,8 +17,7 @@ from typing import Any, Final, Self
 from llm.requests import Message, Request
 
 # How an answer is bound to its schema, from the strictest on.
-ANSWERS: Final = ("json_schema", "json_object", "words")
-_ANSWERS_IN_WORDS: Final = {
+ANSWERS: Final = {
     "json_schema": "answers by JSON schema",
     "json_object": "answers in JSON mode",
     "words": "answers as the prompt says",
@@ -52,7 +52,7 @@ class Profile:
         """For people: "max_completion_tokens, no temperature, answers by JSON schema"."""
         said = ["by the Responses API"] if self.api == "responses" else [self.limit]
         said += [f"no {name}" for name in sorted(self.without)]
-        said.append(_ANSWERS_IN_WORDS[self.answer])
+        said.append(ANSWERS[self.answer])
         if self.speaker != "system":
             said.append(f"instructed as {self.speaker}")
         return ", ".join(said)
@@ -60,9 +60,20 @@ class Profile:
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
         """A profile that was stored, perhaps by another version: what is not known is left out."""
-        names = {each.name for each in fields(cls)}
-        known = {name: value for name, value in stored.items() if name in names}
+        known = {each.name: stored[each.name] for each in fields(cls) if each.name in stored}
         return cls(**known | {"without": frozenset(stored.get("without", ()))})
+
+    def changed_by(self, asked: Self, taught: Self) -> Self:
+        """This one with what a refusal changed between those two.
+
+        What another refusal changed meanwhile stays, and is not changed twice.
+        """
+        news = {
+            name: getattr(taught, name)
+            for name in ("api", "limit", "answer", "speaker")
+            if getattr(self, name) == getattr(asked, name)
+        }
+        return replace(self, **news, without=self.without | taught.without)
 
 
 _REASONING: Final = Profile(
@@ -100,7 +111,7 @@ def mended(profile: Profile, refusal: str) -> Profile | None:
     if "v1/responses" in named and profile.api == "chat":
         return replace(profile, api="responses")
     if re.search(r"response_format|text\.format|json_schema|structured output|json mode", named):
-        answer = _next(ANSWERS, profile.answer)
+        answer = _next([*ANSWERS], profile.answer)
         return replace(profile, answer=answer) if answer else None
     if re.search(r"\brole\b", named) and re.search(r"system|developer", named):
         speaker = _next(SPEAKERS, profile.speaker)
@@ -136,3 +147,54 @@ _IN_WORDS: Final = (
 def _next(choices: Sequence[str], now: str) -> str:
     """The one after, or "" behind the last."""
     return dict(pairwise(choices)).get(now, "")
+
+
+# English prose has about four characters a token; measured, that errs on the side of too many.
+CHARACTERS_PER_TOKEN: Final = 4
+# Tokens of thought by reasoning effort, on the side of too many: unused ones cost nothing.
+_THOUGHTS: Final = {
+    "minimal": 1_000,
+    "low": 4_000,
+    "medium": 8_000,
+    "high": 16_000,
+    "xhigh": 32_000,
+}
+
+
+def likely_tokens(text: str) -> int:
+    """About how many tokens a text has: characters / 4, rounded up."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def likely_thoughts(model: str, effort: str) -> int:
+    """Tokens that a model may think in before its answer; they count into its longest length.
+
+    By the effort that is asked for, or the usual one of a family that is known to reason.
+    """
+    if not effort and "temperature" in known(model).without:
+        effort = "medium"
+    return _THOUGHTS.get(effort, 0)
+
+
+def likely_input(request: Request) -> int:
+    """About how many tokens a request has, its schema left out: few endpoints count it."""
+    return sum(likely_tokens(_written(m)) + 4 for m in request.messages)
+
+
+def most_input(request: Request) -> int:
+    """Tokens that a request cannot exceed.
+
+    A token of the tokenisers in use (byte-level BPE, byte fallback) stands for at least one
+    byte, so the bytes of all that is sent bound it: schema, and a margin for the chat template.
+    """
+    parts = [_written(message) for message in request.messages]
+    shape = json.dumps([request.schema, request.tools] if request.tools else request.schema)
+    sent = "".join([*parts, shape, request.schema_name]).encode("utf-8", "surrogatepass")
+    # What a chat template puts around each message, and around all of them: markers and names.
+    return len(sent) + 16 * len(parts) + 64
+
+
+def _written(message: Message) -> str:
+    """What a message says, with the functions that it calls."""
+    calls = message.get("tool_calls")
+    return (message.get("content") or "") + (json.dumps(calls) if calls else "")

@@ -26,7 +26,6 @@ from llm.requests import Message
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _SECTION = re.compile(r"^\[(\w+)\][ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"[a-z][a-z_]*")
-_SECTIONS = ("system", "user")
 _FIELDS = {"version", "role", "placeholders"}
 
 
@@ -58,17 +57,22 @@ class PromptTemplate:
         `placeholders: agent, query`. Raises PromptError.
         """
         text = text.replace("\r\n", "\n")
-        head, sections = _split(text)
-        declared = _declared(head) if placeholders is None else frozenset(placeholders)
-        _check(declared, "".join(sections.values()))
-        return cls(
-            version=_version(head),
-            role=head.get("role", ""),
-            system=sections["system"],
-            user=sections["user"],
-            placeholders=declared,
-            sha256=hashlib.sha256(text.encode()).hexdigest(),
-        )
+        # What stands before the first section is front matter.
+        front, *rest = _SECTION.split(text)
+        if tuple(rest[::2]) != ("system", "user"):
+            raise PromptError("A template needs the sections [system] and [user], in this order.")
+        head = _front_matter(front)
+        system, user = (body.strip() for body in rest[1::2])
+        version, role = head.get("version", ""), head.get("role", "")
+        if not (version.isascii() and version.isdigit() and role):
+            raise PromptError("A template starts with the lines `version: 1` and `role: name`.")
+        if placeholders is None:
+            placeholders = re.findall(r"\w+", head.get("placeholders", ""))
+        declared, used = frozenset(placeholders), set(_PLACEHOLDER.findall(system + user))
+        _complain("uses undeclared", used - declared)
+        _complain("does not use", declared - used)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        return cls(int(version), role, system, user, declared, digest)
 
     def render(self, **values: str) -> tuple[Message, ...]:
         """The messages with every placeholder filled, each exactly once over.
@@ -98,15 +102,6 @@ def fence(tag: str, text: str, key: bytes) -> str:
     return f"<{tag}-{code[:16]}>\n{text}\n</{tag}-{code[:16]}>"
 
 
-def _split(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Front matter and sections; what stands before the first section is front matter."""
-    head, *rest = _SECTION.split(text)
-    names, bodies = rest[::2], rest[1::2]
-    if tuple(names) != _SECTIONS:
-        raise PromptError("A template needs the sections [system] and [user], in this order.")
-    return _front_matter(head), {n: body.strip() for n, body in zip(names, bodies, strict=True)}
-
-
 def _front_matter(head: str) -> dict[str, str]:
     fields: dict[str, str] = {}
     for line in head.splitlines():
@@ -117,23 +112,6 @@ def _front_matter(head: str) -> dict[str, str]:
             raise PromptError(f"Unknown line before the first section: {line.strip()!r}.")
         fields[name.strip()] = value.strip()
     return fields
-
-
-def _version(head: dict[str, str]) -> int:
-    version = head.get("version", "")
-    if not (version.isascii() and version.isdigit() and head.get("role")):
-        raise PromptError("A template starts with the lines `version: 1` and `role: name`.")
-    return int(version)
-
-
-def _declared(head: dict[str, str]) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", head.get("placeholders", "")))
-
-
-def _check(declared: frozenset[str], body: str) -> None:
-    used = set(_PLACEHOLDER.findall(body))
-    _complain("uses undeclared", used - declared)
-    _complain("does not use", declared - used)
 
 
 def _complain(fault: str, names: Collection[str]) -> None:

@@ -23,10 +23,10 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from kit.runs import LostLease, RunStatus, Stopping, stopping, worker_id
 from llm.endpoints import Endpoint, EndpointError, UnknownEndpoint
-from llm.failures import HALTS, Blame, CannotGoOn, Failure
+from llm.errors import HALTS, Blame, CannotGoOn, Failure
 from llm.gateway import Gateways
-from llm.ledger import list_lost_calls
-from llm.paying import AskingRun, budget_words, open_account
+from llm.ledger.accounts import AskingRun, budget_words, open_account
+from llm.ledger.writing import list_lost_calls
 from llm.prices import PriceError, UnknownPrice
 from llm.trying import demand_answers
 

@@ -108,7 +108,8 @@ class Request:
             "schema": {"name": self.schema_name, "schema": self.schema},
             "replicate": self.replicate,
         }
-        return hashlib.sha256(_canonical(identity)).hexdigest()
+        text = json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,12 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class RawReply:
-    """An answer as one HTTP attempt brought it; `usage` is None where the endpoint sent none."""
+class Reply:
+    """An answer; `usage` is None where the endpoint told none: unknown, and not free.
+
+    In the ledger it stands under `call_id`. A `replayed` one was paid for by an earlier call and
+    costs nothing now; `elapsed_s` and `usage` are those of the call that was paid.
+    """
 
     text: str
     usage: Usage | None
@@ -131,24 +136,8 @@ class RawReply:
     finish_reason: str = ""
     logprobs: list[dict[str, Any]] | None = None
     tool_calls: Sequence[ToolCall] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer that is in the ledger under `call_id`.
-
-    A `replayed` one was paid for by an earlier call and costs nothing now; `elapsed_s` and
-    `usage` are those of the call that was paid. Unknown usage (None) is not free usage.
-    """
-
-    text: str
-    usage: Usage | None
-    elapsed_s: float
-    finish_reason: str
-    call_id: int
-    replayed: bool
-    logprobs: list[dict[str, Any]] | None = None
-    tool_calls: Sequence[ToolCall] = ()
+    call_id: int = 0
+    replayed: bool = False
 
     @property
     def is_cut(self) -> bool:
@@ -159,8 +148,3 @@ class Reply:
     def is_refusal(self) -> bool:
         """Whether the model, or a filter before or behind it, would not answer; `text` says why."""
         return self.finish_reason in REFUSALS
-
-
-def _canonical(value: Any) -> bytes:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.encode("ascii")

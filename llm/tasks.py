@@ -5,7 +5,7 @@ import contextlib
 from celery import shared_task
 
 from kit.runs import BrokerAway
-from llm.ledger import LOST_AFTER, list_lost_calls
+from llm.ledger.writing import LOST_AFTER, list_lost_calls
 
 
 @shared_task(name="llm.list_lost_calls")

@@ -7,7 +7,7 @@ the model is asked, stands in the ledger, and is charged to nobody's budget.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,13 +21,11 @@ from kit.runs import worker_id
 from llm import endpoints
 from llm.embeddings import embedding_request
 from llm.endpoints import Endpoint
-from llm.errors import ErrorClass, LLMError
-from llm.failures import Blame, CannotGoOn, blame, in_words, without_secrets
-from llm.gateway import Gateway
+from llm.errors import Blame, CannotGoOn, ErrorClass, LLMError, blame, in_words, without_secrets
+from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
 from llm.practice.completion import CHECK
 from llm.prices import table
-from llm.profiles import known
 from llm.requests import Reply, Request
 
 # A page waits for it, and gives up after thirty seconds.
@@ -84,9 +82,9 @@ class Tried:
 
 def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
     """Whom a trial of this endpoint asks: its own model and those of its roles, or of one role."""
-    wanted = [role] if role else [each for each in endpoints.ROLES if _is_told(each)]
     found: dict[tuple[str, bool], list[str]] = {} if role else {(endpoint.default_model, False): []}
-    for each in wanted:
+    told = endpoints.roles()
+    for each in [role] if role else [each for each in endpoints.ROLES if each in told]:
         placed = endpoints.for_role(each)
         if placed.name == endpoint.name:
             found.setdefault((placed.default_model, each == EMBEDDER), []).append(each)
@@ -95,19 +93,15 @@ def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
     return [Task(endpoint, model, tuple(names)) for (model, _), names in found.items()]
 
 
-def _is_told(role: str) -> bool:
-    return endpoints.named_for(role) is not None
-
-
 def try_endpoint(endpoint: Endpoint, role: str = "") -> list[Tried]:
     """One tiny call to each of its models, at once, each new and paid for."""
-    return asyncio.run(_try_endpoint(endpoint, tasks(endpoint, role)))
 
+    async def try_all() -> list[Tried]:
+        async with _gateways([endpoint]) as gateways:
+            trials = (_try(gateways, task) for task in tasks(endpoint, role))
+            return [tried for tried, _ in await asyncio.gather(*trials)]
 
-async def _try_endpoint(endpoint: Endpoint, wanted: Sequence[Task]) -> list[Tried]:
-    async with _gateway(endpoint) as gateway:
-        outcomes = await asyncio.gather(*(_try(gateway, task) for task in wanted))
-    return [tried for tried, _ in outcomes]
+    return asyncio.run(try_all())
 
 
 async def demand_answers(
@@ -127,22 +121,19 @@ async def demand_answers(
     roles = (EMBEDDER,) if embeds else ()
     # Where people judge alone nobody is asked, so no model is named.
     wanted = [Task(find(name), model, roles) for name, model in dict.fromkeys(seats) if model]
-    for task in wanted:
-        if task.endpoint.is_practice:
-            continue
-        async with _gateway(task.endpoint, executor) as gateway:
-            if await gateway.in_database(partial(_has_answered, task)):
+    async with _gateways([task.endpoint for task in wanted], executor) as gateways:
+        for task in wanted:
+            if task.endpoint.is_practice or await gateways.in_database(partial(_answered, task)):
                 continue
-            _, error = await _try(gateway, task)
-        if error is not None and blame(error) is Blame.SETUP:
-            raise CannotGoOn(in_words(error, endpoint=task.endpoint, model=task.model))
+            _, error = await _try(gateways, task)
+            if error is not None and blame(error) is Blame.SETUP:
+                raise CannotGoOn(in_words(error, endpoint=task.endpoint, model=task.model))
 
 
 def standing(task: Task) -> Tried:
     """What is known of this model without asking it."""
-    endpoint = task.endpoint
-    row = _row(task)
-    asked, refusals = learnt(endpoint, task.model)
+    endpoint, row = task.endpoint, ModelProfile.objects.of(task.endpoint, task.model)
+    asked, refusals = _learnt(row, endpoint)
     return Tried(
         endpoint=endpoint.name,
         model=task.model,
@@ -151,18 +142,20 @@ def standing(task: Task) -> Tried:
         refusals=refusals,
         price=_price(endpoint, task.model),
         practice=endpoint.is_practice,
-        tried_at=row.tried_at if row else None,
-        seconds=row.latency_s if row else None,
-        fault=row.fault if row else "",
+        tried_at=row.tried_at,
+        seconds=row.latency_s,
+        fault=row.fault,
     )
 
 
 def learnt(endpoint: Endpoint, model: str) -> tuple[str, tuple[str, ...]]:
     """How a model is asked there, in words, and the refusals that taught it."""
-    row = ModelProfile.objects.at(endpoint).filter(model=model).first()
-    profile = row.as_profile if row and row.profile else known(model, api=endpoint.api)
-    refusals = row.refusals if row else []
-    return profile.words, tuple(without_secrets(each, endpoint) for each in refusals)
+    return _learnt(ModelProfile.objects.of(endpoint, model), endpoint)
+
+
+def _learnt(row: ModelProfile, endpoint: Endpoint) -> tuple[str, tuple[str, ...]]:
+    told = tuple(without_secrets(each, endpoint) for each in row.refusals)
+    return row.asked(endpoint).words, told
 
 
 def _price(endpoint: Endpoint, model: str) -> str:
@@ -174,55 +167,52 @@ def _price(endpoint: Endpoint, model: str) -> str:
     return f"${price.input.normalize():f} in, ${price.output.normalize():f} out a million tokens"
 
 
-def _row(task: Task) -> ModelProfile | None:
-    rows = ModelProfile.objects.at(task.endpoint).filter(model=task.model)
-    return rows.filter(tried_at__isnull=False).first()
-
-
-def _has_answered(task: Task) -> bool:
+def _answered(task: Task) -> bool:
     """Whether the model answered there before: in its last trial, or anybody lately."""
-    row = _row(task)
-    if row is not None:
+    row = ModelProfile.objects.of(task.endpoint, task.model)
+    if row.tried_at:
         return not row.fault
     newest = Call.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     calls = Call.objects.answered().filter(pk__gt=newest - _MOST_CALLS)
     return calls.filter(endpoint=task.endpoint.name, model=task.model).exists()
 
 
-def _gateway(endpoint: Endpoint, executor: Executor | None = None) -> Gateway:
-    return Gateway(
-        endpoint,
+def _gateways(known: Iterable[Endpoint], executor: Executor | None = None) -> Gateways:
+    return Gateways(
+        known=known,
         concurrency=len(endpoints.ROLES),
         owner=worker_id(),
-        max_attempts=1,
+        attempts=1,
         deadline_s=DEADLINE_S,
         executor=executor,
     )
 
 
-async def _try(gateway: Gateway, task: Task) -> tuple[Tried, LLMError | None]:
+async def _try(gateways: Gateways, task: Task) -> tuple[Tried, LLMError | None]:
     reply: Reply | None = None
     fault: LLMError | None = None
     role = task.roles[0] if task.roles else "model"
     try:
-        reply = await gateway.complete(_request(task), f"{CHECK}:{role}")
+        reply = await gateways.complete(_request(task), f"{CHECK}:{role}")
     except LLMError as error:
         # Whoever is cut off has answered.
         fault = None if error.error_class is ErrorClass.CUT_OFF else error
-    return await gateway.in_database(partial(_noted, task, reply, fault)), fault
+    return await gateways.in_database(partial(_noted, task, reply, fault)), fault
 
 
 def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> Tried:
     """The outcome, stored beside what is known of the model."""
     fault = without_secrets(error.message, task.endpoint) if error else ""
-    seconds = reply.elapsed_s if reply else None
-    ModelProfile.objects.note_trial(task.endpoint, task.model, latency_s=seconds, fault=fault)
-    usage = reply.usage if reply else None
+    latency_s = reply.elapsed_s if reply else None
+    ModelProfile.objects.note_trial(task.endpoint, task.model, latency_s=latency_s, fault=fault)
+    if reply is None:
+        return standing(task)
+    call = Call.objects.get(pk=reply.call_id)
     return replace(
         standing(task),
-        input_tokens=usage.input if usage else None,
-        output_tokens=usage.output if usage else None,
-        usd=Call.objects.get(pk=reply.call_id).usd if reply else None,
+        input_tokens=call.input_tokens,
+        output_tokens=call.output_tokens,
+        usd=call.usd,
     )
 
 

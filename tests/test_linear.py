@@ -48,9 +48,10 @@ from debate.dream.types import Agent, Pair
 from evaluation.metrics import names
 from kit import boilerplate
 from kit.stats import reading
-from llm import failures, parsing
+from llm import errors, parsing
 from llm.endpoints import Endpoint
-from llm.practice import blocks, cleaning, words
+from llm.practice import blocks, words
+from llm.practice import rules as practice_rules
 from tests.work import MOST, growth
 
 
@@ -293,7 +294,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "grades": grades.read_reference,
     "confidence": relevance.confidence_of,
     "labels in answers": answering._tidy,
-    "without_secrets": lambda text: failures.without_secrets(text, ENDPOINT),
+    "without_secrets": lambda text: errors.without_secrets(text, ENDPOINT),
     "citing": checked_answer,
     "citations once": answer_carrying._once,
     "neighbours": lambda text: neighbours.groups(run_of(text), {}),
@@ -310,9 +311,9 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
         blocks.read_position(text),
     ),
     "practice: cleaning": lambda text: (
-        cleaning.safe_clean(text),
-        cleaning.fast_clean(text),
-        cleaning.split(text),
+        practice_rules.safe_clean(text),
+        practice_rules.fast_clean(text),
+        practice_rules.split(text),
     ),
     "practice: words": lambda text: (words.tokens(text), list(words.sentences(text))),
 }

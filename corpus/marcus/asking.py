@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from corpus.marcus.settings import FAST_CLEAN, SAFE_CLEAN, SCHEMA, SPLITTER, Settings
-from llm.errors import ParseFailure
-from llm.estimates import likely_thoughts, likely_tokens
-from llm.parsing import read_object
+from llm.parsing import ParseFailure, read_object
+from llm.profiles import likely_thoughts, likely_tokens
 from llm.prompts import PromptTemplate, fence
 from llm.requests import Request
 

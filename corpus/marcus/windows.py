@@ -1,6 +1,6 @@
 """Long texts in windows that a model can take."""
 
-from llm.estimates import likely_tokens
+from llm.profiles import likely_tokens
 
 
 def windows(text: str, most: int) -> list[str]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from corpus.models.benchmark import Benchmark, Domain
 from corpus.models.texts import CorpusVersion, Document, Passage
 from kit.runs import RunQuerySet, RunStatus
-from llm.paying import AskingRun
+from llm.ledger.accounts import AskingRun
 
 
 class CleaningPreset(models.TextChoices):

@@ -5,7 +5,7 @@ from django.db import models
 from corpus.models.benchmark import Benchmark
 from corpus.models.runs import RetrievalRun
 from corpus.models.texts import CorpusVersion
-from llm.paying import PayingRun
+from llm.ledger.accounts import PayingRun
 
 
 class Method(models.TextChoices):

@@ -32,7 +32,7 @@ from kit.errors import Refused
 from kit.run_moves import move_run
 from kit.runs import RunStatus, Stopping, lease, stopping, wake, worker_id
 from llm.endpoints import Endpoint
-from llm.paying import check_budget, open_account
+from llm.ledger.accounts import check_budget, open_account
 from llm.requests import EFFORTS
 
 # What each setting is where a person says nothing, and within which bounds.

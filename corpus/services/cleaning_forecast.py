@@ -18,8 +18,8 @@ from corpus.models import CleaningPreset, CorpusVersion, Passage
 from corpus.services.cleaning_seats import take_seats
 from corpus.services.crosswalk import gold_of
 from llm.endpoints import Endpoint
-from llm.estimates import CHARACTERS_PER_TOKEN, likely_tokens
 from llm.prices import Price, table
+from llm.profiles import CHARACTERS_PER_TOKEN, likely_tokens
 from llm.requests import Usage
 
 # Long texts by the length that the database counts; sentences of about 25 tokens, 64 a call.

@@ -12,7 +12,7 @@ from corpus.marcus.likeness import near_duplicates
 from corpus.marcus.tokens import count_tokens
 from corpus.models import CleaningRun, CorpusVersion, Passage, Query
 from corpus.services.crosswalk import Carried, labels_of
-from llm.practice.embedding import embed
+from llm.practice.completion import embed
 
 # Passages whose lengths are counted, gold pairs that are compared, texts held side by side.
 SAMPLE: Final = 20_000

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from corpus.models import CleaningRun, Violation
 from kit.sheets import Cell, Sheet, text
-from llm.spending import spending_by
+from llm.ledger.reading import spending_by
 
 
 def rows_url(run: CleaningRun, **params: Any) -> str:

@@ -13,7 +13,7 @@ from corpus.models import CleanedPage, PageState, Passage, Violation
 from corpus.services.cleaning_pages import Job, decisions_of, place_of
 from corpus.services.cleaning_share import Share
 from kit.failpoints import reach
-from llm.failures import Failure
+from llm.errors import Failure
 
 
 @dataclass(frozen=True)

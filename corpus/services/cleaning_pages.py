@@ -20,7 +20,7 @@ from corpus.models import (
     Passage,
     Violation,
 )
-from llm.failures import CannotGoOn
+from llm.errors import CannotGoOn
 
 PAGE: Final = 50
 

@@ -12,7 +12,7 @@ from corpus.models import CleaningRun, Crosswalk, Passage, Query
 from corpus.services.cleaning_measures import measure
 from corpus.services.cleaning_report import SIDES, Widths, report
 from kit.sheets import Cell, Sheet, text
-from llm.calls import without_texts
+from llm.ledger.reading import without_texts
 
 MOST: Final = 2000
 

@@ -17,10 +17,9 @@ from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus, Stopping, wake
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.errors import LLMError, OverBudget
-from llm.failures import CannotGoOn
-from llm.ledger import list_lost_calls
-from llm.paying import check_budget, open_account
+from llm.errors import CannotGoOn, LLMError, OverBudget
+from llm.ledger.accounts import check_budget, open_account
+from llm.ledger.writing import list_lost_calls
 from llm.prices import PriceError, UnknownPrice
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from kit.runs import worker_id
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways
-from llm.ledger import list_lost_calls
+from llm.ledger.writing import list_lost_calls
 from llm.trying import demand_answers
 
 # Texts of one request, and requests that are under way before their vectors are written.

@@ -23,7 +23,7 @@ from kit.errors import Refused
 from kit.refusals import told
 from kit.tables import Column, Filter, Table
 from llm import endpoints
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 VERBS = {

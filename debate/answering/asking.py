@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from annotate.answers.citing import Evidence, Report, check_answer, renamed
-from llm.errors import ParseFailure
-from llm.estimates import likely_tokens
-from llm.parsing import read_object
+from llm.parsing import ParseFailure, read_object
+from llm.profiles import likely_tokens
 from llm.prompts import PromptTemplate, fence
 from llm.requests import Message, Request
 

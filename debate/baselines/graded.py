@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from debate.dream.asking import Steps, ask, fault
 from debate.dream.types import NO_STANCE, Pair, Turn, Verdict
-from llm.errors import LLMError, ParseFailure
+from llm.errors import LLMError
+from llm.parsing import ParseFailure
 
 from .grades import GRADES, mode, read_reference, read_strict
 from .judges import COERCED, JudgeConfig, Question, questions_of, said, turn_of

@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from llm.errors import ParseFailure
-from llm.parsing import read_object
+from llm.parsing import ParseFailure, read_object
 
 Grade: TypeAlias = Literal[0, 1, 2, 3]
 GRADES: Final[tuple[Grade, ...]] = (0, 1, 2, 3)

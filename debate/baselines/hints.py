@@ -14,8 +14,7 @@ from typing import Any, Final
 from debate.dream.asking import Answer, Steps, ask, fault
 from debate.dream.turns import argument_of
 from debate.dream.types import Pair, Response, Stance, Turn, Verdict
-from llm.errors import ParseFailure
-from llm.parsing import read_object
+from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate
 
 from .judges import JudgeConfig, Question, fenced

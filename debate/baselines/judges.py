@@ -8,7 +8,8 @@ from typing import Any
 
 from debate.dream.prompting import numbered, repair_messages
 from debate.dream.types import NO_STANCE, Label, Pair, Turn
-from llm.errors import LLMError, ParseFailure
+from llm.errors import LLMError
+from llm.parsing import ParseFailure
 from llm.prompts import PromptTemplate, fence
 from llm.requests import Message, Reply, Request
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from debate.dream.asking import Answer, Steps, ask, fault
 from debate.dream.turns import read_response
 from debate.dream.types import Pair, Turn, Verdict
-from llm.errors import LLMError, ParseFailure
-from llm.parsing import read_object
+from llm.errors import LLMError
+from llm.parsing import ParseFailure, read_object
 
 from .judges import JudgeConfig, Question, questions_of, said, turn_of
 from .probability import probability_of_yes

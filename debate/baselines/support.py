@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from debate.dream.asking import Steps, ask, fault
 from debate.dream.types import Label, Pair, Turn, Verdict
-from llm.errors import LLMError, ParseFailure
-from llm.parsing import read_object
+from llm.errors import LLMError
+from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate
 
 from .judges import COERCED, JudgeConfig, Question, questions_of, said, turn_of

@@ -14,7 +14,7 @@ from debate.dream.consensus import unanimous
 from debate.dream.prompting import TURN_KEYS
 from debate.dream.turns import SCHEMA, read_turn
 from debate.dream.types import NO_STANCE, Agent, Label, Pair, Turn, Verdict
-from llm.errors import ParseFailure
+from llm.parsing import ParseFailure
 
 from .judges import JudgeConfig, Question, questions_of, turn_of
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from llm.errors import LLMError, ParseFailure, Refusal
+from llm.errors import LLMError, Refusal
+from llm.parsing import ParseFailure
 from llm.requests import Reply, Request
 
 from .types import Verdict

@@ -11,7 +11,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from llm.errors import LLMError, ParseFailure
+from llm.errors import LLMError
+from llm.parsing import ParseFailure
 
 from .asking import Answer, ask, fault
 from .consensus import unanimous

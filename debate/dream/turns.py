@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from llm.errors import ParseFailure
-from llm.parsing import read_object
+from llm.parsing import ParseFailure, read_object
 
 from .closing import closing_verdict
 from .quotes import locate_all

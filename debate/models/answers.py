@@ -4,7 +4,7 @@ from django.db import models
 
 from annotate.models import ReferenceAnswer
 from corpus.models import Benchmark, Query
-from llm.paying import AskingRun
+from llm.ledger.accounts import AskingRun
 
 
 class AnswerRun(AskingRun):

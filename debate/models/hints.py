@@ -7,7 +7,7 @@ from django.db import models
 from annotate.models import ReferenceItem, ReferencePanel
 from corpus.models import Benchmark, Passage, Query
 from debate.models.runs import MAX_TOKENS
-from llm.paying import AskingRun
+from llm.ledger.accounts import AskingRun
 
 
 class HintStatus(models.TextChoices):

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 from annotate.models import CaseStatus
 from corpus.models import Benchmark, Pool
 from kit.runs import RunQuerySet, RunStatus
-from llm.paying import AskingRun
+from llm.ledger.accounts import AskingRun
 
 # A turn has three short parts; reasoning models think some hundreds of tokens before it.
 MAX_TOKENS = 2000

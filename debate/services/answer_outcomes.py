@@ -18,7 +18,7 @@ from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from debate.services.answer_plans import task_of
 from kit.errors import Refused
 from kit.failpoints import reach
-from llm.failures import Failure
+from llm.errors import Failure
 
 PAGE = 50
 

@@ -19,10 +19,9 @@ from debate.answering.asking import (
     default_prompt,
     request,
 )
-from llm.endpoints import Endpoint
-from llm.estimates import likely_input
-from llm.fencing import fence_key
+from llm.endpoints import Endpoint, fence_key
 from llm.prices import table
+from llm.profiles import likely_input
 from llm.requests import Usage
 
 # Tokens of an answer of several paragraphs; and how often one is asked for twice, a guess.

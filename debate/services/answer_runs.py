@@ -16,8 +16,8 @@ from kit.errors import Refused
 from kit.run_moves import move_run
 from kit.runs import RunStatus, wake
 from llm.endpoints import Endpoint, in_role
-from llm.failures import CannotGoOn
-from llm.paying import check_budget, open_account
+from llm.errors import CannotGoOn
+from llm.ledger.accounts import check_budget, open_account
 from llm.requests import EFFORTS
 
 

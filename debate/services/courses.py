@@ -3,7 +3,8 @@
 Behind a turn stands every call of its place in the ledger: the answer that was read, one before it
 that could not be read, answers that were cut off or came too late. Seconds and cost of a pair are
 those of all these calls, whichever run paid for them: runs that share answers are compared as if
-each had asked alone. What a run paid itself is the sum of its own calls (`llm.spending`).
+each had asked alone. What a run paid itself is the sum of its own calls
+(`llm.ledger.reading.spending`).
 """
 
 import re

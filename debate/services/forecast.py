@@ -24,7 +24,7 @@ from debate.models import Debate, DebateRun, DebateStatus, RunKind
 from debate.services.courses import played_in
 from debate.services.paces import call_seconds, limits_of, price_of
 from debate.services.planning import CHECKS, Plan
-from llm.estimates import likely_input
+from llm.profiles import likely_input
 
 SAMPLE: Final = 200
 _UNDECIDED: Final = (

@@ -32,8 +32,8 @@ from kit.run_moves import move_run
 from kit.runs import OVER, RunStatus, wake
 from kit.updates import update_rows
 from llm.endpoints import Endpoint, in_role
-from llm.estimates import likely_thoughts
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
+from llm.profiles import likely_thoughts
 from llm.prompts import PromptTemplate
 
 NOT_PREPARING = "This panel is open or closed; what its labellers see does not change any more."

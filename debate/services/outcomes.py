@@ -19,7 +19,7 @@ from debate.services.flags import note_flags
 from debate.services.own_checks import choose_decoys
 from kit.failpoints import reach
 from kit.updates import update_rows
-from llm.failures import NO_TEXT_CLASS, Failure
+from llm.errors import NO_TEXT_CLASS, Failure
 
 # Whose labels a run of each kind makes; an adjudicator's are its own.
 SOURCES = {

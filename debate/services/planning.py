@@ -19,7 +19,7 @@ from debate.services.runs import check_pool, start_run, take_seats
 from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import Endpoint
-from llm.paying import check_budget
+from llm.ledger.accounts import check_budget
 from llm.prompts import PromptTemplate
 
 _SETTINGS: Final = tuple(each.name for each in fields(RunConfig))

@@ -22,8 +22,8 @@ from kit.run_moves import move_run
 from kit.runs import RunStatus, wake
 from llm import endpoints
 from llm.endpoints import Endpoint
-from llm.estimates import likely_thoughts
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
+from llm.profiles import likely_thoughts
 
 
 def start_run(

@@ -9,8 +9,8 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from debate.models import DebateRun
+from llm.ledger.reading import Spending, spending, spending_by
 from llm.models import Call
-from llm.spending import Spending, spending, spending_by
 
 # Half a million calls are not added up at every look at a run that goes on.
 _FRESH = timedelta(seconds=15)

@@ -23,9 +23,8 @@ from kit.errors import Refused
 from kit.refusals import told
 from kit.tables import Column, Filter, Table
 from llm import endpoints
-from llm.endpoints import Endpoint
-from llm.forms import budget_field, endpoint_choices
-from llm.paying import set_budget
+from llm.endpoints import Endpoint, endpoint_choices
+from llm.ledger.accounts import budget_field, set_budget
 from llm.requests import EFFORTS
 
 VERBS = {

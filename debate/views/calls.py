@@ -17,20 +17,20 @@ from kit import htmx, keyset
 from kit.csvfile import csv_response
 from kit.sheets import csv_header, csv_rows
 from kit.table_pages import Choices, query_string
-from llm.calls import (
+from llm.ledger.accounts import PayingRun, paying_runs
+from llm.ledger.reading import (
     CALLS,
     HEADER,
     TOTALS,
     UNCOSTED,
     choices_of,
     lines,
+    spending,
     totals_sheets,
+    transcript,
     without_texts,
 )
-from llm.ledger import transcript
 from llm.models import Call
-from llm.paying import PayingRun, paying_runs
-from llm.spending import spending
 
 # The page of a run, by its kind.
 _PAGES = {

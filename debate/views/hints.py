@@ -20,7 +20,7 @@ from kit.errors import Refused
 from kit.refusals import told
 from kit.runs import OVER, RunStatus
 from llm import endpoints
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
 
 TEMPLATE = "debate/hints.html"
 

@@ -19,8 +19,8 @@ from debate.views.room import room_context
 from kit import htmx
 from kit.errors import Refused
 from kit.refusals import told
-from llm.calls import UNCOSTED
-from llm.paying import set_budget
+from llm.ledger.accounts import set_budget
+from llm.ledger.reading import UNCOSTED
 
 VERBS = {
     "pause": verbs.pause_run,

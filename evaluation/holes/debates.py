@@ -14,7 +14,7 @@ from debate.services.runs import start_run
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm.endpoints import Endpoint, in_role
-from llm.paying import check_budget
+from llm.ledger.accounts import check_budget
 
 # A pool of more lists takes longer than a person waits for a page.
 MOST_LISTS = 20_000

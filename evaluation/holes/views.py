@@ -21,8 +21,8 @@ from kit.csvfile import csv_response
 from kit.errors import Refused
 from kit.sheets import csv_header, csv_rows
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.forms import budget_field, endpoint_choices
+from llm.endpoints import EndpointError, UnknownEndpoint, endpoint_choices
+from llm.ledger.accounts import budget_field
 
 
 class HoleDebateForm(forms.Form):

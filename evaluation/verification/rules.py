@@ -11,8 +11,7 @@ from debate.baselines.relevance import confidence_of
 from debate.dream.turns import read_response
 from evaluation.verification.courses import Courses
 from evaluation.verification.faults import Fails
-from llm.errors import ParseFailure
-from llm.parsing import read_object
+from llm.parsing import ParseFailure, read_object
 
 # Rules of reference panels, with the labels that each item wants.
 PANEL = {"reference-1": 1, "reference-2": 2}

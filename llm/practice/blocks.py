@@ -47,11 +47,20 @@ class Position:
 def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
     """The blocks of the last user message that gives something to work on; a repair gives none."""
     for message in reversed(messages):
-        content = message.get("content")
-        if message.get("role") == "user" and isinstance(content, str):
-            blocks = read_blocks(content)
-            if blocks.keys() & {"chunk", "page", "passage"}:
-                return _material(blocks, tuple(read_named(content)))
+        text = message.get("content")
+        if message.get("role") != "user" or not isinstance(text, str):
+            continue
+        blocks = read_blocks(text)
+        if blocks.keys() & {"chunk", "page", "passage"}:
+            answers = (part.strip() for part in _NUMBER.split(blocks.get("answer", "")))
+            return Material(
+                query=blocks.get("query", ""),
+                answers=tuple(filter(None, answers)),
+                chunk=blocks.get("chunk", ""),
+                history=blocks.get("history", ""),
+                page=blocks.get("page", ""),
+                named=tuple(read_named(text)),
+            )
     return None
 
 
@@ -104,15 +113,3 @@ def read_position(history: str) -> Position:
 
 def _said_yes(said: str) -> bool:
     return not _SAID_NO.match(said)
-
-
-def _material(blocks: Mapping[str, str], named: tuple[tuple[str, str, str], ...]) -> Material:
-    answers = (part.strip() for part in _NUMBER.split(blocks.get("answer", "")))
-    return Material(
-        query=blocks.get("query", ""),
-        answers=tuple(answer for answer in answers if answer),
-        chunk=blocks.get("chunk", ""),
-        history=blocks.get("history", ""),
-        page=blocks.get("page", ""),
-        named=named,
-    )

@@ -3,15 +3,18 @@
 import json
 import math
 import re
+from array import array
+from base64 import b64encode
 from collections.abc import Mapping
-from hashlib import sha256
+from hashlib import blake2b, sha256
+from sys import byteorder
 from typing import Any
 
 from llm.practice.blocks import find_material
-from llm.practice.embedding import DIMENSIONS, as_base64, embed
 from llm.practice.rules import ROLES, Answer
 
 MODEL = "practice-1"
+DIMENSIONS = 256
 # What the connection test asks for (llm/trying.py).
 CHECK = "check"
 _TOKEN = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
@@ -40,7 +43,9 @@ def chat_completion(body: Mapping[str, Any]) -> dict[str, Any]:
     _check_model(body)
     if body.get("stream"):
         raise Refusal("The practice model does not stream. Send the request without stream.")
-    messages = _messages(body)
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
+        raise Refusal("messages must be a list of chat messages.")
     calls = _tool_calls(body, messages)
     answer = None if calls else _answer(body, messages)
     value = answer.value if answer else ""
@@ -69,14 +74,35 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     texts = [body["input"]] if isinstance(body.get("input"), str) else body.get("input")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Refusal("input must be a text or a list of texts.")
-    vectors = [embed(text, _dimensions(body)) for text in texts]
+    wanted = body.get("dimensions") or DIMENSIONS
+    if not isinstance(wanted, int) or not 1 <= wanted <= _MAX_DIMENSIONS:
+        raise Refusal(f"dimensions must be a number from 1 to {_MAX_DIMENSIONS}.")
+    vectors = [embed(text, wanted) for text in texts]
     packed = body.get("encoding_format") == "base64"
     data = [
-        {"object": "embedding", "index": i, "embedding": as_base64(v) if packed else v}
+        {"object": "embedding", "index": i, "embedding": _as_base64(v) if packed else v}
         for i, v in enumerate(vectors)
     ]
     usage = _usage("".join(texts), "")
     return {"object": "list", "model": MODEL, "data": data, "usage": usage}
+
+
+def embed(text: str, dimensions: int = DIMENSIONS) -> list[float]:
+    """A vector of length 1, or of zeros for a text without words; the same on every machine."""
+    vector = [0.0] * dimensions
+    for word in re.findall(r"\w+", text.casefold()):
+        digest = int.from_bytes(blake2b(word.encode("utf-8", "replace"), digest_size=8).digest())
+        vector[(digest >> 1) % dimensions] += 1.0 if digest & 1 else -1.0
+    length = math.sqrt(sum(value * value for value in vector))
+    return [value / length for value in vector] if length else vector
+
+
+def _as_base64(vector: list[float]) -> str:
+    """The vector as the embeddings API packs it: little-endian 32-bit floats."""
+    packed = array("f", vector)
+    if byteorder == "big":
+        packed.byteswap()
+    return b64encode(packed.tobytes()).decode("ascii")
 
 
 def _check_model(body: Mapping[str, Any]) -> None:
@@ -84,15 +110,11 @@ def _check_model(body: Mapping[str, Any]) -> None:
         raise Refusal(f"There is one model here: {MODEL}.", status=404)
 
 
-def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
-        raise Refusal("messages must be a list of chat messages.")
-    return messages
-
-
 def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answer:
-    name = _schema_name(body)
+    try:
+        name = str(body["response_format"]["json_schema"]["name"])
+    except (KeyError, TypeError):
+        name = ""
     found = next((m for m in reversed(messages) if m.get("role") == "tool"), None)
     if found and not name:  # free text: what the last tool brought
         return Answer(str(found.get("content") or "")[:_LONGEST_TEXT])
@@ -131,20 +153,6 @@ def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> l
     call_id = "call_" + sha256(asked.encode("utf-8", "replace")).hexdigest()[:24]
     called = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
     return [{"id": call_id, "type": "function", "function": called}]
-
-
-def _schema_name(body: Mapping[str, Any]) -> str:
-    try:
-        return str(body["response_format"]["json_schema"]["name"])
-    except (KeyError, TypeError):
-        return ""
-
-
-def _dimensions(body: Mapping[str, Any]) -> int:
-    wanted = body.get("dimensions") or DIMENSIONS
-    if not isinstance(wanted, int) or not 1 <= wanted <= _MAX_DIMENSIONS:
-        raise Refusal(f"dimensions must be a number from 1 to {_MAX_DIMENSIONS}.")
-    return wanted
 
 
 def _usage(asked: str, answered: str) -> dict[str, Any]:

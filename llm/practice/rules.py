@@ -1,15 +1,19 @@
 """The roles of the practice model (docs/protocol.md 8). Pure: material in, answer out."""
 
+import itertools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kit.boilerplate import without_boilerplate
 from llm.practice.blocks import Material, Position, read_position
-from llm.practice.citing import cited_answer
-from llm.practice.cleaning import fast_clean, safe_clean, split
-from llm.practice.evidence import quotes
-from llm.practice.reasons import reason
-from llm.practice.words import best_answer, in_order, tokens
+from llm.practice.words import best_answer, in_order, quotes, reason, sentences, tokens
+
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE)
+_LABEL: Final = re.compile(r"\[(doc_\d+)\].*\ba(\d+)\b")
+_ASPECT: Final = re.compile(r"\ba(\d+)\b")
+_LONGEST_CITED: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,11 @@ def _argued(material: Material, verdict: bool, position: Position) -> Answer:
     number, overlap = best_answer(material.answers, material.chunk)
     answer = material.answers[number - 1] if number else ""
     wanted, there = tokens(answer), tokens(material.chunk)
+    when = "agreed" if position.agreed else "kept"
+    when = when if verdict == position.stance else "changed"
     said = reason(
         verdict,
-        first=position.round == 1,
-        kept=verdict == position.stance,
-        agreed=position.agreed,
+        when="first" if position.round == 1 else when,
         number=number,
         found=in_order(answer, wanted & there),
         missing=in_order(answer, wanted - there),
@@ -122,6 +126,48 @@ def _cleaned(rewrite: Callable[[str], str]) -> Callable[[Material], Answer]:
 def reference_answer(material: Material) -> Answer:
     """An answer made of its passages' own sentences."""
     return Answer({"answer": cited_answer(material)}, 1.0)
+
+
+def safe_clean(page: str) -> str:
+    """The page without the lines that are furniture, all else letter by letter."""
+    return without_boilerplate(page).strip()
+
+
+def fast_clean(page: str) -> str:
+    """The same, and nothing where fewer than five words remain."""
+    left = safe_clean(page)
+    return left if len(left.split()) >= 5 else ""
+
+
+def split(page: str) -> str:
+    """Labelled chunks, cut before each Markdown heading."""
+    starts = [match.start() for match in _HEADING.finditer(page)]
+    first = len(page) - len(page.lstrip())
+    edges = [0, *[start for start in starts if start > first], len(page)]
+    chunks = [page[a:b].strip() for a, b in itertools.pairwise(edges)]
+    labelled = (f"Chunk {_label(n)}:\n{text}" for n, text in enumerate(filter(None, chunks)))
+    return "\n\n".join(labelled)
+
+
+def _label(number: int) -> str:
+    letters, number = "", number + 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def cited_answer(material: Material) -> str:
+    """One paragraph an aspect: the first sentence of each of its passages, with its citation."""
+    lines = [_ASPECT.search(line) for tag, line, _ in material.named if tag == "aspect"]
+    told: dict[int, list[str]] = {int(found[1]): [] for found in lines if found}
+    for tag, line, text in material.named:
+        label = _LABEL.search(line) if tag == "passage" else None
+        if label and int(label[2]) in told:
+            first = next(sentences(text), "")[:_LONGEST_CITED].strip().rstrip(".!?")
+            plain = re.sub(r"[\[\]]", "", first)  # brackets would be citations
+            told[int(label[2])].append(f"{plain} [{label[1]}].")
+    return "\n\n".join(" ".join(said) for said in told.values() if said)
 
 
 def _confidence(overlap: float, *, turning_point: float) -> float:

@@ -5,8 +5,7 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from llm.practice.completion import Refusal, chat_completion, embeddings, models
@@ -25,74 +24,58 @@ def serve(port: int = 0, *, latency_ms: int = 0) -> Iterator[str]:
 
     Every answer takes at least `latency_ms`. Raises OSError where the port is taken.
     """
-    started: Future[tuple[str, Callable[[], None]]] = Future()
-    thread = threading.Thread(
-        target=_run_in_thread, args=(port, latency_ms, started), name="practice", daemon=True
-    )
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="practice", daemon=True)
     thread.start()
-    url, stop = started.result(timeout=_START_TIMEOUT_S)
     try:
-        yield url
+        starting = asyncio.run_coroutine_threadsafe(_start(port, latency_ms), loop)
+        runner, url = starting.result(_START_TIMEOUT_S)
+        try:
+            yield url
+        finally:
+            asyncio.run_coroutine_threadsafe(_stop(runner), loop).result()
     finally:
-        stop()
+        loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.close()
 
 
 async def run(port: int, *, latency_ms: int, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; `announce` gets the base URL once connections are taken."""
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    await _serve_until(stopped, port, latency_ms, announce)
-
-
-def _run_in_thread(
-    port: int, latency_ms: int, started: "Future[tuple[str, Callable[[], None]]]"
-) -> None:
-    async def main() -> None:
-        stopped, loop = asyncio.Event(), asyncio.get_running_loop()
-
-        def announce(url: str) -> None:
-            started.set_result((url, lambda: _wake(loop, stopped)))
-
-        await _serve_until(stopped, port, latency_ms, announce)
-
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    runner, url = await _start(port, latency_ms)
     try:
-        asyncio.run(main())
-    except Exception as error:  # the thread that waits for the start raises it
-        if started.done():
-            raise
-        started.set_exception(error)
-
-
-def _wake(loop: asyncio.AbstractEventLoop, stopped: asyncio.Event) -> None:
-    loop.call_soon_threadsafe(stopped.set)
-
-
-async def _serve_until(
-    stopped: asyncio.Event, port: int, latency_ms: int, announce: Callable[[str], None]
-) -> None:
-    from aiohttp import web
-
-    runner = web.AppRunner(_app(latency_ms), access_log=None, shutdown_timeout=1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, _HOST, port).start()
-        announce(f"http://{_HOST}:{runner.addresses[0][1]}/v1")
+        announce(url)
         await stopped.wait()
     finally:
         await runner.cleanup()
 
 
-def _app(latency_ms: int) -> "web.Application":
+async def _start(port: int, latency_ms: int) -> tuple["web.AppRunner", str]:
     from aiohttp import web
 
     app = web.Application(client_max_size=_MAX_BODY)
     app.router.add_get("/v1/models", _handler(models, 0))
     app.router.add_post("/v1/chat/completions", _handler(chat_completion, latency_ms))
     app.router.add_post("/v1/embeddings", _handler(embeddings, latency_ms))
-    return app
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+    try:
+        await runner.setup()
+        await web.TCPSite(runner, _HOST, port).start()
+    except BaseException:
+        await runner.cleanup()
+        raise
+    return runner, f"http://{_HOST}:{runner.addresses[0][1]}/v1"
+
+
+async def _stop(runner: "web.AppRunner") -> None:
+    await runner.cleanup()
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:  # answers that nobody waits for any more
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
 
 def _handler(answer: Callable[[dict[str, Any]], dict[str, Any]], latency_ms: int) -> Any:
@@ -102,27 +85,19 @@ def _handler(answer: Callable[[dict[str, Any]], dict[str, Any]], latency_ms: int
         if latency_ms:
             await asyncio.sleep(latency_ms / 1000)
         try:
-            body = await _body(request) if request.method == "POST" else {}
+            body: Any = {} if request.method == "GET" else None
+            if request.method == "POST":
+                with suppress(ValueError, RecursionError):
+                    body = json.loads(await request.text())
+            if not isinstance(body, dict):
+                raise Refusal("The request body must be a JSON object.")
             return web.json_response(answer(body))
         except Refusal as refusal:
-            return web.json_response(_error(refusal), status=refusal.status)
+            told = {"message": str(refusal), "type": "invalid_request_error"}
+            error = {**told, "param": None, "code": None}
+            return web.json_response({"error": error}, status=refusal.status)
         except ConnectionError:
             # The client went away while it was asking: nobody reads this.
             return web.Response(status=400)
 
     return handle
-
-
-async def _body(request: "web.Request") -> dict[str, Any]:
-    try:
-        body = json.loads(await request.text())
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise Refusal("The request body must be a JSON object.")
-    return body
-
-
-def _error(refusal: Refusal) -> dict[str, Any]:
-    kind = "invalid_request_error"
-    return {"error": {"message": str(refusal), "type": kind, "param": None, "code": None}}

@@ -1,7 +1,13 @@
-"""Words and sentences, as the practice model sees them."""
+"""Words and sentences as the practice model sees them: what it quotes, and the short reasons that
+name what it found and missed.
+
+Every reason says "is covered" or "is not covered", so that a history without labels can be read.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Final
 
 _ARTICLES = {"a", "an", "the"}
 _COMMON = frozenset(
@@ -44,13 +50,152 @@ def in_order(text: str, words: set[str]) -> list[str]:
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences and lines of a text, each a verbatim slice of it."""
-    start = 0
-    for end in _SENTENCE_END.finditer(text):
-        yield from _stripped(text[start : end.start()])
-        start = end.end()
-    yield from _stripped(text[start:])
+    return (part.strip() for part in _SENTENCE_END.split(text) if part.strip())
 
 
-def _stripped(text: str) -> Iterator[str]:
-    if text.strip():
-        yield text.strip()
+_SWAPS = {
+    "is": "seems",
+    "are": "seem",
+    "was": "had been",
+    "were": "had been",
+    "can": "may",
+    "will": "would",
+    "has": "holds",
+    "have": "hold",
+    "often": "usually",
+    "most": "nearly all",
+    "because": "since",
+    "when": "once",
+}
+_ONE_IN = 8
+_WORTH_ADDING = 2
+
+
+def quotes(chunk: str, answer: str, *, supports: bool) -> list[str]:
+    """The sentence of the chunk that shares most words with the answer, verbatim.
+
+    A supporting turn adds a second one that brings at least two more words. About one chunk in
+    eight has its opposing quote paraphrased, so that people meet a quote that is not in the
+    passage and learn what its flag means.
+    """
+    wanted = tokens(answer)
+    best = _richest(chunk, wanted)
+    if not best:
+        return []
+    if not supports:
+        return [_paraphrased(best, chunk) if misquotes(chunk) else best]
+    rest = wanted - tokens(best)
+    second = _richest(chunk, rest)
+    return [best, second] if len(rest & tokens(second)) >= _WORTH_ADDING else [best]
+
+
+def misquotes(chunk: str) -> bool:
+    """Whether an opposing turn on this chunk gets its quote wrong."""
+    return _byte_of(chunk) % _ONE_IN == 0
+
+
+def _richest(chunk: str, wanted: set[str]) -> str:
+    """The first of the sentences with the most wanted words; "" where none has any."""
+    scored = [(len(wanted & tokens(sentence)), sentence) for sentence in sentences(chunk)]
+    score, sentence = max(scored, key=lambda pair: pair[0], default=(0, ""))
+    return sentence if score else ""
+
+
+def _paraphrased(sentence: str, chunk: str) -> str:
+    words = sentence.split()
+    swaps = [index for index, word in enumerate(words) if word in _SWAPS]
+    if swaps:
+        words[swaps[0]] = _SWAPS[words[swaps[0]]]
+    else:
+        words.insert(min(2, len(words)), "indeed")
+    changed = " ".join(words)
+    return changed if changed not in " ".join(chunk.split()) else f"In short, {changed}"
+
+
+_MOST_WORDS = 3
+# What is said when, of a yes and of a no.
+_WORDINGS: Final[dict[tuple[str, bool], tuple[str, ...]]] = {
+    ("first", True): (
+        "The words that carry answer ({n}) stand in the passage: {found}. {leftover} "
+        "So answer ({n}) is covered.",
+        "Read for its sense, the passage says it: {found}. {leftover} Answer ({n}) is covered.",
+    ),
+    ("first", False): (
+        "The passage speaks of {found} but not of {missing}. A reader would have to guess the "
+        "rest, so answer ({n}) is not covered.",
+        "I looked for {missing} and met only {found}. That is the topic and not the claim: "
+        "answer ({n}) is not covered.",
+    ),
+    ("nothing", False): (
+        "The passage is about something else. I find no word of answer ({n}) in it, "
+        "not even {missing}. It is not covered.",
+    ),
+    ("kept", True): (
+        "{other} asks for {missing}. The sentence I quote gives {found}, and with that the "
+        "substance of answer ({n}): it is covered.",
+        "I stay with my view. What {other} wants to see, {missing}, is a matter of wording; with "
+        "{found} the claim is made, and answer ({n}) is covered.",
+    ),
+    ("kept", False): (
+        "{other} points to {found}, and that much is there. What is left out, {missing}, belongs "
+        "to the claim, so answer ({n}) is not covered.",
+        "I read the quotation of {other} again. It gives {found}, yet nothing of {missing}. "
+        "Part of a claim is not the claim: answer ({n}) is not covered.",
+    ),
+    ("changed", True): (
+        "{other} has convinced me: the passage gives {found}. What I asked for, {missing}, is a "
+        "matter of wording, so answer ({n}) is covered.",
+    ),
+    ("changed", False): (
+        "{other} is right: without {missing} the passage gives the topic ({found}) and not the "
+        "claim. I withdraw my first view; answer ({n}) is not covered.",
+    ),
+    ("agreed", True): (
+        "{other} and I agree: with {found} in the passage, answer ({n}) is covered.",
+    ),
+    ("agreed", False): ("{other} and I agree: without {missing} answer ({n}) is not covered.",),
+}
+
+
+def reason(
+    verdict: bool,
+    *,
+    when: str,
+    number: int,
+    found: Sequence[str],
+    missing: Sequence[str],
+    others: Sequence[str],
+    seed: str,
+) -> str:
+    """A few sentences, well under 100 words; `seed` picks among wordings, always alike.
+
+    `when` it is said: at first, or having kept or changed the verdict, or as the others do.
+    """
+    if when == "first" and not found and not verdict:
+        when = "nothing"
+    wordings = _WORDINGS[when, verdict]
+    leftover = "Nothing of it is left out."
+    if missing:
+        leftover = f"I do not find {_listed(missing)}, but the meaning does not hang on that."
+    return wordings[_byte_of(seed) % len(wordings)].format(
+        n=number,
+        found=_listed(found) or "nothing of it",
+        missing=_listed(missing) or "the very words",
+        leftover=leftover,
+        other=_joined(others[:_MOST_WORDS]) or "The other side",
+    )
+
+
+def _byte_of(text: str) -> int:
+    return sha256(text.encode("utf-8", "replace")).digest()[0]
+
+
+def _listed(words: Sequence[str]) -> str:
+    shown = [f'"{word[:40]}"' for word in words[:_MOST_WORDS]]
+    more = len(words) - len(shown)
+    return _joined([*shown, f"{more} more"] if more else shown)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    *most, last = parts or [""]
+    return f"{', '.join(most)} and {last}" if most else last

@@ -13,8 +13,8 @@ from corpus.models import Benchmark, CorpusVersion, Domain, Membership, Passage,
 from debate.dream import default_prompt
 from debate.models import Debate, DebateFlag, DebateRun, Turn
 from kit.bulk import analyze, copy_rows
+from llm.ledger.accounts import open_account
 from llm.models import Call
-from llm.paying import open_account
 
 SLUG, ADMIN = "bench", "admin"
 DOMAINS = ("msmarco", "nq", "lifestyle", "recreation", "science", "technology", "writing")

@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from debate.services.runs import start_run
 from llm import endpoints
-from llm.ledger import list_lost_calls
+from llm.ledger.writing import list_lost_calls
 from tests.chaos.invariants import Evidence, Outcomes, check, outcomes
 from tests.chaos.lives import Deaths, Reaper
 from tests.chaos.pairs import make_pairs

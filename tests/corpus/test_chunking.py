@@ -9,7 +9,7 @@ from corpus.chunking.rules import clean
 from corpus.chunking.semantic import cosine, dchunk
 from corpus.chunking.sentences import sentences
 from corpus.marcus.verify import verify
-from llm.practice.embedding import embed
+from llm.practice.completion import embed
 from tests.corpus.real_texts import noisy_texts
 
 

@@ -13,7 +13,7 @@ from corpus.cleaning_tasks import clean_corpus, drive_claimed
 from corpus.models import CleaningGroup, CleaningRun, CorpusVersion
 from corpus.services.cleaning import start_cleaning
 from kit.runs import RunStatus
-from llm.ledger import list_lost_calls
+from llm.ledger.writing import list_lost_calls
 from llm.models import Call
 from tests.corpus.cleaning import make_corpus
 from tests.corpus.scripted import cleaner
@@ -26,7 +26,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A lock is given up after a tenth of a second instead of twenty."""
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL is tried in tests/services/test_outages.py")
-    monkeypatch.setattr("llm.ledger._TRY_AGAIN_S", 0.02)
+    monkeypatch.setattr("llm.ledger.writing._TRY_AGAIN_S", 0.02)
     monkeypatch.setattr("llm.pump._GRACE_S", 0.2)
     monkeypatch.setitem(connections["default"].settings_dict["OPTIONS"], "timeout", 0.1)
     connection.close()

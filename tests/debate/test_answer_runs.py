@@ -17,8 +17,8 @@ from kit.errors import Refused
 from kit.models import Event
 from kit.runs import LostLease
 from llm import endpoints
+from llm.ledger.accounts import set_budget
 from llm.models import Call
-from llm.paying import set_budget
 from tests.annotate.answering import make_room
 from tests.factories import make_query
 

@@ -8,7 +8,8 @@ import pytest
 from debate.baselines import graded, human_only, keep_or_discard, single_judge, vote
 from debate.baselines.grades import mode, read_reference, read_strict
 from debate.baselines.votes import majority, votes_for
-from llm.errors import ParseFailure, Permanent
+from llm.errors import Permanent
+from llm.parsing import ParseFailure
 from tests.debate.judging import PAIR, judges, play, samples
 
 TRUE, FALSE = '{"is_supported": true}', '{"is_supported": false}'

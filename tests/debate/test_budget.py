@@ -15,9 +15,10 @@ from debate.tasks import run_debates
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import RunStatus
-from llm import accounts, endpoints
+from llm import endpoints
+from llm.ledger import accounts
+from llm.ledger.accounts import set_budget
 from llm.models import Call
-from llm.paying import set_budget
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
 from tests.llm.stub import completion, status
@@ -82,7 +83,7 @@ def test_run_pauses_where_the_next_call_does_not_fit_and_goes_on_after_a_raise(s
     assert (run.status, run.done, run.pause_reason) == (RunStatus.DONE, 20, "")
     assert len(stub.asked) == 40  # what was paid before the pause was not paid again
     assert run.spent_usd == 40 * COST
-    assert accounts.audit(run.account)[0] == run.account.spent_units
+    assert accounts.tally(run.account)[0] == run.account.spent_units
     assert Event.objects.filter(verb="set budget of debate run", actor=admin).count() == 2
 
 

@@ -17,7 +17,7 @@ from debate.services.runs import start_run
 from debate.tasks import drive_claimed, run_debates
 from kit.runs import RunStatus
 from llm import endpoints
-from llm.ledger import list_lost_calls
+from llm.ledger.writing import list_lost_calls
 from llm.models import Call
 from llm.pump import _is_outage
 from tests.debate.answering import answering, turn
@@ -33,7 +33,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A lock is given up after a tenth of a second instead of twenty."""
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL is tried in tests/services/test_outages.py")
-    monkeypatch.setattr("llm.ledger._TRY_AGAIN_S", 0.02)
+    monkeypatch.setattr("llm.ledger.writing._TRY_AGAIN_S", 0.02)
     monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
     monkeypatch.setattr("llm.pump._GRACE_S", 0.2)
     monkeypatch.setitem(connections["default"].settings_dict["OPTIONS"], "timeout", 0.1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from debate.dream.turns import SCHEMA, read_response, read_turn
 from debate.dream.types import Agent, Pair, Quote, Turn
-from llm.errors import ParseFailure
+from llm.parsing import ParseFailure
 
 PAIR = Pair("Why do moths circle lamps?", ("They tilt.",), "Moths tilt toward\nthe light.")
 AGENT = Agent("A", "relevant", "model-1", "practice")

@@ -25,7 +25,8 @@ PAIRS = 4
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm.waiting.Backoff.delay", lambda *_, **__: 0.001)
+    monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.001)
+    monkeypatch.setattr("llm.limits.LONGEST_TOLD_S", 0.001)
     monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
 
 

@@ -3,8 +3,19 @@
 import pytest
 
 from llm.endpoints import Endpoint
-from llm.errors import ErrorClass, LLMError, Outage, OverBudget, Permanent, Transient
-from llm.failures import Blame, blame, in_words, read_failure, without_secrets
+from llm.errors import (
+    Blame,
+    ErrorClass,
+    LLMError,
+    Outage,
+    OverBudget,
+    Permanent,
+    Transient,
+    blame,
+    in_words,
+    read_failure,
+    without_secrets,
+)
 
 ENDPOINT = Endpoint("main", "https://models.example:8443/v1", "k3y-of-ours", False, "m-1")
 

@@ -21,8 +21,8 @@ from debate.services.references import reference_called
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints
+from llm.ledger.accounts import set_budget
 from llm.models import Call
-from llm.paying import set_budget
 from tests.annotate.panels import (
     access_of,
     first_item,

@@ -25,10 +25,11 @@ from debate.services.spending import run_spending
 from debate.tasks import run_debates
 from evaluation.experiments.services import create_experiment, measure, sheets
 from kit.runs import RunStatus
-from llm import accounts, endpoints
+from llm import endpoints
+from llm.ledger import accounts
+from llm.ledger.accounts import open_account
+from llm.ledger.reading import spending
 from llm.models import Call
-from llm.paying import open_account
-from llm.spending import spending
 from tests.debate.answering import SOON, answering, turn
 from tests.factories import (
     make_benchmark,
@@ -110,7 +111,7 @@ def told_everywhere(run: DebateRun) -> set[Decimal]:
         command["usd"],
         command["totals"][0]["usd"],
         run.account.spent_usd,
-        Decimal(accounts.audit(run.account)[0]).scaleb(-12),
+        Decimal(accounts.tally(run.account)[0]).scaleb(-12),
     ]
     assert f'title="{usd[3]:f} USD"' in page.content.decode()
     return {Decimal(each) for each in usd}

@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from debate.services.runs import start_run
 from debate.tasks import run_debates
-from llm import endpoints, ledger
-from llm.ledger import CALL_DEADLINE_S, LOST_AFTER, list_lost_calls
+from llm import endpoints
+from llm.ledger import writing
+from llm.ledger.writing import CALL_DEADLINE_S, LOST_AFTER, Intent, list_lost_calls
 from llm.models import Call
-from llm.records import Intent
 from llm.requests import Request
 from llm.tasks import look_for_lost_calls
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
@@ -28,7 +28,7 @@ def sent(word: str, ago: timedelta) -> int:
         schema_name="debate_turn",
         schema={"type": "object"},
     )
-    (pk,) = ledger.intend([Intent(request, f"debate:0:r1:{word}")], owner="gone:1")
+    (pk,) = writing.intend([Intent(request, f"debate:0:r1:{word}")], owner="gone:1")
     Call.objects.filter(pk=pk).update(created_at=timezone.now() - ago)
     return pk
 

@@ -14,7 +14,6 @@ from kit.models import Event
 from kit.runs import LostLease, RunStatus
 from llm import endpoints
 from llm.models import Call
-from llm.waiting import Backoff
 from tests.debate.answering import SOON, answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
 from tests.llm.stub import Step, status
@@ -28,8 +27,8 @@ NOWHERE = "http://127.0.0.1:9/v1"
 def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outcomes are written at once, and what failed is tried again soon."""
     monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
-    soon = Backoff(first_s=0.01, cap_s=0.05)
-    monkeypatch.setattr("llm.gateway.Backoff", lambda: soon)
+    monkeypatch.setattr("llm.limits.FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.05)
 
 
 @pytest.fixture

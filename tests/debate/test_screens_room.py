@@ -12,8 +12,8 @@ from debate.services.figures import figures, outcomes, seconds_left
 from debate.services.flags import note_flags
 from debate.services.spending import run_spending
 from kit.models import Event
+from llm.ledger.accounts import open_account
 from llm.models import Call
-from llm.paying import open_account
 from tests.debate.test_screens import (  # noqa: F401  (fixtures)
     benchmark,
     client,

@@ -8,6 +8,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from llm.endpoints import Endpoint
+from llm.gateway import Gateways
 from llm.requests import Request
 
 Fault = Callable[[], Awaitable[web.StreamResponse]]
@@ -123,3 +124,15 @@ class Stub:
             return await step()
         finally:
             self.in_flight -= 1
+
+
+def through(use: Callable[[Stub, Gateways], Awaitable[Any]], *script: Step, **options: Any) -> Any:
+    """What came of using gateways that lead to a stub with this script."""
+
+    async def run() -> Any:
+        async with Stub(*script) as stub:
+            given = {"known": [stub.endpoint], "concurrency": 8, "owner": "worker-1", **options}
+            async with Gateways(**given) as gateways:
+                return await use(stub, gateways)
+
+    return asyncio.run(run())

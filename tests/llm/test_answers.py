@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from llm import ledger
 from llm.client import Client
 from llm.errors import ErrorClass, Permanent, Refusal
-from llm.gateway import Gateway
+from llm.gateway import Gateways
+from llm.ledger.reading import transcript
 from llm.models import Call
 from llm.profiles import Profile
-from llm.requests import RawReply, Reply, Request, Usage
-from tests.llm.stub import Step, Stub, ask, completion, status
+from llm.requests import Reply, Request, Usage
+from tests.llm.stub import Step, Stub, ask, completion, status, through
 from tests.stub.endpoints import answered, azure, azure_filter
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,24 +30,21 @@ def ended(text: str | None, finish_reason: str, **message: Any) -> Step:
 
 
 def through_gateway(
-    use: Callable[[Gateway], Awaitable[Any]], *script: Step
+    use: Callable[[Gateways], Awaitable[Any]], *script: Step
 ) -> tuple[Any, list[dict[str, Any]]]:
     """What came of it, and the bodies that were sent."""
 
-    async def run() -> tuple[Any, list[dict[str, Any]]]:
-        async with Stub(*script) as stub:
-            gateway = Gateway(stub.endpoint, concurrency=4, owner="w", rng=random.Random(1))
-            async with gateway:
-                try:
-                    return await use(gateway), stub.asked
-                except Permanent as error:
-                    return error, stub.asked
+    async def told(stub: Stub, gateways: Gateways) -> tuple[Any, list[dict[str, Any]]]:
+        try:
+            return await use(gateways), stub.asked
+        except Permanent as error:
+            return error, stub.asked
 
-    return asyncio.run(run())
+    return through(told, *script)
 
 
 def complete(*script: Step, **changes: Any) -> tuple[Any, list[dict[str, Any]]]:
-    return through_gateway(lambda gateway: gateway.complete(ask(**changes), "x"), *script)
+    return through_gateway(lambda gateways: gateways.complete(ask(**changes), "x"), *script)
 
 
 def test_an_answer_that_was_cut_off_is_asked_once_more_with_twice_the_tokens() -> None:
@@ -94,11 +90,11 @@ CALLED = {"id": "c1", "type": "function", "function": {"name": "search", "argume
 def test_tools_are_offered_called_and_answered_in_one_transcript() -> None:
     first = ask("Who was it?", tools=TOOLS, schema_name="", schema={})
 
-    async def converse(gateway: Gateway) -> tuple[Reply, Reply]:
-        called = await gateway.complete(first, "agent:1")
+    async def converse(gateways: Gateways) -> tuple[Reply, Reply]:
+        called = await gateways.complete(first, "agent:1")
         told = {"role": "tool", "tool_call_id": called.tool_calls[0]["id"], "content": "Ada"}
         said = {"role": "assistant", "content": "", "tool_calls": list(called.tool_calls)}
-        return called, await gateway.complete(first.followed_by(said, told), "agent:1")
+        return called, await gateways.complete(first.followed_by(said, told), "agent:1")
 
     (called, last), asked = through_gateway(
         converse, ended(None, "tool_calls", tool_calls=[CALLED]), "It was Ada."
@@ -111,7 +107,7 @@ def test_tools_are_offered_called_and_answered_in_one_transcript() -> None:
     assert asked[1]["messages"][1]["tool_calls"] == [CALLED]
     calls = list(Call.objects.order_by("pk"))
     assert [len(call.request["messages"]) for call in calls] == [1, 2]  # none is stored twice
-    assert [message["role"] for message in ledger.transcript(calls[1])] == [
+    assert [message["role"] for message in transcript(calls[1])] == [
         "user",
         "assistant",
         "tool",
@@ -136,8 +132,8 @@ def test_the_order_of_a_conversation_makes_its_key() -> None:
     assert ask().followed_by(one, other).key == ask().followed_by(one, other).key
 
 
-def send(rule: Any, request: Request, **endpoint: Any) -> tuple[RawReply, Stub]:
-    async def run() -> tuple[RawReply, Stub]:
+def send(rule: Any, request: Request, **endpoint: Any) -> tuple[Reply, Stub]:
+    async def run() -> tuple[Reply, Stub]:
         async with Stub("unused") as stub:
 
             async def step() -> web.StreamResponse:
@@ -176,7 +172,7 @@ def test_the_second_interface_says_the_same_in_its_own_words() -> None:
 
 
 def test_the_second_interface_tells_cuts_refusals_and_tool_calls() -> None:
-    def given(**changes: Any) -> RawReply:
+    def given(**changes: Any) -> Reply:
         body = {"object": "response", "status": "completed", "output": [], "usage": None} | changes
         return send(lambda *_: web.json_response(body), ask(), api="responses")[0]
 

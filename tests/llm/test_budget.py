@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,17 +13,16 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from llm import accounts, ledger
 from llm.endpoints import Endpoint
 from llm.errors import OverBudget, Permanent, Transient
-from llm.estimates import most_input
-from llm.gateway import Gateway
+from llm.gateway import Gateways
+from llm.ledger import accounts, writing
+from llm.ledger.writing import Intent
 from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
-from llm.records import Charging, Intent, Outcome
-from llm.requests import RawReply, Usage
-from llm.waiting import Backoff
-from tests.llm.stub import Step, Stub, after, ask, completion, status
+from llm.profiles import most_input
+from llm.requests import Reply, Usage
+from tests.llm.stub import Step, Stub, after, ask, completion, status, through
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # 1 USD per million tokens in, 2 out: a call of 100 in (40 cached) and 20 out costs
@@ -43,13 +42,14 @@ def account(usd: str | Decimal | None) -> Account:
 
 def priced(text: str, of: Account, **changes: Any) -> Intent:
     request = ask(text, **{"max_tokens": LONGEST, **changes})
-    charging = Charging(HERE, PRICES, of.pk)
-    return Intent(request, "", charge=charging.charge(request))
+    price = PRICES.find(HERE, request.model, on=date(2026, 6, 1))
+    bound = price.bound(request) if price else None
+    return Intent(request, "", account_id=of.pk, price=price, bound=bound)
 
 
 def shows_its_calls(of: Account) -> bool:
     of.refresh_from_db()
-    return accounts.audit(of) == (of.spent_units, of.reserved_units)
+    return accounts.tally(of) == (of.spent_units, of.reserved_units)
 
 
 def bound(text: str = "x") -> Decimal:
@@ -57,18 +57,18 @@ def bound(text: str = "x") -> Decimal:
     return Decimal(most_input(request) + 2 * LONGEST) / 10**6
 
 
-def reply(usage: Usage | None) -> RawReply:
-    return RawReply(text="yes", usage=usage, elapsed_s=0.1)
+def reply(usage: Usage | None) -> Reply:
+    return Reply(text="yes", usage=usage, elapsed_s=0.1)
 
 
 def test_bound_is_reserved_with_the_intent_and_released_by_the_answer() -> None:
     spender = account("1")
     intent = priced("x", spender)
-    (pk,) = ledger.intend([intent], owner="w")
+    (pk,) = writing.intend([intent], owner="w")
     spender.refresh_from_db()
     assert (spender.spent_usd, spender.reserved_usd) == (0, bound())
     assert pk is not None
-    ledger.settle([Outcome(pk, reply(Usage(100, 40, 20)), intent)])
+    writing.settle([(pk, reply(Usage(100, 40, 20)))])
     spender.refresh_from_db()
     assert (spender.spent_usd, spender.reserved_usd) == (COST, 0)
     call = Call.objects.get()
@@ -84,15 +84,12 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("by_row", [False, True], ids=["as expected", "with care"])
 @pytest.mark.parametrize(("result", "spent", "is_held"), ENDS.values(), ids=ENDS.keys())
-def test_only_what_is_known_is_released(
-    result: Any, spent: Decimal, is_held: bool, by_row: bool
-) -> None:
+def test_only_what_is_known_is_released(result: Any, spent: Decimal, is_held: bool) -> None:
     spender = account("1")
     intent = priced("x", spender)
-    (pk,) = ledger.intend([intent], owner="w")
-    ledger.settle([Outcome(pk or 0, result, None if by_row else intent)])
+    (pk,) = writing.intend([intent], owner="w")
+    writing.settle([(pk or 0, result)])
     spender.refresh_from_db()
     assert (spender.spent_usd, spender.reserved_usd) == (spent, bound() if is_held else 0)
     assert shows_its_calls(spender)
@@ -100,12 +97,12 @@ def test_only_what_is_known_is_released(
 
 def test_late_answer_of_a_lost_call_is_charged_once() -> None:
     spender = account("1")
-    (pk,) = ledger.intend([priced("x", spender)], owner="w")
-    ledger.list_lost_calls(older_than=timedelta(0))
+    (pk,) = writing.intend([priced("x", spender)], owner="w")
+    writing.list_lost_calls(older_than=timedelta(0))
     spender.refresh_from_db()
     assert spender.reserved_usd == bound()
     for _ in range(2):
-        ledger.settle([Outcome(pk or 0, reply(Usage(100, 40, 20)))])
+        writing.settle([(pk or 0, reply(Usage(100, 40, 20)))])
     assert shows_its_calls(spender)
     assert (spender.spent_usd, spender.reserved_usd) == (COST, 0)
 
@@ -113,16 +110,16 @@ def test_late_answer_of_a_lost_call_is_charged_once() -> None:
 def test_second_answer_to_the_same_request_is_paid_too() -> None:
     spender = account("1")
     intent = priced("x", spender)
-    calls = [ledger.intend([intent], owner=who)[0] for who in ("a", "b")]
+    calls = [writing.intend([intent], owner=who)[0] for who in ("a", "b")]
     for pk in calls:
-        ledger.settle([Outcome(pk or 0, reply(Usage(100, 40, 20)), intent)])
+        writing.settle([(pk or 0, reply(Usage(100, 40, 20)))])
     assert shows_its_calls(spender)
     assert (spender.spent_usd, spender.reserved_usd) == (2 * COST, 0)
 
 
 def test_of_a_group_those_that_fit_are_written_and_no_other() -> None:
     spender = account(bound() * 2)
-    found = ledger.intend([priced(text, spender) for text in "abc"], owner="w")
+    found = writing.intend([priced(text, spender) for text in "abc"], owner="w")
     assert [pk is None for pk in found] == [False, False, True]
     assert Call.objects.count() == 2
     assert shows_its_calls(spender)
@@ -132,7 +129,7 @@ def test_call_without_a_bound_fits_only_an_account_without_a_limit() -> None:
     limited, free = account("1000"), account(None)
     for changes in ({"max_tokens": None}, {"model": "unknown"}):
         intents = [priced("x", of, **changes) for of in (limited, free)]
-        found = ledger.intend(intents, owner="w")
+        found = writing.intend(intents, owner="w")
         assert [pk is None for pk in found] == [True, False]
 
 
@@ -156,16 +153,16 @@ def test_workers_never_overspend_and_use_97_hundredths(workers: int, usd: str) -
         try:
             for step in range(10_000):
                 intent = priced(f"{number} {step}", spender)
-                (pk,) = ledger.intend([intent], owner=f"w{number}")
+                (pk,) = writing.intend([intent], owner=f"w{number}")
                 if pk is None:
-                    if not ledger.is_awaiting(spender.pk, since=timezone.now() - HOUR):
+                    if not writing.is_awaiting(spender.pk, since=timezone.now() - HOUR):
                         return
                     time.sleep(0.05 + 0.1 * rng.random())  # as a gateway waits
                     continue
                 now = Account.objects.get(pk=spender.pk)
                 overspent.extend([now.spent_usd] if now.spent_usd > limit else [])
                 used = Usage(rng.randrange(20, 100), 0, rng.randrange(1, LONGEST + 1))
-                ledger.settle([Outcome(pk, reply(used), intent)])
+                writing.settle([(pk, reply(used))])
         finally:
             connection.close()
 
@@ -181,24 +178,13 @@ def test_workers_never_overspend_and_use_97_hundredths(workers: int, usd: str) -
 
 
 def run_gateway(spender: Account, *script: Step, questions: int, concurrency: int) -> Any:
-    async def run() -> Any:
-        async with Stub(*script) as stub:
-            gateway = Gateway(
-                stub.endpoint,
-                concurrency=concurrency,
-                owner="w",
-                backoff=Backoff(first_s=0.01, cap_s=0.02),
-                account_id=spender.pk,
-                prices=PRICES,
-            )
-            async with gateway:
-                asked = (
-                    gateway.complete(ask(f"q{n}", max_tokens=LONGEST), "") for n in range(questions)
-                )
-                results = await asyncio.gather(*asked, return_exceptions=True)
-            return results, len(stub.asked)
+    async def use(stub: Stub, gateways: Gateways) -> Any:
+        requests = (ask(f"q{n}", max_tokens=LONGEST) for n in range(questions))
+        asked = (gateways.complete(request, "") for request in requests)
+        return await asyncio.gather(*asked, return_exceptions=True), len(stub.asked)
 
-    return asyncio.run(run())
+    paid = {"account_id": spender.pk, "prices": PRICES}
+    return through(use, *script, concurrency=concurrency, **paid)
 
 
 def test_gateway_waits_for_what_calls_under_way_give_back() -> None:
@@ -234,10 +220,10 @@ def test_unknown_usage_counts_in_full_until_it_is_known() -> None:
 
 def test_practice_calls_cost_nothing_and_fit_any_limit() -> None:
     spender = account("0")
-    charge = Charging(replace(HERE, is_practice=True), PRICES, spender.pk).charge(ask())
-    intent = Intent(ask(), "", practice=True, charge=charge)
-    (pk,) = ledger.intend([intent], owner="w")
+    price = PRICES.find(replace(HERE, is_practice=True), "stub-1", on=date(2026, 6, 1))
+    intent = Intent(ask(), "", account_id=spender.pk, price=price, bound=price.bound(ask()))
+    (pk,) = writing.intend([intent], owner="w")
     assert pk is not None
-    ledger.settle([Outcome(pk, reply(Usage(100, 0, 20)), intent)])
+    writing.settle([(pk, reply(Usage(100, 0, 20)))])
     assert Call.objects.get().usd == 0
     assert shows_its_calls(spender)

@@ -5,21 +5,22 @@ import gzip
 import socket
 import ssl
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from llm.client import Client
+from llm.client import Client, retry_after
 from llm.endpoints import Endpoint
 from llm.errors import LLMError, Permanent, Transient
-from llm.requests import RawReply, Request, Usage
+from llm.requests import Reply, Request, Usage
 from tests.llm.stub import Step, Stub, after, ask, completion, hang_up, page, status
 
 
-def send(step: Step, request: Request | None = None, *, deadline_s: float = 5) -> RawReply:
-    async def run() -> RawReply:
+def send(step: Step, request: Request | None = None, *, deadline_s: float = 5) -> Reply:
+    async def run() -> Reply:
         async with Stub(step) as stub, Client(stub.endpoint, deadline_s=deadline_s) as client:
             try:
                 return await client.send(request or ask())
@@ -104,6 +105,30 @@ def test_retry_after_is_passed_on(code: int) -> None:
     error = failure(status(code, headers={"Retry-After": "7"}))
     assert isinstance(error, Transient)
     assert error.retry_after == 7
+
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after": "Fri, 02 Jan 2026 03:04:15 GMT"}, 10.0),
+        ({"retry-after": "Fri, 02 Jan 2026 03:00:00 GMT"}, 0.0),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": ""}, None),
+    ],
+)
+def test_retry_after_in_all_its_forms(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, now=NOW) == seconds
 
 
 NO_COMPLETIONS = {

@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from llm.embeddings import (
-    embedding_body,
-    embedding_request,
-    pack,
-    read_embeddings,
-    unpack,
-)
+from llm.embeddings import embedding_request, pack, unpack
 from llm.errors import Transient
-from llm.gateway import Gateway
+from llm.gateway import Gateways
+from llm.ledger.reading import transcript
 from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
+from llm.profiles import Profile
+from llm.requests import Reply
+from llm.wire import read, written
 from tests.llm.stub import Stub
 
 TWO = embedding_request(endpoint="stub", model="stub-1", texts=["one", "two"])
@@ -30,17 +28,21 @@ def rows(*vectors, **changes):
     return {"data": data, "usage": USAGE, **changes}
 
 
+def vectors(answer) -> Reply:
+    return read(answer, TWO, Profile(), elapsed_s=1.0)
+
+
 def packed(*numbers: float) -> str:
     return b64encode(np.array(numbers, "<f4").tobytes()).decode()
 
 
 def test_numbers_and_base64_are_the_same_and_order_is_by_index() -> None:
     want = [[1.0, 0.5], [0.25, -2.0]]
-    plain = read_embeddings(rows([1, 0.5], [0.25, -2]), TWO, elapsed_s=1.0)
-    as_text = read_embeddings(rows(packed(1, 0.5), packed(0.25, -2)), TWO, elapsed_s=1.0)
+    plain = vectors(rows([1, 0.5], [0.25, -2]))
+    as_text = vectors(rows(packed(1, 0.5), packed(0.25, -2)))
     turned = rows([1, 0.5], [0.25, -2])
     turned["data"].reverse()
-    for reply in (plain, as_text, read_embeddings(turned, TWO, elapsed_s=1.0)):
+    for reply in (plain, as_text, vectors(turned)):
         assert unpack(reply.text).tolist() == want
     assert plain.usage is not None
     assert (plain.usage.input, plain.usage.output) == (7, 0)
@@ -71,7 +73,7 @@ def test_numbers_and_base64_are_the_same_and_order_is_by_index() -> None:
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_other_answers_are_refused(answer) -> None:
     with pytest.raises(Transient):
-        read_embeddings(answer, TWO, elapsed_s=1.0)
+        vectors(answer)
 
 
 def test_the_key_knows_texts_model_and_dimensions() -> None:
@@ -82,7 +84,7 @@ def test_the_key_knows_texts_model_and_dimensions() -> None:
     others = [{"texts": ["ab"]}, {"texts": ["b", "a"]}, {"model": "n"}, {"dimensions": 8}]
     assert len({key(), *(key(**each) for each in others)}) == 5
     short = embedding_request(endpoint="e", model="m", texts=["a"], dimensions=8)
-    assert embedding_body(short)["dimensions"] == 8
+    assert written(short, Profile())[1]["dimensions"] == 8
     assert unpack(pack(np.array([[1, 2]], np.float32))).tolist() == [[1, 2]]
 
 
@@ -107,10 +109,10 @@ def test_ledger_keeps_vectors_and_hashes_and_the_account_pays() -> None:
 
     async def run() -> None:
         async with Stub(answer) as stub:
-            options = {"account_id": account.pk, "prices": prices}
-            async with Gateway(stub.endpoint, concurrency=2, owner="w", **options) as gateway:
-                first = await gateway.complete(TWO, "run-computation:1")
-                second = await gateway.complete(TWO, "run-computation:1")
+            options = {"account_id": account.pk, "prices": prices, "concurrency": 2, "owner": "w"}
+            async with Gateways(known=[stub.endpoint], **options) as gateways:
+                first = await gateways.complete(TWO, "run-computation:1")
+                second = await gateways.complete(TWO, "run-computation:1")
             assert (first.replayed, second.replayed, len(stub.asked)) == (False, True, 1)
             assert first.text == second.text
             assert stub.asked[0]["input"] == ["one", "two"]
@@ -120,5 +122,6 @@ def test_ledger_keeps_vectors_and_hashes_and_the_account_pays() -> None:
     assert (call.role, call.input_tokens, call.output_tokens) == ("embedding", 7, 0)
     assert set(call.request) == {"texts_sha256", "schema_name"}
     assert "one" not in str(call.request)
+    assert transcript(call) == []  # its page has no prompt to show
     account.refresh_from_db()
     assert (str(account.spent_usd.normalize()), account.reserved_units) == ("0.0007", 0)

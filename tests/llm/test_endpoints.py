@@ -11,7 +11,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from llm import endpoints
-from llm.checks import check_files
+from llm.apps import check_files
 from llm.endpoints import Endpoint, EndpointError, UnknownEndpoint
 
 
@@ -98,16 +98,17 @@ def test_endpoints_of_a_file_stand_beside_the_plain_one(settings: Settings, tmp_
 
 def test_key_may_be_named_and_kept_in_the_environment() -> None:
     entry = {**GPU, "api_key_env": "GPU_KEY"}
-    (gpu,) = endpoints.parse([entry], {"GPU_KEY": "sk-hidden"})
+    (gpu,) = endpoints.parse_file([entry], {"GPU_KEY": "sk-hidden"}).endpoints
     assert gpu.api_key == "sk-hidden"
     with pytest.raises(EndpointError, match="no GPU_KEY"):
-        endpoints.parse([entry], {})
+        endpoints.parse_file([entry], {})
 
 
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
-        ({}, "a list"),
+        ("gpu", "a list"),
+        ({"endpoints": {}}, "a list"),
         ([GPU, 5], "Endpoint 2"),
         ([{"name": "gpu"}], "Endpoint 1 needs base_url"),
         ([{**GPU, "price": 1}], "Endpoint 1 needs"),
@@ -122,7 +123,7 @@ def test_key_may_be_named_and_kept_in_the_environment() -> None:
 )
 def test_file_of_endpoints_that_cannot_be_used_says_where(entries: Any, complaint: str) -> None:
     with pytest.raises(EndpointError, match=complaint):
-        endpoints.parse(entries, {})
+        endpoints.parse_file(entries, {})
 
 
 def test_wrong_files_are_told_at_the_start(settings: Settings, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The ledger on the real database: what is written before, what after, and what stands."""
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,30 +10,31 @@ from django.db import IntegrityError, connections
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from llm import ledger
 from llm.errors import Permanent, Transient
+from llm.ledger import writing
+from llm.ledger.reading import transcript
+from llm.ledger.writing import Intent
 from llm.models import Call
-from llm.records import Intent, Outcome
-from llm.requests import RawReply, Reply, Request, Usage
+from llm.requests import Reply, Request, Usage
 from tests.llm.stub import ask
 
 pytestmark = pytest.mark.django_db
 
 USAGE = Usage(input=100, cached_input=40, output=20, reasoning=5)
-ANSWER = RawReply("yes", USAGE, 1.5, "stop", [{"token": "yes", "logprob": -0.1}])
+ANSWER = Reply("yes", USAGE, 1.5, "stop", [{"token": "yes", "logprob": -0.1}])
 
 
 def intend(*requests: Request, subject: str = "debate:1", owner: str = "worker-1") -> list[int]:
-    return ledger.intend([Intent(request, subject) for request in requests], owner=owner)
+    return writing.intend([Intent(request, subject) for request in requests], owner=owner)
 
 
 def settle(call_id: int, result: Any = ANSWER) -> Reply | None:
-    return ledger.settle([Outcome(call_id, result)])[0]
+    return writing.settle([(call_id, result)])[0]
 
 
 def test_intent_is_written_with_everything_that_will_be_sent() -> None:
     request, begun = ask(seed=7, max_tokens=50), timezone.now()
-    (call_id,) = ledger.intend([Intent(request, "debate:12:r1:A", practice=True)], owner="w")
+    (call_id,) = writing.intend([Intent(request, "debate:12:r1:A", practice=True)], owner="w")
     call = Call.objects.get(pk=call_id)
     assert (call.key, call.attempt, call.status) == (request.key, 1, "intent")
     assert (call.subject, call.owner, call.practice) == ("debate:12:r1:A", "w", True)
@@ -53,10 +55,12 @@ def test_intent_is_written_with_everything_that_will_be_sent() -> None:
 def test_answer_is_replayed_as_it_was_paid() -> None:
     (call_id,) = intend(ask())
     paid = settle(call_id)
-    expected = Reply("yes", USAGE, 1.5, "stop", call_id, replayed=False, logprobs=ANSWER.logprobs)
+    expected = replace(ANSWER, call_id=call_id)
     assert paid == expected
-    (replayed,) = ledger.replies_for([ask().key, ask("other").key]).values()
+    replayed, other = writing.look_up([ask().key, ask("other").key])
+    assert replayed is not None
     assert replayed.replayed
+    assert other is None
     assert (replayed.text, replayed.usage, replayed.call_id) == ("yes", USAGE, call_id)
 
 
@@ -80,20 +84,22 @@ def test_failure_is_kept_with_its_reason(error: Exception, status: str) -> None:
     call = Call.objects.get(pk=call_id)
     assert (call.status, call.error, call.text) == (status, str(error), None)
     assert call.settled_at is not None
-    assert ledger.replies_for([ask().key]) == {}
+    assert writing.look_up([ask().key]) == [None]
 
 
 def test_unknown_usage_stays_unknown() -> None:
     (call_id,) = intend(ask())
-    settle(call_id, RawReply("yes", None, 1.0))
+    settle(call_id, Reply("yes", None, 1.0))
     assert Call.objects.get(pk=call_id).input_tokens is None
-    assert ledger.replies_for([ask().key])[ask().key].usage is None
+    (reply,) = writing.look_up([ask().key])
+    assert reply is not None
+    assert reply.usage is None
 
 
 def test_second_answer_to_a_key_is_kept_but_does_not_stand() -> None:
     first, second = intend(ask(), ask())
     settle(first)
-    reply = settle(second, RawReply("no", USAGE, 1.0))
+    reply = settle(second, Reply("no", USAGE, 1.0))
     assert reply is not None
     assert (reply.text, reply.call_id, reply.replayed) == ("yes", first, True)
     call = Call.objects.get(pk=second)
@@ -103,8 +109,8 @@ def test_second_answer_to_a_key_is_kept_but_does_not_stand() -> None:
 
 def test_second_answer_in_the_same_group_does_not_stand_either() -> None:
     first, second = intend(ask(), ask())
-    outcomes = [Outcome(first, ANSWER), Outcome(second, RawReply("no", USAGE, 1.0))]
-    replies = ledger.settle(outcomes)
+    outcomes = [(first, ANSWER), (second, Reply("no", USAGE, 1.0))]
+    replies = writing.settle(outcomes)
     assert [reply and (reply.text, reply.replayed) for reply in replies] == [
         ("yes", False),
         ("yes", True),
@@ -116,7 +122,7 @@ def test_settling_again_changes_nothing() -> None:
     (call_id,) = intend(ask())
     first = settle(call_id)
     before = Call.objects.values().get(pk=call_id)
-    assert settle(call_id, RawReply("no", None, 9.0)) == first
+    assert settle(call_id, Reply("no", None, 9.0)) == first
     assert settle(call_id, Transient("late", maybe_paid=True)) == first
     assert Call.objects.values().get(pk=call_id) == before
 
@@ -134,7 +140,7 @@ def test_one_settlement_of_many_takes_few_statements(
     ids = intend(*(ask(str(number)) for number in range(64)))
     # Savepoint and release, the rows, the answers that stand, and the updates.
     with django_assert_max_num_queries(10):
-        ledger.settle([Outcome(call_id, ANSWER) for call_id in ids])
+        writing.settle([(call_id, ANSWER) for call_id in ids])
     assert Call.objects.answered().count() == 64
 
 
@@ -151,7 +157,7 @@ def test_lost_attempts_are_listed_and_a_late_answer_still_counts() -> None:
     settle(settled)
     hour_ago = timezone.now() - timedelta(hours=1)
     Call.objects.filter(pk__in=[old, settled]).update(created_at=hour_ago)
-    assert ledger.list_lost_calls(older_than=timedelta(minutes=5)) == 1
+    assert writing.list_lost_calls(older_than=timedelta(minutes=5)) == 1
     assert list(Call.objects.possibly_paid().values_list("pk", flat=True)) == [old]
     reply = settle(old)
     assert reply is not None
@@ -181,6 +187,31 @@ def test_calls_are_found_by_what_they_are_about() -> None:
     assert sorted(found) == ["debate:1", "debate:1:r1:A"]
 
 
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_conversation_is_read_in_one_query(
+    rounds: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    request = ask("Begin.")
+    intend(request)
+    for n in range(rounds):
+        request = request.followed_by({"role": "user", "content": f"Go on {n}."})
+        (call_id,) = intend(request)
+    call = Call.objects.get(pk=call_id)
+    with django_assert_num_queries(1):
+        said = [message["content"] for message in transcript(call)]
+    assert said == ["Begin.", *(f"Go on {n}." for n in range(rounds))]
+
+
+def test_a_part_of_a_conversation_that_another_asked_first_is_found() -> None:
+    first = ask("Begin.")
+    second = first.followed_by({"role": "user", "content": "Go on."})
+    intend(first, subject="")
+    intend(second, subject="agent:1")
+    (call_id,) = intend(second.followed_by({"role": "user", "content": "And?"}), subject="agent:2")
+    said = transcript(Call.objects.get(pk=call_id))
+    assert [message["content"] for message in said] == ["Begin.", "Go on.", "And?"]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_workers_at_the_same_key_are_all_written_down_and_one_answer_stands() -> None:
     replies: list[Reply | None] = []
@@ -191,7 +222,7 @@ def test_workers_at_the_same_key_are_all_written_down_and_one_answer_stands() ->
             together.wait(60)
             (call_id,) = intend(ask(), owner=f"worker-{number}")
             together.wait(60)
-            replies.append(settle(call_id, RawReply(f"answer {number}", USAGE, 1.0)))
+            replies.append(settle(call_id, Reply(f"answer {number}", USAGE, 1.0)))
         finally:
             connections.close_all()
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.errors import ParseFailure
 from llm.parsing import (
     EMBEDDED,
     FENCED_BLOCK,
@@ -15,6 +14,7 @@ from llm.parsing import (
     STRIPPED_FENCE,
     WHOLE,
     Parsed,
+    ParseFailure,
     read_object,
 )
 

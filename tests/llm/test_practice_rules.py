@@ -3,9 +3,8 @@
 import pytest
 
 from llm.practice.blocks import Material, find_material, read_blocks, read_position
-from llm.practice.evidence import misquotes
 from llm.practice.rules import ROLES, debate_turn, decide, is_supported
-from llm.practice.words import best_answer, coverage, sentences, tokens
+from llm.practice.words import best_answer, coverage, misquotes, sentences, tokens
 from llm.prompts import fence
 
 KEY = b"key"

@@ -11,6 +11,7 @@ import pytest
 from llm.endpoints import Endpoint
 from llm.prices import FREE, PriceError, PriceTable, UnknownPrice, table
 from llm.requests import Usage
+from tests.llm.stub import ask
 
 DAY = date(2026, 3, 1)
 HERE = Endpoint("here", "http://h/v1", "", False, "m")
@@ -41,8 +42,10 @@ def test_reasoning_is_a_part_of_the_output_and_not_paid_twice() -> None:
 
 def test_bound_takes_everything_as_uncached() -> None:
     (price,) = PriceTable.parse([row()]).rows
-    # 1,000,000 x 1 + 500,000 x 4, per million
-    assert price.bound(input_tokens=1_000_000, output_tokens=500_000) == 3
+    request = ask("x" * 1_000_000, schema_name="", max_tokens=500_000)
+    # (1,000,000 of text + 18 of schema + 16 + 64 of a template) x 1 + 500,000 x 4, per million
+    assert price.bound(request) == Decimal("3.000098")
+    assert price.bound(ask(max_tokens=None)) is None
 
 
 def test_latest_row_that_holds_on_the_day_counts() -> None:

@@ -1,18 +1,20 @@
 """Models that take other parameters: what they refuse is learnt, remembered and shown."""
 
 import asyncio
-import random
+import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import web
+from django.db import connections
 
+from llm.endpoints import Endpoint
 from llm.errors import Permanent
-from llm.gateway import Gateway
+from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
 from llm.profiles import Profile, known, mended
-from tests.llm.stub import Stub, ask
+from tests.llm.stub import Stub, ask, through
 from tests.stub.endpoints import (
     answered,
     deepseek,
@@ -43,33 +45,20 @@ ENDPOINTS = {
 def asked(rule: Any, *, count: int = 1, model: str = "house-model") -> tuple[list[Any], Stub]:
     """So many different requests at once to an endpoint with that rule; answers or errors."""
 
-    async def run() -> tuple[list[Any], Stub]:
-        async with Stub("unused") as stub:
+    async def use(stub: Stub, gateways: Gateways) -> tuple[list[Any], Stub]:
+        async def step() -> web.StreamResponse:
+            path, headers, body = stub.paths[-1], stub.headers[-1], stub.asked[-1]
+            return rule(path, headers, body) or answered(path, "yes")
 
-            async def step() -> web.StreamResponse:
-                path, headers, body = stub.paths[-1], stub.headers[-1], stub.asked[-1]
-                return rule(path, headers, body) or answered(path, "yes")
+        stub._script = (step,)
+        system = {"role": "system", "content": "Decide."}
+        questions = [{"role": "user", "content": f"Is {n} so?"} for n in range(count)]
+        options = {"model": model, "max_tokens": 500, "top_p": 0.9, "logprobs": True}
+        requests = [ask(messages=(system, question), **options) for question in questions]
+        given = [gateways.complete(request, "debate:1") for request in requests]
+        return await asyncio.gather(*given, return_exceptions=True), stub
 
-            stub._script = (step,)
-            gateway = Gateway(stub.endpoint, concurrency=8, owner="w", rng=random.Random(1))
-            async with gateway:
-                requests = [
-                    ask(
-                        model=model,
-                        messages=(
-                            {"role": "system", "content": "Decide."},
-                            {"role": "user", "content": f"Is {n} so?"},
-                        ),
-                        max_tokens=500,
-                        top_p=0.9,
-                        logprobs=True,
-                    )
-                    for n in range(count)
-                ]
-                given = [gateway.complete(request, "debate:1") for request in requests]
-                return await asyncio.gather(*given, return_exceptions=True), stub
-
-    return asyncio.run(run())
+    return through(use, "unused")
 
 
 @pytest.mark.parametrize("rule", ENDPOINTS.values(), ids=ENDPOINTS.keys())
@@ -144,7 +133,7 @@ def test_a_refusal_about_the_question_or_a_value_changes_nothing(words: str) -> 
 def test_what_was_learnt_is_remembered_at_that_address_and_no_other() -> None:
     _, first = asked(deepseek)
     (kept,) = ModelProfile.objects.all()
-    assert (kept.endpoint, kept.model, kept.as_profile.answer) == (
+    assert (kept.endpoint, kept.model, kept.profile["answer"]) == (
         "stub",
         "house-model",
         "json_object",
@@ -154,6 +143,37 @@ def test_what_was_learnt_is_remembered_at_that_address_and_no_other() -> None:
     assert same == {"house-model": replace(Profile(), answer="json_object")}
     moved = replace(first.endpoint, base_url="https://elsewhere.example/v1")
     assert not ModelProfile.objects.at(moved).exists()
+
+
+def test_workers_that_learn_at_the_same_time_keep_what_each_of_them_learnt() -> None:
+    endpoint = Endpoint("stub", "http://127.0.0.1:9/v1", "", False, "stub-1")
+    plain, together = Profile(), threading.Barrier(4)
+    taught = [
+        replace(plain, limit="max_completion_tokens"),
+        replace(plain, answer="json_object"),
+        replace(plain, answer="json_object"),
+        replace(plain, without=frozenset({"temperature"})),
+    ]
+
+    def learn(changed: Profile) -> None:
+        try:
+            together.wait(60)
+            keep = ModelProfile.objects.keep
+            keep(endpoint, "stub-1", (plain, changed), changed.words)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=learn, args=(each,)) for each in taught]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (row,) = ModelProfile.objects.all()
+    without = frozenset({"temperature"})
+    assert row.asked(endpoint) == Profile(
+        limit="max_completion_tokens", answer="json_object", without=without
+    )
+    assert len(row.refusals) == 3  # two were taught the same
 
 
 def test_a_profile_of_another_version_is_read_as_far_as_it_is_known() -> None:

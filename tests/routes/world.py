@@ -51,8 +51,8 @@ from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
 from debate.services.prompts import write_prompt
 from evaluation.models import Experiment, NoiseCheck, Release
 from kit.signin import create_link
+from llm.ledger.accounts import open_account
 from llm.models import Call
-from llm.paying import open_account
 from tests.factories import (
     make_benchmark,
     make_document,

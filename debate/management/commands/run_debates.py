@@ -26,9 +26,9 @@ from debate.tasks import drive_claimed
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints
+from llm.ledger.reading import in_a_line, spending
 from llm.requests import EFFORTS
 from llm.serializers import SpendingSerializer
-from llm.spending import in_a_line, spending
 
 
 class Command(BaseCommand):

@@ -4,9 +4,9 @@ import csv
 import json
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from datetime import date, timedelta
-from typing import Any, TextIO
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
@@ -14,22 +14,23 @@ from django.db.models import QuerySet
 from kit.csvfile import harmless
 from kit.sheets import csv_header, csv_rows
 from kit.templatetags.assay import in_words
-from llm.calls import (
+from llm.ledger.accounts import paying_runs
+from llm.ledger.reading import (
     CALLS,
     HEADER,
     STATES,
     TOTALS,
     UNCOSTED,
     begun_between,
+    in_a_line,
     lines,
+    spending,
     totals,
     totals_sheets,
     without_texts,
 )
 from llm.models import Account, Call
-from llm.paying import paying_runs
 from llm.serializers import SpendingSerializer, as_totals
-from llm.spending import in_a_line, spending
 
 
 class Command(BaseCommand):
@@ -81,7 +82,10 @@ class Command(BaseCommand):
             (sheet,) = totals_sheets(calls, name)
             header, rows = csv_header(sheet), csv_rows(sheet)
         try:
-            with nullcontext(self.stdout) if path == "-" else _opened(path) as file:
+            with ExitStack() as stack:
+                file: Any = self.stdout
+                if path != "-":
+                    file = stack.enter_context(open(path, "w", encoding="utf-8", newline=""))
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(header)
                 writer.writerows([harmless(value) for value in row] for row in rows)
@@ -91,13 +95,9 @@ class Command(BaseCommand):
 
 
 def _asked(options: dict[str, Any]) -> QuerySet[Call]:
-    calls = Call.objects.order_by("-pk")
+    calls: QuerySet[Call] = Call.objects.order_by("-pk")
     if options["about"]:
-        calls = calls.about(options["about"])
-    return _narrowed(calls, options)
-
-
-def _narrowed(calls: QuerySet[Call], options: dict[str, Any]) -> QuerySet[Call]:
+        calls = Call.objects.order_by("-pk").about(options["about"])
     if slug := options["benchmark"]:
         runs = paying_runs(slug)
         if not runs:
@@ -122,20 +122,13 @@ def _day(text: str) -> date:
         raise ArgumentTypeError(f"{text!r} is no day; write 2026-11-22") from None
 
 
-def _opened(path: str) -> TextIO:
-    return open(path, "w", encoding="utf-8", newline="")
-
-
 def _line(call: Call) -> str:
     cost = f"${call.usd:f}" if call.usd is not None else "cost unknown"
     if call.at_most_usd is not None:
         cost += f", at most ${call.at_most_usd:f}"
-    tokens = f"{_count(call.input_tokens)} in, {_count(call.output_tokens)} out"
+    read, wrote = ("?" if n is None else n for n in (call.input_tokens, call.output_tokens))
     return (
         f"{call.pk}  {call.created_at:%Y-%m-%d %H:%M}  {call.role}  {call.model} at "
-        f"{call.endpoint}  {call.subject or '-'}  {in_words(call.status)}  {tokens}  {cost}"
+        f"{call.endpoint}  {call.subject or '-'}  {in_words(call.status)}  {read} in, {wrote} out  "
+        f"{cost}"
     )
-
-
-def _count(tokens: int | None) -> str:
-    return "?" if tokens is None else str(tokens)

@@ -1,23 +1,153 @@
-"""The ledger as a list: what it is searched and filtered by, as a file, and added up.
+"""The ledger as people read it: one call in full, the list that is searched and filtered, and sums.
 
 Screens, the API and `manage.py calls` read calls through here; whose calls they are is theirs to
-say, by the queryset that they hand in.
+say, by the queryset that they hand in. There is one sum of what calls came to: it is taken in an
+account's whole units, so that it is exact on every database and equals what the account of a run
+shows (`writing` moves both in one transaction).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
-from django.db.models import F, Max, Min, QuerySet
-from django.db.models.functions import TruncDate
+from django.db.models import BigIntegerField, Count, F, Q, QuerySet, Sum
+from django.db.models.functions import Cast, Round, TruncDate
 from django.utils import timezone
 
 from kit.sheets import Cell, Sheet, text
 from kit.table_pages import Choices
 from kit.tables import Column, Filter, Table
-from llm.accounts import OPEN
-from llm.models import Call, CallQuerySet
-from llm.spending import Spending, spending_by
+from llm.ledger.accounts import OPEN
+from llm.models import UNITS_PER_USD, Account, Call, CallQuerySet, to_usd
+from llm.requests import Message
+
+_STATES: Final = tuple(Call.Status.values)
+_TOKENS: Final = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
+_NO_COST: Final = Q(usd=None, status__in=OPEN)
+
+
+def transcript(call: Call) -> list[Message]:
+    """All messages of the call's request, with those that earlier requests of it hold.
+
+    A conversation is about one subject, so one query brings all of it, or one for each subject
+    under which a part of it was asked first.
+    """
+    messages: list[Message] = []
+    known: dict[str, Any] = {}
+    request: Mapping[str, Any] | None = call.request
+    while request is not None:
+        messages = [*request.get("messages", ()), *messages]
+        earlier = request.get("earlier")
+        if earlier and earlier not in known:
+            found = Call.objects.filter(key=earlier)
+            subjects = found.exclude(subject="").values("subject")
+            rows = Call.objects.filter(Q(key=earlier) | Q(subject__in=subjects))
+            known |= dict(rows.values_list("key", "request"))
+        request = known.get(earlier or "")
+    return messages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What some calls came to; `calls` counts every attempt, `by_state` says what came of them.
+
+    `usd` is what is known to be spent; `reserved_usd` what calls of unknown cost, `uncosted` of
+    them, may come to at most. `unpriced` of these have no price or longest answer: nobody knows
+    what they may come to. `untold` calls were answered without token counts, so that the sums of
+    tokens are lower bounds. Reasoning tokens are a part of the output, cached ones of the input.
+    """
+
+    calls: int = 0
+    by_state: Mapping[str, int]
+    usd: Decimal = Decimal(0)
+    reserved_usd: Decimal = Decimal(0)
+    uncosted: int = 0
+    unpriced: int = 0
+    untold: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    # Of the answers; how long a call took that brought none is not known.
+    seconds: float = 0.0
+
+    def __add__(self, other: "Spending") -> "Spending":
+        mine, theirs = vars(self), vars(other)
+        sums = {name: mine[name] + theirs[name] for name in mine if name != "by_state"}
+        states = {state: n + other.by_state[state] for state, n in self.by_state.items()}
+        return Spending(**sums, by_state=states)
+
+    @property
+    def exact_usd(self) -> str:
+        """What is spent, with every digit and no exponent."""
+        return f"{self.usd:f}"
+
+    @property
+    def known_usd(self) -> Decimal | None:
+        """What is spent, for people: None where calls may have cost something and none is known."""
+        return None if self.unpriced and not self.usd else self.usd
+
+
+def spending(calls: QuerySet[Call]) -> Spending:
+    """What these calls came to."""
+    return _read(calls.order_by().aggregate(**_sums()))
+
+
+def spending_by(calls: QuerySet[Call], *names: str) -> list[tuple[tuple[Any, ...], Spending]]:
+    """The same for each combination of these fields, in their order."""
+    rows = calls.order_by().values(*names).annotate(**_sums()).order_by(*names)
+    return [(tuple(row[name] for name in names), _read(row)) for row in rows]
+
+
+def in_a_line(found: Spending) -> str:
+    """The sums in words, for a terminal; amounts with every digit."""
+    states = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in found.by_state.items() if n)
+    words = (
+        f"{found.calls} calls ({states or 'none'}), tokens {found.input_tokens} in "
+        f"({found.cached_tokens} cached), {found.output_tokens} out ({found.reasoning_tokens} "
+        f"reasoning), ${found.exact_usd} spent"
+    )
+    if found.uncosted:
+        words += f", at most ${found.reserved_usd:f} more for {found.uncosted} of unknown cost"
+    if found.unpriced:
+        words += f" and {found.unpriced} calls whose price nobody knows"
+    return words
+
+
+def _sums() -> dict[str, Any]:
+    return {
+        "n": Count("pk"),
+        **{f"n_{state}": Count("pk", filter=Q(status=state)) for state in _STATES},
+        "n_uncosted": Count("pk", filter=_NO_COST),
+        "n_unpriced": Count("pk", filter=_NO_COST & Q(bound_usd=None)),
+        "n_untold": Count("pk", filter=Q(status=Call.Status.ANSWERED, input_tokens=None)),
+        "sum_usd": Sum(_units("usd")),
+        "sum_reserved": Sum(_units("bound_usd"), filter=_NO_COST),
+        **{f"sum_{name}": Sum(name) for name in _TOKENS},
+        "sum_seconds": Sum("elapsed_s"),
+    }
+
+
+def _units(name: str) -> Any:
+    """SQLite adds amounts up as floating point numbers; whole units it adds up exactly."""
+    return Cast(Round(F(name) * UNITS_PER_USD), BigIntegerField())
+
+
+def _read(row: Mapping[str, Any]) -> Spending:
+    return Spending(
+        calls=row["n"],
+        by_state={state: row[f"n_{state}"] for state in _STATES},
+        usd=to_usd(int(row["sum_usd"] or 0)),
+        reserved_usd=to_usd(int(row["sum_reserved"] or 0)),
+        uncosted=row["n_uncosted"],
+        unpriced=row["n_unpriced"],
+        untold=row["n_untold"],
+        seconds=row["sum_seconds"] or 0.0,
+        **{name: int(row[f"sum_{name}"] or 0) for name in _TOKENS},
+    )
+
 
 # Beside the states that a call may be in: those that may have cost something that nobody knows.
 UNCOSTED: Final = "uncosted"
@@ -35,13 +165,7 @@ def _find(calls: QuerySet[Call], words: str) -> QuerySet[Call]:
 
 
 def _in_state(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
-    if value == UNCOSTED:
-        return calls.filter(usd=None, status__in=OPEN)
-    return calls.filter(status=value)
-
-
-def _of_run(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
-    return calls.filter(account=int(value))
+    return calls.filter(_NO_COST if value == UNCOSTED else Q(status=value))
 
 
 def _begun(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
@@ -62,7 +186,7 @@ def begun_between(
 CALLS: Final = Table(
     search=_find,
     filters=(
-        Filter("run", "Run", apply=_of_run),
+        Filter("run", "Run", apply=lambda calls, value: calls.filter(account=int(value))),
         Filter("role", "Role"),
         Filter("model", "Model"),
         Filter("endpoint", "Endpoint"),
@@ -84,12 +208,23 @@ CALLS: Final = Table(
     order=("-pk",),
 )
 FILTERS: Final = [each.name for each in CALLS.filters]
-HEADER: Final = (
-    *("call", "begun", "settled", "run", "role", "endpoint", "model", "practice", "about"),
-    *("attempt", "state", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"),
-    *("seconds", "usd", "at_most_usd", "price_input", "price_cached", "price_output"),
-    *("price_from", "error", "key"),
+# What stands in a file of calls, and the heads of its columns.
+_FILE: Final = (
+    *("pk", "created_at", "settled_at", "account", "role", "endpoint", "model", "practice"),
+    *("subject", "attempt", "status", *_TOKENS, "elapsed_s", "usd", "at_most_usd"),
+    *("price_input", "price_cached", "price_output", "price_date", "error", "key"),
 )
+_HEADS: Final = {
+    "pk": "call",
+    "created_at": "begun",
+    "settled_at": "settled",
+    "account": "run",
+    "subject": "about",
+    "status": "state",
+    "elapsed_s": "seconds",
+    "price_date": "price_from",
+}
+HEADER: Final = tuple(_HEADS.get(name, name) for name in _FILE)
 
 
 def without_texts(calls: QuerySet[Call]) -> QuerySet[Call]:
@@ -103,8 +238,8 @@ def choices_of(
     """The drop-downs: what these calls hold, and a day that a link names."""
     seen = set(calls.order_by().values_list("role", "model", "endpoint").distinct())
     roles, models, endpoints = zip(*seen, strict=True) if seen else ((), (), ())
-    begun = calls.aggregate(first=Min("created_at"), last=Max("created_at"))
-    periods = _months(begun["first"], begun["last"])
+    months = calls.order_by().datetimes("created_at", "month", order="DESC")[:_MONTHS]
+    periods = [f"{month:%Y-%m}" for month in months]
     asked = params.get("begun", "")
     if asked not in periods and _period(asked):
         periods = [asked, *periods]
@@ -120,17 +255,15 @@ def choices_of(
 def lines(calls: QuerySet[Call]) -> Iterator[tuple[Any, ...]]:
     """The rows of a file of calls, under HEADER; amounts with every digit."""
     for each in without_texts(calls).iterator(chunk_size=1_000):
-        yield (
-            *(each.pk, each.created_at.isoformat()),
-            each.settled_at.isoformat() if each.settled_at else None,
-            each.account.name if each.account else None,
-            *(each.role, each.endpoint, each.model, "yes" if each.practice else "no"),
-            *(each.subject, each.attempt, each.status),
-            *(each.input_tokens, each.cached_tokens, each.output_tokens, each.reasoning_tokens),
-            *(each.elapsed_s, each.usd, each.at_most_usd),
-            *(each.price_input, each.price_cached, each.price_output, each.price_date),
-            *(each.error, each.key),
-        )
+        yield tuple(_in_file(getattr(each, name)) for name in _FILE)
+
+
+def _in_file(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.name if isinstance(value, Account) else value
 
 
 # What totals are taken by: the name of a table, its title, what stands in its heads and fields.
@@ -206,7 +339,7 @@ def _sheet(
     return Sheet(name, title, (*heads, *_COUNTED), tuple(rows), empty="No call was made yet.")
 
 
-def _alike(values: Collection[str]) -> Choices:
+def _alike(values: Iterable[str]) -> Choices:
     return [(each, each) for each in sorted(set(values)) if each]
 
 
@@ -219,18 +352,6 @@ def _period(value: str) -> tuple[date, date] | None:
         return day, (day + timedelta(days=31)).replace(day=1)
     except (ValueError, OverflowError):
         return None
-
-
-def _months(first: Any, last: Any) -> list[str]:
-    """The months from the first moment to the last, the latest first."""
-    if first is None:
-        return []
-    day, begin = (timezone.localtime(each).date().replace(day=1) for each in (last, first))
-    found: list[str] = []
-    while day >= begin and len(found) < _MONTHS:
-        found.append(f"{day:%Y-%m}")
-        day = (day - timedelta(days=1)).replace(day=1)
-    return found
 
 
 def _midnight(day: date) -> datetime:

@@ -1,13 +1,20 @@
-"""Runs whose calls cost money: the limit a person sets, and the account that is charged."""
+"""Who pays for calls: an account's hard limit, and the runs whose budget it keeps.
 
-from collections.abc import Iterable
+What reserves and moves sums belongs inside the transactions of `writing`, beside the rows it
+counts.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeAlias
 
+from django import forms
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import models, transaction
+from django.db.models import F, Q
 
 from kit import audit
 from kit.errors import Refused
@@ -17,7 +24,68 @@ from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.models import Account, Call, CallQuerySet, to_units
 from llm.prices import PriceError, UnknownPrice, table
 
+# Statuses of calls that may have cost something, as long as nobody knows what.
+OPEN: Final = (Call.Status.INTENT, Call.Status.POSSIBLY_PAID, Call.Status.ANSWERED)
+NEVER_OVERSPENT: Final = (
+    "Never overspent; empty for no limit. A run without room for a call pauses."
+)
 _MOST_USD: Final = Decimal(1_000_000)
+
+Position: TypeAlias = tuple[int, int]
+"""Units that calls put on an account: known cost, and upper bounds of unknown ones."""
+
+
+def position(status: str, usd: Decimal | None, bound: Decimal | None) -> Position:
+    """What one call puts on its account."""
+    if usd is not None:
+        return to_units(usd), 0
+    return 0, to_units(bound) if status in OPEN and bound is not None else 0
+
+
+def tally(account: Account) -> Position:
+    """What the account should show, told from its calls one by one."""
+    rows = account.calls.values_list("status", "usd", "bound_usd").iterator()
+    positions = [position(*row) for row in rows]
+    return sum(spent for spent, _ in positions), sum(reserved for _, reserved in positions)
+
+
+def move(moves: Mapping[int, Position]) -> None:
+    """Add to what is spent and reserved on accounts; in this order nobody waits in a circle."""
+    for pk, (spent, reserved) in sorted(moves.items()):
+        if spent or reserved:
+            Account.objects.filter(pk=pk).update(
+                spent_units=F("spent_units") + spent, reserved_units=F("reserved_units") + reserved
+            )
+
+
+def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool]:
+    """Hold the upper bound of each (account, bound) on its account; False where it does not fit.
+
+    All at once by one conditional UPDATE; where they do not all fit, one after another. A call
+    without a known bound fits only where the account has no limit.
+    """
+    by_account: dict[int, list[int]] = defaultdict(list)
+    for place, (account_id, _) in enumerate(charges):
+        if account_id is not None:
+            by_account[account_id].append(place)
+    fits = [True] * len(charges)
+    for pk in sorted(by_account):  # in this order, so that nobody waits in a circle
+        places = by_account[pk]
+        bounds = [charges[place][1] for place in places]
+        units = [None if bound is None else to_units(bound) for bound in bounds]
+        known, rows = sum(each or 0 for each in units), Account.objects.filter(pk=pk)
+        do_fit = Q(limit_units=None)
+        if None not in units:
+            do_fit |= Q(limit_units__gte=F("spent_units") + F("reserved_units") + known)
+        if rows.filter(do_fit).update(reserved_units=F("reserved_units") + known):
+            continue
+        account, taken = rows.select_for_update().get(), 0
+        room = (account.limit_units or 0) - account.spent_units - account.reserved_units
+        for place, each in zip(places, units, strict=True):
+            fits[place] = each is not None and taken + each <= room
+            taken += each or 0 if fits[place] else 0
+        rows.update(reserved_units=F("reserved_units") + taken)
+    return fits
 
 
 class PayingRun(TrackedRun):
@@ -49,7 +117,7 @@ class PayingRun(TrackedRun):
 
     @property
     def spent_usd(self) -> Decimal:
-        """What its answered calls have cost so far: the sum of `llm.spending`, as it is kept."""
+        """What its answered calls have cost: the sum of `reading.spending`, as it is kept."""
         return self.account.spent_usd if self.account else Decimal(0)
 
     @property
@@ -155,6 +223,18 @@ def budget_words(run: PayingRun, *, waiting: str) -> str:
         f"The budget of ${account.limit_usd or Decimal(0):,.2f} has no room for the next call: "
         f"${_cents(account.spent_usd)} spent{held}. {waiting} keep waiting. Raise the "
         "budget, then resume the run."
+    )
+
+
+def budget_field(help_text: str = NEVER_OVERSPENT) -> forms.DecimalField:
+    """What a run may spend, in whole cents, as a field of its form; empty for no limit."""
+    return forms.DecimalField(
+        label="Budget in USD",
+        min_value=0,
+        max_digits=9,
+        decimal_places=2,
+        required=False,
+        help_text=help_text,
     )
 
 
