@@ -19,7 +19,7 @@ from kit.runs import RunStatus
 from llm import endpoints
 from llm.ledger import list_lost_calls
 from llm.models import Call
-from llm.pump import _is_outage
+from llm.drives import _is_outage
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
 from tests.llm.stub import completion
