@@ -252,7 +252,7 @@ class RunGroup(TrackedRun):
 
     class Meta:
         ordering = ["pk"]
-        indexes = [models.Index(fields=["kind", "run_id", "status"], name="group_of_run")]
+        indexes = [models.Index(fields=["kind", "run_id", "status", "id"], name="group_of_run")]
 
     def __str__(self) -> str:
         return f"group {self.pk} of {self.kind} {self.run_id}"

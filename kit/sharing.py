@@ -75,10 +75,13 @@ class Share(Generic[RunT]):
 
     def claim(self) -> RunGroup | None:
         """A free group of the run, now held by this worker; None if none is free."""
-        for group in self.run.groups.due().order_by("fence", "pk")[:_TRIED]:
-            if group.claim():
-                self.held[group.pk] = group
-                return group
+        groups = self.run.groups
+        # Last what another worker had when it died: it may be what it died of.
+        for free in (groups.filter(status=RunStatus.QUEUED), groups.due()):
+            for group in free.order_by("pk")[:_TRIED]:
+                if group.claim():
+                    self.held[group.pk] = group
+                    return group
         return None
 
     def end(self, group: RunGroup) -> None:

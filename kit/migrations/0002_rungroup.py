@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['pk'],
-                'indexes': [models.Index(fields=['kind', 'run_id', 'status'], name='group_of_run')],
+                'indexes': [models.Index(fields=['kind', 'run_id', 'status', 'id'], name='group_of_run')],
             },
         ),
     ]
