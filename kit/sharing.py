@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q
 from django.utils import timezone
 
-from kit.runs import LostLease, RunGroup, RunStatus, Stopping, TrackedRun, lease, stopping
+from kit.runs import LostLease, RunGroup, RunStatus, Stopping, TrackedRun, lease, stopping, wake
 
 RunT = TypeVar("RunT", bound=TrackedRun)
 # Items of a group: so few that the last ones of a run are spread over its workers.
@@ -119,6 +119,7 @@ class Share(Generic[RunT]):
         """Add to the run's progress, the end of such a transaction. Raises LostLease."""
         if not self._rows().update(done=F("done") + done):
             raise self._lost()
+        self.run.done += done
 
     def wait_for_others(self, *, ends_at: float) -> bool:
         """Wait while other workers hold groups; whether all are done.
@@ -134,10 +135,12 @@ class Share(Generic[RunT]):
         return True
 
     def release(self) -> None:
-        """Give the run back, to be taken up by whoever looks next."""
+        """Give the run back, or what is left to help with, to whoever looks next."""
         self.is_over = True
         if self.leads:
             self.run.release()
+        else:
+            wake(self.run)
 
     def pause(self, **fields: Any) -> None:
         """Stop the run for all its workers, until a person resumes; `fields` tell why."""
@@ -154,12 +157,9 @@ class Share(Generic[RunT]):
             self.run.finish(status, **fields)
 
     def let_go(self) -> None:
-        """Give back what is still held, for whoever looks next; the end of this worker's part."""
-        held: list[TrackedRun] = [*self.held.values()]
-        if self.leads:
-            held.append(self.run)
-        for each in held:
-            with contextlib.suppress(LostLease):  # ended, paused, or another worker's
+        """Give back the groups that are still held; the end of this worker's part."""
+        for each in self.held.values():
+            with contextlib.suppress(LostLease):  # another worker has it
                 each.release()
         self.held.clear()
 

@@ -49,8 +49,8 @@ class Drive(Generic[RunT]):
     def take_part(self, run_id: int) -> None:
         """Lead the run for a turn, or help who leads it; harmless when delivered twice."""
         with _a_place(self.model.task_name, run_id) as has_place:
-            is_taken = has_place and self._take_part(run_id)
-        if is_taken and not stopping.is_set():
+            has_led = has_place and self._take_part(run_id)
+        if has_led and not stopping.is_set():
             self._tell_the_next()
 
     def drive(self, run: RunT, *, seconds: float | None = None, leads: bool = True) -> None:
@@ -67,6 +67,7 @@ class Drive(Generic[RunT]):
                 share.let_go()
 
     def _take_part(self, run_id: int) -> bool:
+        """Whether it led the run."""
         rows: Any = self.model.objects.select_related(*self.related)
         run: RunT | None = rows.filter(pk=run_id).first()
         if run is None:
@@ -80,7 +81,7 @@ class Drive(Generic[RunT]):
             run.refresh_from_db()
             # Who led it may have died; one that was given back stands behind those that wait.
             if run.status != RunStatus.RUNNING or not run.claim():
-                return True
+                return False
         if run.fence > 1:
             look_for_lost_calls_later()
         self.drive(run, seconds=turn)
@@ -96,10 +97,12 @@ class Drive(Generic[RunT]):
         while not share.is_over:
             if run.groups.due().exists():
                 self.work(share, None if seconds is None else ends_at - time.monotonic())
-            if share.is_over or not share.leads:
+            if share.is_over:
                 return
             if time.monotonic() >= ends_at:
                 share.release()
+            elif not share.leads:
+                return
             elif share.wait_for_others(ends_at=ends_at) and not reopen(run):
                 self.close(run)
                 return
@@ -107,7 +110,7 @@ class Drive(Generic[RunT]):
     def _tell_the_next(self) -> None:
         """A place is free: whoever waited longest for one need not wait for the sweep."""
         with contextlib.suppress(BrokerAway, DatabaseError):
-            following = self.model.objects.due().order_by("fence", "pk").first()
+            following = self.model.objects.calling().order_by("fence", "pk").first()
             if following is not None:
                 tell_workers(self.model.task_name, following.pk)
 
