@@ -69,7 +69,7 @@ ASSAY_ENDPOINTS = env.str("ASSAY_ENDPOINTS", default="")
 ASSAY_PRICES = env.str("ASSAY_PRICES", default="")
 # Where the practice model listens; `make run` sets it.
 ASSAY_PRACTICE_URL = env.str("ASSAY_PRACTICE_URL", default="")
-# Model calls in flight per debate run.
+# Model calls in flight of each worker at a run.
 ASSAY_CALLS_IN_FLIGHT = env.int("ASSAY_CALLS_IN_FLIGHT", default=16)
 
 # --- Background work -------------------------------------------------------------------------
@@ -85,9 +85,9 @@ ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=10.0)
 WAKE_FILE = ASSAY_DATA / "wake"
 # Seconds after which silent work is taken over by another worker.
 ASSAY_LEASE_SECONDS = env.float("ASSAY_LEASE_SECONDS", default=30.0)
-# Seconds after which a worker puts a debate run back into the queue, behind those that wait.
+# Seconds after which a worker puts a run that asks models back into the queue, behind others.
 ASSAY_PUMP_SECONDS = env.float("ASSAY_PUMP_SECONDS", default=300.0)
-# Debate runs at once in one worker process; fewer than its threads, which imports need too.
+# Such runs at once in one worker process; fewer than its threads, which imports need too.
 ASSAY_RUNS_AT_ONCE = max(1, env.int("ASSAY_RUNS_AT_ONCE", default=2))
 
 # --- Apps ------------------------------------------------------------------------------------

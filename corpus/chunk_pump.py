@@ -12,14 +12,14 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from django.db import transaction
 
 from corpus.chunking.semantic import Span, chunks_of, units_of
-from corpus.models import CleaningGroup
+from corpus.models import CleaningRun
 from corpus.services.cleaning_digest import Tally
 from corpus.services.cleaning_rules import Made, Row, cleaned, domain_names, read_rows, write
-from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import gold_of
+from kit.runs import RunGroup
+from kit.sharing import Share
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.errors import CannotGoOn, Failure, LLMError, read_failure
@@ -35,7 +35,7 @@ _LONGEST: Final = 24_000
 class GroupJob:
     """The passages of a group that this worker holds."""
 
-    group: CleaningGroup
+    group: RunGroup
     rows: list[Row]
 
     @property
@@ -54,30 +54,25 @@ class GroupOutcome:
     failure: Failure | None = None
 
 
-def drive(share: Share, endpoint: Endpoint, *, seconds: float | None = None) -> None:
-    """Chunk free groups until none is left or the time is up; raises what every pump does."""
-    asyncio.run(ChunkPump(share, endpoint, seconds=seconds).run_to_end())
-
-
 class ChunkPump(Pump[GroupJob, GroupOutcome]):
     """One worker's drive of its share of a DChunk run."""
 
     words = ("group of passages", "groups of passages")
     embeds = True
 
-    def __init__(self, share: Share, endpoint: Endpoint, *, seconds: float | None) -> None:
-        super().__init__(share.run, endpoint, seconds=seconds, held=share)
-        self.share, self.run, self.endpoint = share, share.run, endpoint
-        self.gold = set(gold_of(self.run.source))
-        self.names = domain_names(self.run)
+    def __init__(
+        self, share: Share[CleaningRun], endpoint: Endpoint, *, seconds: float | None
+    ) -> None:
+        super().__init__(share, endpoint, seconds=seconds)
+        self.run, self.endpoint = share.run, endpoint
+        self.gold = set(gold_of(share.run.source))
+        self.names = domain_names(share.run)
 
-    def read_page(self, after: int) -> Sequence[GroupJob]:
-        """One more group, with its passages."""
-        group = self.share.claim()
-        if group is None:
-            return []
+    def read_group(self, group: RunGroup) -> Sequence[GroupJob]:
+        """The group with its passages, unless it was written already."""
         size = {"after": group.last_id, "up_to": group.up_to}
-        return [GroupJob(group, read_rows(self.run, **size, most=group.total))]
+        rows = read_rows(self.run, **size, most=group.total)
+        return [GroupJob(group, rows)] if rows else []
 
     async def work(self, item: GroupJob, gateways: Gateways) -> GroupOutcome:
         """Clean each passage, and cut the long ones."""
@@ -95,26 +90,19 @@ class ChunkPump(Pump[GroupJob, GroupOutcome]):
             tally.count("sentences shortened for their vector", asking.cut)
         return GroupOutcome(item, made, tally)
 
-    def store(self, results: Sequence[GroupOutcome]) -> None:
+    def store(self, results: Sequence[GroupOutcome]) -> int:
         """Write whole groups. Raises CannotGoOn where the endpoint refused a text."""
         for each in results:
             if each.failure is not None:
                 raise CannotGoOn(f"{each.failure.words} Resume the run to ask again.", pauses=True)
-            group, rows = each.job.group, each.job.rows
-            with transaction.atomic():
-                group.hold()
-                write(self.run, rows, each.made, each.tally)
-                group.finish(figures=each.tally.figures, done=len(rows))
-                self.share.count(len(rows))
-            self.share.end(group)
-
-    def close(self) -> None:
-        """Groups are done as they are written; what follows is the leader's."""
+            write(self.run, each.job.rows, each.made, each.tally)
+            each.job.group.hold(last_id=each.job.group.up_to, figures=each.tally.figures)
+        return sum(len(each.job.rows) for each in results)
 
     def waiting(self) -> str:
-        """Those without an outcome."""
-        done = sum(self.run.groups.values_list("done", flat=True))
-        return f"{max(0, self.run.total - done):,} passages"
+        """Passages that no worker has written yet."""
+        run = CleaningRun.objects.only("done", "total").get(pk=self.run.pk)
+        return f"{run.total - run.done:,} passages"
 
     async def _pieces(self, new: Made, asking: "_Asking") -> AsyncIterator[Made]:
         config = self.run.config

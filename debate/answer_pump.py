@@ -1,12 +1,13 @@
 """Driving an answer run: the drive is llm.pump, what is asked is debate.answering."""
 
-import asyncio
 from collections.abc import Sequence
 
 from debate.answering.asking import ROLE, write
-from debate.models import AnswerItemState, AnswerRun
+from debate.models import AnswerRun
 from debate.services.answer_outcomes import Job, Outcome, read_jobs, store_outcomes
 from debate.services.answer_runs import settings_of
+from kit.runs import RunGroup
+from kit.sharing import Share
 from llm.endpoints import Endpoint, fence_key
 from llm.errors import LLMError, read_failure
 from llm.gateway import Gateways
@@ -14,24 +15,21 @@ from llm.pump import Pump
 from llm.requests import Request
 
 
-def drive(run: AnswerRun, endpoint: Endpoint, *, seconds: float | None = None) -> None:
-    """Write the answers that wait. Raises LostLease, Stopping and CannotGoOn."""
-    asyncio.run(AnswerPump(run, endpoint, seconds=seconds).run_to_end())
-
-
 class AnswerPump(Pump[Job, Outcome]):
-    """One worker's drive of one answer run."""
+    """One worker's drive of its share of an answer run."""
 
     words = ("query", "queries")
 
-    def __init__(self, run: AnswerRun, endpoint: Endpoint, *, seconds: float | None) -> None:
-        super().__init__(run, endpoint, seconds=seconds)
-        self.run, self.endpoint = run, endpoint
-        self.settings, self.key = settings_of(run), fence_key()
+    def __init__(
+        self, share: Share[AnswerRun], endpoint: Endpoint, *, seconds: float | None
+    ) -> None:
+        super().__init__(share, endpoint, seconds=seconds)
+        self.run, self.endpoint = share.run, endpoint
+        self.settings, self.key = settings_of(share.run), fence_key()
 
-    def read_page(self, after: int) -> Sequence[Job]:
+    def read_group(self, group: RunGroup) -> Sequence[Job]:
         """Waiting queries with what the model is given."""
-        return read_jobs(self.run, after=after)
+        return read_jobs(group.within(self.run.waiting_items()))
 
     async def work(self, item: Job, gateways: Gateways) -> Outcome:
         """Ask for one answer, and once more where the first cannot be taken."""
@@ -54,14 +52,6 @@ class AnswerPump(Pump[Job, Outcome]):
             return Outcome(item, None, failure)
         return Outcome(item, written)
 
-    def store(self, results: Sequence[Outcome]) -> None:
+    def store(self, results: Sequence[Outcome]) -> int:
         """Answers of a group."""
-        store_outcomes(run=self.run, outcomes=results)
-
-    def close(self) -> None:
-        """Nothing waits any more."""
-        self.run.finish()
-
-    def waiting(self) -> str:
-        """Those without an outcome."""
-        return f"{self.run.items.filter(state=AnswerItemState.WAITING).count():,} queries"
+        return store_outcomes(run=self.run, outcomes=results)

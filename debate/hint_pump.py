@@ -1,6 +1,5 @@
 """Driving a hint run: the drive is llm.pump, what is asked is debate.baselines.hints."""
 
-import asyncio
 from collections.abc import Sequence
 
 from debate.baselines import JudgeConfig, argue, line_up_judges
@@ -10,38 +9,29 @@ from debate.hearing import Hearing
 from debate.kinds import Rule
 from debate.models import Hint, HintRun
 from debate.pump import PROMPT_CHANGED
-from debate.services.hints import hint_prompt, store_hints, waiting_hints
+from debate.services.hints import hint_prompt, store_hints
 from debate.services.outcomes import Outcome
+from kit.runs import RunGroup
+from kit.sharing import Share
 from llm.endpoints import Endpoint, fence_key
 from llm.errors import CannotGoOn
 from llm.gateway import Gateways
 from llm.pump import Pump
 
-_PAGE = 100
-
-
-def drive(run: HintRun, endpoint: Endpoint, *, seconds: float | None = None) -> None:
-    """Write what waits of a run that this process has claimed, then finish it.
-
-    Raises LostLease, Stopping and CannotGoOn as the pump of debates does.
-    """
-    asyncio.run(HintPump(run, endpoint, seconds=seconds).run_to_end())
-
 
 class HintPump(Pump[Hint, Outcome]):
-    """One worker's drive of one hint run."""
+    """One worker's drive of its share of a hint run."""
 
     words = ("item", "items")
 
-    def __init__(self, run: HintRun, endpoint: Endpoint, *, seconds: float | None) -> None:
-        super().__init__(run, endpoint, seconds=seconds)
-        self.run, self.rule, self.key = run, rule_of(run), fence_key()
+    def __init__(self, share: Share[HintRun], endpoint: Endpoint, *, seconds: float | None) -> None:
+        super().__init__(share, endpoint, seconds=seconds)
+        self.run, self.rule, self.key = share.run, rule_of(share.run), fence_key()
 
-    def read_page(self, after: int) -> Sequence[Hint]:
+    def read_group(self, group: RunGroup) -> Sequence[Hint]:
         """Waiting hints with their pairs."""
         related = ("item__case__query", "item__case__passage")
-        rows = waiting_hints(self.run).filter(pk__gt=after).select_related(*related)
-        return list(rows.order_by("pk")[:_PAGE])
+        return list(group.within(self.run.waiting_items()).select_related(*related))
 
     async def work(self, item: Hint, gateways: Gateways) -> Outcome:
         """Have both sides argued."""
@@ -49,17 +39,9 @@ class HintPump(Pump[Hint, Outcome]):
         hearing = Hearing(item, gateways=gateways, max_tokens=limit, subject="hint")
         return await hearing.hold(self.rule, self.key)
 
-    def store(self, results: Sequence[Outcome]) -> None:
+    def store(self, results: Sequence[Outcome]) -> int:
         """Reasons of a group, into their items."""
-        store_hints(run=self.run, outcomes=results)
-
-    def close(self) -> None:
-        """Nothing waits any more."""
-        self.run.finish()
-
-    def waiting(self) -> str:
-        """Those without an outcome."""
-        return f"{waiting_hints(self.run).count():,} items"
+        return store_hints(run=self.run, outcomes=results)
 
 
 def rule_of(run: HintRun) -> Rule:

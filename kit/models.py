@@ -1,7 +1,9 @@
-"""Records that know no domain: what happened, and one-time sign-in links."""
+"""Records that know no domain: what happened, one-time sign-in links, and groups of runs."""
 
 from django.conf import settings
 from django.db import models
+
+from kit.runs import RunGroup as RunGroup
 
 
 class Event(models.Model):

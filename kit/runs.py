@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Self
 from celery import current_app
 from django.conf import settings
 from django.db import connection, models, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -90,8 +90,9 @@ class RunQuerySet(models.QuerySet[Any]):
         return self.filter(Q(status=RunStatus.QUEUED) | expired)
 
     def calling(self) -> Self:
-        """Runs that workers should be told of: those due; kinds that workers share add to it."""
-        return self.due()
+        """Runs that workers should be told of: due ones, and those with a group to be taken."""
+        free = RunGroup.objects.due().filter(kind=self.model.task_name, run_id=OuterRef("pk"))
+        return self.due() | self.filter(Exists(free), status=RunStatus.RUNNING)
 
 
 class TrackedRun(models.Model):
@@ -134,6 +135,15 @@ class TrackedRun(models.Model):
     def percent(self) -> int:
         """Progress in whole percent; 0 while the total is unknown."""
         return min(100, 100 * self.done // self.total) if self.total else 0
+
+    @property
+    def groups(self) -> "RunGroupQuerySet":
+        """What workers take of it one by one (kit.sharing)."""
+        return RunGroup.objects.filter(kind=self.task_name, run_id=self.pk)
+
+    def waiting_items(self) -> models.QuerySet[Any]:
+        """Rows that wait for their outcome, of kinds that workers share."""
+        raise NotImplementedError
 
     def move(self, to: str, *, sources: Collection[str] = (), **fields: Any) -> bool:
         """Move to state `to` by one conditional UPDATE; False if that is no legal move now.
@@ -214,6 +224,44 @@ class TrackedRun(models.Model):
                 setattr(self, name, value)
 
 
+class RunGroupQuerySet(RunQuerySet):
+    """Vocabulary for reading groups."""
+
+    def working(self) -> Any:
+        """The workers that hold a group now, by name."""
+        held = self.filter(status=RunStatus.RUNNING, lease_until__gte=timezone.now())
+        return held.order_by().values("owner").distinct()
+
+
+class RunGroup(TrackedRun):
+    """A stretch of a run under a lease and fence of its own: items with keys in (after, up_to].
+
+    `kind` is the task of the run with that id. Items of a cleaning by rules are passages of its
+    source, of which those up to `last_id` are through, and `figures` what they came to. Workers
+    are told of runs, not of groups: it has no task.
+    """
+
+    kind = models.CharField(max_length=40)
+    run_id = models.BigIntegerField()
+    after = models.BigIntegerField()
+    up_to = models.BigIntegerField()
+    last_id = models.BigIntegerField(default=0)
+    figures = models.JSONField(default=dict)
+
+    objects = RunGroupQuerySet.as_manager()  # type: ignore[misc]
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["kind", "run_id", "status", "id"], name="group_of_run")]
+
+    def __str__(self) -> str:
+        return f"group {self.pk} of {self.kind} {self.run_id}"
+
+    def within(self, items: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Those of the items that are in this group, in the order of their keys."""
+        return items.filter(pk__gt=self.after, pk__lte=self.up_to).order_by("pk")
+
+
 def give_back() -> None:
     """Release what this thread claimed last, if this process is ending before it was done."""
     run: TrackedRun | None = getattr(_claimed, "run", None)
@@ -237,7 +285,7 @@ def wake(run: TrackedRun) -> None:
     """Tell workers, after commit, that the run is due.
 
     A broker brings the message; without one, the sweep of every worker is made to look at once.
-    Part of a run (a group of a cleaning) has no task of its own: who leads the run looks for it.
+    A group of a run has no task of its own: workers at the run look for it.
     """
     name, pk = run.task_name, run.pk
     if not name:

@@ -303,8 +303,7 @@ def _placed(endpoint: Endpoint, place: Place | None) -> Endpoint:
 
 
 def fence_key() -> bytes:
-    """The server's key for the delimiters around hostile text (`llm.prompts.fence`): the same for all rooms and on every retry.
-    """
+    """The server's key for the delimiters around hostile text (`llm.prompts.fence`): the same for all rooms and on every retry."""
     return salted_hmac("assay.fence", "", algorithm="sha256").digest()
 
 

@@ -10,7 +10,6 @@ from corpus.models.cleaning import (
     Violation,
     ViolationPolicy,
 )
-from corpus.models.cleaning_groups import CleaningGroup
 from corpus.models.computations import RunComputation
 from corpus.models.imports import ImportRun
 from corpus.models.indexes import PassageIndexRun
@@ -23,7 +22,6 @@ from corpus.models.texts import CorpusVersion, Document, Passage, Query, Version
 __all__ = [
     "Benchmark",
     "CleanedPage",
-    "CleaningGroup",
     "CleaningPreset",
     "CleaningRun",
     "CollectedPage",

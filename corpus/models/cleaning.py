@@ -2,10 +2,9 @@
 
 from typing import Self
 
-from django.apps import apps
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from corpus.models.benchmark import Benchmark, Domain
@@ -36,25 +35,22 @@ class CleaningRunQuerySet(RunQuerySet):
     """Vocabulary for reading cleaning runs."""
 
     def calling(self) -> Self:
-        """Due runs, running ones of which another worker can take a group, and leftovers.
+        """Cancelled runs with leftovers, too.
 
-        A cancelled run's version is dropped by a worker, under a lease so that one does it.
+        Their version is dropped by a worker, under a lease so that one does it.
         """
-        now = timezone.now()
-        free = apps.get_model("corpus", "CleaningGroup").objects.due().filter(run=OuterRef("pk"))
         left = Q(status=RunStatus.CANCELLED, version__state="loading")
-        unswept = left & (Q(lease_until=None) | Q(lease_until__lt=now))
-        shared = Q(Exists(free), status=RunStatus.RUNNING, is_planned=True)
-        return self.due() | self.filter(shared | unswept)
+        free = Q(lease_until=None) | Q(lease_until__lt=timezone.now())
+        return super().calling() | self.filter(left, free)
 
 
 class CleaningRun(AskingRun):
     """Makes a new corpus version out of another one.
 
     `config` holds what is frozen when the run is made: the agents' settings and the hashes of
-    their prompts. `version` is loading until the run is done. The worker that claimed the run
-    leads: it plans groups (`is_planned`), which any worker may take, and publishes the version.
-    `last_id` is the last page whose chunks it has written then.
+    their prompts. `version` is loading until the run is done. The worker that leads the run lists
+    what there is to do (`is_planned`) and publishes the version; `last_id` is the last page whose
+    chunks it has written then.
     """
 
     task_name = "corpus.clean"
@@ -100,6 +96,10 @@ class CleaningRun(AskingRun):
             if splitter
             else super().asked
         )
+
+    def waiting_items(self) -> models.QuerySet["CleanedPage"]:
+        """Pages that agents are not through with; a run by rules has none."""
+        return self.pages.filter(state=PageState.WAITING)
 
     @property
     def has_agents(self) -> bool:

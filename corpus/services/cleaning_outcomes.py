@@ -4,15 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
-
 from corpus.marcus.agents import Chunk, Result, uncleaned
 from corpus.marcus.findings import Finding
 from corpus.marcus.parts import Page
 from corpus.models import CleanedPage, PageState, Passage, Violation
 from corpus.services.cleaning_pages import Job, decisions_of, place_of
-from corpus.services.cleaning_share import Share
-from kit.failpoints import reach
 from llm.errors import Failure
 
 
@@ -25,19 +21,15 @@ class PageOutcome:
     failure: Failure | None = None
 
 
-def store_outcomes(*, share: Share, outcomes: Sequence[PageOutcome]) -> None:
-    """Write a group of outcomes in one transaction. Raises LostLease, and writes nothing then."""
-    with transaction.atomic():
-        share.hold_groups({each.job.group for each in outcomes})
-        still = _still(outcomes)
-        ended = 0
-        for outcome in outcomes:
-            if outcome.job.pk in still:
-                still.discard(outcome.job.pk)
-                ended += _store(outcome)
-        share.count(ended)
-        reach("before-outcomes-commit")
-    reach("after-outcomes-commit")
+def store_outcomes(outcomes: Sequence[PageOutcome]) -> int:
+    """Write a group of outcomes, in the caller's transaction; how many pages are through."""
+    still = _still(outcomes)
+    ended = 0
+    for outcome in outcomes:
+        if outcome.job.pk in still:
+            still.discard(outcome.job.pk)
+            ended += _store(outcome)
+    return ended
 
 
 def _still(outcomes: Sequence[PageOutcome]) -> set[int]:

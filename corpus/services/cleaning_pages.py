@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Final
 
 from django.db.models import QuerySet
 
@@ -14,7 +13,6 @@ from corpus.marcus.parts import Page, Source, take_apart
 from corpus.marcus.settings import AGENTS, Settings
 from corpus.models import (
     CleanedPage,
-    CleaningGroup,
     CleaningRun,
     PageState,
     Passage,
@@ -22,18 +20,12 @@ from corpus.models import (
 )
 from llm.errors import CannotGoOn
 
-PAGE: Final = 50
-
 
 @dataclass(frozen=True)
 class Job:
-    """A page with what its agents read; `known` is what an earlier run made of the same page.
-
-    `group` is the one that this worker took it with.
-    """
+    """A page with what its agents read; `known` is what an earlier run made of the same page."""
 
     row: CleanedPage
-    group: CleaningGroup
     page: Page
     digest: str
     decided: dict[Place, str]
@@ -71,13 +63,10 @@ def read_jobs(
     run: CleaningRun,
     settings: Settings,
     gold: dict[int, list[int]],
-    *,
-    group: CleaningGroup,
-    after: int,
+    pages: QuerySet[CleanedPage],
 ) -> list[Job]:
-    """The next waiting pages of the group with their texts."""
-    waiting = waiting_in(run, group).filter(pk__gt=after).order_by("pk")
-    rows = list(waiting.select_related("document")[:PAGE])
+    """These pages with their texts."""
+    rows = list(pages.select_related("document"))
     wanted = [pk for row in rows for pk in row.passages]
     texts = Passage.objects.in_bulk(wanted)
     decided = decisions_of(rows)
@@ -89,13 +78,8 @@ def read_jobs(
         page_text = row.document.text if row.document else ""
         page = take_apart(sources, own, page_text=page_text, single_span=settings.single_span)
         digest = _digest(run, page_text, sources, own)
-        jobs.append(Job(row, group, page, digest, decided.get(row.pk, {})))
+        jobs.append(Job(row, page, digest, decided.get(row.pk, {})))
     return _with_known(run, jobs)
-
-
-def waiting_in(run: CleaningRun, group: CleaningGroup) -> QuerySet[CleanedPage]:
-    """The group's pages that are not through."""
-    return run.pages.filter(state=PageState.WAITING, pk__gt=group.after, pk__lte=group.up_to)
 
 
 def _with_known(run: CleaningRun, jobs: list[Job]) -> list[Job]:

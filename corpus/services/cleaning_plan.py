@@ -5,24 +5,20 @@ from itertools import chain
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef
 
 from corpus.marcus.parts import page_of
 from corpus.models import (
     CleanedPage,
-    CleaningGroup,
     CleaningRun,
     Crosswalk,
     Document,
-    PageState,
     Passage,
 )
 from corpus.services.loading_sweep import drop_rows
-from kit.runs import RunStatus
+from kit.runs import RunGroup
+from kit.sharing import cut, new_group
 
 _ROWS: Final = 1000
-# Pages with agents in a group: so few that the last ones of a run are spread over the workers.
-PAGES: Final = 20
 # Passages by rules in a group; a small corpus is cut smaller, so that every worker has a part.
 _MOST, _LEAST, _PARTS = 5000, 500, 64
 # Of those that may need calls: a group is written, and paid for again by nobody, as a whole.
@@ -39,19 +35,7 @@ def plan(run: CleaningRun) -> None:
         return
     if not run.is_planned:
         _list_pages(run)
-    _plan_pages(run)
-
-
-def reopen(run: CleaningRun) -> bool:
-    """Put groups that are done but have waiting pages back; whether there were any.
-
-    People's decisions send pages back after their group was done.
-    """
-    waiting = CleanedPage.objects.filter(
-        run=run, state=PageState.WAITING, pk__gt=OuterRef("after"), pk__lte=OuterRef("up_to")
-    )
-    done = run.groups.filter(Exists(waiting), status=RunStatus.DONE)
-    return bool(done.update(status=RunStatus.QUEUED, lease_until=None))
+    cut(run)
 
 
 def _plan_passages(run: CleaningRun) -> None:
@@ -62,21 +46,21 @@ def _plan_passages(run: CleaningRun) -> None:
     total = passages.count()
     size = _LONG if run.has_calls else min(_MOST, max(_LEAST, -(-total // _PARTS)))
     keys = passages.order_by("pk").values_list("pk", flat=True)
-    groups: list[CleaningGroup] = []
+    groups: list[RunGroup] = []
     after = 0
     while part := list(keys.filter(pk__gt=after)[:size]):
-        groups.append(_group(run, after, part))
+        groups.append(new_group(run, after, part))
         after = part[-1]
         run.beat()
     with transaction.atomic():
         run.beat(is_planned=True, total=total, done=0)
         run.groups.all().delete()
-        CleaningGroup.objects.bulk_create(groups, batch_size=_ROWS)
+        RunGroup.objects.bulk_create(groups, batch_size=_ROWS)
 
 
 def _list_pages(run: CleaningRun) -> None:
     """Store the run's pages, each with the keys of its passages; _ROWS rows are held at a time."""
-    drop_rows(CleaningGroup, run=run)
+    run.groups.all().delete()
     drop_rows(CleanedPage, run=run)
     for rows in chain(_passages(run), _documents(run)):
         with transaction.atomic():
@@ -137,22 +121,3 @@ def _add_to_pages(run: CleaningRun, rows: Sequence[_Row]) -> None:
         unique_fields=["run", "domain", "page_id"],
         update_fields=["passages"],
     )
-
-
-def _plan_pages(run: CleaningRun) -> None:
-    """Groups for the pages that have none: all, or what a leader that was killed had left."""
-    after = run.groups.aggregate(last=Max("up_to"))["last"] or 0
-    keys = run.pages.order_by("pk").values_list("pk", flat=True)
-    while part := list(keys.filter(pk__gt=after)[: PAGES * _ROWS]):
-        groups = []
-        for start in range(0, len(part), PAGES):
-            own = part[start : start + PAGES]
-            groups.append(_group(run, after, own))
-            after = own[-1]
-        with transaction.atomic():
-            run.beat()
-            CleaningGroup.objects.bulk_create(groups, batch_size=_ROWS)
-
-
-def _group(run: CleaningRun, after: int, keys: list[int]) -> CleaningGroup:
-    return CleaningGroup(run=run, after=after, up_to=keys[-1], last_id=after, total=len(keys))

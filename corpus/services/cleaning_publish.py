@@ -12,16 +12,25 @@ from corpus.services.indexing import request_index
 from kit import audit
 from kit.bulk import analyze
 
+HELD: Final = "{pages} for a person: decide about the violations, and the run goes on by itself."
 _PAGES: Final = 100
 _ROWS: Final = 1000
 # How far the ids without text were carried, while they are.
 _CARRIED: Final = "carried up to"
 
 
-def publish_groups(run: CleaningRun) -> None:
-    """Publish what the groups of a run by rules have written. Raises LostLease."""
-    parts = run.groups.order_by("pk").values_list("figures", flat=True)
-    publish(run, summed(parts.iterator()))
+def close(run: CleaningRun) -> None:
+    """Publish the version, or wait for people. Raises LostLease."""
+    if not run.has_agents:
+        parts = run.groups.order_by("pk").values_list("figures", flat=True)
+        publish(run, summed(parts.iterator()))
+        return
+    held = run.pages.filter(state=PageState.HELD).count()
+    if held:
+        pages = "1 page waits" if held == 1 else f"{held:,} pages wait"
+        run.pause(pause_reason=HELD.format(pages=pages))
+        return
+    publish(run, write_pages(run))
 
 
 def publish(run: CleaningRun, figures: dict[str, Any]) -> None:

@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 from django.db import connection, transaction
 
 from corpus.chunking.rules import clean
-from corpus.models import CleaningGroup, CleaningRun, Crosswalk, Passage
+from corpus.models import CleaningRun, Crosswalk, Passage
 from corpus.services.cleaning_digest import Tally
-from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import gold_of
 from kit.bulk import bulk_loading, commit_without_waiting, copy_rows
+from kit.runs import RunGroup
+from kit.sharing import Share
 
 CHUNK: Final = 1000
 _COLUMNS: Final = ("version_id", "domain_id", "pid", "title", "source_url", "text", "extra")
@@ -48,7 +49,7 @@ class Made(NamedTuple):
     extra: str | None
 
 
-def clean_by_rules(share: Share, *, ends_at: float) -> None:
+def clean_by_rules(share: Share[CleaningRun], *, ends_at: float) -> None:
     """Clean one free group of the run after the other, until none is left or the time is up.
 
     Raises LostLease, and Stopping if this process is to end.
@@ -61,18 +62,22 @@ def clean_by_rules(share: Share, *, ends_at: float) -> None:
 
 
 def _clean_group(
-    share: Share, group: CleaningGroup, gold: set[int], names: dict[int, str], ends_at: float
+    share: Share[CleaningRun],
+    group: RunGroup,
+    gold: set[int],
+    names: dict[int, str],
+    ends_at: float,
 ) -> None:
     tally = Tally(group.figures, names)
     while rows := read_rows(share.run, after=group.last_id, up_to=group.up_to, most=CHUNK):
         made = [new for row in rows if (new := cleaned(row, gold, tally))]
         with transaction.atomic():
             write(share.run, rows, made, tally)
-            share.advance(group, len(rows), last_id=rows[-1].pk, figures=tally.figures)
-        share.keep()
+            group.hold(last_id=rows[-1].pk, figures=tally.figures)
+            share.count(len(rows))
+        share.beat()
         if time.monotonic() >= ends_at:
             return
-    group.finish()
     share.end(group)
 
 

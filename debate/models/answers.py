@@ -25,6 +25,10 @@ class AnswerRun(AskingRun):
     def __str__(self) -> str:
         return f"answer run {self.pk}"
 
+    def waiting_items(self) -> models.QuerySet["AnswerItem"]:
+        """Queries that have no outcome yet."""
+        return self.items.filter(state=AnswerItemState.WAITING)
+
 
 class AnswerItemState(models.TextChoices):
     """waiting -> one of the others, once."""

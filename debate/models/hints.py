@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import models
 
-from annotate.models import ReferenceItem, ReferencePanel
+from annotate.models import PanelStatus, ReferenceItem, ReferencePanel
 from corpus.models import Benchmark, Passage, Query
 from debate.models.runs import MAX_TOKENS
 from llm.ledger.accounts import AskingRun
@@ -41,6 +41,11 @@ class HintRun(AskingRun):
 
     def __str__(self) -> str:
         return f"hint run {self.pk}"
+
+    def waiting_items(self) -> models.QuerySet["Hint"]:
+        """What is still to be written; nothing once the panel is no longer prepared."""
+        waiting = self.hints.filter(status=HintStatus.WAITING, item__isnull=False)
+        return waiting.filter(run__panel__status=PanelStatus.PREPARING)
 
     @property
     def benchmark(self) -> Benchmark:

@@ -81,6 +81,10 @@ class DebateRun(AskingRun):
     def __str__(self) -> str:
         return self.name
 
+    def waiting_items(self) -> models.QuerySet[Any]:
+        """Debates that have no outcome yet."""
+        return self.debates.waiting()
+
     @property
     def asked(self) -> list[tuple[str, str]]:
         """Every seat that is configured, or who stands for them all; and who is asked instead."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
-from django.db.models import F
+from django.db.models import QuerySet
 
 from annotate.answers.evidence import check, material_of, materials
 from annotate.answers.services import Making, choose_answer, record_model_answer
@@ -17,10 +16,7 @@ from debate.answering.asking import Task, Written
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from debate.services.answer_plans import task_of
 from kit.errors import Refused
-from kit.failpoints import reach
 from llm.errors import Failure
-
-PAGE = 50
 
 
 @dataclass(frozen=True)
@@ -46,10 +42,9 @@ class Outcome:
     failure: Failure | None = None
 
 
-def read_jobs(run: AnswerRun, *, after: int) -> list[Job]:
-    """The next waiting queries with their aspects and passages as they are now."""
-    waiting = run.items.filter(state=AnswerItemState.WAITING, pk__gt=after).order_by("pk")
-    rows = list(waiting.select_related("query__domain__benchmark")[:PAGE])
+def read_jobs(items: QuerySet[AnswerItem]) -> list[Job]:
+    """These waiting queries with their aspects and passages as they are now."""
+    rows = list(items.select_related("query__domain__benchmark"))
     found = materials([each.query for each in rows])
     return [
         Job(row, None, material.unready) if material.unready else Job(row, task_of(material))
@@ -58,23 +53,16 @@ def read_jobs(run: AnswerRun, *, after: int) -> list[Job]:
     ]
 
 
-def store_outcomes(*, run: AnswerRun, outcomes: Sequence[Outcome]) -> None:
-    """Write a group of outcomes in one transaction. Raises LostLease, and writes nothing then."""
-    with transaction.atomic():
-        run.hold()
-        # In one order, before any of them: whoever else writes here waits, and nobody in a circle.
-        hold_queries([each.job.row.query_id for each in outcomes])
-        keys = [each.job.pk for each in outcomes]
-        waiting = run.items.filter(pk__in=keys, state=AnswerItemState.WAITING)
-        still = set(waiting.values_list("pk", flat=True))
-        for outcome in outcomes:
-            if outcome.job.pk in still:
-                still.discard(outcome.job.pk)
-                _store(run, outcome)
-        left = run.items.filter(state=AnswerItemState.WAITING).count()
-        run.hold(done=F("total") - left)
-        reach("before-outcomes-commit")
-    reach("after-outcomes-commit")
+def store_outcomes(*, run: AnswerRun, outcomes: Sequence[Outcome]) -> int:
+    """Write a group of outcomes, in the caller's transaction; how many are the first of theirs."""
+    # In one order, before any of them: whoever else writes here waits, and nobody in a circle.
+    hold_queries([each.job.row.query_id for each in outcomes])
+    waiting = run.waiting_items().filter(pk__in=[each.job.pk for each in outcomes])
+    still = set(waiting.values_list("pk", flat=True))
+    ended = {each.job.pk: each for each in reversed(outcomes) if each.job.pk in still}
+    for outcome in ended.values():
+        _store(run, outcome)
+    return len(ended)
 
 
 def choose_sound(*, run: AnswerRun, actor: User) -> tuple[int, int]:

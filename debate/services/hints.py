@@ -14,7 +14,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from annotate.models import PanelStatus, ReferencePanel
 from annotate.panels.services import Reasons, freeze_reasons
@@ -125,32 +125,23 @@ def cancel_hints(*, run: HintRun, access: Access) -> None:
 VERBS: Final = {"pause": pause_hints, "resume": resume_hints, "cancel": cancel_hints}
 
 
-def waiting_hints(run: HintRun) -> QuerySet[Hint]:
-    """What is still to be written; nothing once the panel is no longer prepared."""
-    waiting = Hint.objects.filter(run=run, status=HintStatus.WAITING, item__isnull=False)
-    return waiting.filter(run__panel__status=PanelStatus.PREPARING)
-
-
-def store_hints(*, run: HintRun, outcomes: Sequence[Outcome]) -> None:
+def store_hints(*, run: HintRun, outcomes: Sequence[Outcome]) -> int:
     """Write a group of outcomes and freeze what is readable into the items.
 
-    Raises LostLease, and writes nothing, if the run is no longer this worker's.
+    In the caller's transaction; returns how many are the first of theirs.
     """
     by_hint = {outcome.debate_id: outcome for outcome in outcomes}
-    with transaction.atomic():
-        run.hold()
-        waiting = Hint.objects.filter(run=run, status=HintStatus.WAITING, pk__in=by_hint)
-        hints = list(waiting)
-        written = [
-            Reasons(hint.item_id, positions_of(by_hint[hint.pk].verdict), provenance_of(run))
-            for hint in hints
-            if hint.item_id and by_hint[hint.pk].verdict.status == "argued"
-        ]
-        frozen = freeze_reasons(panel=run.panel, reasons=written)
-        for hint in hints:
-            _end(hint, by_hint[hint.pk], frozen)
-        update_rows(hints, ["status", "error", "calls"])
-        run.hold(done=F("done") + len(hints))
+    hints = list(run.hints.filter(status=HintStatus.WAITING, pk__in=by_hint))
+    written = [
+        Reasons(hint.item_id, positions_of(by_hint[hint.pk].verdict), provenance_of(run))
+        for hint in hints
+        if hint.item_id and by_hint[hint.pk].verdict.status == "argued"
+    ]
+    frozen = freeze_reasons(panel=run.panel, reasons=written)
+    for hint in hints:
+        _end(hint, by_hint[hint.pk], frozen)
+    update_rows(hints, ["status", "error", "calls"])
+    return len(hints)
 
 
 def positions_of(verdict: dream.Verdict) -> list[dict[str, Any]]:

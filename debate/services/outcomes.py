@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from django.db import transaction
-from django.db.models import F, prefetch_related_objects
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
 from corpus.models import Judgment, Source, Status
@@ -17,7 +16,6 @@ from debate.escalation import escalate, kinds_of, quote_row
 from debate.models import LABELLED, Debate, DebateRun, DebateStatus, RunKind, Turn
 from debate.services.flags import note_flags
 from debate.services.own_checks import choose_decoys
-from kit.failpoints import reach
 from kit.updates import update_rows
 from llm.errors import NO_TEXT_CLASS, Failure
 
@@ -58,27 +56,22 @@ class Outcome:
     replaced: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
 
-def store_outcomes(*, run: DebateRun, outcomes: Sequence[Outcome]) -> None:
-    """Write a group of outcomes in one transaction.
+def store_outcomes(*, run: DebateRun, outcomes: Sequence[Outcome]) -> int:
+    """Write a group of outcomes, in the transaction of a caller who holds their groups.
 
-    Raises LostLease, and writes nothing, if the run is no longer this worker's. An outcome whose
-    debate has one already is passed over.
+    An outcome whose debate has one already is passed over; returns how many are the first.
     """
-    with transaction.atomic():
-        run.hold()  # whoever else ends debates of this run waits for this row
-        ended = _still_waiting(run, outcomes)
-        hold_queries(debate.query_id for debate, _ in ended)
-        for debate, outcome in ended:
-            _end(debate, outcome)
-        _label_all(run, ended)
-        _escalate_all(run, ended)
-        update_rows([debate for debate, _ in ended], _ENDED)
-        turns = [turn for pair in ended for turn in _turns(*pair)]
-        Turn.objects.bulk_create(turns)
-        note_flags(run, turns)
-        run.hold(done=F("done") + len(ended))
-        reach("before-outcomes-commit")
-    reach("after-outcomes-commit")
+    ended = _still_waiting(run, outcomes)
+    hold_queries(debate.query_id for debate, _ in ended)
+    for debate, outcome in ended:
+        _end(debate, outcome)
+    _label_all(run, ended)
+    _escalate_all(run, ended)
+    update_rows([debate for debate, _ in ended], _ENDED)
+    turns = [turn for pair in ended for turn in _turns(*pair)]
+    Turn.objects.bulk_create(turns)
+    note_flags(run, turns)
+    return len(ended)
 
 
 def _still_waiting(run: DebateRun, outcomes: Sequence[Outcome]) -> list[tuple[Debate, Outcome]]:

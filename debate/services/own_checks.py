@@ -22,11 +22,13 @@ def choose_decoys(run: DebateRun, debates: Sequence[Debate]) -> None:
     """Mark which of these disputes are shown from the passage alone, in memory.
 
     About every second one until the run has as many as it wants; which, only the server's key
-    tells. For a caller that holds the run and stores the debates.
+    tells. For a caller that stores the debates in the same transaction.
     """
     wanted = config_of(run).decoys if run.kind == RunKind.DEBATE else 0
     if not wanted:
         return
+    # Whoever else ends debates of this run waits for its row: they must count these, too.
+    DebateRun.objects.select_for_update().get(pk=run.pk)
     left = wanted - run.debates.filter(is_decoy=True).count()
     for debate in debates:
         disputed = debate.status == DebateStatus.ESCALATED

@@ -1,7 +1,9 @@
 """Calls per second and processor time per call, beside the bare openai client in the same run.
 
 python -m tests.bench.calls [--in-flight 64 256] [--rounds 3] [--seconds 10]; PostgreSQL too where
-ASSAY_TEST_POSTGRES names a server. Read the ratios; `limit` is in flight / latency.
+ASSAY_TEST_POSTGRES names a server. Read the ratios; `limit` is in flight / latency. With
+`--workers 1 2` a run that so many worker processes share is measured instead; `--latency 2` for
+an endpoint as slow as real ones.
 """
 
 import argparse
@@ -12,14 +14,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tests.bench.loading import environment, prepare
 from tests.bench.server import ROOT, free_port, wait_for_port
 
-LATENCY_S = 0.2
 Measured = dict[str, float]
 
 
@@ -30,8 +32,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10.0, help="of a measurement, at best")
     parser.add_argument("--only", choices=("sqlite", "postgres"))
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds, of the endpoint")
+    parser.add_argument("--workers", type=int, nargs="*", default=[], help="that share a run")
     wanted, _ = parser.parse_known_args()
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder, endpoint() as url:
+    latency = wanted.latency
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder, endpoint(latency) as url:
         data = Path(folder)
         databases = {"sqlite": on_sqlite(data)}
         if server := os.environ.get("ASSAY_TEST_POSTGRES"):
@@ -39,25 +44,57 @@ def main() -> None:
         for name, fresh in databases.items():
             if wanted.only in (None, name):
                 for in_flight in wanted.in_flight:
-                    compare(name, url, data, fresh, in_flight, wanted.rounds, wanted.seconds)
+                    limit = in_flight / latency
+                    calls = int(limit * wanted.seconds) // 64 * 64
+                    measure = partial(once, url=url, data=data, in_flight=in_flight)
+                    for_run = [fresh, measure, limit, calls, wanted.rounds]
+                    if wanted.workers:
+                        share(f"{name}, {in_flight} in flight", *for_run, wanted.workers)
+                    else:
+                        compare(f"{name}, {in_flight} in flight", *for_run)
+
+
+def share(
+    name: str,
+    fresh: Callable[[], str],
+    measure: Callable[..., Measured],
+    limit: float,
+    calls: int,
+    rounds: int,
+    workers: Sequence[int],
+) -> None:
+    """A run that one worker drives and then several share, round by round."""
+    turns = []
+    for _ in range(rounds):
+        turns.append(
+            {n: measure(f"shared-{n}", database=fresh(), calls=n * calls) for n in workers}
+        )
+    for n in workers:
+        shares = sorted(n * calls / turn[n]["wall"] / (n * limit) for turn in turns)
+        ratios = sorted(n * turn[workers[0]]["wall"] / turn[n]["wall"] for turn in turns)
+        cpu = statistics.median(1000 * turn[n]["cpu"] / (n * calls) for turn in turns)
+        print(
+            f"{name} each, {n} workers: share of the limit {statistics.median(shares):.2f} "
+            f"({shares[0]:.2f} to {shares[-1]:.2f}), calls a second beside the first line's "
+            f"{statistics.median(ratios) / workers[0]:.2f} ({ratios[0] / workers[0]:.2f} to "
+            f"{ratios[-1] / workers[0]:.2f}), {cpu:.2f} ms of processor time a call",
+            flush=True,
+        )
 
 
 def compare(
     name: str,
-    url: str,
-    data: Path,
     fresh: Callable[[], str],
-    in_flight: int,
+    measure: Callable[..., Measured],
+    limit: float,
+    calls: int,
     rounds: int,
-    seconds: float,
 ) -> None:
     """Anchors and ours in turn, round by round; ratios within each round."""
-    calls = int(in_flight / LATENCY_S * seconds) // 64 * 64
-    limit = in_flight / LATENCY_S
     turns = []
     for _ in range(rounds):
         turns.append(
-            {kind: once(kind, url, data, fresh(), in_flight, calls) for kind in ("openai", "ours")}
+            {kind: measure(kind, database=fresh(), calls=calls) for kind in ("openai", "ours")}
         )
     ratios = sorted(turn["openai"]["wall"] / turn["ours"]["wall"] for turn in turns)
     above = [1000 * (turn["ours"]["cpu"] - turn["openai"]["cpu"]) / calls for turn in turns]
@@ -66,7 +103,7 @@ def compare(
         for kind in ("openai", "ours")
     }
     print(
-        f"{name}, {in_flight} in flight: throughput ours / openai client "
+        f"{name}: throughput ours / openai client "
         f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}), share of the "
         f"limit {shares['ours']:.2f} (openai client {shares['openai']:.2f}), processor time above "
         f"it {statistics.median(above):.2f} ms a call",
@@ -74,7 +111,7 @@ def compare(
     )
 
 
-def once(kind: str, url: str, data: Path, database: str, in_flight: int, calls: int) -> Measured:
+def once(kind: str, *, url: str, data: Path, database: str, in_flight: int, calls: int) -> Measured:
     """One measurement in a process of its own."""
     command = [sys.executable, "-m", "tests.bench.calls_once", kind, url, str(in_flight)]
     done = subprocess.run(
@@ -92,10 +129,10 @@ def once(kind: str, url: str, data: Path, database: str, in_flight: int, calls: 
 
 
 @contextmanager
-def endpoint() -> Iterator[str]:
+def endpoint(latency: float) -> Iterator[str]:
     """The fixed-latency endpoint in a process of its own; its base URL."""
     port = free_port()
-    command = [sys.executable, "-m", "tests.bench.calls_stub", str(port), str(LATENCY_S)]
+    command = [sys.executable, "-m", "tests.bench.calls_stub", str(port), str(latency)]
     process = subprocess.Popen(command, cwd=ROOT)
     try:
         wait_for_port(port, process)

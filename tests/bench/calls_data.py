@@ -1,6 +1,7 @@
 """Runs to measure: pairs of a real length in bulk, and a look whether everything was stored."""
 
 import itertools
+import os
 
 from corpus.models import Judgment, Passage, Pool, PoolEntry
 from debate.models import Debate, DebateRun, Turn
@@ -14,9 +15,9 @@ _numbers = itertools.count(1)
 _PAIRS_PER_QUERY = 32
 
 
-def make_run(pairs: int) -> DebateRun:
-    """A claimed run over new pairs, a few dozen to a query."""
-    number = next(_numbers)
+def make_run(pairs: int, *, claimed: bool = True) -> DebateRun:
+    """A run over new pairs, a few dozen to a query; claimed by this process, or by nobody."""
+    number = f"{os.getpid()}-{next(_numbers)}"
     benchmark = make_benchmark(f"bench-{number}")
     (version,), (domain,) = benchmark.versions.all(), benchmark.domains.all()
     queries = [
@@ -43,7 +44,7 @@ def make_run(pairs: int) -> DebateRun:
         pool=pool,
         endpoint=endpoints.get("default"),
         actor=None,
-        claimed=True,
+        claimed=claimed,
     )
 
 

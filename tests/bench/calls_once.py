@@ -1,15 +1,18 @@
 """One measurement of calls in a process of its own: KIND URL IN_FLIGHT CALLS; a line of JSON.
 
 KIND: `openai` is the openai client on its best transport, `aiohttp` the transport alone, `ours`
-a debate run with everything stored (intents, answers, turns, outcomes, labels).
+a debate run with everything stored (intents, answers, turns, outcomes, labels), `shared-2` one
+that two worker processes share, `worker` one of these (its CALLS is the run's key).
 """
 
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 PASSAGE = "lorem ipsum dolor sit amet " * 180
@@ -19,9 +22,10 @@ WARM_UP = 2  # calls per place in flight
 def main() -> None:
     """Measure, and print what came out."""
     kind, url, in_flight, calls = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    measured = {"openai": bare_openai, "aiohttp": bare_aiohttp, "ours": ours}[kind](
-        url, in_flight, calls
-    )
+    name, _, workers = kind.partition("-")
+    kinds = {"openai": bare_openai, "aiohttp": bare_aiohttp, "ours": ours, "worker": work}
+    kinds["shared"] = partial(shared, workers=int(workers or 1))
+    measured = kinds[name](url, in_flight, calls)
     print(json.dumps({"kind": kind, "in_flight": in_flight, "calls": calls, **measured}))
 
 
@@ -103,12 +107,7 @@ def body() -> dict[str, Any]:
 
 def ours(url: str, in_flight: int, calls: int) -> dict[str, float]:
     """A debate run over so many pairs that it needs about so many calls; all of it is timed."""
-    os.environ |= {"OPENAI_BASE_URL": url, "ASSAY_MODEL": "stub", "LOG_LEVEL": "WARNING"}
-    os.environ["ASSAY_CALLS_IN_FLIGHT"] = str(in_flight)
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    import django
-
-    django.setup()
+    set_up(url, in_flight)
     from debate.tasks import drive_claimed
     from tests.bench.calls_data import check, make_run
 
@@ -119,6 +118,59 @@ def ours(url: str, in_flight: int, calls: int) -> dict[str, float]:
     measured = {"wall": time.perf_counter() - begun, "cpu": processor_time() - cpu}
     check(run, calls)
     return measured
+
+
+def shared(url: str, in_flight: int, calls: int, *, workers: int) -> dict[str, float]:
+    """The same run taken up by so many worker processes at once, until it is over."""
+    set_up(url, in_flight)
+    from tests.bench.calls_data import check, make_run
+
+    run = make_run(pairs=calls // 2, claimed=False)
+    command = [sys.executable, "-m", "tests.bench.calls_once", "worker", url, str(in_flight)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    started = [
+        subprocess.Popen([*command, str(run.pk)], text=True, **pipes) for _ in range(workers)
+    ]
+    for each in started:
+        assert each.stdout is not None
+        each.stdout.readline()  # it is warm
+    begun = time.perf_counter()
+    for each in started:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    said = [each.communicate()[0] for each in started]
+    wall = time.perf_counter() - begun
+    check(run, calls)
+    parts = [json.loads(each.splitlines()[-1]) for each in said]
+    return {"wall": wall, "cpu": sum(part["cpu"] for part in parts)}
+
+
+def work(url: str, in_flight: int, run_id: int) -> dict[str, float]:
+    """One worker, warmed up by a run of its own; begins at a line from outside."""
+    set_up(url, in_flight)
+    from debate.models import DebateRun
+    from debate.tasks import DEBATES
+    from tests.bench.calls_data import make_run
+
+    DEBATES.drive(make_run(pairs=WARM_UP * in_flight // 2))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    begun, cpu = time.perf_counter(), processor_time()
+    while not DebateRun.objects.get(pk=run_id).is_over:
+        DEBATES.take_part(run_id)
+        time.sleep(0.02)
+    return {"wall": time.perf_counter() - begun, "cpu": processor_time() - cpu}
+
+
+def set_up(url: str, in_flight: int) -> None:
+    """Make this process a worker that asks that endpoint."""
+    os.environ |= {"OPENAI_BASE_URL": url, "ASSAY_MODEL": "stub", "LOG_LEVEL": "WARNING"}
+    os.environ["ASSAY_CALLS_IN_FLIGHT"] = str(in_flight)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    import django
+
+    django.setup()
 
 
 def processor_time() -> float:

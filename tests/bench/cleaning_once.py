@@ -38,8 +38,8 @@ from corpus.services.cleaning import (  # noqa: E402
 )
 from corpus.services.cleaning_plan import plan  # noqa: E402
 from corpus.services.cleaning_rules import clean_by_rules  # noqa: E402
-from corpus.services.cleaning_share import Share  # noqa: E402
 from kit.bulk import copy_rows  # noqa: E402
+from kit.sharing import Share  # noqa: E402
 from llm.endpoints import Endpoint  # noqa: E402
 from tests.bench.processor import own_peak  # noqa: E402
 from tests.conftest import SHARED  # noqa: E402

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tests.chaos.money import question
 from tests.chaos.site import ChaosSite
 from tests.chaos.sql import Database
 from tests.services.processes import Worker
@@ -26,7 +27,7 @@ POINTS: Final = (
 )
 # Charged by the endpoint, and no answer yet: only the endpoint can tell, so the driver kills.
 AFTER_SEND: Final = "after-send"
-# Not dead but silent for longer than its lease; it wakes when another has the run.
+# Not dead but silent for longer than its lease; it wakes when another has a part of what it held.
 STALLED: Final = "stalled"
 # Lives on until the run is over.
 NEVER: Final = "never"
@@ -37,12 +38,19 @@ _PAUSE_S: Final = 0.01
 # Answers that the endpoint keeps back for each random life that has not died yet, so that the run
 # cannot be over before: each finds some work, however quick the others were.
 _KEPT_FOR_EACH: Final = 16
-_EXPIRE: Final = (
-    "UPDATE debate_debaterun SET lease_until = '2001-01-01 00:00:00+00:00' "
+# The run, and the groups of it that its workers share.
+_TABLES: Final = ("debate_debaterun", "kit_rungroup")
+_EXPIRE: Final = [
+    f"UPDATE {table} SET lease_until = '2001-01-01 00:00:00+00:00' "
     "WHERE status = 'running' AND owner LIKE ?"
+    for table in _TABLES
+]
+# Waits for whoever holds rows.
+_TOUCH: Final = [f"UPDATE {table} SET fence = fence" for table in _TABLES]
+_OWNERS: Final = " UNION ALL ".join(
+    f"SELECT '{table}', id, owner, status FROM {table} WHERE owner <> ''" for table in _TABLES
 )
-_TOUCH: Final = "UPDATE debate_debaterun SET fence = fence"  # waits for whoever holds the row
-_IN_SIGHT: Final = 2  # one worker at work and one that takes over
+_IN_SIGHT: Final = 2  # both at work; who is left goes on with what the other held
 
 
 def named_points(hits: Sequence[int]) -> list[str]:
@@ -133,9 +141,9 @@ class Reaper:
     def _look(self) -> None:
         """Bury who died at its point, and end whose moment has come."""
         self._bury_the_dead()
-        owner = self._owner()
+        at_work = {pid for pid, status in self._owners().values() if status == "running"}
         for life in list(self._alive):
-            if life.pid != owner:
+            if life.pid not in at_work:
                 continue
             if life.point == AFTER_SEND:
                 self._kill_after_send(life)
@@ -181,11 +189,11 @@ class Reaper:
         self._bury(life)
 
     def _kill_after_send(self, life: Life) -> None:
-        """Hold answers back until some are charged for, and kill who waits for them."""
+        """Hold answers back until one is charged for that it waits for, and kill it."""
         self._stub.hold()
         try:
             deadline = time.monotonic() + _PATIENCE_S
-            while not self._stub.held and not self._is_over():
+            while not self._is_charged(life) and not self._is_over():
                 assert time.monotonic() < deadline, self._story()
                 time.sleep(_PAUSE_S)
             self._end(life)
@@ -193,18 +201,19 @@ class Reaper:
             self._stub.release()
 
     def _stall(self, life: Life) -> None:
-        """Stop the worker in its tracks until another has the run; then let it see that."""
+        """Stop the worker in its tracks until another has a part of it; then let it see that."""
         deadline = time.monotonic() + _PATIENCE_S
         os.kill(life.pid, signal.SIGSTOP)
-        while not self._database.change_soon(_EXPIRE, f"%:{life.pid}"):
-            # Stopped in the middle of a transaction, whose locks would stop all others too: it
-            # goes on until it has let them go, however long that takes on a busy machine.
+        while not (held := self._expire_at_once(life)):
+            # Stopped in the middle of a transaction, whose locks would stop all others too, or
+            # between two things that it held: it goes on, however long that takes.
             assert time.monotonic() < deadline, self._story()
             os.kill(life.pid, signal.SIGCONT)
-            self._database.change(_TOUCH)
+            for touch in _TOUCH:
+                self._database.change(touch)
             time.sleep(self._rng.uniform(0, _JITTER_S))
             os.kill(life.pid, signal.SIGSTOP)
-        while self._owner() in (0, life.pid) and not self._is_over():
+        while not self._is_taken(held, life) and not self._is_over():
             assert time.monotonic() < deadline, self._story()
             self._bury_the_dead()
             if self._alive == [life]:
@@ -226,8 +235,9 @@ class Reaper:
         self._alive.remove(life)
         self.deaths.points[life.pid] = life.point
         self._ration()
-        # As if the time of its lease had passed: nobody else waits for that here.
-        self._database.change(_EXPIRE, f"%:{life.pid}")
+        # As if the time of its leases had passed: nobody else waits for that here.
+        for expire in _EXPIRE:
+            self._database.change(expire, f"%:{life.pid}")
 
     def _story(self) -> str:
         """What the workers said last."""
@@ -237,10 +247,31 @@ class Reaper:
         (status,) = self._one("SELECT status FROM debate_debaterun")
         return status in ("done", "failed", "cancelled", "paused")
 
-    def _owner(self) -> int:
-        """Process id of the worker that holds the run."""
-        status, owner = self._one("SELECT status, owner FROM debate_debaterun")
-        return int(owner.rpartition(":")[2]) if status == "running" and owner else 0
+    def _owners(self) -> dict[tuple[str, int], tuple[int, str]]:
+        """Process id of who had the run and each of its groups last, and its state."""
+        rows = self._database.rows(_OWNERS)
+        return {
+            (table, key): (int(who.rpartition(":")[2]), state) for table, key, who, state in rows
+        }
+
+    def _expire_at_once(self, life: Life) -> set[tuple[str, int]]:
+        """End the leases of a stopped worker; what it holds, or nothing where locks forbid it."""
+        soon = self._database.change_soon
+        if not all(soon(expire, f"%:{life.pid}") for expire in _EXPIRE):
+            return set()
+        return {place for place, last in self._owners().items() if last == (life.pid, "running")}
+
+    def _is_taken(self, places: set[tuple[str, int]], life: Life) -> bool:
+        """Whether another worker has taken any of these."""
+        owners = self._owners()
+        return any(owners[place][0] != life.pid for place in places)
+
+    def _is_charged(self, life: Life) -> bool:
+        """Whether the endpoint has put a call on its bill that the worker waits for."""
+        asked = "SELECT model, request FROM llm_call WHERE status = 'intent' AND owner LIKE ?"
+        charged = {row[0] for row in self._stub.rows("SELECT question FROM payment")}
+        calls = self._database.rows(asked, f"%:{life.pid}")
+        return any(question(*each) in charged for each in calls)
 
     def _calls(self) -> int:
         (calls,) = self._one("SELECT coalesce(max(id), 0) FROM llm_call")

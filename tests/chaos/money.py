@@ -65,15 +65,15 @@ def read_books(
 ) -> Books:
     """The ledger, each row with the question it asked, and the bill."""
     rows = database.rows("SELECT id, key, status, text, owner, model, request FROM llm_call")
-    calls = [Call(*row[:5], _question(row[5], row[6])) for row in rows]
+    calls = [Call(*row[:5], question(row[5], row[6])) for row in rows]
     paid: dict[str, list[str | None]] = defaultdict(list)
     with closing(sqlite3.connect(bill, timeout=60)) as link:
-        for question, answer in link.execute("SELECT question, answer FROM payment"):
-            paid[question].append(answer)
+        for asked, answer in link.execute("SELECT question, answer FROM payment"):
+            paid[asked].append(answer)
     return Books(calls, paid, handed, killed)
 
 
-def _question(model: str, request: Any) -> str:
+def question(model: str, request: Any) -> str:
     """The same digest of model and messages that the stub puts on its bill."""
     given = json.loads(request) if isinstance(request, str) else request
     text = json.dumps([model, given["messages"]], sort_keys=True, separators=(",", ":"))

@@ -224,16 +224,17 @@ def test_a_page_that_is_decided_while_its_group_is_under_way(
     decided: list[int] = []
     plain = CleaningPump.store
 
-    def store(pump: CleaningPump, results: Sequence[PageOutcome]) -> None:
+    def store(pump: CleaningPump, results: Sequence[PageOutcome]) -> int:
         if takes_back and decided:
             for found in Violation.objects.filter(decision="accepted", decided_by=admin):
                 undo(violation=found, actor=admin)
                 decide(violation=found, decision="repaired", actor=admin)
-        plain(pump, results)
+        ended = plain(pump, results)
         found = queue(pump.run).first()
         if found is not None and not decided:
             decided.append(found.pk)
             decide(violation=found, decision="accepted", actor=admin)
+        return ended
 
     monkeypatch.setattr(CleaningPump, "store", store)
     with cleaner(settings, slow) as server:

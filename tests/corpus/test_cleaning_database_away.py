@@ -10,9 +10,9 @@ import pytest
 from django.db import connection, connections
 
 from corpus.cleaning_tasks import clean_corpus, drive_claimed
-from corpus.models import CleaningGroup, CleaningRun, CorpusVersion
+from corpus.models import CleaningRun, CorpusVersion
 from corpus.services.cleaning import start_cleaning
-from kit.runs import RunStatus
+from kit.runs import RunGroup, RunStatus
 from llm.ledger.writing import list_lost_calls
 from llm.models import Call
 from tests.corpus.cleaning import make_corpus
@@ -61,7 +61,7 @@ def test_a_locked_database_delays_a_cleaning_and_no_more(settings: Any) -> None:
         run.refresh_from_db()
         # Nobody could write down that it stopped: it is taken up when its lease is over.
         assert run.status == RunStatus.RUNNING
-        for rows in (CleaningRun.objects, CleaningGroup.objects.filter(status=RunStatus.RUNNING)):
+        for rows in (CleaningRun.objects, RunGroup.objects.filter(status=RunStatus.RUNNING)):
             rows.update(lease_until="2001-01-01T00:00:00Z")
         clean_corpus(run.pk)
         run.refresh_from_db()

@@ -12,6 +12,7 @@ from corpus.models import CleaningRun, CorpusVersion, Passage
 from corpus.services.cleaning import start_cleaning
 from corpus.services.crosswalk import labels_of
 from kit.runs import TrackedRun
+from kit.sharing import Share
 from llm import endpoints
 from llm.models import Call
 from llm.pump import Pump
@@ -46,20 +47,23 @@ def live_until_killed(run: CleaningRun, monkeypatch: Any, steps: int) -> None:
     """Drive a claimed run until that many of its commits, calls and heartbeats have gone by."""
     left = [steps]
 
-    def count(self: TrackedRun, **fields: Any) -> None:
-        left[0] -= 1
-        if left[0] < 0:
-            raise Killed
-        original(self, **fields)
+    def counting(original: Any) -> Any:
+        def count(self: Any, *args: Any, **fields: Any) -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            original(self, *args, **fields)
+
+        return count
 
     async def at_once(self: Any, *args: Any) -> None:
         """A dead process stores nothing more."""
         for task in args[1:]:
             task.cancel()
 
-    original = TrackedRun.hold
     with monkeypatch.context() as patched:
-        patched.setattr(TrackedRun, "hold", count)
+        patched.setattr(TrackedRun, "hold", counting(TrackedRun.hold))
+        patched.setattr(Share, "hold_groups", counting(Share.hold_groups))
         # A dead process gives nothing back.
         patched.setattr(TrackedRun, "release", lambda self: None)
         patched.setattr(Pump, "_wind_down", at_once)

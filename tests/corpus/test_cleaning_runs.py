@@ -22,11 +22,11 @@ from corpus.services import cleaning as verbs
 from corpus.services import cleaning_pages
 from corpus.services.cleaning_plan import plan
 from corpus.services.cleaning_rules import clean_by_rules
-from corpus.services.cleaning_share import Share
 from corpus.services.crosswalk import labels_of, targets
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import LostLease
+from kit.sharing import Share
 from llm import endpoints
 from llm.models import Call
 from llm.prompts import PromptTemplate

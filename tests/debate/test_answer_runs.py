@@ -8,6 +8,7 @@ from annotate.answers.evidence import check, material_of
 from annotate.models import ReferenceAnswer
 from annotate.workspace.gold import discard_passage
 from corpus.models import Query
+from debate.answer_pump import AnswerPump
 from debate.answer_tasks import drive_claimed, write_answers
 from debate.models import AnswerRun
 from debate.services import answer_runs as verbs
@@ -16,6 +17,7 @@ from debate.services.answer_plans import candidates, forecast
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import LostLease
+from kit.sharing import Share, cut
 from llm import endpoints
 from llm.ledger.accounts import set_budget
 from llm.models import Call
@@ -95,10 +97,12 @@ def test_a_run_resumes_where_it_was_paused(room, practice) -> None:
 
 def test_a_worker_that_lost_its_lease_writes_nothing(room, practice) -> None:
     run = start(room, practice)
-    jobs = read_jobs(run, after=0)
-    AnswerRun.objects.filter(pk=run.pk).update(fence=9)
+    cut(run)
+    pump = AnswerPump(Share(run), practice, seconds=None)
+    group, jobs = pump._take()
+    run.groups.update(fence=9)  # another worker has them
     with pytest.raises(LostLease):
-        store_outcomes(run=run, outcomes=[Outcome(jobs[0], None)])
+        pump._store([(group, Outcome(jobs[0], None))])
     assert set(run.items.values_list("state", flat=True)) == {"waiting"}
 
 
@@ -113,7 +117,7 @@ def test_what_is_not_ready_any_more_fails_in_words(room, practice) -> None:
 
 def test_gold_that_changed_while_the_model_wrote_makes_the_answer_faulty(room, practice) -> None:
     run = start(room, practice)
-    jobs = {job.row.query_id: job for job in read_jobs(run, after=0)}
+    jobs = {job.row.query_id: job for job in read_jobs(run.waiting_items())}
     from debate.answering.asking import Written
 
     text = "So it is [lamps/page_1.txt][lamps/page_2.txt][lamps/page_3.txt]."

@@ -17,9 +17,9 @@ from debate.services.runs import start_run
 from debate.tasks import drive_claimed, run_debates
 from kit.runs import RunStatus
 from llm import endpoints
+from llm.drives import _is_outage
 from llm.ledger.writing import list_lost_calls
 from llm.models import Call
-from llm.pump import _is_outage
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
 from tests.llm.stub import completion

@@ -146,7 +146,7 @@ def test_passage_without_text_is_not_debated(benchmark, endpoint) -> None:
 
 
 def test_more_pairs_than_fit_one_page_or_group(benchmark, endpoint, monkeypatch) -> None:
-    monkeypatch.setattr("debate.pump._PAGE", 20)
+    monkeypatch.setattr("kit.sharing.GROUP", 7)
     monkeypatch.setattr("llm.pump.GROUP", 5)
     query = make_query(benchmark, answers=[" ".join(WORDS)])
     pairs = [

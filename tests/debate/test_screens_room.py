@@ -12,6 +12,8 @@ from debate.services.figures import figures, outcomes, seconds_left
 from debate.services.flags import note_flags
 from debate.services.spending import run_spending
 from kit.models import Event
+from kit.runs import lease
+from kit.sharing import new_group
 from llm.ledger.accounts import open_account
 from llm.models import Call
 from tests.debate.test_screens import (  # noqa: F401  (fixtures)
@@ -200,3 +202,12 @@ def test_what_turns_are_flagged_with_is_noted_with_them(benchmark) -> None:  # n
     note_flags(run, said)
     noted = DebateFlag.objects.filter(debate=debate).order_by("flag")
     assert list(noted.values_list("flag", flat=True)) == ["long_reason", "no_quote"]
+
+
+def test_the_page_tells_how_many_workers_are_at_a_run(client, benchmark) -> None:  # noqa: F811
+    run = make_run(benchmark, status="running")
+    for number, owner in enumerate(["one:1", "one:1", "two:2"]):
+        group = new_group(run, number, [number + 1])
+        group.status, group.owner, group.lease_until = "running", owner, timezone.now() + lease()
+        group.save()
+    assert "2 workers at it" in text(client.get(url("debate-run", run.pk)))

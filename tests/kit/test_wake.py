@@ -6,9 +6,8 @@ import pytest
 from celery import Celery
 
 from config.celery import app as own_app
-from corpus.models import CleaningGroup
 from debate.models import DebateRun
-from kit.runs import stopping, wake
+from kit.runs import RunGroup, stopping, wake
 from kit.sweep import Sweeper
 from tests.bench.server import free_port
 from tests.factories import make_benchmark, make_pool
@@ -44,7 +43,7 @@ def test_a_start_does_not_fail_because_the_broker_is_away(run: DebateRun, caplog
 @pytest.mark.usefixtures("nobody_at_the_broker")
 def test_nobody_is_told_of_a_part_of_a_run(run: DebateRun, caplog) -> None:
     """A group given back by a worker that ends: it has no task that a message could name."""
-    wake(CleaningGroup(pk=run.pk))
+    wake(RunGroup(pk=run.pk))
     assert not caplog.text
 
 

@@ -1,0 +1,207 @@
+"""Workers at a run: one leads, others help, and what goes wrong ends up in its row, in words."""
+
+import contextlib
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError
+
+from kit.runs import BrokerAway, LostLease, RunStatus, Stopping, stopping, tell_workers
+from kit.sharing import Share, cut, reopen
+from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.errors import CannotGoOn
+from llm.ledger.accounts import AskingRun
+from llm.ledger.writing import list_lost_calls
+from llm.prices import PriceError, UnknownPrice
+from llm.tasks import look_for_lost_calls_later
+
+logger = logging.getLogger(__name__)
+RunT = TypeVar("RunT", bound=AskingRun)
+_OUTAGES: Final = (OperationalError, InterfaceError)
+_SETUP_FAULTS: Final = (UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
+# A run that finds no place stays due; its thread is free for imports and releases.
+_places = threading.BoundedSemaphore(settings.ASSAY_RUNS_AT_ONCE)
+# A second thread of one process would only wait for the first.
+_here: set[tuple[str, int]] = set()
+_guard = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Drive(Generic[RunT]):
+    """What workers do with a kind of run, each in its own task.
+
+    `work` takes groups until none is free or so many seconds are over (None: however long it
+    takes); `plan` makes the groups, `close` ends a run whose groups are all done.
+    """
+
+    model: type[RunT]
+    work: Callable[[Share[RunT], float | None], None]
+    close: Callable[[RunT], None]
+    plan: Callable[[RunT], None] = cut
+    related: tuple[str, ...] = ("benchmark",)
+
+    def take_part(self, run_id: int) -> None:
+        """Lead the run for a turn, or help who leads it; harmless when delivered twice."""
+        with _a_place(self.model.task_name, run_id) as has_place:
+            has_led = has_place and self._take_part(run_id)
+        if has_led and not stopping.is_set():
+            self._tell_the_next()
+
+    def drive(self, run: RunT, *, seconds: float | None = None, leads: bool = True) -> None:
+        """Drive a run this process has claimed; faults end up in the row, in words.
+
+        To its end, or for about so many seconds: then it is released, and due again. Without
+        `leads` another worker has it, and this one takes groups as long as there are some.
+        """
+        share = Share(run, leads=leads)
+        try:
+            _carry_out(share, lambda: self._drive(share, seconds))
+        finally:
+            with contextlib.suppress(DatabaseError, InterfaceError):  # the leases end, too
+                share.let_go()
+
+    def _take_part(self, run_id: int) -> bool:
+        """Whether it led the run."""
+        rows: Any = self.model.objects.select_related(*self.related)
+        run: RunT | None = rows.filter(pk=run_id).first()
+        if run is None:
+            return False
+        turn = settings.ASSAY_PUMP_SECONDS
+        if not run.claim():
+            is_shared = run.status == RunStatus.RUNNING and run.groups.due().exists()
+            if not is_shared or stopping.is_set():
+                return False
+            self.drive(run, seconds=turn, leads=False)
+            run.refresh_from_db()
+            # Who led it may have died; one that was given back stands behind those that wait.
+            if run.status != RunStatus.RUNNING or not run.claim():
+                return False
+        if run.fence > 1:
+            look_for_lost_calls_later()
+        self.drive(run, seconds=turn)
+        return True
+
+    def _drive(self, share: Share[RunT], seconds: float | None) -> None:
+        """Take groups; the leader goes on until all are done, and closes the run."""
+        ends_at = math.inf if seconds is None else time.monotonic() + seconds
+        run = share.run
+        if share.leads:
+            self.plan(run)
+            reopen(run)
+        while not share.is_over:
+            if run.groups.due().exists():
+                self.work(share, None if seconds is None else ends_at - time.monotonic())
+            if share.is_over:
+                return
+            if time.monotonic() >= ends_at:
+                share.release()
+            elif not share.leads:
+                return
+            elif share.wait_for_others(ends_at=ends_at) and not reopen(run):
+                self.close(run)
+                return
+
+    def _tell_the_next(self) -> None:
+        """A place is free: whoever waited longest for one need not wait for the sweep."""
+        with contextlib.suppress(BrokerAway, DatabaseError):
+            following = self.model.objects.calling().order_by("fence", "pk").first()
+            if following is not None:
+                tell_workers(self.model.task_name, following.pk)
+
+
+@contextlib.contextmanager
+def _a_place(kind: str, run_id: int) -> Iterator[bool]:
+    """A place for the run in this process; False where none is free, or it has one already."""
+    with _guard:
+        has_place = (kind, run_id) not in _here and _places.acquire(blocking=False)
+        if has_place:
+            _here.add((kind, run_id))
+    try:
+        yield has_place
+    finally:
+        if has_place:
+            _here.discard((kind, run_id))
+            _places.release()
+
+
+def _carry_out(share: Share[RunT], drive: Callable[[], None]) -> None:
+    """Drive a run; whatever goes wrong ends up in the row, in words.
+
+    A database that goes away in the middle is no fault of the run: its lease runs out, and
+    whoever looks next goes on.
+    """
+    try:
+        share.hold(pause_reason="")
+        list_lost_calls()
+        _drive(share, drive)
+        list_lost_calls()
+    except LostLease:
+        logger.info("%s was paused, cancelled or taken over", _name(share))
+    except _OUTAGES as error:
+        _note_outage(share, error)
+
+
+def _drive(share: Share[RunT], drive: Callable[[], None]) -> None:
+    try:
+        drive()
+    except Stopping:
+        share.release()
+    except CannotGoOn as error:
+        _stop(share, str(error), pauses=error.pauses)
+    except _SETUP_FAULTS as error:
+        _stop(share, str(error))
+    except LostLease:
+        raise
+    except Exception as error:  # the job's outermost frame: logged, and told in the row
+        if words := _setup_fault(error):
+            _stop(share, words)
+            return
+        if _is_outage(error):
+            _note_outage(share, error)
+            return
+        logger.exception("%s", _name(share))
+        share.finish(RunStatus.FAILED, error="The run stopped on an error of ours; see the log.")
+
+
+def _stop(share: Share[RunT], words: str, *, pauses: bool = False) -> None:
+    """End the drive with words for people; what is unfinished keeps waiting."""
+    if pauses:
+        share.pause(error=words, pause_reason=words)
+    else:
+        share.finish(RunStatus.FAILED, error=words)
+
+
+def _setup_fault(error: BaseException) -> str:
+    """The words of a setting that turned out wrong in the middle; items report in a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return next(filter(None, map(_setup_fault, error.exceptions)), "")
+    return str(error) if isinstance(error, _SETUP_FAULTS) else ""
+
+
+def _is_outage(error: BaseException) -> bool:
+    """Whether the database went away; items at once report their errors in a group.
+
+    One such error in a group is enough, and so is one behind another error of the database: the
+    rest follows from it, and what does not comes again when the run goes on.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_is_outage, error.exceptions))
+    if isinstance(error, _OUTAGES):
+        return True
+    cause = error.__cause__ or error.__context__
+    return isinstance(error, DatabaseError) and cause is not None and _is_outage(cause)
+
+
+def _note_outage(share: Share[RunT], error: BaseException) -> None:
+    logger.warning("%s waits for the database until its lease is over", _name(share))
+    logger.debug("%s", _name(share), exc_info=error)
+
+
+def _name(share: Share[RunT]) -> str:
+    return f"{share.run._meta.verbose_name} {share.run.pk}"
