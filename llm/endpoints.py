@@ -303,7 +303,7 @@ def _placed(endpoint: Endpoint, place: Place | None) -> Endpoint:
 
 
 def fence_key() -> bytes:
-    """The server's key for the delimiters around hostile text (`llm.prompts.fence`): the same for all rooms and on every retry."""
+    """The server's key for the delimiters around hostile text, the same for all and for ever."""
     return salted_hmac("assay.fence", "", algorithm="sha256").digest()
 
 

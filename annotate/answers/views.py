@@ -201,9 +201,11 @@ def _versions(rows: Any) -> list[dict[str, Any]]:
     """Versions with what each changed against the one before it in its line."""
     before: dict[str, str] = {}
     shown = []
-    for each in list(rows.order_by("-pk")[:MOST_SHOWN])[::-1]:
+    listed = list(rows.order_by("-pk")[:MOST_SHOWN])[::-1]
+    stands = {each.author: each.version for each in listed if each.stands}
+    for each in listed:
         changes = difference(before.get(each.author, ""), each.text)
-        shown.append({"answer": each, "changes": changes})
+        shown.append({"answer": each, "changes": changes, "stands": stands.get(each.author, "")})
         before[each.author] = each.text
     return shown[::-1]
 

@@ -226,6 +226,17 @@ def bar(parts: Iterable[Mapping[str, Any]], label: str = "") -> dict[str, Any]:
     return {"parts": shown, "label": label, "total": total, "width": BAR_WIDTH}
 
 
+@register.simple_block_tag(takes_context=True)
+def nothing(
+    context: template.Context, content: str, title: str, url: str = "", action: str = ""
+) -> SafeString:
+    """The empty state of a list: why nothing is there, and a link to what one can do about it."""
+    assert context.template is not None  # it is being rendered
+    page = context.template.engine.get_template("kit/empty.html")
+    with context.push(title=title, text=content, url=url, action=action):
+        return page.render(context)
+
+
 @register.inclusion_tag("kit/weight.html")
 def weight(
     name: str, value: int | None = None, points: int = 5, legend: str = "Weight", **options: Any

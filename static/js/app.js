@@ -116,7 +116,8 @@
 
   document.addEventListener("submit", (event) => {
     const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
-    if (question && !confirm(question)) {
+    /* A long question has line breaks in its template. */
+    if (question && !confirm(question.replace(/\s+/g, " "))) {
       event.preventDefault();
       event.stopImmediatePropagation();
     }

@@ -7,6 +7,7 @@ from tests.annotate.answering import GOOD, OTHER
 from tests.annotate.test_api import script
 from tests.annotate.test_comparisons import complete, rate
 from tests.annotate.world import hx, signed_in
+from tests.markup import one_line
 
 
 def page(room, person, path="", **headers):
@@ -18,7 +19,7 @@ def send(room, person, path="", **body):
 
 
 def test_the_editor_shows_every_gold_passage_with_a_key_to_cite_it(room) -> None:
-    shown = page(room, room.author).content.decode()
+    shown = one_line(page(room, room.author))
     for number, pid in enumerate(sorted(room.passages), start=1):
         assert f'data-cite="{pid}" data-cite-number="{number}"' in shown
         assert room.passages[pid].text in shown
@@ -36,7 +37,7 @@ def test_submitting_keeps_a_version_settles_the_draft_and_publishes(room) -> Non
     from annotate.models import Draft
 
     assert not Draft.objects.exists()
-    shown = page(room, room.author).content.decode()
+    shown = one_line(page(room, room.author))
     assert "published" in shown
     assert "3 of 3 aspects cited" in shown
 
@@ -45,7 +46,7 @@ def test_a_stale_submission_shows_both_and_loses_nothing(room) -> None:
     room.write()
     answer = send(room, room.colleague, text="My own words.", version="0", reason="r")
     assert answer.status_code == 409
-    shown = answer.content.decode()
+    shown = one_line(answer)
     assert "My own words." in shown
     assert "Insects roll their backs" in shown
     assert 'name="version" value="1"' in shown
@@ -57,17 +58,17 @@ def test_a_stale_submission_shows_both_and_loses_nothing(room) -> None:
 def test_what_is_wrong_is_said_and_what_was_typed_stays(room) -> None:
     answer = send(room, room.author, text="  ", version="0")
     assert answer.status_code == 422
-    assert "Write an answer first." in answer.content.decode()
+    assert "Write an answer first." in one_line(answer)
     answer = send(room, room.author, text="Typed words.", version="x")
     assert answer.status_code == 422
-    assert "Typed words." in answer.content.decode()
+    assert "Typed words." in one_line(answer)
 
 
 def test_the_live_checks_name_places(room) -> None:
     url = room.url(f"queries/{room.query.pk}/answer/check/")
     text = "Good [lamps/page_1.txt]. Bad [leaves/page_9.txt]."
     shown = signed_in(room.author).post(url, {"text": text}, **hx("answer-checks"))
-    body = shown.content.decode()
+    body = one_line(shown)
     assert body.lstrip().startswith("<section")
     assert "Sentence 2 cites [leaves/page_9.txt]: this passage is no gold" in body
     assert "1 of 3 aspects cited" in body
@@ -85,14 +86,14 @@ def test_a_query_without_gold_says_what_to_do_next(room) -> None:
     from tests.factories import make_query
 
     bare = make_query(room.benchmark, "bare", "biology")
-    shown = signed_in(room.author).get(room.url(f"queries/{bare.pk}/answer/")).content.decode()
+    shown = one_line(signed_in(room.author).get(room.url(f"queries/{bare.pk}/answer/")))
     assert "Write them first" in shown
     assert "answer-form" not in shown
 
 
 def test_beginning_with_the_models_answer_is_said_and_kept(room) -> None:
     made = room.generate()
-    shown = page(room, room.author, "?from=model").content.decode()
+    shown = one_line(page(room, room.author, "?from=model"))
     assert f'name="base" value="{made.pk}"' in shown
     assert "counts as corrected" in shown
     send(room, room.author, text=OTHER + " So.", version="0", base=str(made.pk))
@@ -102,7 +103,7 @@ def test_beginning_with_the_models_answer_is_said_and_kept(room) -> None:
 def test_history_shows_what_changed_and_restores(room) -> None:
     first = room.write()
     room.write(GOOD.replace("Warm", "Hot"), expected=1, reason="A better word.")
-    shown = page(room, room.author, "history/").content.decode()
+    shown = one_line(page(room, room.author, "history/"))
     assert "<del>Warm</del>" in shown
     assert "<ins>Hot</ins>" in shown
     assert "A better word." in shown
@@ -115,7 +116,7 @@ def test_history_shows_what_changed_and_restores(room) -> None:
 def test_reviewers_give_their_word_and_authors_read_it(room) -> None:
     written = room.write()
     send(room, room.reviewer, f"{written.pk}/review/", verdict="changes", note="Say more of air.")
-    assert "Say more of air." in page(room, room.author).content.decode()
+    assert "Say more of air." in one_line(page(room, room.author))
     refused = send(room, room.author, f"{written.pk}/review/", verdict="fine")
     assert refused.status_code == 403
 
@@ -129,7 +130,7 @@ def test_versions_of_another_query_do_not_exist_here(room) -> None:
 def test_rating_by_the_form_goes_on_to_the_next_and_can_be_corrected(room) -> None:
     _, pair = complete(room)
     client, url = signed_in(room.reviewer), room.url("answers/rate/")
-    shown = client.get(url).content.decode()
+    shown = one_line(client.get(url))
     assert shown.count('class="read verbatim"') >= 2
     assert "gpt-5" not in shown
     assert "author" not in shown.split("<main")[1].split("</main>")[0]
@@ -139,11 +140,11 @@ def test_rating_by_the_form_goes_on_to_the_next_and_can_be_corrected(room) -> No
     }  # fmt: skip
     missing = client.post(url, {"pair": pair.pk, "first_quality": 4, "note": "Half done."})
     assert missing.status_code == 422
-    assert "Half done." in missing.content.decode()
-    assert "1 to 5 points for completeness" in missing.content.decode()
+    assert "Half done." in one_line(missing)
+    assert "1 to 5 points for completeness" in one_line(missing)
     assert client.post(url, points).status_code == 302
-    assert "No pair of answers waits" in client.get(url).content.decode()
-    before = client.get(f"{url}?pair={pair.pk}").content.decode()
+    assert "No pair of answers waits" in one_line(client.get(url))
+    before = one_line(client.get(f"{url}?pair={pair.pk}"))
     assert 'name="first_completeness" value="5" checked' in before
     assert client.post(url, points).status_code == 422
     assert client.post(url, points | {"reason": "Again."}).status_code == 302
@@ -154,7 +155,7 @@ def test_the_report_comes_with_the_end_and_not_before(room) -> None:
     drawn, pair = complete(room)
     rate(room, pair, room.reviewer)
     admin, url = signed_in(room.admin), room.url(f"answers/comparisons/{drawn.pk}/")
-    shown = admin.get(url).content.decode()
+    shown = one_line(admin.get(url))
     assert "Points from 1 to 5" not in shown
     for path in ("ratings/", "means.csv", "ratings.csv"):
         assert admin.get(url + path).status_code == 403
@@ -162,7 +163,7 @@ def test_the_report_comes_with_the_end_and_not_before(room) -> None:
     assert script(room.admin).get(f"{api}report/").status_code == 403
     assert script(room.admin).get(f"{api}ratings/").status_code == 403
     assert admin.post(url + "close/").status_code == 302
-    shown = admin.get(url).content.decode()
+    shown = one_line(admin.get(url))
     assert "Points from 1 to 5" in shown
     lines = b"".join(admin.get(url + "ratings.csv")).decode().splitlines()
     assert lines[0].startswith("domain,query,rater,human_completeness")
@@ -177,7 +178,7 @@ def test_the_list_filters_by_what_is_there(room) -> None:
     client = signed_in(room.admin)
 
     def listed(state):
-        shown = client.get(room.url(f"answers/?state={state}"), **hx("results")).content.decode()
+        shown = one_line(client.get(room.url(f"answers/?state={state}"), **hx("results")))
         return {q.qid for q in (room.query, room.other) if f"queries/{q.pk}/answer/" in shown}
 
     assert listed("person") == listed("published") == {"7"}

@@ -14,6 +14,7 @@ from tests.annotate.test_api import script
 from tests.annotate.test_blind_worlds import answer_of
 from tests.annotate.test_comparisons import rate
 from tests.annotate.world import signed_in
+from tests.markup import one_line
 from tests.worlds import in_a_world
 
 pytestmark = pytest.mark.django_db
@@ -157,6 +158,6 @@ def test_a_rating_in_words_of_places_is_all_that_its_rater_reads_again(room) -> 
         preferred="first", note="One is clearer.",
     )  # fmt: skip
     url = room.url(f"answers/rate/?pair={pair.pk}")
-    page = signed_in(room.reviewer).get(url).content.decode()
+    page = one_line(signed_in(room.reviewer).get(url))
     assert 'name="first_quality" value="4" checked' in page
     assert "One is clearer." in page

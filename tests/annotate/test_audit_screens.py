@@ -10,6 +10,7 @@ from annotate.workspace.gold import discard_passage
 from tests.annotate.test_remaking import FIRST, PAGE, SECOND
 from tests.annotate.world import hx, signed_in
 from tests.factories import make_document, make_gold, make_passage
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -70,12 +71,12 @@ def test_a_passage_stands_beside_its_page_with_what_it_touches(world, me):
 
 def test_merging_leads_back_and_shows_what_became_of_the_old(world, me):
     sent = {"with": world.pair[1].pk, "aspect": world.aspect.pk}
-    page = me.post(page_of(world), sent, follow=True).content.decode()
+    page = one_line(me.post(page_of(world), sent, follow=True))
     assert "biology-12/extraction_1.txt supports a1." in page
     assert page.count("part of extraction_1.txt") == 2
     gold = GoldPassage.objects.standing().get()
     undo = reverse("passage-undo", args=["garden", world.query.pk, gold.passage_id])
-    assert "0 of 2 decided" in me.post(undo, **hx("passages")).content.decode()
+    assert "0 of 2 decided" in one_line(me.post(undo, **hx("passages")))
     assert not GoldPassage.objects.standing().exists()
 
 
@@ -84,13 +85,13 @@ def test_a_refused_merge_keeps_what_was_typed(world, me):
     assert answer.status_code == 422
     page = html.fromstring(answer.content)
     assert page.get_element_by_id("remake-text").text_content() == "My trimmed words."
-    assert "Choose the aspect" in answer.content.decode()
+    assert "Choose the aspect" in one_line(answer)
 
 
 def test_a_passage_without_a_page_is_shown_alone(world, me):
     make_gold(world.query, world.passage)
     address = at(world, "passage-remake", world.query.pk, world.passage.pk)
-    page = me.get(address).content.decode()
+    page = one_line(me.get(address))
     assert "Its source page is not here" in page
     assert world.passage.text in page
 
@@ -104,11 +105,11 @@ def test_a_note_is_kept_while_it_is_typed(world, me):
 def test_problems_are_toggled_in_place(world, me):
     sent = {"passage": world.pair[0].pk, "problem": "structural_noise"}
     on, off = (at(world, name, world.query.pk) for name in ("problem-tag", "problem-untag"))
-    body = me.post(on, sent, **hx("passages")).content.decode()
+    body = one_line(me.post(on, sent, **hx("passages")))
     assert 'aria-pressed="true"' in body
-    assert 'aria-pressed="true"' not in me.post(off, sent, **hx("passages")).content.decode()
+    assert 'aria-pressed="true"' not in one_line(me.post(off, sent, **hx("passages")))
     assert me.post(on, {"problem": "incomplete_gold"}).status_code == 302
-    assert "incomplete gold" in me.get(at(world, "query", world.query.pk)).content.decode()
+    assert "incomplete gold" in one_line(me.get(at(world, "query", world.query.pk)))
 
 
 def test_the_audit_counts_and_filters(world, me):
@@ -127,7 +128,7 @@ def test_the_audit_counts_and_filters(world, me):
     for params in ("verdict=noise", "problem=structural_noise"):
         rows = html.fromstring(me.get(f"{audit}?{params}").content).xpath("//tbody/tr")
         assert ["only menus" in row.text_content() for row in rows] == [True]
-    assert "Nothing matches" in me.get(f"{audit}?problem=incomplete_gold").content.decode()
+    assert "Nothing matches" in one_line(me.get(f"{audit}?problem=incomplete_gold"))
 
 
 def test_an_audit_page_asks_the_same_questions_whatever_its_length(

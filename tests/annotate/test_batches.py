@@ -23,6 +23,7 @@ from tests.annotate.batching import (
     take,
 )
 from tests.annotate.world import signed_in, write_plan
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -147,10 +148,10 @@ def test_admin_is_told_of_rejected_batches(world) -> None:
     batch = take(world, world.voters[0])
     answer_all(world, batch, fail=1)
     submit(world, batch)
-    page = signed_in(world.admin).get(world.url("voting/")).content.decode()
+    page = one_line(signed_in(world.admin).get(world.url("voting/")))
     assert f"Batch {batch.pk}" in page
     assert "annotator-1" in page
-    home = signed_in(world.admin).get("/home/annotate/").content.decode()
+    home = one_line(signed_in(world.admin).get("/home/annotate/"))
     assert "1 batch was rejected" in home
 
 
@@ -256,7 +257,7 @@ def test_nobody_votes_before_they_agreed_to_text_and_pay(world) -> None:
     assert client.get(world.url("vote/")).url == world.url("vote/consent/")
     with pytest.raises(Refused, match="accept the terms"):
         take(world, world.voters[0])
-    page = client.get(world.url("vote/consent/")).content.decode()
+    page = one_line(client.get(world.url("vote/consent/")))
     # Ten items at a minute each, at 7.50 an hour.
     assert "You may stop at any time." in page
     assert "about 10 minutes" in page
@@ -286,7 +287,7 @@ def test_pay_needs_terms_and_plans_are_not_written_over(world) -> None:
     fields |= {"currency": "USD", "expected": 0}
     answer = client.post(world.url("voting/"), fields)
     assert answer.status_code == 422
-    assert "was written meanwhile" in answer.content.decode()
+    assert "was written meanwhile" in one_line(answer)
     fields["expected"] = 1
     assert client.post(world.url("voting/"), fields).status_code == 302
 
@@ -296,7 +297,7 @@ def test_pay_needs_terms_and_plans_are_not_written_over(world) -> None:
 
 def test_whole_batch_on_the_screen(world) -> None:
     client = signed_in(world.voters[0])
-    home = client.get(world.url("vote/")).content.decode()
+    home = one_line(client.get(world.url("vote/")))
     assert "Take a batch" in home
     answer = client.post(world.url("vote/batches/"), follow=True)
     batch = Batch.objects.get()
@@ -307,9 +308,9 @@ def test_whole_batch_on_the_screen(world) -> None:
         label = item.check_item.expected if item.check_item else 1
         answer = client.post(url, {"label": str(label), "elapsed_ms": "900"}, follow=True)
     assert answer.redirect_chain[-1][0] == world.url(f"vote/batches/{batch.pk}/")
-    assert "All 10 items are judged" in answer.content.decode()
+    assert "All 10 items are judged" in one_line(answer)
     done = client.post(world.url(f"vote/batches/{batch.pk}/hand-in/"), follow=True)
-    assert "Your batch was accepted" in done.content.decode()
+    assert "Your batch was accepted" in one_line(done)
     assert set(Vote.objects.values_list("elapsed_ms", flat=True)) == {900}
 
 
@@ -318,7 +319,7 @@ def test_two_tabs_on_one_item_show_both_answers(world, batch) -> None:
     url = world.url(f"vote/batches/{batch.pk}/1/")
     assert client.post(url, {"label": "1", "version": "0"}).status_code == 302
     stale = client.post(url, {"label": "0", "version": "0"})
-    page = stale.content.decode()
+    page = one_line(stale)
     assert stale.status_code == 409
     assert "Keep “relevant”" in page
     assert "Make it “not relevant”" in page

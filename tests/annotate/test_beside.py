@@ -18,6 +18,7 @@ from corpus.services.ranked_search import K1, B, best_passages, search_words
 from corpus.textindex import words_of
 from tests.annotate.world import hx, signed_in
 from tests.factories import index_texts
+from tests.markup import one_line
 
 WORDS = "moth lamp light wing back turn moon dust night glass"
 
@@ -127,24 +128,26 @@ def test_results_say_what_was_decided_already(world, aspect) -> None:
     index_texts(world.benchmark)
     client = signed_in(world.voters[0])
     pair = {"query": world.query, "passage": world.passage, "actor": world.voters[0]}
-    page = client.get(url(world, f"?aspect={aspect.pk}"), **hx()).content.decode()
+    page = one_line(client.get(url(world, f"?aspect={aspect.pk}"), **hx()))
     assert "<mark>rolled</mark>" in page.lower()
     assert f"Attach to a{aspect.k}" in page
     assign_passage(**pair, aspect=aspect)
-    page = client.get(url(world, f"?aspect={aspect.pk}"), **hx()).content.decode()
+    page = one_line(client.get(url(world, f"?aspect={aspect.pk}"), **hx()))
     assert f"Attach to a{aspect.k}" not in page
     assert f'<span class="tag good">a{aspect.k}</span>' in page
     discard_passage(**pair, reason="noise")
-    page = client.get(url(world, f"?aspect={aspect.pk}&words=bulb"), **hx()).content.decode()
+    page = one_line(client.get(url(world, f"?aspect={aspect.pk}&words=bulb"), **hx()))
     assert "discarded: noise" in page
 
 
 def test_attaching_answers_with_passages_and_results(world, aspect) -> None:
     index_texts(world.benchmark)
     client = signed_in(world.voters[0])
-    answer = client.post(
-        url(world, f"{world.passage.pk}/attach/"), {"aspect": aspect.pk, "words": ""}, **hx()
-    ).content.decode()
+    answer = one_line(
+        client.post(
+            url(world, f"{world.passage.pk}/attach/"), {"aspect": aspect.pk, "words": ""}, **hx()
+        )
+    )
     assert GoldPassage.objects.standing().get().passage == world.passage
     assert 'id="passages"' in answer
     assert 'id="beside"' in answer

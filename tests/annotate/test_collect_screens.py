@@ -14,6 +14,7 @@ from evaluation.content.view import read_documents, read_queries, view_of
 from tests.annotate.test_collecting import TEXT
 from tests.corpus.test_extraction import ARTICLE, PAGE
 from tests.factories import make_benchmark, make_member, make_query
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 HX = {"HX-Request": "true", "HX-Target": "kept"}
@@ -56,30 +57,30 @@ def url(name: str, query, *more: object) -> str:
 
 
 def test_an_empty_list_says_what_to_do(client, query) -> None:
-    page = client.get(url("collect", query)).content.decode()
+    page = one_line(client.get(url("collect", query)))
     assert "paste its address" in page
 
 
 def test_an_address_is_queued_and_its_progress_asked_for(client, query) -> None:
     answer = client.post(url("collect-url", query), {"url": "moths.example/a"})
     assert answer.url == url("collect", query)
-    page = client.get(answer.url).content.decode()
+    page = one_line(client.get(answer.url))
     assert "https://moths.example/a" in page
     assert "every 1s" in page
     client.post(url("fetch-stop", query, PageFetch.objects.get().pk))
-    assert "every 1s" not in client.get(answer.url).content.decode()
+    assert "every 1s" not in one_line(client.get(answer.url))
 
 
 def test_pasted_text_leads_to_its_page(client, query) -> None:
     answer = client.post(url("collect-text", query), {"text": TEXT, "title": "Moths"})
-    page = client.get(answer.url).content.decode()
+    page = one_line(client.get(answer.url))
     assert "Second line about lamps." in page
 
 
 def test_what_cannot_be_kept_comes_back_as_it_was(client, query) -> None:
     answer = client.post(url("collect-text", query), {"text": "  \n ", "title": "My title"})
     assert answer.status_code == 422
-    assert "My title" in answer.content.decode()
+    assert "My title" in one_line(answer)
 
 
 def test_the_text_on_the_page_is_the_document_to_the_last_blank(client, query, expert) -> None:
@@ -97,14 +98,14 @@ def test_the_text_on_the_page_is_the_document_to_the_last_blank(client, query, e
 def test_a_piece_is_cut_and_taken_back(client, query, page, aspect) -> None:
     where = url("segment-add", query, page.pk)
     answer = client.post(where, {"start": 0, "end": 23, "aspect": aspect.pk}, headers=HX)
-    shown = answer.content.decode()
+    shown = one_line(answer)
     assert "biology-7/extraction_1.txt" in shown
     assert 'data-start="0" data-end="23"' in shown
     assert "segment:added" in answer.headers["HX-Trigger"]
     gold = GoldPassage.objects.standing().get()
     answer = client.post(url("segment-undo", query, page.pk, gold.passage_id), headers=HX)
     assert not GoldPassage.objects.standing().exists()
-    assert "extraction_1" not in answer.content.decode()
+    assert "extraction_1" not in one_line(answer)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_a_refused_piece_says_why_and_cuts_nothing(
 ) -> None:
     filled = {key: aspect.pk if value == "{aspect}" else value for key, value in sent.items()}
     answer = client.post(url("segment-add", query, page.pk), filled, headers=HX)
-    assert words in answer.content.decode()
+    assert words in one_line(answer)
     assert "HX-Trigger" not in answer.headers
     assert not GoldPassage.objects.exists()
 
@@ -192,10 +193,10 @@ def test_a_piece_moves_to_another_aspect(client, query, page, aspect) -> None:
     )
     gold = GoldPassage.objects.standing().get()
     where = url("segment-move", query, page.pk, gold.passage_id)
-    answer = client.post(where, {"aspect": other.pk}, headers=HX).content.decode()
+    answer = one_line(client.post(where, {"aspect": other.pk}, headers=HX))
     assert GoldPassage.objects.standing().get().aspect == other
     assert "to a1" in answer
-    assert "is gone" in client.post(where, {"aspect": 0}, headers=HX).content.decode()
+    assert "is gone" in one_line(client.post(where, {"aspect": 0}, headers=HX))
 
 
 def test_a_piece_is_cut_anew_in_its_place(client, query, page, aspect) -> None:
@@ -203,11 +204,11 @@ def test_a_piece_is_cut_anew_in_its_place(client, query, page, aspect) -> None:
     client.post(where, {"start": 0, "end": 10, "aspect": aspect.pk}, headers=HX)
     old = GoldPassage.objects.standing().get().passage_id
     sent = {"start": 0, "end": 23, "recut": old}
-    answer = client.post(where, sent, headers=HX).content.decode()
+    answer = one_line(client.post(where, sent, headers=HX))
     gold = GoldPassage.objects.standing().get()
     assert (gold.passage.text, gold.aspect) == ("First line about moths.", aspect)
     assert "extraction_2.txt" in answer
-    assert "This passage is gone" in client.post(where, sent, headers=HX).content.decode()
+    assert "This passage is gone" in one_line(client.post(where, sent, headers=HX))
 
 
 def test_what_was_edited_and_what_overlaps_is_shown(client, query, page, aspect) -> None:
@@ -228,15 +229,15 @@ def test_who_collected_a_page_before_and_for_what_is_told(
     client.post(
         url("segment-add", query, page.pk), {"start": 0, "end": 23, "aspect": aspect.pk}, headers=HX
     )
-    shown = client.get(url("collect-page", second, page.pk)).content.decode()
+    shown = one_line(client.get(url("collect-page", second, page.pk)))
     assert "Passages were cut from this page for" in shown
     address = "https://moths.example/a"
     client.post(url("collect-text", query), {"text": "About moths.", "url": address})
     answer = client.post(url("collect-url", second), {"url": address}, follow=True)
-    assert "This page was collected by expert on" in answer.content.decode()
+    assert "This page was collected by expert on" in one_line(answer)
 
 
 def test_a_collected_passage_has_a_page_of_its_own(client, query, page, aspect, expert) -> None:
     gold = add_segment(query=query, page=page, start=0, end=23, aspect=aspect, actor=expert).gold
     answer = client.get(reverse("passage", args=["demo", gold.passage_id]))
-    assert "Passage 1 of 1 on this page" in answer.content.decode()
+    assert "Passage 1 of 1 on this page" in one_line(answer)

@@ -13,6 +13,7 @@ import pytest
 from annotate.workspace.aspects import add_aspect, save_aspect
 from kit.models import Event
 from tests.annotate.world import hx, signed_in
+from tests.markup import one_line
 
 FIELDS = ("content", "rationale", "weight")
 
@@ -46,7 +47,7 @@ class Form:
 
 def read_hidden(page: str) -> dict[str, str]:
     found = re.findall(
-        r'<input type="hidden" name="(version|base_\w+)"[^>]*? value="([^"]*)"', page
+        r'<input\s+type="hidden"\s+name="(version|base_\w+)"[^>]*?\svalue="([^"]*)"', page
     )
     return {name: html.unescape(value) for name, value in found}
 
@@ -108,7 +109,7 @@ def test_field_i_left_alone_stays_theirs_however_often_i_save(mine, theirs, aspe
 
 def test_their_value_comes_with_the_answer_for_the_field_i_left_alone(mine, theirs) -> None:
     theirs.save(rationale='they "wrote" & more')
-    page = mine.save(content="new").content.decode()
+    page = one_line(mine.save(content="new"))
     assert page.count("data-theirs-now") == 1
     assert (
         'name="base_rationale" value="" data-theirs-now="they &quot;wrote&quot; &amp; more"' in page

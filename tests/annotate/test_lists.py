@@ -10,6 +10,7 @@ from annotate.workspace.gold import assign_passage
 from corpus.models import Document
 from tests.annotate.world import hx, signed_in
 from tests.factories import index_texts, make_gold, make_passage, make_query
+from tests.markup import one_line
 
 
 def get(world, person, path, **headers):
@@ -92,7 +93,7 @@ def test_queries_are_searched_and_filtered(world):
 
 def test_fragment_holds_the_results_alone(world):
     for path in ("queries/", "passages/", "disputes/"):
-        page = get(world, world.reviewer, path, **hx("results")).content.decode()
+        page = one_line(get(world, world.reviewer, path, **hx("results")))
         assert page.lstrip().startswith('<section id="results"')
         assert "<html" not in page
 
@@ -126,7 +127,7 @@ def test_passage_shows_page_neighbours_and_labels(world):
         for n in (0, 30, 60)
     ]
     make_gold(world.query, middle)
-    body = get(world, world.reviewer, f"passages/{middle.pk}/").content.decode()
+    body = one_line(get(world, world.reviewer, f"passages/{middle.pk}/"))
     assert world.url(f"passages/{first.pk}/") in body
     assert world.url(f"passages/{last.pk}/") in body
     assert "Passage 2 of 3" in body
@@ -144,7 +145,7 @@ def test_source_that_is_no_web_address_is_no_link(world):
         text="x",
     )
     evil = make_passage(world.benchmark, "evil_0.txt", "biology", document=page)
-    body = get(world, world.reviewer, f"passages/{evil.pk}/").content.decode()
+    body = one_line(get(world, world.reviewer, f"passages/{evil.pk}/"))
     assert 'href="javascript' not in body
 
 
@@ -152,7 +153,7 @@ def test_disputes_show_the_outcome_of_closed_cases_only(world):
     closed, still_open = world.case(), world.case()
     for voter in world.voters[:3]:
         cast_vote(case=closed, voter=voter, label=0)
-    body = get(world, world.reviewer, "disputes/").content.decode()
+    body = one_line(get(world, world.reviewer, "disputes/"))
     assert body.count("not relevant") == 1
     table = get(world, world.reviewer, "disputes/?status=open").context["table"]
     assert table.rows == [still_open]
@@ -178,15 +179,15 @@ def test_dispute_is_for_reviewers_and_admins(world):
 
 
 def test_empty_lists_say_what_to_do(world):
-    assert "A case appears here" in get(world, world.reviewer, "disputes/").content.decode()
-    body = get(world, world.reviewer, "disputes/?q=nothing").content.decode()
+    assert "A case appears here" in one_line(get(world, world.reviewer, "disputes/"))
+    body = one_line(get(world, world.reviewer, "disputes/?q=nothing"))
     assert "Nothing matches" in body
 
 
 def test_home_counts_what_waits_for_me(world):
     case, _ = world.case(), world.case()
     cast_vote(case=case, voter=world.voters[0], label=1)
-    body = signed_in(world.voters[0]).get("/home/annotate/").content.decode()
+    body = one_line(signed_in(world.voters[0]).get("/home/annotate/"))
     assert "1 dispute to vote on" in body
     assert "1 query without aspects" in body
     assert "2 open disputes" not in body
@@ -194,13 +195,13 @@ def test_home_counts_what_waits_for_me(world):
 
 def test_home_of_another_domain_counts_its_own_work_alone(world):
     world.case()
-    body = signed_in(world.outsider).get("/home/annotate/").content.decode()
+    body = one_line(signed_in(world.outsider).get("/home/annotate/"))
     assert "No dispute waits" in body
     assert "Every query of your domains has aspects." in body
 
 
 def test_home_of_a_reviewer_counts_open_disputes(world):
     world.case(), world.case()
-    body = signed_in(world.reviewer).get("/home/annotate/").content.decode()
+    body = one_line(signed_in(world.reviewer).get("/home/annotate/"))
     assert "2 open disputes" in body
     assert "to vote on" not in body

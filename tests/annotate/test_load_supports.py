@@ -13,6 +13,7 @@ from corpus.services.benchmarks import create_benchmark
 from tests.annotate.world import signed_in
 from tests.corpus.import_files import aspect, bright_pro, claimed, example, write_lines
 from tests.factories import make_member
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 MOTH, LAMP = "light/Moth_0.txt", "light/Lamp_0.txt"
@@ -135,11 +136,11 @@ def test_workspace_asks_for_a_verdict_on_an_unlisted_support(benchmark, expert, 
     workspace = f"/b/light/queries/{query.pk}/"
     page = signed_in(expert).get(workspace)
     assert page.context["board"].current.passage == lamp  # opened as the next thing to decide
-    assert "a2, but not in the current gold: undecided" in page.content.decode()
-    assert "1 other to decide anew" in page.content.decode()
+    assert "a2, but not in the current gold: undecided" in one_line(page)
+    assert "1 other to decide anew" in one_line(page)
     second = Aspect.objects.get(k=2)
     signed_in(expert).post(f"{workspace}passages/{lamp.pk}/assign/", {"aspect": second.pk})
-    page = signed_in(expert).get(workspace).content.decode()
+    page = one_line(signed_in(expert).get(workspace))
     assert "Every original is decided and every aspect has a passage." in page
 
 

@@ -19,6 +19,7 @@ from corpus.models import Judgment
 from kit.errors import Conflict, Refused
 from tests.annotate.world import masked, signed_in
 from tests.factories import make_gold, make_member, make_passage, make_query
+from tests.markup import one_line
 
 
 @pytest.fixture
@@ -296,7 +297,7 @@ def test_a_bad_file_is_refused_by_line_and_nothing_is_added(world, text, words):
         {"intent": "file", "domain": world.domain.pk, "file": SimpleUploadedFile("x.csv", content)},
     )
     assert answer.status_code == 422
-    assert words in answer.content.decode()
+    assert words in one_line(answer)
     assert not ExamItem.objects.exists()
 
 
@@ -324,17 +325,17 @@ def test_practice_says_why_and_an_exam_does_not(world):
     fill(world)
     client = signed_in(world.person)
     start = world.url(f"qualification/domains/{world.domain.pk}/start/")
-    page = client.post(start, {"practice": "1"}, follow=True).content.decode()
+    page = one_line(client.post(start, {"practice": "1"}, follow=True))
     assert "1 of 2" in page
     url = client.post(start, {"practice": "1"}).url
-    page = client.post(url, {"place": 0, "label": "1"}, follow=True).content.decode()
+    page = one_line(client.post(url, {"place": 0, "label": "1"}, follow=True))
     assert "because of" in page
     url = client.post(start, {"practice": "0"}).url
-    page = client.post(url, {"place": 0, "label": "1"}, follow=True).content.decode()
+    page = one_line(client.post(url, {"place": 0, "label": "1"}, follow=True))
     assert "2 of 10" in page
     assert "because of" not in page
     assert "Right." not in page
-    page = client.post(url, {"place": 0, "label": "1"}, follow=True).content.decode()
+    page = one_line(client.post(url, {"place": 0, "label": "1"}, follow=True))
     assert "This item was answered already." in page
 
 
@@ -343,12 +344,12 @@ def test_exam_by_keys_ends_with_its_score(world):
     client = signed_in(world.person)
     url = client.post(world.url(f"qualification/domains/{world.domain.pk}/start/")).url
     for place in range(10):
-        page = client.get(url).content.decode()
+        page = one_line(client.get(url))
         assert f'name="place" value="{place}"' in page
         assert 'data-key="1"' in page
         client.post(url, {"place": place, "label": "1"})
-    assert "Not passed: 5 of 10" in client.get(url).content.decode()
-    assert "50 of 100, not passed" in client.get(world.url("qualification/")).content.decode()
+    assert "Not passed: 5 of 10" in one_line(client.get(url))
+    assert "50 of 100, not passed" in one_line(client.get(world.url("qualification/")))
 
 
 def test_an_exam_page_is_the_same_whatever_is_right(world):
@@ -395,16 +396,16 @@ def test_rules_history_and_rechecks_on_screen(world):
     assert verbs.rule_of(world.benchmark).pass_mark == 80
     stale = client.post(url, rule | {"pass_mark": 70, "expected": 1})
     assert stale.status_code == 422
-    assert "Another admin saved meanwhile" in stale.content.decode()
+    assert "Another admin saved meanwhile" in one_line(stale)
     text = f"username,rate,approved\n{world.person.username},95,600\n"
     sent = {"intent": "approvals", "file": SimpleUploadedFile("a.csv", text.encode())}
     assert client.post(url, sent).status_code == 302
-    assert "95.00 %, 600" in client.get(url).content.decode()
+    assert "95.00 %, 600" in one_line(client.get(url))
     sent = {
         "intent": "recheck", "person": world.person.pk, "domain": world.domain.pk, "reason": "odd",
     }  # fmt: skip
     assert client.post(url, sent).status_code == 302
-    assert "the exam once more: odd" in client.get(url).content.decode()
+    assert "the exam once more: odd" in one_line(client.get(url))
 
 
 def test_api_goes_the_same_way(world):
@@ -493,11 +494,11 @@ def test_nobody_votes_before_the_exam_that_is_required(world):
     ask(world)
     case = world.case()
     page = signed_in(world.person)
-    assert "vote in biology, weather, there is" in page.get("/b/garden/vote/").content.decode()
+    assert "vote in biology, weather, there is" in one_line(page.get("/b/garden/vote/"))
     with pytest.raises(Refused, match="pass its exam"):
         cast_vote(case=case, voter=world.person, label=1)
     sit(world)
-    told = page.get("/b/garden/vote/", follow=True).content.decode()
+    told = one_line(page.get("/b/garden/vote/", follow=True))
     assert "vote in weather, there is" in told
     cast_vote(case=case, voter=world.person, label=1)
 

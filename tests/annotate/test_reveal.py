@@ -20,6 +20,7 @@ from kit.models import Event
 from tests.annotate.test_api import script, send
 from tests.annotate.world import make_snapshot, signed_in, write_plan
 from tests.factories import make_member, make_pool
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 SAID = "It states the turning."
@@ -31,7 +32,7 @@ def me(world):
 
 
 def page_of(client, url: str) -> str:
-    return client.get(url).content.decode()
+    return one_line(client.get(url))
 
 
 def test_first_judgment_comes_before_the_positions_and_a_vote_is_two_keys(world, me) -> None:
@@ -58,9 +59,9 @@ def test_changing_ones_mind_needs_a_reason_and_keeps_both(world, me) -> None:
     me.post(url, {"label": "1", "stage": "first"})
     asked = me.post(url, {"label": "0", "stage": "final"})
     assert asked.status_code == 422
-    assert "what changed your mind" in asked.content.decode()
+    assert "what changed your mind" in one_line(asked)
     # Ctrl+Enter in the reason field sends what was chosen.
-    assert 'name="asked" value="0"' in asked.content.decode()
+    assert 'name="asked" value="0"' in one_line(asked)
     me.post(url, {"asked": "0", "reason": "B is right.", "stage": "final"})
     vote = Vote.objects.get()
     assert (vote.label, vote.first_label, vote.reason) == (0, 1, "B is right.")
@@ -71,7 +72,7 @@ def test_first_judgment_stays_whatever_another_tab_sends(world, me) -> None:
     url = world.url(f"vote/{case.pk}/")
     me.post(url, {"label": "1", "stage": "first"})
     answer = me.post(url, {"label": "0", "stage": "first", "reason": "x"}, follow=True)
-    assert "relevant, in another tab; it stays" in answer.content.decode()
+    assert "relevant, in another tab; it stays" in one_line(answer)
     assert case.slots.get(voter=world.voters[0]).first_label == 1
     assert not Vote.objects.exists()
 
@@ -324,7 +325,7 @@ def test_relevant_needs_its_words_where_the_plan_says_so(world, me) -> None:
     assert 'data-spans="#span-start, #span-end"' in page_of(me, url)
     asked = me.post(url, {"label": "1"})
     assert asked.status_code == 422
-    assert "Mark the words" in asked.content.decode()
+    assert "Mark the words" in one_line(asked)
     assert me.post(url, {"label": "1", "span_start": "0", "span_end": "9999"}).status_code == 422
     me.post(url, {"label": "1", "span_start": "0", "span_end": "5"})
     vote = Vote.objects.get()

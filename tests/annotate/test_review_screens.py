@@ -5,18 +5,19 @@ import re
 from annotate.models import Aspect, Review, WeightScore
 from tests.annotate.world import hx, signed_in
 from tests.factories import make_member
+from tests.markup import one_line
 
 
 def text(response):
     assert response.status_code == 200, response.status_code
-    return response.content.decode()
+    return one_line(response)
 
 
 def post(desk, person, path, **body):
     """Press a button; the page after it."""
     client = signed_in(person)
     answer = client.post(desk.url(path), body)
-    assert answer.status_code == 302, answer.content.decode()[-2000:]
+    assert answer.status_code == 302, one_line(answer)[-2000:]
     return text(client.get(answer.url))
 
 
@@ -69,7 +70,7 @@ def test_blind_page_has_no_weight_and_keeps_what_was_chosen_on_an_error(desk):
     first = desk.aspects[0].pk
     answer = client.post(desk.url(f"{base}scores/"), {f"weight-{first}": "4"})
     assert answer.status_code == 422
-    page = answer.content.decode()
+    page = one_line(answer)
     assert "Choose a weight from 1 to 5 for a2." in page
     assert f'name="weight-{first}" value="4" checked' in page
     assert not WeightScore.objects.exists()
@@ -211,4 +212,4 @@ def test_who_writes_and_reviews_works_on_their_own_queries_only(desk):
     assert "read only" in page
     answer = client.post(desk.url(f"queries/{desk.query.pk}/aspects/"))
     assert answer.status_code == 403
-    assert "score its weights" in answer.content.decode() or answer.status_code == 403
+    assert "score its weights" in one_line(answer) or answer.status_code == 403

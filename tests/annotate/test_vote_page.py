@@ -13,6 +13,7 @@ from tests.annotate.world import (
     write_plan,
 )
 from tests.factories import make_passage
+from tests.markup import one_line
 
 
 @pytest.fixture
@@ -37,11 +38,11 @@ def test_vote_leads_to_the_first_case_that_waits(world, me):
 def test_nothing_waiting_says_what_to_do(world, me):
     response = me.get(world.url("vote/"))
     assert response.status_code == 200
-    assert "Nothing waits for your vote" in response.content.decode()
+    assert "Nothing waits for your vote" in one_line(response)
 
 
 def test_case_shows_pair_positions_and_marks(world, me):
-    page = me.get(world.url(f"vote/{world.case().pk}/")).content.decode()
+    page = one_line(me.get(world.url(f"vote/{world.case().pk}/")))
     quote = "They rolled their backs to the light."
     start = TEXT.index(quote)
     assert f'id="mark-{start}">{quote}</mark>' in page
@@ -54,19 +55,19 @@ def test_case_shows_pair_positions_and_marks(world, me):
 
 def test_practice_debate_is_marked(world, me):
     case = world.case(snapshot=make_snapshot(practice=True))
-    assert "practice model" in me.get(world.url(f"vote/{case.pk}/")).content.decode()
+    assert "practice model" in one_line(me.get(world.url(f"vote/{case.pk}/")))
 
 
 def test_unreadable_case_without_positions_can_be_judged(world, me):
     case = world.case(kind="unreadable", snapshot=make_snapshot(positions=[], rounds=1))
-    page = me.get(world.url(f"vote/{case.pk}/")).content.decode()
+    page = one_line(me.get(world.url(f"vote/{case.pk}/")))
     assert "Judge from the passage alone." in page
     assert 'data-key="1"' in page
 
 
 def test_passage_without_text_is_shown_honestly(world, me):
     passage = make_passage(world.benchmark, "lost.txt", text=None)
-    page = me.get(world.url(f"vote/{world.case(passage=passage).pk}/")).content.decode()
+    page = one_line(me.get(world.url(f"vote/{world.case(passage=passage).pk}/")))
     assert "Text not loaded" in page
 
 
@@ -78,7 +79,7 @@ def test_vote_by_htmx_gives_the_next_case_without_a_page(world, me):
     assert response.redirect_chain == [(world.url(f"vote/{second.pk}/"), 302)]
     vote = Vote.objects.get()
     assert (vote.case, vote.label, vote.elapsed_ms) == (first, 1, 4200)
-    fragment = me.get(response.redirect_chain[0][0], **hx("vote-panel")).content.decode()
+    fragment = one_line(me.get(response.redirect_chain[0][0], **hx("vote-panel")))
     assert fragment.startswith('<div id="vote-panel">')
     assert 'id="vote-form"' in fragment
     assert 'hx-swap-oob="true"' in fragment
@@ -89,21 +90,21 @@ def test_vote_without_javascript_leads_to_the_next_page(world, me):
     first, second = world.case(), world.case()
     response = me.post(world.url(f"vote/{first.pk}/"), {"label": "0"}, follow=True)
     assert response.redirect_chain == [(world.url(f"vote/{second.pk}/"), 302)]
-    assert "<html" in response.content.decode()
+    assert "<html" in one_line(response)
     assert Vote.objects.get().label == 0
 
 
 def test_last_vote_leads_to_the_empty_page(world, me):
     response = me.post(world.url(f"vote/{world.case().pk}/"), {"label": "1"}, follow=True)
     assert response.redirect_chain == [(world.url("vote/"), 302)]
-    assert "Nothing waits for your vote" in response.content.decode()
+    assert "Nothing waits for your vote" in one_line(response)
 
 
 def test_abstention_asks_for_a_reason_and_keeps_it(world, me):
     url = world.url(f"vote/{world.case().pk}/")
     asked = me.post(url, {"label": "abstain"}, **hx("vote-panel"))
     assert asked.status_code == 422
-    assert "Say in a few words" in asked.content.decode()
+    assert "Say in a few words" in one_line(asked)
     me.post(url, {"asked": "abstain", "reason": "cut off"})
     vote = Vote.objects.get()
     assert (vote.label, vote.reason) == (None, "cut off")
@@ -137,8 +138,8 @@ def test_vote_on_a_case_decided_meanwhile_goes_on(world, me):
         cast_vote(case=first, voter=voter, label=1)
     response = me.post(world.url(f"vote/{first.pk}/"), {"label": "0"}, follow=True)
     assert response.redirect_chain == [(world.url(f"vote/{second.pk}/"), 302)]
-    assert "was decided meanwhile" in response.content.decode()
-    assert "decided meanwhile" in me.get(world.url(f"vote/{first.pk}/")).content.decode()
+    assert "was decided meanwhile" in one_line(response)
+    assert "decided meanwhile" in one_line(me.get(world.url(f"vote/{first.pk}/")))
 
 
 def test_undo_takes_the_last_vote_back(world, me):
@@ -166,7 +167,7 @@ def test_undo_of_a_closed_case_is_refused_in_words(world, me):
         cast_vote(case=case, voter=voter, label=1)
     me.post(world.url(f"vote/{case.pk}/"), {"label": "1"})
     response = me.post(world.url("vote/undo/"), {"at": ""}, follow=True)
-    assert "its votes stay as they are" in response.content.decode()
+    assert "its votes stay as they are" in one_line(response)
     assert EscalationCase.objects.get().status == CaseStatus.CLOSED
 
 
@@ -181,7 +182,7 @@ def test_reviewer_is_told_who_votes(world):
     world.case()
     response = signed_in(world.reviewer).get(world.url("vote/"))
     assert response.status_code == 200
-    assert "Votes are given by annotators" in response.content.decode()
+    assert "Votes are given by annotators" in one_line(response)
 
 
 def test_case_of_another_benchmark_is_not_found(world):
@@ -204,6 +205,6 @@ def test_hostile_text_is_escaped(world, me):
     passage = make_passage(world.benchmark, f"{evil}.txt", text=text, title=evil)
     snapshot = make_snapshot(question=evil, answers=[evil], positions=[position, position])
     case = world.case(passage=passage, snapshot=snapshot)
-    page = me.get(world.url(f"vote/{case.pk}/")).content.decode()
+    page = one_line(me.get(world.url(f"vote/{case.pk}/")))
     assert evil not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;</mark>" in page

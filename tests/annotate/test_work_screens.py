@@ -13,6 +13,7 @@ from annotate.workspace.gold import assign_passage
 from kit.models import Event
 from tests.annotate.world import hx, signed_in
 from tests.factories import make_query
+from tests.markup import one_line
 
 
 @pytest.fixture
@@ -40,32 +41,32 @@ def state(world):
 
 
 def test_a_query_goes_from_the_queue_to_submission_and_back(world, me) -> None:
-    assert "Take the next of 1 free query" in me.get(world.url("queue/")).content.decode()
+    assert "Take the next of 1 free query" in one_line(me.get(world.url("queue/")))
     assert me.post(world.url("queue/next/")).url == here(world)
-    page = me.get(here(world)).content.decode()
+    page = one_line(me.get(here(world)))
     assert "data-active-time" in page
     assert "Submit…" in page
     refused = me.post(here(world, "submit/"))
     assert refused.status_code == 422
-    assert "no aspects yet" in refused.content.decode()
+    assert "no aspects yet" in one_line(refused)
     finish(world)
     assert me.post(here(world, "submit/")).url == world.url("queue/")
     assert state(world) == WorkState.SUBMITTED
-    page = me.get(here(world)).content.decode()
+    page = one_line(me.get(here(world)))
     assert "Take it back to go on writing" in page
     assert "data-autosave" not in page
     assert "data-active-time" not in page
     me.post(here(world, "take-back/"))
-    assert "data-autosave" in me.get(here(world)).content.decode()
+    assert "data-autosave" in one_line(me.get(here(world)))
 
 
 def test_who_does_not_hold_it_reads_and_is_told_why(world, me) -> None:
     claim_query(query=world.query, actor=world.voters[1])
-    page = me.get(here(world)).content.decode()
+    page = one_line(me.get(here(world)))
     assert "annotator-2 works on this query. You can read it." in page
     assert "data-autosave" not in page
     assert me.post(here(world, "aspects/"), **hx()).status_code == 403
-    assert "annotator-2 works on this query" in me.get(here(world, "submit/")).content.decode()
+    assert "annotator-2 works on this query" in one_line(me.get(here(world, "submit/")))
     me.post(here(world, "release/"))
     me.post(here(world, "claim/"))
     assert Assignment.objects.standing().get().holder == world.voters[1]
@@ -80,7 +81,7 @@ def test_release_makes_it_free_for_others(world, me) -> None:
 
 def test_queue_when_nothing_is_free(world, me) -> None:
     claim_query(query=world.query, actor=world.voters[1])
-    assert "Nothing waits for you" in me.get(world.url("queue/")).content.decode()
+    assert "Nothing waits for you" in one_line(me.get(world.url("queue/")))
     assert me.post(world.url("queue/next/")).url == world.url("queue/")
 
 
@@ -96,7 +97,7 @@ def test_admin_gives_queries_by_domain_and_words_in_turns(world, admin) -> None:
         "people": [world.voters[0].pk, world.voters[1].pk],
         "due_on": due.isoformat(),
     }
-    page = admin.get(world.url("assignments/")).content.decode()
+    page = one_line(admin.get(world.url("assignments/")))
     assert "annotator-1 (every domain)" in page
     assert "outsider (weather)" in page
     assert admin.post(world.url("assignments/"), body).status_code == 302
@@ -110,10 +111,10 @@ def test_admin_gives_queries_by_domain_and_words_in_turns(world, admin) -> None:
 def test_admin_sees_why_an_assignment_was_refused(world, admin) -> None:
     body = {"people": [world.outsider.pk], "due_on": "2001-01-01"}
     answer = admin.post(world.url("assignments/"), body)
-    assert "This day has passed." in answer.content.decode()
+    assert "This day has passed." in one_line(answer)
     del body["due_on"]
     answer = admin.post(world.url("assignments/"), body)
-    assert "None of them is an annotator of biology." in answer.content.decode()
+    assert "None of them is an annotator of biology." in one_line(answer)
     assert not Assignment.objects.exists()
 
 
@@ -142,13 +143,13 @@ def test_home_shows_my_queue_first_by_role(world, me, admin) -> None:
         actor=world.admin,
     )
     Assignment.objects.filter(pk=row.pk).update(due_on=yesterday)
-    page = me.get("/home/annotate/").content.decode()
+    page = one_line(me.get("/home/annotate/"))
     assert page.index(here(world)) < page.index("dispute")
     assert "overdue" in page
-    assert "1 overdue" in admin.get("/home/annotate/").content.decode()
+    assert "1 overdue" in one_line(admin.get("/home/annotate/"))
     finish(world)
     submit_query(query=world.query, actor=world.voters[0])
-    review = signed_in(world.reviewer).get("/home/annotate/").content.decode()
+    review = one_line(signed_in(world.reviewer).get("/home/annotate/"))
     assert "1 query to review" in review
 
 

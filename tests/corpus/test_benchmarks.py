@@ -17,6 +17,7 @@ from tests.factories import (
     make_query,
     make_user,
 )
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 EVIL = "<script>alert(1)</script>\"'>"
@@ -38,7 +39,7 @@ def signed_in(user) -> Client:
 
 
 def text(response) -> str:
-    return response.content.decode()
+    return one_line(response)
 
 
 def test_staff_make_a_benchmark_and_become_its_admin(staff) -> None:

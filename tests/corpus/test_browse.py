@@ -18,6 +18,7 @@ from tests.factories import (
     make_ranking,
     make_version,
 )
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +42,7 @@ def table(client: Client, path: str) -> Any:
 
 
 def text(client: Client, path: str) -> str:
-    return client.get(f"/b/demo/{path}").content.decode()
+    return one_line(client.get(f"/b/demo/{path}"))
 
 
 # --- Passages --------------------------------------------------------------------------------
@@ -233,7 +234,7 @@ def test_numbers_of_the_overview_lead_to_their_rows(benchmark, client, labels) -
     for name, path in counted.items():
         assert table(client, path).total == getattr(row, name), name
     for link in counted.values():
-        assert link.rstrip("&").replace("&", "&amp;") in page.content.decode()
+        assert link.rstrip("&").replace("&", "&amp;") in one_line(page)
 
 
 # --- Retrieval runs --------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from tests.factories import (
     make_query,
     make_ranking,
 )
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -155,11 +156,11 @@ def test_screens_show_it_as_well(benchmark) -> None:
     passage = make_passage(benchmark, extra={"pubmed_id": "77"})
     make_gold(query, passage, label=-1)
     Judgment.objects.update(subtopics={"7": -1})
-    page = client.get(f"/b/demo/queries/{query.pk}/").content.decode()
+    page = one_line(client.get(f"/b/demo/queries/{query.pk}/"))
     assert "Names a cause." in page
     assert '<dt class="break"><b>items</b></dt>' in page
     assert "[&quot;&lt;b&gt;&quot;]" in page
-    page = client.get(f"/b/demo/passages/{passage.pk}/").content.decode()
+    page = one_line(client.get(f"/b/demo/passages/{passage.pk}/"))
     assert "pubmed_id" in page
     assert "not relevant (-1)" in page
-    assert "by subtopic: 7 -1" in client.get("/b/demo/judgments/").content.decode()
+    assert "by subtopic: 7 -1" in one_line(client.get("/b/demo/judgments/"))

@@ -15,6 +15,7 @@ from kit.models import Event
 from tests.corpus.cleaning import clean, drive, make_corpus, texts
 from tests.corpus.scripted import cleaner
 from tests.factories import make_gold, make_member, make_passage, make_query
+from tests.markup import one_line
 from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -104,9 +105,9 @@ def test_deciding_by_the_screen_and_by_the_api(benchmark, settings) -> None:
     with cleaner(settings, careless) as server:
         run = clean(benchmark, server.endpoint, policy="person")
     here = f"/b/demo/cleaning/{run.pk}/"
-    page = client.get(here).content.decode()
+    page = one_line(client.get(here))
     assert "Decide 1 violations" in page
-    reached = client.get(here + "violations/next/", follow=True).content.decode()
+    reached = one_line(client.get(here + "violations/next/", follow=True))
     assert "<del>7</del>" in reached
     assert "<ins>8</ins>" in reached
     assert 'data-key="1"' in reached
@@ -114,7 +115,7 @@ def test_deciding_by_the_screen_and_by_the_api(benchmark, settings) -> None:
     sent = client.post(
         f"{here}violations/{found.pk}/decide/", {"decision": "repaired"}, follow=True
     )
-    assert "Nothing is left to decide" in sent.content.decode()
+    assert "Nothing is left to decide" in one_line(sent)
     url = f"/api/b/demo/cleanings/{run.pk}/violations/{found.pk}/"
     again = client.post(url, {"decision": "accepted"}, content_type="application/json")
     assert again.status_code == 409
@@ -136,7 +137,7 @@ def test_a_decision_is_taken_back_until_the_page_is_cleaned_with_it(benchmark, s
         first, second = queue(run)
         here = f"/b/demo/cleaning/{run.pk}/violations/"
         assert decide(violation=first, decision="accepted", actor=admin) == second
-        page = client.get(f"{here}{second.pk}/").content.decode()
+        page = one_line(client.get(f"{here}{second.pk}/"))
         assert "Undo the last" in page
         for person, words in ((other, "Somebody else"), (admin, "Nobody has")):
             with pytest.raises(Refused, match=words):
@@ -144,7 +145,7 @@ def test_a_decision_is_taken_back_until_the_page_is_cleaned_with_it(benchmark, s
         client.post(f"{here}{first.pk}/undo/")
         assert list(queue(run)) == [first, second]
         assert first.page.state == PageState.HELD
-        assert "taken back" in client.get(f"{here}{first.pk}/").content.decode()
+        assert "taken back" in one_line(client.get(f"{here}{first.pk}/"))
         # The last decision sends the run on; taken back, the run waits once more.
         decide(violation=first, decision="accepted", actor=admin)
         assert decide(violation=second, decision="accepted", actor=admin) is None
@@ -178,7 +179,7 @@ def test_what_is_skipped_comes_again_behind_the_others(benchmark, settings) -> N
     first, second, third = queue(run)
     here = f"/b/demo/cleaning/{run.pk}/violations/"
     for now, behind in ((first, second), (second, third), (third, first)):
-        page = client.get(f"{here}{now.pk}/").content.decode()
+        page = one_line(client.get(f"{here}{now.pk}/"))
         assert f'data-key="s" href="{here}{behind.pk}/"' in page
     sent = client.get(f"{here}next/", {"after": second.pk})
     assert sent.url == f"{here}{third.pk}/"
@@ -197,7 +198,7 @@ def test_two_people_at_one_violation_and_nothing_is_decided_twice(benchmark, set
     here = f"/b/demo/cleaning/{run.pk}/violations/"
     decide(violation=first, decision="accepted", actor=admin)
     late = client.post(f"{here}{first.pk}/decide/", {"decision": "original"}, follow=True)
-    page = late.content.decode()
+    page = one_line(late)
     assert "This was decided already." in page
     assert f'data-key="s" href="{here}{second.pk}/"' in page  # one key on
     first.refresh_from_db()

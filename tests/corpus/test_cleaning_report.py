@@ -13,6 +13,7 @@ from llm import endpoints
 from llm.models import Call
 from tests.corpus.cleaning import clean, make_corpus
 from tests.factories import make_gold, make_member, make_passage, make_query
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SUBJECTS = "Moths fly at night around lamps. " * 12 + "Ferns spread spores in the wind. " * 12
@@ -46,7 +47,7 @@ def test_every_number_of_the_report_leads_to_as_many_rows(run: CleaningRun) -> N
                 page = client.get(cell.url)
                 assert page.status_code == 200, cell.url
                 # The list of the page is its last table.
-                rows = re.findall("<tr><td", page.content.decode().rpartition("<tbody>")[2])
+                rows = re.findall("<tr><td", one_line(page).rpartition("<tbody>")[2])
                 if sheet.name == "notes" and not row[0].value.startswith("pages: "):
                     assert 0 < len(rows) <= cell.value, cell.url  # pages where such came up
                 else:

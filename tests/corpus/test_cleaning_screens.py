@@ -13,6 +13,7 @@ from corpus.models import CleaningRun, CorpusVersion, Passage
 from llm import endpoints
 from tests.corpus.cleaning import clean, make_corpus
 from tests.factories import make_member
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,7 +40,7 @@ def run(benchmark) -> CleaningRun:
 def text(client: Client, url: str, **more: object) -> str:
     response = client.get(url, **more)
     assert response.status_code == 200, url
-    return response.content.decode()
+    return one_line(response)
 
 
 def test_versions_stand_below_their_parents(client, run) -> None:

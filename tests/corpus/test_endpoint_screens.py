@@ -11,6 +11,7 @@ from tests.annotate.test_api import script
 from tests.debate.answering import answering
 from tests.factories import make_benchmark, make_member
 from tests.llm.test_trying import NO_KEY, NO_TEMPERATURE, OK
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGE, API = "/b/demo/endpoints/", "/api/b/demo/endpoints/"
@@ -30,7 +31,7 @@ def client(admin) -> Client:
 
 def text(response: Any) -> str:
     assert response.status_code == 200
-    return response.content.decode()
+    return one_line(response)
 
 
 def test_nothing_set_up_says_what_to_do(client) -> None:

@@ -14,6 +14,7 @@ from kit.errors import Refused
 from kit.models import Event
 from tests.corpus.import_files import bright_pro, bright_row, claimed, write_lines
 from tests.factories import make_benchmark, make_member, make_user
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -62,7 +63,7 @@ def test_upload_is_queued_kept_apart_and_loads(client, benchmark, tmp_path, sett
     run.claim()
     load(run)
     assert Query.objects.get().domain.name == "biology"
-    page = client.get(response.url).content.decode()
+    page = one_line(client.get(response.url))
     assert "What came in" in page
     assert "gold passages without text" in page
 
@@ -109,7 +110,7 @@ def test_problems_are_shown_with_their_place(client, benchmark, tmp_path) -> Non
     path = write_lines(tmp_path / "biology.jsonl", [bright_row(), bright_row(id="1", query=None)])
     run = claimed(benchmark, path, "bright")
     load(run)
-    page = client.get(reverse("import-run", args=["light", run.pk])).content.decode()
+    page = one_line(client.get(reverse("import-run", args=["light", run.pk])))
     for shown in ("biology.jsonl", '<td class="n" data-label="Line">2</td>', "query", "missing"):
         assert shown in page
     assert "What came in" not in page
@@ -119,7 +120,7 @@ def test_texts_of_a_file_are_shown_as_text(client, benchmark, tmp_path) -> None:
     row = bright_row(id="<script>alert(1)</script>", gold_ids=["x", "x"])
     run = claimed(benchmark, write_lines(tmp_path / "biology.jsonl", [row]), "bright")
     load(run)
-    page = client.get(reverse("import-run", args=["light", run.pk])).content.decode()
+    page = one_line(client.get(reverse("import-run", args=["light", run.pk])))
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
 
@@ -129,8 +130,8 @@ def test_progress_polls_and_then_shows_the_page_anew(client, benchmark, tmp_path
     url = reverse("import-run", args=["light", run.pk])
     polled = client.get(url, **HTMX)
     assert polled.status_code == 200
-    assert f'id="progress-{run.pk}"' in polled.content.decode()
-    assert "<html" not in polled.content.decode()
+    assert f'id="progress-{run.pk}"' in one_line(polled)
+    assert "<html" not in one_line(polled)
     load(run)
     over = client.get(url, **HTMX)
     assert (over.status_code, over["HX-Redirect"]) == (286, url)
@@ -140,11 +141,11 @@ def test_cancel_keeps_nothing_and_cannot_be_done_twice(client, admin, benchmark,
     run = start_import(benchmark=benchmark, actor=admin, format="bright", upload=upload(tmp_path))
     url = reverse("import-cancel", args=["light", run.pk])
     assert client.get(url).status_code == 405
-    page = client.post(url, follow=True).content.decode()
+    page = one_line(client.post(url, follow=True))
     run.refresh_from_db()
     assert (run.status, Path(run.path).exists()) == ("cancelled", False)
     assert "Nothing of it was kept" in page
-    assert "over already" in client.post(url, follow=True).content.decode()
+    assert "over already" in one_line(client.post(url, follow=True))
     assert Event.objects.filter(verb="cancel import", actor=admin).count() == 1
 
 
@@ -153,7 +154,7 @@ def test_a_file_too_large_is_refused_and_not_kept(client, tmp_path, settings) ->
     data = {"format": "bright", "upload": upload(tmp_path)}
     response = client.post(reverse("imports", args=["light"]), data)
     assert response.status_code == 413
-    assert "loaded by command" in response.content.decode()
+    assert "loaded by command" in one_line(response)
     assert not Path(settings.UPLOADS).exists()
     assert not ImportRun.objects.exists()
 
@@ -197,7 +198,7 @@ def test_only_uploaded_files_are_forgotten(benchmark, tmp_path) -> None:
 
 
 def test_empty_list_says_what_to_do(client) -> None:
-    page = client.get(reverse("imports", args=["light"])).content.decode()
+    page = one_line(client.get(reverse("imports", args=["light"])))
     assert "Nothing was imported yet" in page
     assert 'enctype="multipart/form-data"' in page
 
@@ -257,24 +258,24 @@ def test_progress_is_told_in_what_was_read(client, benchmark, tmp_path) -> None:
     told = []
     for done, total in ((0, 0), (512, 2048), (2048, 2048)):
         ImportRun.objects.filter(pk=run.pk).update(done=done, total=total)
-        told.append(client.get(url, **HTMX).content.decode())
+        told.append(one_line(client.get(url, **HTMX)))
     assert "done so far" in told[0]
     assert "512.0\xa0KB of 2.0\xa0MB read · 25 %" in told[1]
     assert "All 2.0\xa0MB read, now being put in place" in told[2]
     run.finish(status="failed", done=512, error="It went wrong.")
-    assert "512.0\xa0KB of 2.0\xa0MB read" in client.get(url).content.decode()
+    assert "512.0\xa0KB of 2.0\xa0MB read" in one_line(client.get(url))
 
 
 def test_a_run_is_uploaded_with_its_domain_and_summed_up(client, benchmark, tmp_path) -> None:
     load(claimed(benchmark, write_lines(tmp_path / "biology.jsonl", [bright_row()]), "bright"))
     lines = SimpleUploadedFile("output.run", b"0 Q0 a/b_0.txt 1 2.5 bm25\n")
     url = reverse("imports", args=["light"])
-    assert "TREC run" in client.get(url).content.decode()
+    assert "TREC run" in one_line(client.get(url))
     response = client.post(url, {"format": "trec_run", "upload": lines, "domain": "biology"})
     run = ImportRun.objects.first()
     assert run.claim()
     load(run)
-    page = client.get(response.url).content.decode()
+    page = one_line(client.get(response.url))
     assert (run.status, "Retrieval runs" in page, "bm25" in page) == ("done", True, True)
 
 
@@ -282,5 +283,5 @@ def test_a_domain_is_refused_for_what_names_it_itself(client, benchmark, tmp_pat
     data = {"format": "bright", "upload": upload(tmp_path), "domain": "biology"}
     response = client.post(reverse("imports", args=["light"]), data)
     assert response.status_code == 422
-    assert "Only runs are told their domain" in response.content.decode()
+    assert "Only runs are told their domain" in one_line(response)
     assert not ImportRun.objects.exists()

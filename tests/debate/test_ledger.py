@@ -40,6 +40,7 @@ from tests.factories import (
     make_query,
 )
 from tests.llm.stub import Step, completion, status
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # An answer of the stub has 100 tokens in, 40 of them cached, and 20 out, 5 of them thought:
@@ -113,7 +114,7 @@ def told_everywhere(run: DebateRun) -> set[Decimal]:
         run.account.spent_usd,
         Decimal(accounts.tally(run.account)[0]).scaleb(-12),
     ]
-    assert f'title="{usd[3]:f} USD"' in page.content.decode()
+    assert f'title="{usd[3]:f} USD"' in one_line(page)
     return {Decimal(each) for each in usd}
 
 
@@ -254,14 +255,14 @@ def test_calls_never_leak_to_another_benchmark(run: DebateRun) -> None:
         for asked in ("", f"?q={call.pk}", "?q=debate:1"):
             found = client.get(f"{address}{asked}")
             assert found.status_code == 200
-            assert "debate:1:r1" not in found.content.decode()
+            assert "debate:1:r1" not in one_line(found)
     assert client.get(f"/api/b/other/calls/?run={run.account_id}").status_code == 400
     for pk in (call.pk, nobodys.pk):
         assert client.get(f"/b/other/spending/calls/{pk}/").status_code == 404
         assert client.get(f"/api/b/other/calls/{pk}/").status_code == 404
     assert client.get("/api/b/other/spending/").json()["calls"] == 0
     assert b"debate:1" not in b"".join(client.get(f"/b/other/spending/calls.csv?q={call.pk}"))
-    assert "k1" not in client.get("/b/other/spending/totals/").content.decode()
+    assert "k1" not in one_line(client.get("/b/other/spending/totals/"))
     mine = signed_in(run.benchmark, "mine")
     assert mine.get(f"/b/mine/spending/calls/{call.pk}/").status_code == 200
     assert mine.get(f"/b/mine/spending/calls/{nobodys.pk}/").status_code == 404
@@ -341,7 +342,7 @@ def test_call_shows_its_whole_prompt_its_answer_and_how_its_model_was_asked(run:
         created_at=timezone.now(),
     )  # fmt: skip
     client = signed_in(run.benchmark)
-    page = client.get(f"/b/mine/spending/calls/{two.pk}/").content.decode()
+    page = one_line(client.get(f"/b/mine/spending/calls/{two.pk}/"))
     assert "Is &lt;b&gt;this&lt;/b&gt; so?" in page
     assert "Once more, please." in page
     assert "left out" in page
@@ -399,5 +400,5 @@ def test_many_small_amounts_are_added_up_exactly(run: DebateRun) -> None:
 def test_run_that_paid_for_nothing_has_an_empty_ledger(run: DebateRun) -> None:
     assert (run.spent_usd, spending(run.calls).calls) == (0, 0)
     page = signed_in(run.benchmark).get("/b/mine/spending/")
-    assert "No call" in page.content.decode()
+    assert "No call" in one_line(page)
     assert run.status == RunStatus.QUEUED

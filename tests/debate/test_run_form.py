@@ -14,6 +14,7 @@ from debate.services.presets import PRESETS
 from kit.models import Event
 from tests.debate.forms import URL, begin, filled, start
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 PRACTICE = "http://127.0.0.1:9/v1"
@@ -57,7 +58,7 @@ def paid(settings, tmp_path) -> None:
 
 
 def text(response: Any) -> str:
-    return response.content.decode()
+    return one_line(response)
 
 
 def test_forecast_comes_before_the_start(client, pool) -> None:

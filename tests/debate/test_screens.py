@@ -13,6 +13,7 @@ from debate.models import Debate, DebateRun, DebateStatus, Turn
 from kit.models import Event
 from llm.models import Call
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 EVIL = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
@@ -71,7 +72,7 @@ def url(name: str, *args: Any) -> str:
 
 
 def text(response: Any) -> str:
-    return response.content.decode()
+    return one_line(response)
 
 
 def test_no_screen_shows_an_endpoints_address_or_key(client, benchmark, settings) -> None:

@@ -14,7 +14,6 @@ import pytest
 from aiohttp import web
 from django.db import connection
 from django.utils import timezone
-from llm.waiting import Backoff
 
 from corpus.models import Judgment, Passage
 from debate.answer_tasks import ANSWERS
@@ -43,7 +42,8 @@ PAIRS, IN_FLIGHT = 60, 4
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
     monkeypatch.setattr("kit.sharing.GROUP", 5)
-    monkeypatch.setattr("llm.gateway.Backoff", lambda: Backoff(first_s=0.01, cap_s=0.05))
+    monkeypatch.setattr("llm.limits.FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.05)
 
 
 class Endpoint:

@@ -25,6 +25,7 @@ from tests.annotate.world import signed_in
 from tests.debate.test_run import hold, passage_text, pool_of
 from tests.debate.test_screens import make_debate, make_run
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = (PROMPTS / "debate_turn.txt").read_text(encoding="utf-8")
@@ -239,24 +240,24 @@ def test_admin_tries_watches_and_adopts_on_screens(benchmark, admin) -> None:
     for label in (0, 1, 0):
         make_debate(run, "agreed", label=label, round=1)
     client = signed_in(admin)
-    page = client.get("/b/demo/prompts/").content.decode()
+    page = one_line(client.get("/b/demo/prompts/"))
     assert "version 1" in page
     assert "{history}" in page
     wrong = client.post(
         "/b/demo/prompts/", {"text": "my own words", "run": run.pk, "size": 2, "seed": 1}
     )
     assert wrong.status_code == 422
-    assert "my own words" in wrong.content.decode()
-    assert "sections [system] and [user]" in wrong.content.decode()
+    assert "my own words" in one_line(wrong)
+    assert "sections [system] and [user]" in one_line(wrong)
     response = client.post("/b/demo/prompts/", {"text": OTHER, "run": run.pk, "size": 2, "seed": 1})
     trial = Trial.objects.get()
     assert (response.status_code, response.url) == (302, f"/b/demo/trials/{trial.pk}/")
-    assert "0 of 2" in client.get(response.url).content.decode()
+    assert "0 of 2" in one_line(client.get(response.url))
     headers = {"HX-Request": "true", "HX-Target": f"progress-{trial.pk}"}
     part = client.get(response.url, headers=headers)
-    assert part.content.decode().startswith(f'<section id="progress-{trial.pk}"')
+    assert one_line(part).startswith(f'<section id="progress-{trial.pk}"')
     assert client.post(f"/b/demo/prompts/{trial.prompt_id}/adopt/").status_code == 302
-    assert "version 2" in client.get("/b/demo/prompts/").content.decode()
+    assert "version 2" in one_line(client.get("/b/demo/prompts/"))
     assert client.post(f"/b/demo/trials/{trial.pk}/cancel/").status_code == 302
     trial.refresh_from_db()
     assert trial.status == "cancelled"

@@ -20,6 +20,7 @@ from tests.debate.runs import drive, hold, pool_of
 from tests.factories import make_benchmark, make_member
 from tests.llm.stub import Step, status
 from tests.llm.test_trying import NO_KEY, NO_MODEL, NO_MONEY, NO_TEMPERATURE, OK
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # "3" of p3: both agents of the stub say the same.
@@ -123,7 +124,7 @@ def test_what_the_trial_taught_is_how_the_run_asks_and_what_its_page_says(
         assert run.status == RunStatus.DONE
         assert not any("temperature" in body for body in stub.asked[1:])
         client.force_login(make_member(run.benchmark, "admin", "admin"))
-        page = client.get(f"/b/{run.benchmark.slug}/debates/{run.pk}/").content.decode()
+        page = one_line(client.get(f"/b/{run.benchmark.slug}/debates/{run.pk}/"))
     assert "How stub-1 at default is asked" in page
     assert "max_tokens, no temperature, answers by JSON schema; taught by 1 refusal" in page
     assert "Unsupported value" in page
@@ -137,7 +138,7 @@ def test_the_page_of_a_run_whose_endpoint_is_gone_is_shown(pool, settings, clien
     client.force_login(make_member(run.benchmark, "admin", "admin"))
     page = client.get(f"/b/{run.benchmark.slug}/debates/{run.pk}/")
     assert page.status_code == 200
-    assert "is asked" not in page.content.decode()
+    assert "is asked" not in one_line(page)
 
 
 @pytest.mark.parametrize("preset", ["marcus", "dchunk"])

@@ -12,6 +12,7 @@ from annotate.models import Vote
 from annotate.voting.services import cast_vote
 from tests.annotate.world import hx, make_world, masked, signed_in
 from tests.factories import make_member, make_passage, make_query
+from tests.markup import one_line
 from tests.worlds import in_a_world
 
 # docs/protocol.md 6.11, one column per voter: Fleiss' kappa .555556.
@@ -40,7 +41,7 @@ def world(made, db):
 def page(world, person, path="agreement/", **params):
     response = signed_in(person).get(world.url(path), params)
     assert response.status_code == 200
-    return response.content.decode()
+    return one_line(response)
 
 
 def table(world, person, name, **params):
@@ -67,7 +68,7 @@ def test_every_link_of_the_page_leads_to_as_many_items_as_it_says(world):
     assert len(links) > 15
     client = signed_in(world.admin)
     for url, number in links:
-        answer = client.get(url.replace("&amp;", "&")).content.decode()
+        answer = one_line(client.get(url.replace("&amp;", "&")))
         found = re.search(r"of (?:more than )?(\d+)</span>", answer)
         assert int(found[1] if found else 0) == int(number), url
 
@@ -203,12 +204,12 @@ def test_cells_of_the_heat_map_and_recalls_lead_to_their_items(world):
     client = signed_in(world.admin)
     counts = []
     for url, _, _ in cells:
-        answer = client.get(url.replace("&amp;", "&")).content.decode()
+        answer = one_line(client.get(url.replace("&amp;", "&")))
         counts.append(int(re.search(r"of (\d+)</span>", answer)[1]))
     # Of the six: (0,1,1) and (0,0,1) are split; (0,0,0) twice and (0,0,1) hold two zeros.
     assert counts == [3, 2, 2, 3]
     (others,) = set(re.findall(r'href="([^"]*show=others&amp;label=1)"', shown)[:1])
-    answer = client.get(others.replace("&amp;", "&")).content.decode()
+    answer = one_line(client.get(others.replace("&amp;", "&")))
     assert "the majority of the others says “relevant”" in answer
     wrong = page(world, world.admin, "agreement/votes/items/", show="met", label="7", other="0")
     assert "Every item with a label" in wrong

@@ -14,6 +14,7 @@ from kit.errors import Refused
 from tests.annotate.reviewing import make_desk
 from tests.annotate.world import signed_in
 from tests.factories import make_passage, make_query
+from tests.markup import one_line
 
 # docs/protocol.md 6.12: unweighted .375, linear .583333, quadratic .75.
 A, B = (5, 4, 3, 2, 1, 5, 3, 4, 2, 1), (5, 3, 3, 2, 2, 4, 3, 5, 2, 3)
@@ -54,7 +55,7 @@ def test_a_weight_that_nobody_chose_is_no_label(desk):
         ("author", "5"),
         ("blind scorer", "4"),
     ]
-    page = signed_in(desk.admin).get(desk.url("agreement/weights/")).content.decode()
+    page = one_line(signed_in(desk.admin).get(desk.url("agreement/weights/")))
     assert "1 scores are left out: nobody had chosen" in page
     # And no sample asks anybody to score such a query.
     with pytest.raises(Refused, match="No query has aspects with weights"):
@@ -70,7 +71,7 @@ def test_worked_numbers_of_the_protocol(desk):
         "Cohen’s κ, quadratic": 0.75,
     }.items():
         assert float(rows[name]["Value"]) == pytest.approx(value, abs=5e-7)
-    page = signed_in(desk.admin).get(desk.url("agreement/sample/")).content.decode()
+    page = one_line(signed_in(desk.admin).get(desk.url("agreement/sample/")))
     assert "0.750" in page
     assert "third" in {row["Scorer"] for row in table(desk, "sample", "people")}
     assert table(desk, "weights", "coefficients") == []
@@ -88,7 +89,7 @@ def test_full_scale_counts_and_domains_stand_apart(desk):
 def test_items_behind_lead_to_the_aspect(desk):
     score_pairs(desk, [(1, 1), (1, 2), (5, 5)])
     page = signed_in(desk.admin).get(desk.url("agreement/sample/items/"), {"show": "split"})
-    shown = page.content.decode()
+    shown = one_line(page)
     assert "biology-biology-10-a2" in shown
     assert "author: <b>1</b> · blind scorer: <b>2</b>" in shown
 
@@ -96,7 +97,7 @@ def test_items_behind_lead_to_the_aspect(desk):
 def test_three_point_scales_are_not_mixed_with_five(desk):
     score_pairs(desk, [(1, 1), (3, 2), (5, 5)])
     WeightScore.objects.filter(author_weight=1).update(scale="likert3")
-    page = signed_in(desk.admin).get(desk.url("agreement/sample/")).content.decode()
+    page = one_line(signed_in(desk.admin).get(desk.url("agreement/sample/")))
     assert "1 scores on another scale are left out" in page
 
 

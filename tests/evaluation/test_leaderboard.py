@@ -33,6 +33,7 @@ from kit.errors import Refused
 from llm import endpoints
 from tests.evaluation.conftest import label
 from tests.factories import make_benchmark, make_member, make_ranking
+from tests.markup import one_line
 
 
 @pytest.fixture
@@ -151,10 +152,10 @@ def test_unscorable_says_why(garden) -> None:
 def test_a_page_does_not_ask_again_by_itself_what_failed(admin, ranked) -> None:
     score(ranked.benchmark)
     label(ranked.query, ranked.passages["b3"], 1, Source.HUMAN)
-    assert "load delay" in admin.get("/b/garden/leaderboard/").content.decode()
+    assert "load delay" in one_line(admin.get("/b/garden/leaderboard/"))
     ScoreSheet.objects.create(benchmark=ranked.benchmark, status="failed", error="It broke.")
     for page in ("leaderboard", "holes"):
-        shown = admin.get(f"/b/garden/{page}/").content.decode()
+        shown = one_line(admin.get(f"/b/garden/{page}/"))
         assert "It broke." in shown
         assert "Score anew" in shown
         assert "load delay" not in shown
@@ -342,35 +343,35 @@ def test_pages_answer_before_and_after_scoring(admin, ranked, name, kwargs) -> N
 
 def test_leaderboard_page_shows_ranks_moves_and_csv(admin, ranked) -> None:
     score(ranked.benchmark)
-    page = admin.get("/b/garden/leaderboard/?metric=recall@10&view=expert").content.decode()
+    page = one_line(admin.get("/b/garden/leaderboard/?metric=recall@10&view=expert"))
     assert "▼ 1 down" in page
     assert "nothing has changed since" in page
     csv = b"".join(admin.get("/b/garden/leaderboard/runs.csv?metric=recall@10").streaming_content)
     assert csv.decode().splitlines()[0].startswith("rank,rank low,rank high,run,recall@10")
     label(ranked.query, ranked.passages["b3"], 1, Source.HUMAN)
-    assert "have changed since" in admin.get("/b/garden/leaderboard/").content.decode()
+    assert "have changed since" in one_line(admin.get("/b/garden/leaderboard/"))
 
 
 def test_drill_down_by_page(admin, ranked) -> None:
     score(ranked.benchmark)
     bm25, dense = run("bm25"), run("dense")
     base = f"/b/garden/leaderboard/runs/{bm25.pk}/"
-    page = admin.get(base + "?metric=recall@10&view=base").content.decode()
+    page = one_line(admin.get(base + "?metric=recall@10&view=base"))
     assert f"{base}{ranked.query.pk}/?metric=recall%4010&amp;view=base" in page
-    page = admin.get(f"{base}{ranked.query.pk}/").content.decode()
+    page = one_line(admin.get(f"{base}{ranked.query.pk}/"))
     assert 'class="badge n2" title="supports aspect 2">2</span>' in page
     url = f"/b/garden/leaderboard/compare/?a={bm25.pk}&b={dense.pk}&metric=recall@10&view=expert"
-    page = admin.get(url).content.decode()
+    page = one_line(admin.get(url))
     assert "1 higher, 1 equal, 0 lower" in page
     wrong = admin.get(f"/b/garden/leaderboard/compare/?a={bm25.pk}&b=99x")
-    assert "Choose two of the runs" in wrong.content.decode()
+    assert "Choose two of the runs" in one_line(wrong)
 
 
 def test_refresh_asks_a_worker_and_progress_shows_it(admin, ranked) -> None:
     answer = admin.post("/b/garden/leaderboard/refresh/")
     assert answer.status_code == 302
     assert ScoreSheet.objects.get().status == "queued"
-    assert "Waiting to begin" in admin.get("/b/garden/leaderboard/progress/").content.decode()
+    assert "Waiting to begin" in one_line(admin.get("/b/garden/leaderboard/progress/"))
     sheet = ScoreSheet.objects.get()
     assert sheet.claim()
     sheets.carry_out(sheet)
@@ -410,7 +411,7 @@ def test_holes_to_pool_to_debates_in_one_go(admin, ranked, settings) -> None:
     # A pool that another request builds at this moment is not built twice.
     DebateRun.objects.update(status="done")
     PoolBuild.objects.filter(pool=next_run.pool).update(status="running")
-    assert "being pooled already" in by_api().content.decode()
+    assert "being pooled already" in one_line(by_api())
 
 
 def test_asked_between_pool_and_debate_it_is_one_debate_run(ranked, settings, monkeypatch) -> None:

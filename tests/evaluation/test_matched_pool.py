@@ -17,6 +17,7 @@ from evaluation.scores.matched import MatchedPool, best_of
 from kit.errors import Refused
 from tests.evaluation.conftest import label, make_case
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
+from tests.markup import one_line
 
 # gold and gone are relevant; only gone's text is dropped by the cleaning, with two that are noise.
 LOADED = ("noise0", "noise1", "gold", "gone", "plain")
@@ -198,13 +199,13 @@ def test_screen_file_and_api_show_the_matched_pool(shrunk) -> None:
     assert client.get(api, address | {"pool": "matched"}).status_code == 409
     matched_url = reverse("leaderboard-versions-matched", args=["shrunk"])
     progress = client.get(matched_url, address, headers={"HX-Request": "true"})
-    assert "Waiting to begin" in progress.content.decode()
+    assert "Waiting to begin" in one_line(progress)
     for sheet in ScoreSheet.objects.all():
         assert sheet.claim()
         sheets.carry_out(sheet)
     for version in (loaded, shrunk.after):
         score(shrunk, version)
-    page = client.get(page_url, address).content.decode()
+    page = one_line(client.get(page_url, address))
     assert "2 loaded passages in both versions, 1 relevant pair among them" in page
     assert "1 relevant pair lies outside the pool" in page
     rows = client.get(api, address | {"pool": "matched"}).json()[0]["rows"]
@@ -216,7 +217,7 @@ def test_screen_file_and_api_show_the_matched_pool(shrunk) -> None:
     )
     assert b"BM25" in b"".join(csv.streaming_content)
     queries = client.get(page_url, address | {"pool": "matched", "system": "BM25"})
-    assert "query by query, on the matched pool" in queries.content.decode()
+    assert "query by query, on the matched pool" in one_line(queries)
     done = client.post(f"{matched_url}?a={loaded.pk}&b={shrunk.after.pk}")
     assert done["Location"].endswith("#matched")
     assert sheets.under_way(shrunk, loaded, shrunk.after) is not None
@@ -279,5 +280,5 @@ def test_label_noise_is_of_a_version(shrunk) -> None:
     assert list(kept) == [shrunk.after.pk, None, shrunk.after.pk]
     assert client.post(page, given | {"version": loaded.pk + 99}).status_code == 422
     assert client.post(api, given | {"version": loaded.pk + 99}).status_code in (400, 409)
-    shown = client.get(page).content.decode()
+    shown = one_line(client.get(page))
     assert '<td data-label="Corpus">cleaned</td>' in shown

@@ -10,6 +10,7 @@ from django.test import RequestFactory, override_settings
 from django.urls import path
 
 from kit import htmx
+from tests.markup import one_line
 
 urlpatterns = [path("edit/", lambda request: HttpResponse(), name="edit")]
 pytestmark = pytest.mark.urls(__name__)
@@ -121,7 +122,7 @@ def test_is_draft_by_intent(intent: str, expected: bool):
 
 def test_saved_only_out_of_band():
     response = htmx.saved(asked("post"), version=4, version_id="version-7", slot="text-7")
-    text = response.content.decode()
+    text = one_line(response)
     assert response["HX-Reswap"] == "none"
     assert '<output id="saved"' in text
     assert 'id="version-7" value="4" hx-swap-oob="true"' in text
@@ -137,7 +138,7 @@ CLASH = {"field": "text", "label": "Aspect 1", "theirs": "<b>theirs</b>", "versi
 
 def test_conflict_for_htmx_both_texts_escaped_and_form_left_alone():
     response = htmx.conflict(asked("post", {"text": "mine & ours", "version": "3"}), CLASH)
-    text = response.content.decode()
+    text = one_line(response)
     assert (response.status_code, response["HX-Reswap"]) == (409, "none")
     assert text.startswith('<div id="conflict-text"')
     assert "mine &amp; ours" in text
