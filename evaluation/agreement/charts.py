@@ -14,7 +14,7 @@ DARKEST = 0.45
 
 
 @dataclass(frozen=True)
-class Mark:
+class ForestRow:
     """One line of the drawing: a name, a dot and its interval (None: no number)."""
 
     name: str
@@ -26,11 +26,11 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Forest:
+class ForestPlot:
     """A coefficient with its interval, one line per slice."""
 
     title: str
-    marks: list[Mark]
+    marks: list[ForestRow]
     ticks: list[tuple[float, str]]
     height: int
     width: int = WIDTH
@@ -44,7 +44,7 @@ class Forest:
         return self.height - BOTTOM
 
 
-def forest(name: str, slices: Iterable[tuple[str, Slice]]) -> Forest | None:
+def forest(name: str, slices: Iterable[tuple[str, Slice]]) -> ForestPlot | None:
     """The coefficient called `name` of each slice; None where no slice has a value."""
     found = [(words, each.coefficient(name)) for words, each in slices][:MOST_ROWS]
     if all(each.value is None for _, each in found):
@@ -59,7 +59,7 @@ def forest(name: str, slices: Iterable[tuple[str, Slice]]) -> Forest | None:
         return round(LEFT + (WIDTH - LEFT - RIGHT) * (value - least) / (1 - least), 1)
 
     marks = [
-        Mark(
+        ForestRow(
             name=words,
             y=TOP + ROW * (place + 0.5),
             x=x(each.value),
@@ -71,11 +71,11 @@ def forest(name: str, slices: Iterable[tuple[str, Slice]]) -> Forest | None:
     ]
     steps = [least + (1 - least) * part / 4 for part in range(5)]
     ticks = [(x(step) or 0.0, f"{step:.2f}".rstrip("0").rstrip(".")) for step in steps]
-    return Forest(NAMES[name], marks, ticks, TOP + ROW * len(marks) + BOTTOM)
+    return ForestPlot(NAMES[name], marks, ticks, TOP + ROW * len(marks) + BOTTOM)
 
 
 @dataclass(frozen=True)
-class Square:
+class HeatCell:
     """One cell of a heat map; `shade` is the opacity of its colour."""
 
     x: int
@@ -91,7 +91,7 @@ class Square:
 class HeatMap:
     """How often one label met another on an item."""
 
-    squares: list[Square]
+    squares: list[HeatCell]
     heads: list[tuple[int, str]]
     rows: list[tuple[int, str]]
     width: int
@@ -109,7 +109,7 @@ def heat_map(table: Sequence[Sequence[float]], names: Sequence[str], to: To) -> 
     if not most:
         return None
     squares = [
-        Square(
+        HeatCell(
             x=EDGE + CELL * column,
             y=30 + CELL * row,
             shade=round(DARKEST * cell / most, 3),

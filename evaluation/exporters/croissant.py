@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluation.exporters.markup import one_line
+from evaluation.exporters.names import one_line
 
 FILE = "croissant.json"
 CONFORMS = "http://mlcommons.org/croissant/1.0"

@@ -110,7 +110,7 @@ class QueryRecord:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ReleaseSchema:
     """What must be equal over all splits of a release, decided before the first is written."""
 
     integer_ids: bool

@@ -6,7 +6,7 @@ A pair that was judged not relevant is not the same as an unjudged one, so its 0
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from evaluation.exporters.lines import write_lines
+from evaluation.exporters.files import write_lines
 from evaluation.exporters.names import fits_trec
 from evaluation.exporters.records import Label, QueryRecord
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from corpus.importers.rows import JudgmentRow, RunRow
-from evaluation.exporters.lines import write_lines
+from evaluation.exporters.files import write_lines
 from evaluation.exporters.names import in_columns
 
 

@@ -1,6 +1,7 @@
 """What the leaderboard shows, read from a score sheet: nothing is scored here.
 
-The tests and draws behind two systems compared: made once a score sheet, then read."""
+The tests and draws of two systems compared are made once a score sheet, and then read.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -221,43 +222,39 @@ def compare(
     sheet: ScoreSheet, first: RetrievalRun, second: RetrievalRun, *, metric: str, view: str
 ) -> Compared:
     """Do two systems differ? Raises Refused for a metric or view that the sheet does not hold."""
+    import pandas as pd  # takes longer to load than most pages: only what compares waits for it
+
     name = metric_name(metric)
-    mine, theirs = (query_values(sheet, run, name, view) for run in (first, second))
-    both = [key for key, value in mine.items() if value is not None and theirs.get(key) is not None]
-    one = np.array([mine[key] for key in both], float)
-    other = np.array([theirs[key] for key in both], float)
-    differences = one - other
-    by_domain = [
-        differences[[place for place, key in enumerate(both) if key[0] == domain]]
-        for domain in dict.fromkeys(key[0] for key in both)
-    ]
+    mine, theirs = (
+        pd.Series(query_values(sheet, run, name, view), dtype=float) for run in (first, second)
+    )
+    both = pd.DataFrame({"mine": mine, "theirs": theirs.reindex(mine.index)}).dropna()
+    differences = both["mine"] - both["theirs"]
     drawn = tested(
         sheet,
         first,
         second,
         metric=name,
         view=view,
-        by_domain=by_domain,
-        differences=differences,
+        by_domain=[part.to_numpy() for _, part in differences.groupby(level=0, sort=False)],
+        differences=differences.to_numpy(),
     )
-    order = np.argsort(-np.abs(differences), kind="stable")
+    ordered = both.loc[differences.abs().sort_values(ascending=False, kind="stable").index]
     return Compared(
         first=first,
         second=second,
         metric=name,
         view=view,
         queries=len(both),
-        left_out=sum(
-            (mine.get(k) is None) != (theirs.get(k) is None) for k in mine.keys() | theirs.keys()
-        ),
-        first_mean=float(one.mean()) if both else None,
-        second_mean=float(other.mean()) if both else None,
+        left_out=int(mine.count() + theirs.count()) - 2 * len(both),
+        first_mean=None if both.empty else float(both["mine"].mean()),
+        second_mean=None if both.empty else float(both["theirs"].mean()),
         difference=drawn.difference,
         tests=drawn.tests,
         wins=int((differences > 0).sum()),
         ties=int((differences == 0).sum()),
         losses=int((differences < 0).sum()),
-        rows=[(*both[i], float(one[i]), float(other[i])) for i in order.tolist()],
+        rows=[(*key, one, other) for key, one, other in ordered.itertuples(name=None)],
     )
 
 

@@ -38,7 +38,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
         board = _board(request, sheet)
         context |= {
             "board": board,
-            "published": published.beside(board),
+            "published": published.tables_for(board),
             "practice": any(each.is_practice for each in board.lines),
         }
     return htmx.render(request, "evaluation/leaderboard.html", context)

@@ -11,8 +11,8 @@ from corpus.models import CorpusVersion
 from evaluation.leaderboard.views import version_of
 from evaluation.models import Experiment
 from evaluation.published import services as published
-from evaluation.published.ours import beside_ours
-from evaluation.published.systems import beside_runs
+from evaluation.published.ours import compare_with_ours
+from evaluation.published.systems import systems_with_runs
 from kit import htmx
 
 
@@ -41,7 +41,7 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     pairs = {system: run for system, run in pairs.items() if run}
     version, experiment = version_of(request, access), experiment_of(request.GET, access)
     versions = CorpusVersion.objects.choices(access.benchmark) if table.metric else []
-    rows = beside_ours(
+    rows = compare_with_ours(
         table,
         access.benchmark,
         list(pairs.items()),
@@ -98,7 +98,7 @@ def _names(
 def known_systems(request: HttpRequest, slug: str) -> HttpResponse:
     """The systems of DREAM/BRIDGE, and the runs here that bear their names."""
     access = enter(request.user, slug)
-    systems = beside_runs(access.benchmark)
+    systems = systems_with_runs(access.benchmark)
     context = {
         "access": access,
         "tab": "leaderboard",

@@ -18,7 +18,7 @@ from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
 from evaluation.content import imported
 from evaluation.content.frozen import frozen
 from evaluation.exporters import beir, bright, trec_rows, trec_texts
-from evaluation.exporters.lines import write_jsonl
+from evaluation.exporters.files import write_jsonl
 from evaluation.exporters.names import split_name
 from evaluation.releases.building import is_free
 from kit.errors import Refused

@@ -1,10 +1,6 @@
-"""Screens of releases: the list with its form, and the page of one release.
+"""Screens of releases: the list with its form, and the page of one release."""
 
-The form that asks for a release.
-
-What a release page shows of faults and files: words, sizes, and where to go next."""
-
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +14,8 @@ from corpus.access import Access, enter
 from corpus.models import Benchmark, CorpusVersion, Role
 from corpus.services.versions import chosen
 from corpus.version_forms import FIELD, version_field
+from evaluation.exporters.card import place_name
 from evaluation.exporters.faults import BLOCKING
-from evaluation.exporters.markup import place_name
 from evaluation.models import Release
 from evaluation.releases import services as verbs
 from kit import htmx
@@ -61,7 +57,7 @@ class ReleaseForm(forms.Form):
         return chosen(self.benchmark, self.cleaned_data["corpus"])
 
 
-# Where each fault is mended: name of the list page, words of the link.
+# Where each fault is fixed: name of the list page, words of the link.
 NEXT: dict[str, tuple[str, str]] = {
     "practice_labels": ("debate-runs", "Run the debates with a real model"),
     "practice_answers": ("answers", "Choose other answers"),
@@ -93,60 +89,35 @@ NEXT: dict[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class ShownPlace:
-    """One place of a fault; without a link where its page does not exist."""
-
-    name: str
-    url: str
-
-
-@dataclass(frozen=True)
-class ShownFault:
-    """A fault in words with the next step and its first places."""
-
-    message: str
-    next_url: str
-    next_words: str
-    places: list[ShownPlace]
-    more: int
-    # Whether a final release is refused for it.
-    blocks: bool = False
-
-
-@dataclass(frozen=True)
-class ShownFile:
-    """A file of the release; size is None where the file is no longer there."""
-
-    path: str
-    sha256: str
-    size: int | None
-
-
-def shown_faults(release: Release) -> list[ShownFault]:
-    """Faults of a built release, in the order of its card."""
+def shown_faults(release: Release) -> list[dict[str, Any]]:
+    """Faults of a built release in the order of its card: in words, with the next step and the
+    first places; `blocks` where a final release is refused for one."""
     return [_fault(release.benchmark.slug, each) for each in release.faults]
 
 
-def shown_files(release: Release) -> list[ShownFile]:
-    """Files of a built release with their sizes on disk."""
+def shown_files(release: Release) -> list[dict[str, Any]]:
+    """Files of a built release; the size is None where one is no longer there."""
     folder = Path(release.folder)
-    return [ShownFile(path, digest, _size(folder / path)) for path, digest in release.files.items()]
+    return [
+        {"path": path, "sha256": digest, "size": _size(folder / path)}
+        for path, digest in release.files.items()
+    ]
 
 
-def _fault(slug: str, fault: dict[str, Any]) -> ShownFault:
+def _fault(slug: str, fault: dict[str, Any]) -> dict[str, Any]:
     page, words = NEXT.get(fault["check"], ("benchmark", "Open the benchmark"))
     places = [
-        ShownPlace(place_name(row).replace("`", ""), _place(slug, row)) for row in fault["rows"]
+        {"name": place_name(row).replace("`", ""), "url": _place(slug, row)}
+        for row in fault["rows"]
     ]
-    return ShownFault(
-        message=fault["message"],
-        next_url=_reverse(page, slug=slug),
-        next_words=words,
-        places=places,
-        more=fault["count"] - len(places) if places else 0,
-        blocks=fault["check"] in BLOCKING,
-    )
+    return {
+        "message": fault["message"],
+        "next_url": _reverse(page, slug=slug),
+        "next_words": words,
+        "places": places,
+        "more": fault["count"] - len(places) if places else 0,
+        "blocks": fault["check"] in BLOCKING,
+    }
 
 
 def _place(slug: str, row: dict[str, Any]) -> str:
@@ -210,7 +181,18 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One release: progress while it is built, then what it holds and what is wrong with it."""
     access = enter(request.user, slug, Role.ADMIN)
     release = get_release(access, pk)
-    context = _context(access, release)
+    context = {
+        "access": access,
+        "tab": "releases",
+        "release": release,
+        "run": release,
+        "progress_url": url("release", release),
+        "cancel_url": url("release-cancel", release),
+        "splits": sorted(release.counts.get("splits", {}).items()),
+        "faults": shown_faults(release),
+        "files": shown_files(release),
+        "earlier": earlier_releases(release),
+    }
     response = htmx.render(request, "evaluation/release.html", context, partial="live")
     over = release.is_over and htmx.is_fragment(request)
     return htmx.stop_polling(response) if over else response
@@ -219,22 +201,20 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 def release_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Stop a build."""
-    access = enter(request.user, slug, Role.ADMIN)
-    release = get_release(access, pk)
-    try:
-        verbs.cancel_release(release=release, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, url("release", release))
+    return _act(request, slug, pk, verbs.cancel_release)
 
 
 @require_POST
 def release_retry(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Try a failed build again."""
+    return _act(request, slug, pk, verbs.retry_release)
+
+
+def _act(request: HttpRequest, slug: str, pk: int, verb: Callable[..., None]) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     release = get_release(access, pk)
     try:
-        verbs.retry_release(release=release, actor=access.user)
+        verb(release=release, actor=access.user)
     except Refused as refusal:
         messages.warning(request, refusal.message)
     return htmx.redirect(request, url("release", release))
@@ -254,22 +234,7 @@ def url(name: str, release: Release) -> str:
     return reverse(name, kwargs={"slug": release.benchmark.slug, "pk": release.pk})
 
 
-def _context(access: Access, release: Release) -> dict[str, Any]:
-    return {
-        "access": access,
-        "tab": "releases",
-        "release": release,
-        "run": release,
-        "progress_url": url("release", release),
-        "cancel_url": url("release-cancel", release),
-        "splits": sorted(release.counts.get("splits", {}).items()),
-        "faults": shown_faults(release),
-        "files": shown_files(release),
-        "earlier": earlier_releases(release),
-    }
-
-
 def earlier_releases(release: Release) -> list[Release]:
-    """Built releases that this one can be held against, the newest first."""
+    """Built releases that this one can be compared with, the newest first."""
     rows = Release.objects.filter(benchmark=release.benchmark_id, status=RunStatus.DONE)
     return list(rows.filter(pk__lt=release.pk).order_by("-pk")[:10])

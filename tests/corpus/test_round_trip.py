@@ -20,7 +20,7 @@ from corpus.importers.rows import (
 )
 from evaluation.exporters import beir, bridge, bright, bright_pro, trec_rows, trec_texts
 from evaluation.exporters.documents import write_documents
-from evaluation.exporters.records import AspectRecord, Label, QueryRecord, Shape
+from evaluation.exporters.records import AspectRecord, Label, QueryRecord, ReleaseSchema
 from tests.corpus.import_files import of_kind, one_by_one, read
 
 HERE = Place("x")
@@ -245,7 +245,7 @@ def test_bridge(root, given) -> None:
 @given(given=records(st.integers(0, 99).map(str)), texts=passages(IDS))
 def test_bright_pro(root, given, texts) -> None:
     folder = root.parent / "bright_pro"
-    shape = Shape(integer_ids=True, with_answers=True)
+    shape = ReleaseSchema(integer_ids=True, with_answers=True)
     bright_pro.write_examples(folder / f"examples/{NAME}.parquet", given, shape)
     bright_pro.write_aspects(folder / f"aspects/{NAME}.parquet", NAME, given)
     rows = ((row.pid, row.text) for row in texts)

@@ -26,12 +26,12 @@ from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.drill import drill
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
 from evaluation.published import services as published
-from evaluation.published.systems import beside_runs, known_systems
+from evaluation.published.systems import known_systems, systems_with_runs
 from evaluation.scores import sheets
-from evaluation.scores.services import GoldView, score_runs
+from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from llm import endpoints
-from tests.evaluation.conftest import label
+from tests.evaluation.conftest import label, scores_of
 from tests.factories import make_benchmark, make_member, make_ranking
 
 
@@ -61,16 +61,12 @@ def run(name: str) -> RetrievalRun:
 @pytest.mark.parametrize("view", list(GoldView))
 def test_sheet_holds_what_scoring_gives(ranked, view) -> None:
     sheet = score(ranked.benchmark)
-    runs = list(RetrievalRun.objects.order_by("pk"))
     for metric in ("nDCG@10", "recall@10", "hole@10", "alpha_nDCG@25"):
-        wanted = {
-            each.run.pk: {name: scores[metric].mean for name, scores in each.domains.items()}
-            for each in score_runs(benchmark=ranked.benchmark, runs=runs, metrics=metric, view=view)
-        }
+        wanted = scores_of(ranked.benchmark, metric, view)
         board = leaderboard.board_of(sheet, metric=metric, view=view)
         assert board.domains == ["biology", "earth-science"]
         for line in board.lines:
-            known = wanted[line.run.pk]
+            known = {split: each[metric].mean for split, each in wanted[line.run.name].items()}
             assert line.domains == [known.get("biology"), known.get("earth_science")]
 
 
@@ -277,8 +273,10 @@ def test_known_systems_are_those_of_the_printed_tables_beside_runs_of_their_name
     assert [system.name for system in known_systems()] == [n for n in printed if n != "Avg"]
     kinds = Counter(system.kind for system in known_systems())
     assert kinds == {"sparse": 2, "dense": 10, "rerank": 10, "rewrite": 3}
-    assert all(part.link.startswith("https://") for each in known_systems() for part in each.parts)
-    beside = {system.name: run and run.name for system, run in beside_runs(ranked.benchmark)}
+    assert all(
+        part["link"].startswith("https://") for each in known_systems() for part in each.parts
+    )
+    beside = {system.name: run and run.name for system, run in systems_with_runs(ranked.benchmark)}
     assert {name: run for name, run in beside.items() if run} == {"BM25": "bm25"}
 
 
