@@ -1,13 +1,13 @@
-"""Accuracy against escalation as a drawing: places in a box, so that the page needs no style."""
+"""Accuracy against escalation as a drawing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from evaluation.drawing import Box, Tick, axes
 from evaluation.experiments.services import Measured
 
-WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 44
+HEIGHT, BOTTOM = 360, 316
 
 
 @dataclass(frozen=True)
@@ -24,27 +24,11 @@ class Point:
     y_high: float
 
 
-@dataclass(frozen=True)
-class Tick:
-    """A line of the grid and what is written at its end."""
-
-    at: float
-    words: str
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Everything that the template draws, in units of the box."""
+@dataclass(frozen=True, kw_only=True)
+class Chart(Box):
+    """Everything that the template draws."""
 
     points: list[Point]
-    across: list[Tick]
-    up: list[Tick]
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
-    top: int = TOP
-    bottom: int = HEIGHT - BOTTOM
 
 
 def chart(measures: Sequence[Measured]) -> Chart | None:
@@ -60,12 +44,13 @@ def chart(measures: Sequence[Measured]) -> Chart | None:
     most = _upwards(max(escalation.high or 0 for _, _, escalation, _ in shown))
     least = _downwards(min(balanced.low or 0 for _, _, _, balanced in shown))
 
+    place_x, place_y = axes(HEIGHT, BOTTOM)
+
     def x(value: float | None) -> float:
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * (value or 0) / most, 1)
+        return place_x((value or 0) / most)
 
     def y(value: float | None) -> float:
-        up = ((value or 0) - least) / (1 - least)
-        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * up, 1)
+        return place_y(((value or 0) - least) / (1 - least))
 
     points = [
         Point(
@@ -82,6 +67,8 @@ def chart(measures: Sequence[Measured]) -> Chart | None:
     ]
     fifths = [place / 5 for place in range(6)]
     return Chart(
+        height=HEIGHT,
+        bottom=BOTTOM,
         points=points,
         across=[Tick(x(most * part), f"{100 * most * part:.3g} %") for part in fifths],
         up=[

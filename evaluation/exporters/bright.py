@@ -9,7 +9,7 @@ from typing import Any
 
 from corpus.importers.rows import DocumentRow, PassageRow, QueryRow
 from evaluation.exporters.files import write_jsonl
-from evaluation.exporters.trec_rows import write_qrels
+from evaluation.exporters.trec import write_qrels
 
 __all__ = ["write_qrels", "write_queries", "write_texts"]
 

@@ -33,6 +33,11 @@ def examples_schema(shape: ReleaseSchema) -> pa.Schema:
     return pa.schema([*fields, ("answers", STRINGS)] if shape.with_answers else fields)
 
 
+def schemas(shape: ReleaseSchema) -> dict[str, pa.Schema]:
+    """The columns of all configurations."""
+    return {"examples": examples_schema(shape), "aspects": ASPECTS, "documents": DOCUMENTS}
+
+
 def write_examples(path: Path, queries: Sequence[QueryRecord], shape: ReleaseSchema) -> int:
     """One row per query, in the order they were loaded."""
     rows = (

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluation.drawing import Box, Tick, axes
 from evaluation.leaderboard.services import Board, board_of
 from evaluation.models import ScoreSheet
 from evaluation.scores.services import GoldView
 from kit.sheets import Cell, Sheet, text
 
-WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 40
+HEIGHT, BOTTOM = 300, 260
 
 
 @dataclass(frozen=True)
@@ -20,28 +20,12 @@ class Line:
     points: str
 
 
-@dataclass(frozen=True)
-class Tick:
-    """A line of the grid and what is written at its end."""
-
-    at: float
-    words: str
-
-
-@dataclass(frozen=True)
-class Curves:
+@dataclass(frozen=True, kw_only=True)
+class Curves(Box):
     """Holes reached by the first m systems: each order thin, their mean thick."""
 
     orders: Sequence[Line]
     mean: Line
-    across: Sequence[Tick]
-    up: Sequence[Tick]
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
-    top: int = TOP
-    bottom: int = HEIGHT - BOTTOM
 
 
 @dataclass(frozen=True)
@@ -120,23 +104,19 @@ def _curves(reach: Sequence[Sequence[int]]) -> Curves | None:
         return None
     size = len(reach[0])
 
+    last = max(1, size - 1)
+    x, y = axes(HEIGHT, BOTTOM)
+
     def line(values: Sequence[float]) -> Line:
-        step = (WIDTH - LEFT - RIGHT) / max(1, size - 1)
-        ups = [HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / most for value in values]
-        return Line(" ".join(f"{LEFT + step * m:.1f},{y:.1f}" for m, y in enumerate(ups)))
+        points = (f"{x(m / last):.1f},{y(value / most):.1f}" for m, value in enumerate(values))
+        return Line(" ".join(points))
 
     means = [sum(order[m] for order in reach) / len(reach) for m in range(size)]
-    every = max(1, -(-size // 10))
-    step = (WIDTH - LEFT - RIGHT) / max(1, size - 1)
     return Curves(
+        height=HEIGHT,
+        bottom=BOTTOM,
         orders=[line(order) for order in reach],
         mean=line(means),
-        across=[Tick(round(LEFT + step * m, 1), str(m + 1)) for m in range(0, size, every)],
-        up=[
-            Tick(
-                round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part / 4, 1),
-                f"{most * part / 4:g}",
-            )
-            for part in range(5)
-        ],
+        across=[Tick(x(m / last), str(m + 1)) for m in range(0, size, max(1, -(-size // 10)))],
+        up=[Tick(y(part / 4), f"{most * part / 4:g}") for part in range(5)],
     )

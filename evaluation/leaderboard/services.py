@@ -24,14 +24,6 @@ from kit.stats.paired import PairedTest, paired_t, randomisation
 from kit.stats.results import Interval
 
 
-@dataclass(frozen=True)
-class Tested:
-    """The difference of two systems over domains with its interval, and the tests of it."""
-
-    difference: Mean
-    tests: tuple[PairedTest, ...]
-
-
 def tested(
     sheet: ScoreSheet,
     first: RetrievalRun,
@@ -41,31 +33,24 @@ def tested(
     view: str,
     by_domain: Sequence[Floats],
     differences: Floats,
-) -> Tested:
-    """What is kept of these two on this sheet; drawn, and kept, at the first look.
-
-    A sheet is never changed, so what was drawn from it holds as long as it does.
+) -> tuple[Mean, Sequence[PairedTest]]:
+    """The difference over domains with its interval, and the tests of it: read where they are kept
+    for these two, else drawn and kept. A sheet never changes, so what was drawn of it stays true.
     """
     asked = {"sheet": sheet, "first": first, "second": second, "metric": metric, "view": view}
-    kept = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first()
-    if kept is not None:
-        return _read(kept)
-    found = Tested(
-        bootstrap_macro(by_domain, seed=SEED, resamples=2000),
-        (paired_t(differences), randomisation(differences, seed=SEED)),
-    )
-    # Two who look at once drew the same.
-    row = KeptComparison(**asked, figures=asdict(found))
-    KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
-    return found
-
-
-def _read(figures: dict[str, Any]) -> Tested:
+    figures = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first()
+    if figures is None:
+        found = bootstrap_macro(by_domain, seed=SEED, resamples=2000)
+        tests = paired_t(differences), randomisation(differences, seed=SEED)
+        figures = {"difference": asdict(found), "tests": [asdict(test) for test in tests]}
+        # Two who look at once drew the same.
+        row = KeptComparison(**asked, figures=figures)
+        KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
     mean = figures["difference"]
     interval = Interval(**mean["interval"]) if mean["interval"] else None
-    return Tested(
+    return (
         Mean(mean["n"], mean["value"], interval),
-        tuple(PairedTest(**test) for test in figures["tests"]),
+        [PairedTest(**test) for test in figures["tests"]],
     )
 
 
@@ -230,7 +215,7 @@ def compare(
     )
     both = pd.DataFrame({"mine": mine, "theirs": theirs.reindex(mine.index)}).dropna()
     differences = both["mine"] - both["theirs"]
-    drawn = tested(
+    difference, tests = tested(
         sheet,
         first,
         second,
@@ -249,8 +234,8 @@ def compare(
         left_out=int(mine.count() + theirs.count()) - 2 * len(both),
         first_mean=None if both.empty else float(both["mine"].mean()),
         second_mean=None if both.empty else float(both["theirs"].mean()),
-        difference=drawn.difference,
-        tests=drawn.tests,
+        difference=difference,
+        tests=tests,
         wins=int((differences > 0).sum()),
         ties=int((differences == 0).sum()),
         losses=int((differences < 0).sum()),

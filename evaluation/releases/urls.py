@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evaluation.releases import diffs, downloads, views
+from evaluation.releases import views
 
 _ONE = "b/<slug:slug>/releases/<int:pk>"
 urlpatterns = [
@@ -10,8 +10,8 @@ urlpatterns = [
     path(f"{_ONE}/", views.release_detail, name="release"),
     path(f"{_ONE}/cancel/", views.release_cancel, name="release-cancel"),
     path(f"{_ONE}/retry/", views.release_retry, name="release-retry"),
-    path(f"{_ONE}/since/<int:older>/", diffs.release_diff, name="release-diff"),
-    path(f"{_ONE}/since/<int:older>/changelog/", diffs.release_changelog, name="release-changelog"),
-    path(f"{_ONE}/archive/", downloads.release_archive, name="release-archive"),
-    path(f"{_ONE}/files/<path:path>", downloads.release_file, name="release-file"),
+    path(f"{_ONE}/since/<int:older>/", views.release_diff, name="release-diff"),
+    path(f"{_ONE}/since/<int:older>/changelog/", views.release_changelog, name="release-changelog"),
+    path(f"{_ONE}/archive/", views.release_archive, name="release-archive"),
+    path(f"{_ONE}/files/<path:path>", views.release_file, name="release-file"),
 ]

@@ -1,12 +1,14 @@
-"""Screens of releases: the list with its form, and the page of one release."""
+"""Screens of releases: the list with its form, one release, what changed, and its downloads."""
 
+import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -18,6 +20,7 @@ from evaluation.exporters.card import place_name
 from evaluation.exporters.faults import BLOCKING
 from evaluation.models import Release
 from evaluation.releases import services as verbs
+from evaluation.verification.diff import Diff, compare
 from kit import htmx
 from kit.errors import Refused
 from kit.runs import RunStatus
@@ -141,6 +144,8 @@ def _size(path: Path) -> int | None:
         return None
 
 
+# Every entry of an archive gets this date, so that the same release is the same archive.
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
 RELEASES = Table(
     columns=(
         Column("version", "Version"),
@@ -238,3 +243,100 @@ def earlier_releases(release: Release) -> list[Release]:
     """Built releases that this one can be compared with, the newest first."""
     rows = Release.objects.filter(benchmark=release.benchmark_id, status=RunStatus.DONE)
     return list(rows.filter(pk__lt=release.pk).order_by("-pk")[:10])
+
+
+@require_GET
+def release_diff(request: HttpRequest, slug: str, pk: int, older: int) -> HttpResponse:
+    """From an older release to this one."""
+    access = enter(request.user, slug, Role.ADMIN)
+    newer, before = get_release(access, pk), get_release(access, older)
+    try:
+        diff = diff_of(before, newer)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+        return htmx.redirect(request, url("release", newer))
+    context = {"access": access, "tab": "releases", "release": newer, "older": before}
+    return htmx.render(request, "evaluation/release_diff.html", context | {"diff": diff})
+
+
+@require_GET
+def release_changelog(request: HttpRequest, slug: str, pk: int, older: int) -> HttpResponse:
+    """The same as Markdown."""
+    access = enter(request.user, slug, Role.ADMIN)
+    newer, before = get_release(access, pk), get_release(access, older)
+    try:
+        text = diff_of(before, newer).changelog(before.version, newer.version)
+    except Refused as refusal:
+        raise Http404(refusal.message) from None
+    response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+    name = f"{slug}-{before.version}-to-{newer.version}.md"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def diff_of(older: Release, newer: Release) -> Diff:
+    """The changes; raises Refused where one was not built or its files are gone."""
+    if any(each.status != RunStatus.DONE for each in (older, newer)):
+        raise Refused("Only releases that are built can be compared.")
+    try:
+        return compare(Path(older.folder), Path(newer.folder))
+    except OSError:
+        raise Refused(
+            "The files of one of these releases are no longer where they were built."
+        ) from None
+
+
+@require_GET
+def release_file(request: HttpRequest, slug: str, pk: int, path: str) -> FileResponse:
+    """One file as an attachment."""
+    return send_file(get_release(enter(request.user, slug, Role.ADMIN), pk), path)
+
+
+@require_GET
+def release_archive(request: HttpRequest, slug: str, pk: int) -> FileResponse:
+    """The whole folder as a zip archive."""
+    return send_archive(get_release(enter(request.user, slug, Role.ADMIN), pk))
+
+
+def send_file(release: Release, path: str) -> FileResponse:
+    """One file as an attachment; only paths that the release itself lists exist, else 404."""
+    _require_built(release)
+    if path not in release.files:
+        raise Http404("This release has no such file.")
+    file = _open(release, path)
+    return FileResponse(file, as_attachment=True, filename=path.replace("/", "-"))
+
+
+def send_archive(release: Release) -> FileResponse:
+    """The folder as a zip archive, written to a temporary file and sent from there."""
+    _require_built(release)
+    name = f"{release.benchmark.slug}-{release.version}"
+    archive = tempfile.TemporaryFile()  # noqa: SIM115  (the response closes it)
+    _pack(release, name, archive)
+    archive.seek(0)
+    return FileResponse(archive, as_attachment=True, filename=f"{name}.zip")
+
+
+def _pack(release: Release, name: str, archive: IO[bytes]) -> None:
+    # Stored as they are: parquet is compressed already.
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
+        for path in release.files:
+            entry = zipfile.ZipInfo(f"{name}/{path}", LONG_AGO)
+            with (
+                _open(release, path) as source,
+                packed.open(entry, "w", force_zip64=True) as target,
+            ):
+                while block := source.read(1 << 20):
+                    target.write(block)
+
+
+def _require_built(release: Release) -> None:
+    if release.status != RunStatus.DONE:
+        raise Http404("This release is not built.")
+
+
+def _open(release: Release, path: str) -> IO[bytes]:
+    try:
+        return (Path(release.folder) / path).open("rb")
+    except OSError:
+        raise Http404("The files of this release are no longer where they were built.") from None

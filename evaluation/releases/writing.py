@@ -192,7 +192,7 @@ class _Builder:
         self._note("aspects", split, bright_pro.write_aspects(aspects, split, queries))
         bridge.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
         for name, view in trec.VIEWS.items():
-            trec.write_qrels(self.folder / f"qrels/{split}.{name}.txt", queries, view)
+            trec.write_view(self.folder / f"qrels/{split}.{name}.txt", queries, view)
         trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)
         beir.write_gold(self.folder / f"beir/{split}", queries)
 
@@ -273,9 +273,7 @@ def write_release(
         licence=card.licence,
         is_draft=is_draft,
         configurations=card.configurations,
-        tables=croissant.columns(
-            integer_ids=view.shape.integer_ids, with_answers=view.shape.with_answers
-        ),
+        schemas=bright_pro.schemas(view.shape),
         sums=sums,
     )
     step(builder.total, builder.total)
