@@ -1,38 +1,38 @@
 """The box of a drawing: places in units of its own, so that the page needs no style."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import Any
+
+WIDTH, LEFT, RIGHT, TOP = 640, 56, 624, 16
+
+Tick = tuple[float, str]
+Place = Callable[[float], float]
 
 
-@dataclass(frozen=True)
-class Tick:
-    """A line of the grid and what is written at its end."""
-
-    at: float
-    words: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Box:
-    """Its size, and where the axes are; `across` and `up` are the ticks of both."""
-
-    height: int
-    bottom: int
-    across: list[Tick]
-    up: list[Tick]
-    width: int = 640
-    left: int = 56
-    right: int = 624
-    top: int = 16
-
-
-def axes(height: int, bottom: int) -> tuple[Callable[[float], float], Callable[[float], float]]:
-    """Where shares (0 to 1) of both axes are in a box of this height."""
+def axes(bottom: int) -> tuple[Place, Place]:
+    """Where shares (0 to 1) of both axes are in a box whose lower axis is at `bottom`."""
 
     def x(share: float) -> float:
-        return round(Box.left + (Box.right - Box.left) * share, 1)
+        return round(LEFT + (RIGHT - LEFT) * share, 1)
 
     def y(share: float) -> float:
-        return round(bottom - (bottom - Box.top) * share, 1)
+        return round(bottom - (bottom - TOP) * share, 1)
 
     return x, y
+
+
+def box(
+    *, height: int, bottom: int, across: Sequence[Tick], up: Sequence[Tick], **more: Any
+) -> dict[str, Any]:
+    """What a template draws: the box, the ticks (place, words) of both axes, and `more`."""
+    return {
+        "width": WIDTH,
+        "height": height,
+        "left": LEFT,
+        "right": RIGHT,
+        "top": TOP,
+        "bottom": bottom,
+        "across": [{"at": at, "words": words} for at, words in across],
+        "up": [{"at": at, "words": words} for at, words in up],
+        **more,
+    }

@@ -1,6 +1,6 @@
 """What people agree on, read for the agreement pages: votes, weights, verdicts. Reads only.
 
-A reading holds opinions whose rater is the name that the page shows: admins see who people are,
+A reading has opinions whose rater is the name that the page shows: admins see who people are,
 reviewers see numbers.
 """
 
@@ -17,7 +17,7 @@ from corpus.access import Access
 
 VOTES, WEIGHTS, SAMPLE = "votes", "weights", "sample"
 VERDICTS, ANSWERED = "verdicts", "answered"
-# Which coefficient stands for the whole in charts and in the sample size estimate.
+# Which coefficient is shown for the whole in charts and in the sample size estimate.
 FLEISS, QUADRATIC, PERCENT = "fleiss_kappa", "cohen_kappa_quadratic", "percent_agreement"
 COHEN = "cohen_kappa"
 

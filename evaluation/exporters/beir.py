@@ -28,7 +28,7 @@ def write_queries(path: Path, rows: Iterable[QueryRow]) -> int:
 def write_qrels(path: Path, rows: Iterable[JudgmentRow]) -> int:
     """One line per judgment under the header, which is not counted.
 
-    Raises ValueError for an id that cannot stand between tabs.
+    Raises ValueError for an id that does not fit between tabs.
     """
     return write_lines(path, _lines(rows)) - 1
 

@@ -1,6 +1,6 @@
 """BRIGHT: queries as JSON lines, passages and pages as `{id, content}`, gold as TREC qrels.
 
-Its qrels are parted by tabs, as its ids hold blanks.
+Its qrels are separated by tabs, as its ids have blanks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -17,7 +17,7 @@ from evaluation.exporters.files import ROWS_IN_GROUP, TEXT_IN_GROUP, open_writer
 # Gets the number of rows that are written; may raise to stop.
 Step = Callable[[int], None]
 _BUFFER = 1 << 20
-# Pieces of work that may wait: what they hold stays in memory.
+# Pieces of work that may wait: their rows stay in memory.
 _AHEAD = 2
 Document = tuple[str, str]
 

@@ -19,7 +19,7 @@ MOST_PLACES = 20
 class Fault:
     """One kind of fault: how often, in words, and the first places where it is.
 
-    A place holds `split` and, where they apply, `query`, `passage` and `aspect` as published ids,
+    A place has `split` and, where they apply, `query`, `passage` and `aspect` as published ids,
     with `query_pk`, `passage_pk` and `case_pk` for links.
     """
 

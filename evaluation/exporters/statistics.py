@@ -1,4 +1,4 @@
-"""How much a release holds: per split, and added up."""
+"""How much is in a release: per split, and added up."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""TREC qrels and runs: of a release by blanks, of imported rows by tabs, so that ids hold blanks.
+"""TREC qrels and runs: of a release by blanks, of imported rows by tabs (ids may have blanks).
 
 Labels of 0 are written: a pair that was judged not relevant is no unjudged one (docs/protocol.md
 2.7).
@@ -61,7 +61,7 @@ def _subtopics(queries: Sequence[QueryRecord]) -> Iterator[str]:
 def write_qrels(path: Path, rows: Iterable[JudgmentRow]) -> int:
     """Judgments; one line for each subtopic where subtopics were judged.
 
-    Raises ValueError for an id that cannot stand in a line.
+    Raises ValueError for an id that does not fit in a line.
     """
     return write_lines(path, (line for row in rows for line in _judgment_lines(row)))
 
@@ -69,7 +69,7 @@ def write_qrels(path: Path, rows: Iterable[JudgmentRow]) -> int:
 def write_run(path: Path, rows: Iterable[RunRow]) -> int:
     """Rankings in their order; without scores each counts down from the list's length.
 
-    Raises ValueError for an id or name that cannot stand in a line.
+    Raises ValueError for an id or name that does not fit in a line.
     """
     return write_lines(path, (line for row in rows for line in _run_lines(row)))
 

@@ -1,4 +1,4 @@
-"""Figures as others printed them, and ours beside them."""
+"""Figures as others printed them, and ours compared with them."""
 
 from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if table is None:
         raise Http404("No such table.")
     asked = zip(request.GET.getlist("system"), request.GET.getlist("run"), strict=False)
-    # The last word on a system counts; one set beside nothing is taken back.
+    # The last choice for a system counts; an empty one takes it back.
     pairs = {system: run for system, run in asked if system}
     pairs = {system: run for system, run in pairs.items() if run}
     version, experiment = version_of(request, access), experiment_of(request.GET, access)

@@ -55,7 +55,7 @@ def export_benchmark(*, benchmark: Benchmark, folder: Path, format: str) -> dict
     """Write a new folder in one of FORMATS; how many rows of each kind it holds.
 
     The folder is there wholly or not at all. Raises Refused for a folder that is taken, and for
-    an id that the format cannot hold.
+    an id that the format has no room for.
     """
     if not is_free(folder):
         raise Refused(f"{folder} is not empty. Choose a folder that does not exist yet.")

@@ -98,7 +98,7 @@ def database_faults(view: View, split: str, domain: Domain) -> list[Fault]:
 
 
 def _cases(split: str, domain: Domain, check: str, status: str) -> Fault:
-    # Items of a reference panel are a measure beside the labels: unfinished ones hold up nothing.
+    # Items of a reference panel measure the labels and are none: unfinished ones delay nothing.
     cases = EscalationCase.objects.of_voters().filter(query__domain=domain, status=status)
     columns = {"query": "query__qid", "passage": "passage__pid", "case_pk": "pk"}
     return _fault(check, split, cases, columns)

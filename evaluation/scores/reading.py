@@ -76,7 +76,7 @@ METRICS = (
     "nDCG@10,alpha_nDCG@25,aspect_recall@25,nDCG@25,recall@25,recall@10,hit@10,MAP@100,MRR,"
     "nDCG_bridge@10,hole@10,unjudged@10"
 )
-# Fixed, so that a sheet of the same labels and runs holds the same numbers.
+# Fixed, so that sheets of the same labels and runs have the same numbers.
 SEED = 20_261_121
 
 
@@ -176,7 +176,7 @@ class Reading:
 
     def _board(self, values: Mapping[str, list[Floats]]) -> dict[str, list[dict[str, Any]]]:
         """Rows by metric. A domain in which no system has a value (no query has aspects, say) is
-        left out of the mean; a system that misses a domain others have stands outside."""
+        left out of the mean; a system that misses a domain others have gets no rank."""
         return {
             metric: _rows(self.runs, tables, standings(_measured(tables), seed=SEED))
             for metric, tables in values.items()

@@ -80,7 +80,7 @@ def request_sheet(
 ) -> ScoreSheet:
     """Have the scores of a corpus version (by default the current one) computed, unless they are
     being computed; raises Refused without runs of it. With `matched_with` they are scored over
-    what both versions hold.
+    what both versions share.
 
     Scores are derived: asking for them leaves no event. `claimed` keeps it for this process.
     """

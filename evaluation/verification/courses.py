@@ -25,11 +25,11 @@ _MISSING = "the course of its run is not in the release"
 
 
 class Replayed:
-    """One run of LARA as a release tells it, followed again from its scores."""
+    """One run of LARA as a release records it, followed again from its scores."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self._told = told
-        self._pairs = [dict(zip(told["columns"], row, strict=True)) for row in told["pairs"]]
+    def __init__(self, course: dict[str, Any]) -> None:
+        self._course = course
+        self._pairs = [dict(zip(course["columns"], row, strict=True)) for row in course["pairs"]]
         self._index = {
             (pair["split"], pair["query_id"], pair["passage_id"]): n
             for n, pair in enumerate(self._pairs)
@@ -72,9 +72,9 @@ class Replayed:
         if any(label not in (0, 1) for label in given):
             raise NotDerived("a pair that people were asked for has no label")
         scores = np.array([pair["score"] for pair in self._pairs], np.float64)
-        pi = smooth_normalize(scores) if self._told["smooth"] else scores
-        model = MODELS[self._told["variant"]](pi)
-        if self._told["simulated"]:
+        pi = smooth_normalize(scores) if self._course["smooth"] else scores
+        model = MODELS[self._course["variant"]](pi)
+        if self._course["simulated"]:
             return self._replay(model, picks, given).labels
         for n, label in zip(picks, given, strict=True):
             model.learn(n, label)
@@ -82,9 +82,9 @@ class Replayed:
 
     def _replay(self, model: Model, picks: list[int], given: list[int]) -> Course:
         topics = [(pair["split"], pair["query_id"]) for pair in self._pairs]
-        count, seed = self._told["groups"], self._told["seed"]
+        count, seed = self._course["groups"], self._course["seed"]
         groups = balanced_groups(topics, count, seed=seed) if count > 1 else []
-        budget = budget_for(self._told["budget"], len(topics))
+        budget = budget_for(self._course["budget"], len(topics))
         labelling = label_batch(model, budget, groups=groups)
         try:
             wanted = next(labelling)

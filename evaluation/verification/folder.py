@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from evaluation.exporters.checksums import SUMS, file_sum
 from evaluation.exporters.records import Label
 from evaluation.verification.carried import derive_carried
-from evaluation.verification.copies import Support, check_copies
+from evaluation.verification.copies import TWICE, Support, check_copies
 from evaluation.verification.courses import Courses
 from evaluation.verification.evidence import check_answers, check_prompts, check_reviews
 from evaluation.verification.rows import NotDerived, Pair, Report, objects
@@ -19,7 +19,6 @@ from evaluation.verification.rules import derive
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 _PAIR: dict[str, type] = {"query_id": str, "passage_id": str}
 _ASPECT = re.compile(r"(.*)-a([0-9]+)", re.DOTALL)
-TWICE = "it stands there twice"
 
 
 def verify(folder: Path) -> Report:

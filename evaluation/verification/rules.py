@@ -94,9 +94,9 @@ def _calibrated(
 
 def _probability(turn: dict[str, Any]) -> float | None:
     """Of relevance: by the tokens of the answer, else as the answer puts it into words."""
-    told = probability_of_yes(turn.get("logprobs"))
-    if told is not None or turn.get("answer") is None:
-        return told
+    found = probability_of_yes(turn.get("logprobs"))
+    if found is not None or turn.get("answer") is None:
+        return found
     read = confidence_of(turn["answer"])
     return None if isinstance(read, ParseFailure) else read[0]
 

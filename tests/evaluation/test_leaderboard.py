@@ -432,14 +432,14 @@ def test_asked_between_pool_and_debate_it_is_one_debate_run(ranked, settings, mo
 
 
 def test_growth_begins_with_what_the_first_system_contributes(ranked) -> None:
-    [found] = [each for each in hole_pages.domains_of(score(ranked.benchmark)) if each.curves]
-    place = found.growth.header.index("contribution to recall@10 of one more")
-    first, second = ([cell.value for cell in row] for row in found.growth.rows[:2])
+    [found] = [each for each in hole_pages.domains_of(score(ranked.benchmark)) if each["curves"]]
+    place = found["growth"].header.index("contribution to recall@10 of one more")
+    first, second = ([cell.value for cell in row] for row in found["growth"].rows[:2])
     assert (first[0], first[1], second[0]) == (0, 0, 1)
     # Gold b0, b1 and the hole b2. bm25 has all, before and after; dense finds no hole; of half's
     # one passage nothing was gold before, and then a third of the gold is.
     assert first[place] == pytest.approx((0 + 0 + 1 / 3) / 3)
-    assert second[place] == found.found["marginal"]["recall@10"][1]
+    assert second[place] == found["found"]["marginal"]["recall@10"][1]
 
 
 def test_api_gives_the_same(admin, ranked) -> None:
