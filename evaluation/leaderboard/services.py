@@ -4,8 +4,7 @@ The tests and draws of two systems compared are made once a score sheet, and the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -122,21 +121,22 @@ def board_of(sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.R
     runs = RetrievalRun.objects.filter(benchmark=sheet.benchmark_id).in_bulk()
     base = {row["run"]: row for row in views[GoldView.BASE].get(name, ())}
     rows = [row for row in views[view].get(name, ()) if row["run"] in runs]
-    lines = [_line(runs[row["run"]], row, base[row["run"]]) for row in rows]
-    lines.sort(key=lambda each: (each.rank is None, each.rank or 0, each.run.name))
+    rows.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, runs[row["run"]].name))
     domains = sheet.boards["domains"]
-    marks = [_marks([line.domains[place] for line in lines]) for place in range(len(domains))]
-    marked = [
-        replace(
-            line,
-            marked=[
-                (value, domain, mark[place])
-                for value, domain, mark in zip(line.domains, domains, marks, strict=True)
-            ],
+    marks = [_marks(values) for values in zip(*(row["domains"] for row in rows), strict=True)]
+    kept = ("domains", "mean", "low", "high", "rank", "rank_low", "rank_high", "first")
+    lines = [
+        Line(
+            run=(run := runs[row["run"]]),
+            **{key: row[key] for key in kept},
+            base_mean=base[run.pk]["mean"],
+            base_rank=base[run.pk]["rank"],
+            is_practice=bool(run.provenance.get("practice")),
+            marked=list(zip(row["domains"], domains, marked, strict=True)),
         )
-        for place, line in enumerate(lines)
+        for row, marked in zip(rows, zip(*marks, strict=True), strict=True)
     ]
-    return Board(name, view, domains, marked)
+    return Board(name, view, domains, lines)
 
 
 def _marks(values: Sequence[float | None]) -> list[str]:
@@ -262,14 +262,3 @@ def find_run(benchmark: Benchmark, pk: object, field: str) -> RetrievalRun:
     if found is None:
         raise Refused("Choose two of the runs.", field=field)
     return found
-
-
-def _line(run: RetrievalRun, row: dict[str, Any], base: dict[str, Any]) -> Line:
-    names = ("domains", "mean", "low", "high", "rank", "rank_low", "rank_high", "first")
-    return Line(
-        run=run,
-        **{name: row[name] for name in names},
-        base_mean=base["mean"],
-        base_rank=base["rank"],
-        is_practice=bool(run.provenance.get("practice")),
-    )

@@ -7,12 +7,11 @@ import pytest
 
 from evaluation.metrics.gold import Gold
 from evaluation.metrics.names import read_metric
-from evaluation.metrics.paired import paired
-from evaluation.metrics.profiles import REFERENCE, STRICT, Family
+from evaluation.metrics.profiles import STRICT, Family
 from evaluation.metrics.ranking import Matched
 from evaluation.metrics.ranks import rank_intervals, truth_of
 from evaluation.metrics.run import Run
-from evaluation.metrics.scoring import case_of, score, value_of
+from evaluation.metrics.scoring import case_of, value_of
 from kit.stats.means import bootstrap_macro
 from kit.stats.paired import paired_t, randomisation, randomisations
 
@@ -68,16 +67,6 @@ def test_many_columns_are_tested_as_each_alone() -> None:
     assert found == [randomisation(column, seed=9) for column in columns]
     assert [each.queries for each in found] == list(sizes)
     assert found[3].p == 1 / 10_001
-
-
-def test_only_queries_with_a_value_in_both_are_paired() -> None:
-    gold = Gold.of({"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}})
-    first, second = (
-        score(Run.of(run), gold, "MRR", REFERENCE)["MRR"]
-        for run in ({"1": ["a"], "2": ["x", "a"]}, {"2": ["a"], "3": ["a"]})
-    )
-    both = paired(first, second)
-    assert (both.qids, both.differences.tolist(), both.left_out) == (["2"], [-0.5], 2)
 
 
 def test_bootstrap_covers_the_mean_and_repeats() -> None:
