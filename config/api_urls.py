@@ -44,4 +44,6 @@ urlpatterns = [
     path("", include("evaluation.experiments.api")),
     path("", include("evaluation.agreement.api")),
     path("", include("evaluation.leaderboard.api")),
+    path("", include("evaluation.holes.api")),
+    path("", include("evaluation.published.api")),
 ]

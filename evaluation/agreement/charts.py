@@ -1,7 +1,7 @@
 """Drawings of the agreement page: places in a box, so that the page needs no style."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from annotate.agreement.slices import Slice
 from evaluation.agreement.sheets import NAMES, To
@@ -13,39 +13,8 @@ MOST_ROWS = 24
 DARKEST = 0.45
 
 
-@dataclass(frozen=True)
-class Mark:
-    """One line of the drawing: a name, a dot and its interval (None: no number)."""
-
-    name: str
-    y: float
-    x: float | None
-    low: float | None
-    high: float | None
-    words: str
-
-
-@dataclass(frozen=True)
-class Forest:
-    """A coefficient with its interval, one line per slice."""
-
-    title: str
-    marks: list[Mark]
-    ticks: list[tuple[float, str]]
-    height: int
-    width: int = WIDTH
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
-    top: int = TOP
-
-    @property
-    def bottom(self) -> int:
-        """Where the axis lies."""
-        return self.height - BOTTOM
-
-
-def forest(name: str, slices: Iterable[tuple[str, Slice]]) -> Forest | None:
-    """The coefficient called `name` of each slice; None where no slice has a value."""
+def forest(name: str, slices: Iterable[tuple[str, Slice]]) -> dict[str, Any] | None:
+    """The coefficient called `name` with its interval, one line per slice; None without a value."""
     found = [(words, each.coefficient(name)) for words, each in slices][:MOST_ROWS]
     if all(each.value is None for _, each in found):
         return None
@@ -59,49 +28,35 @@ def forest(name: str, slices: Iterable[tuple[str, Slice]]) -> Forest | None:
         return round(LEFT + (WIDTH - LEFT - RIGHT) * (value - least) / (1 - least), 1)
 
     marks = [
-        Mark(
-            name=words,
-            y=TOP + ROW * (place + 0.5),
-            x=x(each.value),
-            low=x(each.low),
-            high=x(each.high),
-            words=f"{each.value:.3f}" if each.value is not None else "no number",
-        )
+        {
+            "name": words,
+            "y": TOP + ROW * (place + 0.5),
+            "x": x(each.value),
+            "low": x(each.low),
+            "high": x(each.high),
+            "words": f"{each.value:.3f}" if each.value is not None else "no number",
+        }
         for place, (words, each) in enumerate(found)
     ]
     steps = [least + (1 - least) * part / 4 for part in range(5)]
-    ticks = [(x(step) or 0.0, f"{step:.2f}".rstrip("0").rstrip(".")) for step in steps]
-    return Forest(NAMES[name], marks, ticks, TOP + ROW * len(marks) + BOTTOM)
+    bottom = TOP + ROW * len(marks)
+    return {
+        "title": NAMES[name],
+        "marks": marks,
+        "ticks": [(x(step), f"{step:.2f}".rstrip("0").rstrip(".")) for step in steps],
+        "width": WIDTH,
+        "height": bottom + BOTTOM,
+        "left": LEFT,
+        "right": WIDTH - RIGHT,
+        "top": TOP,
+        "bottom": bottom,
+    }
 
 
-@dataclass(frozen=True)
-class Square:
-    """One cell of a heat map; `shade` is the opacity of its colour."""
-
-    x: int
-    y: int
-    shade: float
-    words: str
-    agrees: bool
-    url: str
-    title: str
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """How often one label met another on an item."""
-
-    squares: list[Square]
-    heads: list[tuple[int, str]]
-    rows: list[tuple[int, str]]
-    width: int
-    height: int
-    cell: int = CELL
-    edge: int = EDGE
-
-
-def heat_map(table: Sequence[Sequence[float]], names: Sequence[str], to: To) -> HeatMap | None:
-    """The table drawn; None where it is empty. Shades are shares of the largest cell.
+def heat_map(
+    table: Sequence[Sequence[float]], names: Sequence[str], to: To
+) -> dict[str, Any] | None:
+    """How often one label met another; None where none did. Shades are shares of the largest cell.
 
     `to` links a cell to its items; labels are named there by their place on the scale.
     """
@@ -109,23 +64,25 @@ def heat_map(table: Sequence[Sequence[float]], names: Sequence[str], to: To) -> 
     if not most:
         return None
     squares = [
-        Square(
-            x=EDGE + CELL * column,
-            y=30 + CELL * row,
-            shade=round(DARKEST * cell / most, 3),
-            words=f"{cell:.0f}" if float(cell).is_integer() else f"{cell:.1f}",
-            agrees=row == column,
-            url=to(show="met", label=row, other=column) if cell else "",
-            title=f"{names[row]} met {names[column]}",
-        )
+        {
+            "x": EDGE + CELL * column,
+            "y": 30 + CELL * row,
+            "shade": round(DARKEST * cell / most, 3),
+            "words": f"{cell:.0f}" if float(cell).is_integer() else f"{cell:.1f}",
+            "agrees": row == column,
+            "url": to(show="met", label=row, other=column) if cell else "",
+            "title": f"{names[row]} met {names[column]}",
+        }
         for row, cells in enumerate(table)
         for column, cell in enumerate(cells)
     ]
     middle = [CELL * place + CELL // 2 for place in range(len(names))]
-    return HeatMap(
-        squares=squares,
-        heads=[(EDGE + at, name) for at, name in zip(middle, names, strict=True)],
-        rows=[(30 + at, name) for at, name in zip(middle, names, strict=True)],
-        width=EDGE + CELL * len(names) + 4,
-        height=34 + CELL * len(names),
-    )
+    return {
+        "squares": squares,
+        "heads": [(EDGE + at, name) for at, name in zip(middle, names, strict=True)],
+        "rows": [(30 + at, name) for at, name in zip(middle, names, strict=True)],
+        "width": EDGE + CELL * len(names) + 4,
+        "height": 34 + CELL * len(names),
+        "cell": CELL,
+        "edge": EDGE,
+    }

@@ -39,14 +39,14 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ItemFilter:
     """Which items are asked for, and in words what they have in common."""
 
     items: list[int]
     words: str
 
 
-def wanted_items(reading: Reading, params: Mapping[str, str]) -> Wanted:
+def wanted_items(reading: Reading, params: Mapping[str, str]) -> ItemFilter:
     """The items that the parameters of a link ask for; what is unknown is left out.
 
     `show` is all, shared, counted, split, against, clear, others or met; `by` and `key` choose a
@@ -68,7 +68,7 @@ def wanted_items(reading: Reading, params: Mapping[str, str]) -> Wanted:
     items = [item for item, given in labels.items() if _fits(given, show, person, asked)]
     asked = asked if show in ASKED else ()
     names = dict(zip(("label", "other"), map(reading.label_names.get, asked), strict=False))
-    return Wanted(sorted(items), ", ".join(filter(None, [SHOWS[show].format(**names), words])))
+    return ItemFilter(sorted(items), ", ".join(filter(None, [SHOWS[show].format(**names), words])))
 
 
 def _labels(reading: Reading, params: Mapping[str, str], show: str) -> tuple[int, ...] | None:

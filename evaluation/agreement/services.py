@@ -1,6 +1,6 @@
 """What people agree on, read for the agreement pages: votes, weights, verdicts. Reads only.
 
-A reading holds opinions whose rater is the name that the page shows: admins see who people are,
+A reading has opinions whose rater is the name that the page shows: admins see who people are,
 reviewers see numbers.
 """
 
@@ -15,11 +15,9 @@ from annotate.voting.agreement import vote_opinions
 from annotate.voting.majority import RULE
 from corpus.access import Access
 
-VOTES, WEIGHTS, SAMPLE, VERDICTS, ANSWERED = (
-    *("votes", "weights", "sample"),
-    *("verdicts", "answered"),
-)
-# Which coefficient stands for the whole in charts and in the stopping rule.
+VOTES, WEIGHTS, SAMPLE = "votes", "weights", "sample"
+VERDICTS, ANSWERED = "verdicts", "answered"
+# Which coefficient is shown for the whole in charts and in the sample size estimate.
 FLEISS, QUADRATIC, PERCENT = "fleiss_kappa", "cohen_kappa_quadratic", "percent_agreement"
 COHEN = "cohen_kappa"
 
@@ -126,42 +124,46 @@ def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
 
 def verdict_reading(access: Access) -> Reading:
     """What authors and reviewers said of gold passages, in accepted reviews."""
-    return Reading(
-        key=VERDICTS,
-        title="Verdicts on gold passages",
-        item="passage",
-        scale=BINARY,
-        opinions=verdict_opinions(access.benchmark),
-        headline=PERCENT,
-        rule=(
-            "An author assigned the passage to an aspect; the reviewer kept or removed it. The "
-            "author’s verdict is therefore always “gold”, and κ has nothing to say here: it stands "
-            "under Verdicts, answered."
-        ),
-        label_names={0: "removed", 1: "gold"},
-        people={},
-        notes=("Only accepted reviews count.",),
-        empty="No review is accepted yet.",
+    return _verdicts(
+        VERDICTS,
+        "Verdicts on gold passages",
+        verdict_opinions(access.benchmark),
+        PERCENT,
+        "An author assigned the passage to an aspect; the reviewer kept or removed it. The "
+        "author’s verdict is therefore always “gold”, and κ has nothing to say here: it stands "
+        "under Verdicts, answered.",
+        "Only accepted reviews count.",
     )
 
 
 def answered_reading(access: Access) -> Reading:
     """What reviewers said of gold passages, and authors once they had read it."""
+    return _verdicts(
+        ANSWERED,
+        "Verdicts on gold passages after the author’s answer",
+        answered_opinions(access.benchmark),
+        COHEN,
+        "The reviewer kept or removed the passage. Of a removal the author’s verdict is their "
+        "last answer: agreed is “removed”, objected is “gold”. The two are not independent: "
+        "the author had read the reviewer’s reasons: κ says how much stayed in dispute.",
+        "Only accepted reviews count; removals that nobody answered are left out.",
+    )
+
+
+def _verdicts(
+    key: str, title: str, opinions: Sequence[Opinion], headline: str, rule: str, note: str
+) -> Reading:
     return Reading(
-        key=ANSWERED,
-        title="Verdicts on gold passages after the author’s answer",
+        key=key,
+        title=title,
         item="passage",
         scale=BINARY,
-        opinions=answered_opinions(access.benchmark),
-        headline=COHEN,
-        rule=(
-            "The reviewer kept or removed the passage. Of a removal the author’s verdict is their "
-            "last answer: agreed is “removed”, objected is “gold”. The two are not independent: "
-            "the author had read the reviewer’s reasons: κ says how much stayed in dispute."
-        ),
+        opinions=opinions,
+        headline=headline,
+        rule=rule,
         label_names={0: "removed", 1: "gold"},
         people={},
-        notes=("Only accepted reviews count; removals that nobody answered are left out.",),
+        notes=(note,),
         empty="No review is accepted yet.",
     )
 

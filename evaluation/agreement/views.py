@@ -1,6 +1,7 @@
 """Agreement of people: coefficients with their intervals, and the items behind every number."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -121,14 +122,9 @@ def sheets(
     shown = [tables.coefficient_sheet(reading, found, to), tables.plan_sheet(reading, found, width)]
     shown += [tables.slice_sheet(reading, by, slices, to) for by, slices in parts.items()]
     if reading.people:
-        link = _links(access, reading)
         shown += [of_people.pair_sheet(reading, to), of_people.people_sheet(reading, to)]
-        shown.append(of_people.model_sheet(reading, link))
+        shown.append(of_people.model_sheet(reading, partial(item_link, access.benchmark, reading)))
     return shown
-
-
-def _links(access: Access, reading: Reading) -> Any:
-    return lambda key: item_link(access.benchmark, reading, key)
 
 
 def enter_reading(request: HttpRequest, slug: str, what: str) -> tuple[Access, Reading]:
@@ -146,7 +142,7 @@ def open_reading(access: Access, what: str) -> tuple[Access, Reading]:
 
 
 def wanted_width(params: Mapping[str, str]) -> float:
-    """The width that the stopping rule aims at; what is no sensible number is the default."""
+    """The width that the sample size estimate aims at; the default for no sensible number."""
     try:
         width = float(params.get("width", WIDTH))
     except ValueError:

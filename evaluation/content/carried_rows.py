@@ -5,11 +5,9 @@ the evidence for them, so that `verify_release` follows the rule of the cleaning
 (evaluation/verification/carried.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Q
 
@@ -18,10 +16,8 @@ from corpus.models.labels import Source
 from corpus.services.held import Carriage, Held
 from evaluation.content import carried_view
 from evaluation.content.evidence import Pseudonym, evidence_of
+from evaluation.content.view import View
 from evaluation.exporters.provenance import provenance_row
-
-if TYPE_CHECKING:
-    from evaluation.content.view import View
 
 _CHUNK = 500
 
@@ -90,7 +86,7 @@ class _Teller:
     versions: Mapping[int, CorpusVersion]
 
     @classmethod
-    def of(cls, held: list[Held]) -> _Teller:
+    def of(cls, held: list[Held]) -> "_Teller":
         passages = {key for each in held for key in _passages(each)}
         names = {pk: pid for pk, (pid, _) in carried_view.known(None, passages).items()}
         steps = {key for each in held for key in _steps(each)}

@@ -1,11 +1,8 @@
 """Labels and aspects of a derived corpus version: carried by cleanings, or given right there."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
@@ -14,10 +11,8 @@ from corpus.models import Domain, Passage
 from corpus.models.labels import Source
 from corpus.services.held import Held, Lost
 from corpus.services.holding import holding
+from evaluation.content.view import View
 from evaluation.exporters.records import Label
-
-if TYPE_CHECKING:
-    from evaluation.content.view import View
 
 _CHUNK = 500
 

@@ -4,13 +4,11 @@ Written beside the provenance, so that `verify_release` needs no database. Peopl
 that hold within one release.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
@@ -23,9 +21,7 @@ from debate.kinds import config_of
 from debate.models import Debate, DebateRun, RunKind, Turn
 from evaluation.content.carried_view import outweighed
 from evaluation.content.reviewed import reviews_of
-
-if TYPE_CHECKING:
-    from evaluation.content.view import View
+from evaluation.content.view import View
 
 _CHUNK = 500
 Pseudonym = Callable[[int], str]

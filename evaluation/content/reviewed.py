@@ -7,7 +7,6 @@ What a LARA run's labels follow from beside their own pair: every pair, and peop
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from annotate.agreement.opinions import Scale
@@ -19,6 +18,7 @@ from debate.configuration import SIMULATED
 from debate.kinds import config_of
 from debate.models import DebateRun, Turn
 from evaluation.exporters.names import aspect_id, split_name
+from kit.stats.results import Estimate
 
 Pseudonym = Callable[[int], str]
 _PEOPLE = ("author", "reviewer", "third")
@@ -87,29 +87,17 @@ def reviews_of(labels: Sequence[Judgment], name: Pseudonym) -> dict[tuple[int, i
     }
 
 
-@dataclass(frozen=True)
-class Reviewed:
+def second_reviews(benchmark: Benchmark) -> tuple[int, int, Estimate | None]:
     """Queries with an accepted review, the weights scored blind there, and how far they agree with
-    the authors' (quadratic kappa; None where it is undefined)."""
-
-    queries: int
-    weights: int = 0
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-def second_reviews(benchmark: Benchmark) -> Reviewed:
-    """Of a whole benchmark."""
+    the authors' (quadratic kappa; None without weights)."""
     accepted = Review.objects.in_benchmark(benchmark).filter(status=ReviewStatus.ACCEPTED)
     queries = accepted.order_by().values("query").distinct().count()
     found = weight_opinions(benchmark, review__status=ReviewStatus.ACCEPTED)
     if not found.opinions:
-        return Reviewed(queries)
+        return queries, 0, None
     scale = Scale("interval", tuple(range(1, found.top + 1)))
     kappa = measured(found.opinions, scale).coefficient("cohen_kappa_quadratic")
-    ends = (kappa.interval.low, kappa.interval.high) if kappa.interval else (None, None)
-    return Reviewed(queries, len(found.opinions) // 2, kappa.value, *ends)
+    return queries, len(found.opinions) // 2, kappa
 
 
 # The columns of a course's pairs. `ended` says of how many pairs the course was that labelled it.

@@ -1,43 +1,20 @@
-"""The content of a benchmark as a release holds it, read domain by domain.
+"""The view of a benchmark that scores and releases are read from: its domains, its corpus version.
 
-Of every pair it reads the label in the current original gold and the one that stands since; how
-the base, refined and expert view follow from these is told by evaluation/exporters/records.py.
 Everything is meant to be read inside `frozen()`.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
-from annotate.answers.evidence import PublishedIn, answers_in
-from annotate.models import Aspect, GoldPassage
-from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query, Status
-from corpus.models.labels import JudgmentQuerySet, Source
+from annotate.models import GoldPassage
+from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query
+from corpus.models.labels import JudgmentQuerySet
 from corpus.models.texts import PassageQuerySet
-from corpus.services.shown import shown_labels
-from evaluation.content import carried_rows, carried_view
 from evaluation.exporters.names import are_integers, split_names
-from evaluation.exporters.provenance import provenance_row
-from evaluation.exporters.records import AspectRecord, Label, QueryRecord, Shape
-from kit.reading import in_key_order
-
-# Rows fetched at a time: what is held of a corpus, whatever its size.
-CHUNK = 2_000
-
-
-class _Row(NamedTuple):
-    """A label as read; original rows and standing ones alike."""
-
-    query: int
-    passage: int
-    pid: str
-    label: int
-    source: str
-    practice: bool
-    loaded: bool
+from evaluation.exporters.records import ReleaseSchema
 
 
 @dataclass(frozen=True)
@@ -49,7 +26,7 @@ class View:
     # What experts cut from pages they collected, if they did: part of the release where it is gold.
     collected: CorpusVersion | None
     splits: Mapping[str, Domain]
-    shape: Shape
+    shape: ReleaseSchema
     # Without labels that would tell voters how a pair stands that they vote on.
     shown_only: bool = False
     # What was carried to the domain that was read last (carried_view.py).
@@ -119,135 +96,9 @@ def view_of(
     )
 
 
-def _shape(benchmark: Benchmark) -> Shape:
+def _shape(benchmark: Benchmark) -> ReleaseSchema:
     queries = Query.objects.filter(domain__benchmark=benchmark, domain__is_ready=True).order_by()
-    return Shape(
+    return ReleaseSchema(
         integer_ids=are_integers(queries.values_list("qid", flat=True).iterator()),
         with_answers=any(map(bool, queries.values_list("answers", flat=True).iterator())),
     )
-
-
-def read_queries(
-    view: View, domain: Domain, *, only: int | None = None, with_answers: bool = True
-) -> list[QueryRecord]:
-    """The domain's queries in the order they were loaded, with labels and aspects.
-
-    With `only`, the one query of that key; scores need no reference answers.
-    """
-    wanted = Q() if only is None else Q(query=only)
-    labels, aspects = _labels(view, domain, wanted), _aspects(view, domain, wanted)
-    queries = domain.queries.order_by("pk")
-    queries = queries if only is None else queries.filter(pk=only)
-    columns = ("pk", "qid", "text", "answers")
-    published = answers_in(view.corpus, domain, only=only) if with_answers else {}
-    return [
-        QueryRecord(
-            pk=pk,
-            qid=qid,
-            text=text,
-            answers=tuple(answers),
-            reference_answer=(answer := published.get(pk, PublishedIn())).text,
-            cited=answer.cited,
-            uncarried_citations=answer.uncarried,
-            practice_answer=answer.practice,
-            labels=tuple(labels.get(pk, ())),
-            aspects=tuple(aspects.get(pk, ())),
-        )
-        for pk, qid, text, answers in queries.values_list(*columns)
-    ]
-
-
-def read_documents(view: View, domain: Domain) -> Iterator[tuple[str, str]]:
-    """(id, text) of every passage with text, in the order they were loaded."""
-    part = view.passages.filter(domain=domain)
-    return in_key_order(part.with_text(), "pid", "text", part=part)  # type: ignore[return-value]
-
-
-def read_provenance(view: View, domain: Domain) -> Iterator[dict[str, Any]]:
-    """Every label that stands or stood; trials and golds that are not current stay out.
-
-    In a derived version those that were carried to it say from where.
-    """
-    if view.is_derived:
-        yield from carried_rows.provenance(view, domain)
-        return
-    current = Q(source=Source.ORIGINAL, gold_version__is_current=True)
-    given = Q(status__in=(Status.STANDING, Status.SUPERSEDED)) & ~Q(source=Source.ORIGINAL)
-    rows = view.labels(domain).filter(current | given).order_by("query_id", "passage_id", "pk")
-    columns = ("label", "source", "status", "round", "practice", "provenance")
-    found = rows.values_list("query__qid", "passage__pid", *columns)
-    yield from (provenance_row(*row) for row in found.iterator(chunk_size=CHUNK))
-
-
-def _labels(view: View, domain: Domain, wanted: Q) -> dict[int, list[Label]]:
-    """Labels by query, sorted by passage id."""
-    pairs: dict[tuple[int, int], list[_Row]] = defaultdict(list)
-    for row in _label_rows(view, domain, wanted):
-        pairs[row.query, row.passage].append(row)
-    found = [(query, _joined(rows)) for (query, _), rows in pairs.items()]
-    if view.is_derived:
-        found += carried_view.labels(view, domain, wanted)
-    labels: dict[int, list[Label]] = defaultdict(list)
-    for query, label in sorted(found, key=lambda pair: pair[1].passage):
-        labels[query].append(label)
-    return labels
-
-
-def _label_rows(view: View, domain: Domain, wanted: Q) -> Iterator[_Row]:
-    # What is inside the corpus is told here, not in SQL: without fresh statistics PostgreSQL
-    # would begin with all passages of the domain and meet every label once for each.
-    # Those of a derived version are told by carried_view, with what was carried to it.
-    layers = view.layers[-1:] if view.collected else []
-    layers = layers if view.is_derived else view.layers
-    inside = {(version, domain.pk) for version in layers}
-    labels = Judgment.objects.filter(wanted, query__domain=domain).order_by()
-    loaded = labels.annotate(loaded=Q(passage__text__isnull=False))
-    columns = ("query_id", "passage_id", "passage__pid", "label", "source", "practice", "loaded")
-    place = ("passage__version_id", "passage__domain_id")
-    since = loaded.standing()
-    for rows in (loaded.original(), shown_labels(since) if view.shown_only else since):
-        for *row, version, found in rows.values_list(*columns, *place).iterator(chunk_size=CHUNK):
-            given_up = view.collected and version == view.collected.pk and not row[3]
-            if (version, found) in inside and not given_up:
-                yield _Row._make(row)
-
-
-def _joined(rows: list[_Row]) -> Label:
-    """One pair from its original row, its standing row, or both."""
-    base = next((row.label for row in rows if row.source == Source.ORIGINAL), None)
-    given = next((row for row in rows if row.source != Source.ORIGINAL), None)
-    known = given or rows[0]
-    return Label(
-        passage=known.pid,
-        passage_pk=known.passage,
-        base=base,
-        given=given.label if given else None,
-        source=known.source,
-        practice=known.practice,
-        loaded=known.loaded,
-    )
-
-
-def _aspects(view: View, domain: Domain, wanted: Q) -> dict[int, list[AspectRecord]]:
-    """Present aspects by query, in the order of their numbers."""
-    supporting = _supporting(view, domain, wanted)
-    columns = ("pk", "query_id", "k", "content", "weight", "scale", "weighed")
-    rows = Aspect.objects.present().filter(wanted, query__domain=domain).order_by("query_id", "k")
-    aspects: dict[int, list[AspectRecord]] = defaultdict(list)
-    for pk, query, k, content, weight, scale, weighed in rows.values_list(*columns):
-        passages = tuple(supporting.get(pk, ()))
-        aspects[query].append(AspectRecord(k, content, weight, scale, passages, weighed))
-    return aspects
-
-
-def _supporting(view: View, domain: Domain, wanted: Q) -> Mapping[int, list[str]]:
-    """Passages by aspect in the order of assignment: that of the file they were loaded from."""
-    if view.is_derived:
-        return carried_view.of_domain(view, domain, wanted).supporting
-    rows = GoldPassage.objects.standing().filter(
-        aspect__query__domain=domain, passage__domain=domain, passage__version_id__in=view.layers
-    )
-    passages: dict[int, list[str]] = defaultdict(list)
-    for aspect, pid in rows.order_by("pk").values_list("aspect_id", "passage__pid"):
-        passages[aspect].append(pid)
-    return passages

@@ -74,8 +74,8 @@ class OneExperiment(Route):
     def get(self, request: Request, slug: str, pk: int) -> Response:
         experiment = get_experiment(enter(self.person(), slug, *READERS), pk)
         table, *costs = as_data(verbs.sheets(experiment, verbs.measure(experiment)))
-        told = ExperimentSerializer(experiment).data
-        return Response(told | {"table": table, "costs": costs})
+        found = ExperimentSerializer(experiment).data
+        return Response(found | {"table": table, "costs": costs})
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, pk: int) -> Response:

@@ -1,54 +1,18 @@
-"""Accuracy against escalation as a drawing: places in a box, so that the page needs no style."""
+"""Accuracy against escalation as a drawing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
+from evaluation.drawing import axes, box
 from evaluation.experiments.services import Measured
 
-WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 44
+HEIGHT, BOTTOM = 360, 316
 
 
-@dataclass(frozen=True)
-class Point:
-    """A run: its number in the table, its place, and both intervals as ends of lines."""
-
-    number: int
-    name: str
-    x: float
-    y: float
-    x_low: float
-    x_high: float
-    y_low: float
-    y_high: float
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A line of the grid and what is written at its end."""
-
-    at: float
-    words: str
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Everything that the template draws, in units of the box."""
-
-    points: list[Point]
-    across: list[Tick]
-    up: list[Tick]
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
-    top: int = TOP
-    bottom: int = HEIGHT - BOTTOM
-
-
-def chart(measures: Sequence[Measured]) -> Chart | None:
-    """Runs whose accuracy and escalation are both defined; None where there is none."""
+def chart(measures: Sequence[Measured]) -> dict[str, Any] | None:
+    """Runs whose accuracy and escalation are both defined, numbered as in the table, with both
+    intervals as ends of lines; None where there is none."""
     shown = [
         (number, each.run.name, each.found.escalation, balanced)
         for number, each in enumerate(measures, 1)
@@ -60,34 +24,35 @@ def chart(measures: Sequence[Measured]) -> Chart | None:
     most = _upwards(max(escalation.high or 0 for _, _, escalation, _ in shown))
     least = _downwards(min(balanced.low or 0 for _, _, _, balanced in shown))
 
+    place_x, place_y = axes(BOTTOM)
+
     def x(value: float | None) -> float:
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * (value or 0) / most, 1)
+        return place_x((value or 0) / most)
 
     def y(value: float | None) -> float:
-        up = ((value or 0) - least) / (1 - least)
-        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * up, 1)
+        return place_y(((value or 0) - least) / (1 - least))
 
     points = [
-        Point(
-            number,
-            name,
-            x=x(escalation.value),
-            y=y(balanced.value),
-            x_low=x(escalation.low),
-            x_high=x(escalation.high),
-            y_low=y(balanced.low),
-            y_high=y(balanced.high),
-        )
+        {
+            "number": number,
+            "name": name,
+            "x": x(escalation.value),
+            "x_low": x(escalation.low),
+            "x_high": x(escalation.high),
+            "y": y(balanced.value),
+            "y_low": y(balanced.low),
+            "y_high": y(balanced.high),
+        }
         for number, name, escalation, balanced in shown
     ]
-    fifths = [place / 5 for place in range(6)]
-    return Chart(
+    across = [most * part / 5 for part in range(6)]
+    up = [least + (1 - least) * part / 5 for part in range(6)]
+    return box(
+        height=HEIGHT,
+        bottom=BOTTOM,
+        across=[(x(value), f"{100 * value:.3g} %") for value in across],
+        up=[(y(value), f"{100 * value:.3g} %") for value in up],
         points=points,
-        across=[Tick(x(most * part), f"{100 * most * part:.3g} %") for part in fifths],
-        up=[
-            Tick(y(least + (1 - least) * part), f"{100 * (least + (1 - least) * part):.3g} %")
-            for part in fifths
-        ],
     )
 
 

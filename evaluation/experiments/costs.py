@@ -20,9 +20,8 @@ KINDS: Final = ("role", "round", "task", "retriever")
 
 
 @dataclass
-class Came:
-    """What a part of some pairs came to; a part with an answer without a price costs nobody knows
-    what."""
+class Cost:
+    """What a part of some pairs costs; unknown where an answer has no price."""
 
     pairs: set[int] = field(default_factory=set)
     seconds: float = 0.0
@@ -50,7 +49,7 @@ class Parts:
     """Adds pairs of a run up by their parts."""
 
     def __init__(self, run: DebateRun, debates: set[int], systems: Systems) -> None:
-        self.came: dict[Part, Came] = defaultdict(Came)
+        self.costs: dict[Part, Cost] = defaultdict(Cost)
         rows = run.debates.order_by().values_list("pk", "query_id", "passage_id")
         self._systems = systems
         self._places = {pk: (query, passage) for pk, query, passage in rows if pk in debates}
@@ -65,11 +64,11 @@ class Parts:
             whole += [("retriever", each) for each in self._systems.get((query, passage), ())]
             for (number, agent), seconds in pair.seconds.items():
                 for part in (("role", agent), ("round", str(number)), *whole):
-                    came = self.came[part]
-                    came.pairs.add(pair.debate)
-                    came.seconds += seconds
-                    came.usd += pair.priced.get((number, agent), Decimal(0))
-                    came.unpriced += pair.unpriced.get((number, agent), 0)
+                    cost = self.costs[part]
+                    cost.pairs.add(pair.debate)
+                    cost.seconds += seconds
+                    cost.usd += pair.priced.get((number, agent), Decimal(0))
+                    cost.unpriced += pair.unpriced.get((number, agent), 0)
             yield pair
 
 
@@ -88,19 +87,19 @@ def people(run: DebateRun, debates: set[int]) -> Votes:
     return Votes(len(cases), sums["votes"], sums["timed"], (sums["ms"] or 0) / 1000)
 
 
-def parts_sheet(runs: Sequence[tuple[str, dict[Part, Came]]]) -> Sheet:
+def parts_sheet(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> Sheet:
     """What the models of each run took, part by part."""
     rows = [
         (
             text(name),
             *(text(kind.capitalize()), text(part)),
-            *(Cell(len(came.pairs)), Cell(round(came.seconds, 3), "seconds")),
-            Cell(came.known_usd, "usd"),
-            Cell(None if came.known_usd is None else came.known_usd / len(came.pairs), "usd"),
+            *(Cell(len(cost.pairs)), Cell(round(cost.seconds, 3), "seconds")),
+            Cell(cost.known_usd, "usd"),
+            Cell(None if cost.known_usd is None else cost.known_usd / len(cost.pairs), "usd"),
         )
         for name, parts in runs
         for kind in KINDS
-        for (of, part), came in sorted(parts.items())
+        for (of, part), cost in sorted(parts.items())
         if of == kind
     ]
     return Sheet(
@@ -117,7 +116,7 @@ def parts_sheet(runs: Sequence[tuple[str, dict[Part, Came]]]) -> Sheet:
 
 
 def people_sheet(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPlan) -> Sheet:
-    """What people gave to each run's pairs and what it costs beside the models."""
+    """What people gave to each run's pairs and what it costs in addition to the models."""
     return Sheet(
         name="people",
         title="Cost of people",

@@ -1,4 +1,4 @@
-"""Experiments: several debate runs over the same pairs, held against one reference."""
+"""Experiments: several debate runs over the same pairs, compared with one reference."""
 
 from django.conf import settings
 from django.db import models

@@ -17,7 +17,7 @@ from debate.services.references import Reference, judged, reference_called
 from debate.services.report import pairs_url
 from debate.services.spending import run_spending
 from evaluation.experiments.costs import (
-    Came,
+    Cost,
     Part,
     Parts,
     Systems,
@@ -42,7 +42,7 @@ class Measured:
     run: DebateRun
     found: Comparison
     timing: Timing
-    parts: dict[Part, Came]
+    parts: dict[Part, Cost]
     people: Votes
 
 
@@ -135,7 +135,7 @@ def sheets(experiment: Experiment, measures: Sequence[Measured]) -> list[Sheet]:
 
 def _models_usd(each: Measured) -> float | None:
     """What all calls behind the pairs cost; the tasks add up to it."""
-    found = [came.known_usd for (kind, _), came in each.parts.items() if kind == "task"]
+    found = [cost.known_usd for (kind, _), cost in each.parts.items() if kind == "task"]
     known = [usd for usd in found if usd is not None]
     return sum(known) if found and len(known) == len(found) else None
 
@@ -171,7 +171,7 @@ def _measure(run: DebateRun, truths: dict[tuple[int, int], int], systems: System
     parts = Parts(run, debates, systems)
     found = [pair.spent() for pair in parts.counted(played(run, debates))]
     compared = compare(items.values())
-    return Measured(run, compared, timing(found), parts.came, people(run, debates))
+    return Measured(run, compared, timing(found), parts.costs, people(run, debates))
 
 
 def _reference(experiment: Experiment) -> Reference | None:

@@ -1,6 +1,4 @@
-"""Screens of experiments: the list with its form, and one comparison with its drawing.
-
-The form that names an experiment."""
+"""Screens of experiments: the list with its form, and one comparison with its drawing."""
 
 from typing import Any
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from evaluation.exporters.lines import write_jsonl
+from evaluation.exporters.files import write_jsonl
 from evaluation.exporters.records import QueryRecord
 
 

@@ -1,6 +1,6 @@
 """BRIGHT: queries as JSON lines, passages and pages as `{id, content}`, gold as TREC qrels.
 
-Its qrels are parted by tabs, as its ids hold blanks.
+Its qrels are separated by tabs, as its ids have blanks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from corpus.importers.rows import DocumentRow, PassageRow, QueryRow
-from evaluation.exporters.lines import write_jsonl
-from evaluation.exporters.trec_rows import write_qrels
+from evaluation.exporters.files import write_jsonl
+from evaluation.exporters.trec import write_qrels
 
 __all__ = ["write_qrels", "write_queries", "write_texts"]
 

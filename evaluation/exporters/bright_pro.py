@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from evaluation.exporters.files import write_rows
 from evaluation.exporters.names import aspect_id
-from evaluation.exporters.parquet import write_rows
-from evaluation.exporters.records import QueryRecord, Shape
+from evaluation.exporters.records import QueryRecord, ReleaseSchema
 
 STRINGS = pa.list_(pa.string())
 ASPECTS = pa.schema(
@@ -22,7 +22,7 @@ ASPECTS = pa.schema(
 DOCUMENTS = pa.schema([("id", pa.string()), ("content", pa.string())])
 
 
-def examples_schema(shape: Shape) -> pa.Schema:
+def examples_schema(shape: ReleaseSchema) -> pa.Schema:
     """The published columns, and `answers` where any query of the benchmark has some."""
     fields = [
         ("id", pa.int64() if shape.integer_ids else pa.string()),
@@ -33,7 +33,12 @@ def examples_schema(shape: Shape) -> pa.Schema:
     return pa.schema([*fields, ("answers", STRINGS)] if shape.with_answers else fields)
 
 
-def write_examples(path: Path, queries: Sequence[QueryRecord], shape: Shape) -> int:
+def schemas(shape: ReleaseSchema) -> dict[str, pa.Schema]:
+    """The columns of all configurations."""
+    return {"examples": examples_schema(shape), "aspects": ASPECTS, "documents": DOCUMENTS}
+
+
+def write_examples(path: Path, queries: Sequence[QueryRecord], shape: ReleaseSchema) -> int:
     """One row per query, in the order they were loaded."""
     rows = (
         (

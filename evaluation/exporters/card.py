@@ -1,12 +1,17 @@
-"""README.md of a release: the front matter that `datasets` reads, and a page for people."""
+"""README.md of a release, front matter for `datasets` and a page for people; and LICENCE.md."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluation.exporters.faults import Fault
-from evaluation.exporters.markup import front_matter, named, one_line
+from evaluation.exporters.faults import Fault, Place
+from evaluation.exporters.names import one_line
 from evaluation.exporters.statistics import Statistics
+from kit.stats.results import Estimate
 
+# Ids named under each fault; the release page names more.
+MOST_NAMED = 5
+NO_LICENCE = "No licence was stated. Ask before you pass this on."
 CONFIGURATIONS = ("examples", "aspects", "documents")
 
 SOURCES: dict[str, str] = {
@@ -34,21 +39,17 @@ class Card:
     splits: Mapping[str, Statistics]
     total: Statistics
     faults: Sequence[Fault]
-    # Standing votes with a label, their Fleiss' kappa with its interval, and the bar that was set.
-    votes: int = 0
     # How a corpus version that cleanings made came about; empty for the texts as loaded.
     corpus: str = ""
-    kappa: float | None = None
-    kappa_low: float | None = None
-    kappa_high: float | None = None
+    # Standing votes with a label, their Fleiss' kappa, and the bar that was set.
+    votes: int = 0
+    kappa: Estimate | None = None
     bar: float | None = None
     # Queries with an accepted second review, the weights scored blind in these, and their
     # quadratic kappa beside the authors'.
     reviewed: int = 0
     weights: int = 0
-    weight_kappa: float | None = None
-    weight_kappa_low: float | None = None
-    weight_kappa_high: float | None = None
+    weight_kappa: Estimate | None = None
 
 
 def render(card: Card) -> str:
@@ -135,11 +136,10 @@ def _labels_section(card: Card) -> Iterator[str]:
 
 def _agreement_section(card: Card) -> Iterator[str]:
     yield from ("## How far the voters agree", "")
-    if card.kappa is None:
+    if card.kappa is None or card.kappa.value is None:
         yield f"{card.votes:,} votes were given; Fleiss' kappa is undefined for them."
     else:
-        interval = _interval(card.kappa_low, card.kappa_high)
-        yield f"Fleiss' kappa over {card.votes:,} votes is {card.kappa:.3f}{interval}."
+        yield f"Fleiss' kappa over {card.votes:,} votes is {_with_interval(card.kappa)}."
     if card.bar is not None:
         yield f"The bar that was set for this release is {card.bar:g}."
 
@@ -149,14 +149,15 @@ def _reviews_section(card: Card) -> Iterator[str]:
     one = card.reviewed == 1
     yield f"{card.reviewed:,} {'query was' if one else 'queries were'} looked at by a second expert"
     yield "of the field: weights blind first, then aspects, weights and passages point by point."
-    if card.weight_kappa is not None:
-        interval = _interval(card.weight_kappa_low, card.weight_kappa_high)
+    if card.weight_kappa is not None and card.weight_kappa.value is not None:
         yield f"Quadratic kappa of {card.weights:,} weights with those of the authors is"
-        yield f"{card.weight_kappa:.3f}{interval}."
+        yield f"{_with_interval(card.weight_kappa)}."
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f" (95 % interval {low:.3f} to {high:.3f})"
+def _with_interval(found: Estimate) -> str:
+    if found.interval is None:
+        return f"{found.value:.3f}"
+    return f"{found.value:.3f} (95 % interval {found.low:.3f} to {found.high:.3f})"
 
 
 def _contested(each: Statistics) -> Iterator[str]:
@@ -229,9 +230,79 @@ def _citing_section(card: Card) -> Iterator[str]:
 
 def _licence_section(card: Card) -> Iterator[str]:
     yield from ("## Licence", "")
-    yield one_line(card.licence) or "No licence was stated. Ask before you pass this on."
+    yield one_line(card.licence) or NO_LICENCE
 
 
 def _present(card: Card) -> list[str]:
     """Configurations that have a file in any split."""
     return [name for name in CONFIGURATIONS if card.configurations.get(name)]
+
+
+def front_matter(
+    name: str, licence: str, configurations: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """The YAML that tells `datasets` which file is which split."""
+    yield "---"
+    if licence:
+        yield f"license: {quoted(licence)}"
+    yield f"pretty_name: {quoted(one_line(name))}"
+    yield from ("task_categories:", "- text-retrieval", "configs:")
+    for configuration, splits in configurations.items():
+        if not splits:
+            continue
+        yield f"- config_name: {configuration}"
+        if configuration == "examples":
+            yield "  default: true"
+        yield "  data_files:"
+        for split in splits:
+            yield f"  - split: {quoted(split)}"
+            yield f"    path: {quoted(f'{configuration}/{split}.parquet')}"
+    yield "---"
+
+
+def named(fault: Fault) -> str:
+    """The first places of a fault in a bracket, and how many more there are."""
+    names = [place_name(row) for row in fault.rows[:MOST_NAMED]]
+    rest = fault.count - len(names)
+    more = [f"and {rest:,} more"] if rest and names else []
+    return f"({', '.join(names + more)})" if names else ""
+
+
+def place_name(place: Place) -> str:
+    """The published ids of one place; the finest one says enough beside its query."""
+    query = f"{place['split']}-{place['query']}" if "query" in place else place["split"]
+    finest = place.get("aspect") or place.get("passage")
+    if "aspect" in place:
+        return code(str(finest))
+    return f"{code(query)}: {code(str(finest))}" if finest is not None else code(query)
+
+
+def code(text: str) -> str:
+    """The text as inline code on one line."""
+    return f"`{json.dumps(text, ensure_ascii=False)[1:-1].replace('`', ' ')}`"
+
+
+def quoted(text: str) -> str:
+    """A string as YAML takes it: "no" and "1" would be something else without quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def render_licence(licence: str) -> str:
+    """LICENCE.md: what was stated, layer by layer."""
+    stated = one_line(licence) or NO_LICENCE
+    return "\n".join(
+        (
+            "# Licence",
+            "",
+            stated,
+            "",
+            "It was stated for the benchmark as a whole. Layers that came from elsewhere keep what "
+            "their source says:",
+            "",
+            "- texts (`documents`, `beir/*/corpus.jsonl`) and queries: their authors, as imported "
+            "or collected;",
+            "- the original gold (`qrels/*.base.txt`): whoever published it;",
+            "- labels given since, aspects, weights, evidence: this release.",
+            "",
+        )
+    )

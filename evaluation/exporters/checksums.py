@@ -15,10 +15,9 @@ def file_sums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str,
     """
     files = [path for path in folder.rglob("*") if path.is_file()]
     paths = sorted(path.relative_to(folder).as_posix() for path in files)
-    held = known or {}
     # Digests leave the interpreter to others: every processor takes a file.
     with ThreadPoolExecutor() as pool:
-        sums = pool.map(lambda path: held.get(path) or file_sum(folder / path), paths)
+        sums = pool.map(lambda path: (known or {}).get(path) or file_sum(folder / path), paths)
         return dict(zip(paths, sums, strict=True))
 
 

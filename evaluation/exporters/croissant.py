@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluation.exporters.markup import one_line
+import pyarrow as pa
+
+from evaluation.exporters.names import one_line
 
 FILE = "croissant.json"
 CONFORMS = "http://mlcommons.org/croissant/1.0"
@@ -50,34 +52,24 @@ _CONTEXT: dict[str, Any] = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-# Columns of each configuration: (name, type, whether it repeats, what it holds).
-Column = tuple[str, str, bool, str]
-
-
-def columns(*, integer_ids: bool, with_answers: bool) -> dict[str, list[Column]]:
-    """The columns as bright_pro.py writes them."""
-    examples: list[Column] = [
-        ("id", "sc:Integer" if integer_ids else "sc:Text", False, "query id, unique in its split"),
-        ("query", "sc:Text", False, "the query"),
-        ("gold_ids", "sc:Text", True, "ids of the gold passages"),
-        ("reference_answer", "sc:Text", False, "a reference answer, where there is one"),
-    ]
-    if with_answers:
-        examples.append(("answers", "sc:Text", True, "short answers"))
-    return {
-        "examples": examples,
-        "aspects": [
-            ("id", "sc:Text", False, "split, query id and number of the aspect"),
-            ("content", "sc:Text", False, "what the aspect says"),
-            ("weight", "sc:Integer", False, "raw weight"),
-            ("supporting_docs", "sc:Text", True, "ids of the passages that support it"),
-            ("scale", "sc:Text", False, "scale of the weight"),
-        ],
-        "documents": [
-            ("id", "sc:Text", False, "passage id"),
-            ("content", "sc:Text", False, "its text"),
-        ],
-    }
+# What the columns of each configuration contain (bright_pro.py).
+ABOUT = {
+    "examples": {
+        "id": "query id, unique in its split",
+        "query": "the query",
+        "gold_ids": "ids of the gold passages",
+        "reference_answer": "a reference answer, where there is one",
+        "answers": "short answers",
+    },
+    "aspects": {
+        "id": "split, query id and number of the aspect",
+        "content": "what the aspect says",
+        "weight": "raw weight",
+        "supporting_docs": "ids of the passages that support it",
+        "scale": "scale of the weight",
+    },
+    "documents": {"id": "passage id", "content": "its text"},
+}
 
 
 def write_croissant(
@@ -89,7 +81,7 @@ def write_croissant(
     licence: str,
     is_draft: bool,
     configurations: Mapping[str, Sequence[str]],
-    tables: Mapping[str, list[Column]],
+    schemas: Mapping[str, pa.Schema],
     sums: Mapping[str, str],
 ) -> None:
     """Write the metadata; `configurations` maps each to its splits, `sums` each file to SHA-256."""
@@ -98,7 +90,7 @@ def write_croissant(
         for split in splits:
             file = f"{configuration}/{split}.parquet"
             files.append(_file(file, sums[file]))
-            records.append(_records(configuration, split, file, tables[configuration]))
+            records.append(_records(configuration, split, file, schemas[configuration]))
     data: dict[str, Any] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -127,23 +119,24 @@ def _file(path: str, sha256: str) -> dict[str, Any]:
     }
 
 
-def _records(configuration: str, split: str, file: str, table: list[Column]) -> dict[str, Any]:
+def _records(configuration: str, split: str, file: str, schema: pa.Schema) -> dict[str, Any]:
     at = f"{configuration}-{split}"
     return {
         "@type": "cr:RecordSet",
         "@id": at,
         "name": at,
         "description": f"{configuration} of the split {split}",
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"{at}/{name}",
-                "name": f"{at}/{name}",
-                "description": about,
-                "dataType": kind,
-                **({"repeated": True} if repeats else {}),
-                "source": {"fileObject": {"@id": file}, "extract": {"column": name}},
-            }
-            for name, kind, repeats, about in table
-        ],
+        "field": [_field(at, file, each, ABOUT[configuration][each.name]) for each in schema],
+    }
+
+
+def _field(at: str, file: str, column: pa.Field, about: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"{at}/{column.name}",
+        "name": f"{at}/{column.name}",
+        "description": about,
+        "dataType": "sc:Integer" if pa.types.is_integer(column.type) else "sc:Text",
+        **({"repeated": True} if pa.types.is_list(column.type) else {}),
+        "source": {"fileObject": {"@id": file}, "extract": {"column": column.name}},
     }

@@ -1,8 +1,14 @@
-"""What is wrong with the content of a release."""
+"""What is wrong with the content of a release, and the checks of its records."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+from annotate.answers.citing import foreign_citations
+from evaluation.exporters.names import aspect_id, fits_trec
+from evaluation.exporters.records import AspectRecord, Label, QueryRecord
 
 Place = dict[str, Any]
 # Places named per fault; the count is always whole.
@@ -13,7 +19,7 @@ MOST_PLACES = 20
 class Fault:
     """One kind of fault: how often, in words, and the first places where it is.
 
-    A place holds `split` and, where they apply, `query`, `passage` and `aspect` as published ids,
+    A place has `split` and, where they apply, `query`, `passage` and `aspect` as published ids,
     with `query_pk`, `passage_pk` and `case_pk` for links.
     """
 
@@ -164,44 +170,110 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
 }
 
-# A final release is refused while one of these is there; the others are told on its card.
-BLOCKING = frozenset(
+# Faults that a final release may have, listed on its card; while it has any other it is refused.
+ALLOWED = frozenset(
     {
-        "practice_labels",
-        "practice_answers",
-        "open_cases",
-        "expert_cases",
-        "outside_corpus",
-        "uncarried_gold",
-        "uncarried_support",
-        "practice_texts",
-        "gold_without_text",
-        "gold_without_aspect",
-        "support_not_relevant",
-        "support_without_label",
-        "two_aspects",
-        "foreign_citations",
-        "uncarried_citations",
-        "agreement_below_bar",
-        "empty_aspects",
-        "unweighed_aspects",
-        "mixed_scales",
-        "white_space_in_ids",
+        "passages_without_text",
+        "carried_two_aspects",
+        "aspects_without_passages",
+        "uncarried_labels",
+        "outweighed_labels",
+        "given_elsewhere",
+        "queries_without_gold",
     }
 )
+BLOCKING = SENTENCES.keys() - ALLOWED
 
 
-def fault(check: str, places: Iterable[Place]) -> Fault:
-    """A fault from all its places."""
-    found = list(places)
-    return Fault(check, len(found), tuple(found[:MOST_PLACES]))
+def find_faults(split: str, queries: Sequence[QueryRecord]) -> list[Fault]:
+    """Every fault of one split that its records show by themselves, in the order of SENTENCES."""
+    labels = [(query, label) for query in queries for label in query.labels]
+    aspects = [(query, aspect) for query in queries for aspect in query.aspects]
+    gold = {query.pk: {*query.gold_ids, *query.relevant} for query in queries}
+
+    def at(query: QueryRecord, **more: Any) -> Place:
+        return {"split": split, "query": query.qid, "query_pk": query.pk, **more}
+
+    def at_label(query: QueryRecord, label: Label) -> Place:
+        return at(query, passage=label.passage, passage_pk=label.passage_pk)
+
+    def at_aspect(query: QueryRecord, aspect: AspectRecord) -> Place:
+        return at(query, aspect=aspect_id(split, query.qid, aspect.k))
+
+    def at_passages(find: Callable[[QueryRecord], Iterable[str]]) -> list[Place]:
+        return [at(query, passage=pid) for query in queries for pid in find(query)]
+
+    places: dict[str, list[Place]] = {
+        "practice_labels": [at_label(*each) for each in labels if each[1].practice],
+        "practice_answers": [at(query) for query in queries if query.practice_answer],
+        # A passage counts once, however many queries it is gold for.
+        "gold_without_text": _once(
+            at_label(query, label)
+            for query, label in labels
+            if not label.loaded and label.passage in gold[query.pk]
+        ),
+        "gold_without_aspect": at_passages(lambda q: sorted(set(q.accepted) - set(q.gold_ids))),
+        "support_not_relevant": at_passages(_refused_support),
+        "support_without_label": at_passages(
+            lambda q: sorted(set(q.supporting) - {each.passage for each in q.labels})
+        ),
+        "two_aspects": at_passages(_of_two_aspects),
+        "foreign_citations": at_passages(partial(_foreign_citations, known=_known(queries))),
+        "uncarried_citations": at_passages(lambda q: q.uncarried_citations),
+        "aspects_without_passages": [
+            at_aspect(q, each) for q, each in aspects if not each.passages
+        ],
+        "empty_aspects": [at_aspect(q, each) for q, each in aspects if not each.content.strip()],
+        "unweighed_aspects": [at_aspect(q, each) for q, each in aspects if not each.weighed],
+        "mixed_scales": [at(q) for q in queries if len({each.scale for each in q.aspects}) > 1],
+        "queries_without_gold": [at(query) for query in queries if not query.gold_ids],
+        "white_space_in_ids": [
+            *(at(query) for query in queries if not fits_trec(query.qid)),
+            *_once(at_label(*each) for each in labels if not fits_trec(each[1].passage)),
+        ],
+    }
+    return [
+        Fault(check, len(places[check]), tuple(places[check][:MOST_PLACES]))
+        for check in SENTENCES
+        if places.get(check)
+    ]
+
+
+def _once(places: Iterable[Place]) -> list[Place]:
+    """The first place of each passage."""
+    first: dict[str, Place] = {}
+    for place in places:
+        first.setdefault(place["passage"], place)
+    return list(first.values())
+
+
+def _refused_support(query: QueryRecord) -> list[str]:
+    refused = {each.passage for each in query.labels if each.expert <= 0}
+    return sorted(refused.intersection(query.supporting))
+
+
+def _of_two_aspects(query: QueryRecord) -> list[str]:
+    times = Counter(pid for aspect in query.aspects for pid in set(aspect.passages))
+    return sorted(pid for pid, count in times.items() if count > 1)
+
+
+def _known(queries: Sequence[QueryRecord]) -> set[str]:
+    known = {label.passage for query in queries for label in query.labels}
+    return known.union(*(query.supporting for query in queries))
+
+
+def _foreign_citations(query: QueryRecord, known: set[str]) -> list[str]:
+    if not query.reference_answer:
+        return []
+    cited = foreign_citations(query.reference_answer, query.gold_ids, known | query.cited)
+    return [pid for pid in cited if pid not in query.uncarried_citations]
 
 
 def merged(faults: Iterable[Fault]) -> list[Fault]:
     """Faults of all splits, one per check, in the order of SENTENCES."""
     by_check: dict[str, Fault] = {}
     for each in faults:
-        held = by_check.get(each.check, Fault(each.check, 0, ()))
-        rows = (held.rows + each.rows)[:MOST_PLACES]
-        by_check[each.check] = Fault(each.check, held.count + each.count, rows)
+        before = by_check.get(each.check, Fault(each.check, 0, ()))
+        rows = (before.rows + each.rows)[:MOST_PLACES]
+        by_check[each.check] = Fault(each.check, before.count + each.count, rows)
     return [by_check[check] for check in SENTENCES if check in by_check]

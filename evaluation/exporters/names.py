@@ -66,3 +66,8 @@ def in_columns(*columns: str) -> str:
 def aspect_id(split: str, qid: str, k: int) -> str:
     """The published id; its stem names the split, so that it can be found again."""
     return f"{split}-{qid}-a{k}"
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks."""
+    return " ".join(text.split())

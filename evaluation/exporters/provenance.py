@@ -1,13 +1,13 @@
 """Where each label comes from, without the people: one JSON line per label (docs/protocol.md 2.7).
 
-What is let through is listed, because a list of what is held back forgets the next key that
+What is let through is listed, because a list of what is kept back forgets the next key that
 names a person.
 """
 
 import re
 from typing import Any
 
-# Keys that may hold words of our own making: codes, hashes, model names.
+# Keys that may have words of our own making: codes, hashes, model names.
 WORDS = frozenset(
     {
         "aspect",
@@ -22,7 +22,7 @@ WORDS = frozenset(
         "tie_break",
     }
 )
-# Keys that may hold numbers, lists of them, and objects under the same rule.
+# Keys that may have numbers, lists of them, and objects under the same rule.
 NUMBERS = frozenset(
     {
         "audit",

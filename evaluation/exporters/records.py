@@ -11,7 +11,7 @@ EXPERT = "expert"
 class Label:
     """One labelled (query, passage) pair: what the original gold says and what was given since.
 
-    `base` is the label in the current original gold, `given` the one that stands since the
+    `base` is the label in the current original gold, `given` the current one since the
     import, made by `source`; None where there is none, and one of them is always there. The
     refined and the expert view follow from these two (docs/protocol.md 2.7).
     """
@@ -110,7 +110,7 @@ class QueryRecord:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ReleaseSchema:
     """What must be equal over all splits of a release, decided before the first is written."""
 
     integer_ids: bool

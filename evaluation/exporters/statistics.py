@@ -1,4 +1,4 @@
-"""How much a release holds: per split, and added up."""
+"""How much is in a release: per split, and added up."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -67,15 +67,12 @@ def _by_source(labels: Sequence[Label]) -> dict[str, list[int]]:
 
 def total(parts: Iterable[Statistics]) -> Statistics:
     """The splits added up."""
-    held = list(parts)
-    counts = {name: sum(getattr(part, name) for part in held) for name in COUNTS}
-    sources: dict[str, list[int]] = {}
-    contested: Counter[str] = Counter()
-    for part in held:
-        contested.update(part.contested)
-        for source, (yes, no) in part.sources.items():
-            before = sources.get(source, [0, 0])
-            sources[source] = [before[0] + yes, before[1] + no]
-    return Statistics(
-        **counts, sources=dict(sorted(sources.items())), contested=dict(sorted(contested.items()))
-    )
+    given = list(parts)
+    counts = {name: sum(getattr(part, name) for part in given) for name in COUNTS}
+    sources = sorted({source for part in given for source in part.sources})
+    by_source = {
+        source: [sum(part.sources.get(source, (0, 0))[side] for part in given) for side in (0, 1)]
+        for source in sources
+    }
+    contested = sum((Counter(part.contested) for part in given), Counter[str]())
+    return Statistics(**counts, sources=by_source, contested=dict(sorted(contested.items())))

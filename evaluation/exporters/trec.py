@@ -1,13 +1,15 @@
-"""TREC qrels of all three views: `qid 0 docid rel`, labels of 0 included (docs/protocol.md 2.7).
+"""TREC qrels and runs: of a release by blanks, of imported rows by tabs (ids may have blanks).
 
-A pair that was judged not relevant is not the same as an unjudged one, so its 0 is written.
+Labels of 0 are written: a pair that was judged not relevant is no unjudged one (docs/protocol.md
+2.7).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from evaluation.exporters.lines import write_lines
-from evaluation.exporters.names import fits_trec
+from corpus.importers.rows import JudgmentRow, RunRow
+from evaluation.exporters.files import write_lines
+from evaluation.exporters.names import fits_trec, in_columns
 from evaluation.exporters.records import Label, QueryRecord
 
 # What a view says of a pair; None where it knows nothing of it.
@@ -19,12 +21,12 @@ VIEWS: dict[str, View] = {
 }
 
 
-def write_qrels(path: Path, queries: Sequence[QueryRecord], view: View) -> int:
-    """One line per pair that the view knows."""
-    return write_lines(path, _lines(queries, view))
+def write_view(path: Path, queries: Sequence[QueryRecord], view: View) -> int:
+    """Of a release: one line per pair that the view knows, `qid 0 docid rel` by blanks."""
+    return write_lines(path, _view_lines(queries, view))
 
 
-def _lines(queries: Sequence[QueryRecord], view: View) -> Iterator[str]:
+def _view_lines(queries: Sequence[QueryRecord], view: View) -> Iterator[str]:
     for query in fitting(queries):
         for label in query.labels:
             value = view(label)
@@ -54,3 +56,33 @@ def _subtopics(queries: Sequence[QueryRecord]) -> Iterator[str]:
             for pid in aspect.passages:
                 if pid in accepted and fits_trec(pid):
                     yield f"{query.qid} {aspect.k} {pid} 1"
+
+
+def write_qrels(path: Path, rows: Iterable[JudgmentRow]) -> int:
+    """Judgments; one line for each subtopic where subtopics were judged.
+
+    Raises ValueError for an id that does not fit in a line.
+    """
+    return write_lines(path, (line for row in rows for line in _judgment_lines(row)))
+
+
+def write_run(path: Path, rows: Iterable[RunRow]) -> int:
+    """Rankings in their order; without scores each counts down from the list's length.
+
+    Raises ValueError for an id or name that does not fit in a line.
+    """
+    return write_lines(path, (line for row in rows for line in _run_lines(row)))
+
+
+def _judgment_lines(row: JudgmentRow) -> Iterator[str]:
+    if row.qid.startswith("#"):
+        raise ValueError(f"{row.qid[:80]!r} would be read as a comment.")
+    for middle, label in (row.subtopics or {"0": row.label}).items():
+        yield in_columns(row.qid, middle, row.pid, str(label))
+
+
+def _run_lines(row: RunRow) -> Iterator[str]:
+    count = len(row.pids)
+    scores = row.scores if row.scores is not None else range(count, 0, -1)
+    for rank, (pid, score) in enumerate(zip(row.pids, scores, strict=True), start=1):
+        yield in_columns(row.qid, "Q0", pid, str(rank), repr(score), row.tag or "run")

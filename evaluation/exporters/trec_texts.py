@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from corpus.importers.rows import PassageRow, QueryRow
-from evaluation.exporters.lines import write_lines
+from evaluation.exporters.files import write_lines
 
 _TOPIC_TAGS = re.compile(r"</?(?:top|num|title|desc|narr)\b", re.ASCII | re.IGNORECASE)
 _DOCUMENT_TAGS = re.compile(r"</?(?:doc|text)\b", re.ASCII | re.IGNORECASE)

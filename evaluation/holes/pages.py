@@ -1,57 +1,15 @@
 """What the page of holes shows, read from a score sheet: table, curves, estimate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from evaluation.drawing import axes, box
 from evaluation.leaderboard.services import Board, board_of
 from evaluation.models import ScoreSheet
 from evaluation.scores.services import GoldView
 from kit.sheets import Cell, Sheet, text
 
-WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 40
-
-
-@dataclass(frozen=True)
-class Line:
-    """One order's curve, as points of a polyline."""
-
-    points: str
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A line of the grid and what is written at its end."""
-
-    at: float
-    words: str
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Holes reached by the first m systems: each order thin, their mean thick."""
-
-    orders: Sequence[Line]
-    mean: Line
-    across: Sequence[Tick]
-    up: Sequence[Tick]
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
-    top: int = TOP
-    bottom: int = HEIGHT - BOTTOM
-
-
-@dataclass(frozen=True)
-class DomainHoles:
-    """One domain's holes with its drawing; `curves` is None where no system found any."""
-
-    name: str
-    found: dict[str, Any]
-    curves: Curves | None
-    growth: Sheet
+HEIGHT, BOTTOM = 300, 260
 
 
 def holes_board(sheet: ScoreSheet) -> Board:
@@ -59,10 +17,15 @@ def holes_board(sheet: ScoreSheet) -> Board:
     return board_of(sheet, metric="hole@10", view=GoldView.REFINED)
 
 
-def domains_of(sheet: ScoreSheet) -> list[DomainHoles]:
-    """Every domain that has systems."""
+def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
+    """Every domain that has systems, with its drawing: None where no system found any hole."""
     return [
-        DomainHoles(name, found, _curves(found["reach"]), growth_sheet(name, found))
+        {
+            "name": name,
+            "found": found,
+            "curves": _curves(found["reach"]),
+            "growth": growth_sheet(name, found),
+        }
         for name, found in sheet.holes.items()
     ]
 
@@ -114,29 +77,26 @@ def _at(values: Sequence[float | None], place: int) -> float | None:
     return values[place] if place < len(values) else None
 
 
-def _curves(reach: Sequence[Sequence[int]]) -> Curves | None:
+def _curves(reach: Sequence[Sequence[int]]) -> dict[str, Any] | None:
+    """Holes reached by the first m systems: each order, and their mean."""
     most = max((max(order, default=0) for order in reach), default=0)
     if not most:
         return None
     size = len(reach[0])
 
-    def line(values: Sequence[float]) -> Line:
-        step = (WIDTH - LEFT - RIGHT) / max(1, size - 1)
-        ups = [HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / most for value in values]
-        return Line(" ".join(f"{LEFT + step * m:.1f},{y:.1f}" for m, y in enumerate(ups)))
+    last = max(1, size - 1)
+    x, y = axes(BOTTOM)
+
+    def line(values: Sequence[float]) -> dict[str, str]:
+        points = (f"{x(m / last):.1f},{y(value / most):.1f}" for m, value in enumerate(values))
+        return {"points": " ".join(points)}
 
     means = [sum(order[m] for order in reach) / len(reach) for m in range(size)]
-    every = max(1, -(-size // 10))
-    step = (WIDTH - LEFT - RIGHT) / max(1, size - 1)
-    return Curves(
+    return box(
+        height=HEIGHT,
+        bottom=BOTTOM,
+        across=[(x(m / last), str(m + 1)) for m in range(0, size, max(1, -(-size // 10)))],
+        up=[(y(part / 4), f"{most * part / 4:g}") for part in range(5)],
         orders=[line(order) for order in reach],
         mean=line(means),
-        across=[Tick(round(LEFT + step * m, 1), str(m + 1)) for m in range(0, size, every)],
-        up=[
-            Tick(
-                round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part / 4, 1),
-                f"{most * part / 4:g}",
-            )
-            for part in range(5)
-        ],
     )

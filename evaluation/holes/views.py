@@ -14,7 +14,7 @@ from corpus.models import CorpusVersion, RetrievalRun, Role
 from corpus.services.pools import MAX_DEPTH
 from evaluation.holes import pages as hole_pages
 from evaluation.holes.debates import debate_holes
-from evaluation.leaderboard.views import version_of
+from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
 from kit import htmx
 from kit.csvfile import csv_response
@@ -97,23 +97,9 @@ def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
-    version = version_of(request, access)
-    sheet = sheets.latest(access.benchmark, version)
-    versions = CorpusVersion.objects.choices(access.benchmark)
-    return {
-        "access": access,
-        "tab": "leaderboard",
-        "sheet": sheet,
-        "live": sheets.under_way(access.benchmark, version),
-        "failed": sheets.failed(access.benchmark, version),
-        "is_current": sheet is not None and sheets.is_current(sheet),
-        "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug])
-        + (f"?version={version.pk}" if version else ""),
-        "version": version,
-        "versions": versions if len(versions) > 1 else [],
-        "has_runs": RetrievalRun.objects.filter(
-            benchmark=access.benchmark, corpus_version=version.key if version else None
-        ).exists(),
+    context = sheet_context(access, version_of(request, access))
+    sheet = context["sheet"]
+    return context | {
         "board": hole_pages.holes_board(sheet) if sheet else None,
         "domains": hole_pages.domains_of(sheet) if sheet else [],
         "form": form,

@@ -2,11 +2,11 @@
 
 Read from score sheets, nothing is scored here. Systems are the same where their runs have one
 name (corpus/models/runs.py).
+"""
 
-A comparison before and after as tables, for CSV and the API."""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from django.contrib.auth.models import User
@@ -24,7 +24,10 @@ from kit.errors import Refused
 from kit.sheets import Cell, Sheet, text
 from kit.stats.paired import PairedTest, randomisations
 
-Key = tuple[str, str]
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KEY = ("domain", "query")
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Moved:
+class SystemChange:
     """One system on both sides, over the queries that have a value on both."""
 
     name: str
@@ -67,7 +70,7 @@ class Comparison:
 
     metric: str
     domains: Sequence[str]
-    lines: Sequence[Moved]
+    lines: Sequence[SystemChange]
     tau: Between
     only_before: Sequence[str]
     only_after: Sequence[str]
@@ -111,55 +114,44 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
     """The systems of both sides. Raises Refused for a metric that sheets do not hold, and where a
     side was not scored or no domain is on both."""
     name = metric_name(metric)
-    one, other = (_scores(side, name) for side in (before, after))
-    names = sorted(one.keys() & other.keys())
-    domains = _shared(one, names, other)
-    if not domains:
+    one, other = _scores(before, name), _scores(after, name)
+    names = sorted(one.columns.intersection(other.columns))
+    shared = one.index[one.index.isin(other.index)]
+    if not names or shared.empty:
         raise Refused("No system of one name ranks queries of one domain on both sides.")
-    first, second = [], []
-    for domain in domains:
-        qids = _queries(one, domain, _queries(other, domain))
-        first.append(_table(one, names, domain, list(qids)))
-        second.append(_table(other, names, domain, list(qids)))
-    kept = [n for n, pair in enumerate(zip(first, second, strict=True)) if _has_values(*pair)]
-    domains = [domains[n] for n in kept]
-    first, second = [first[n] for n in kept], [second[n] for n in kept]
-    found = shifts(first, second, seed=SEED)
+    parts = one.loc[shared, names].groupby(level="domain")
+    pairs = [(part, other.loc[part.index, names]) for _, part in parts]
+    # A domain in which nothing has a value on both sides (no query has aspects, say) is left out.
+    pairs = [(a, b) for a, b in pairs if (a.notna() & b.notna()).any(axis=None)]
+    found = shifts([_array(a) for a, _ in pairs], [_array(b) for _, b in pairs], seed=SEED)
     runs = [{run.name: run for run in _runs(side)} for side in (before, after)]
-    gaps = [_gaps(first, second, place) for place in range(len(names))]
+    gains = [[(b[each] - a[each]).dropna().to_numpy() for a, b in pairs] for each in names]
+    gaps = [np.concatenate(each) if pairs else np.zeros(0) for each in gains]
     tests = randomisations(gaps, seed=SEED)
-    lines = []
-    for place, system in enumerate(names):
-        lines.append(
-            Moved(
-                name=system,
-                before=runs[0][system],
-                after=runs[1][system],
-                first=found.before[place] if kept else Standing(),
-                second=found.after[place] if kept else Standing(),
-                gain=found.gain[place] if kept else Between(),
-                won=found.won[place] if kept else Between(),
-                test=tests[place],
-                queries=len(gaps[place]),
-                left_out=_one_sided(one[system], other[system]),
-            )
+    lines = [
+        SystemChange(
+            name=system,
+            before=runs[0][system],
+            after=runs[1][system],
+            first=found.before[place] if pairs else Standing(),
+            second=found.after[place] if pairs else Standing(),
+            gain=found.gain[place] if pairs else Between(),
+            won=found.won[place] if pairs else Between(),
+            test=tests[place],
+            queries=len(gaps[place]),
+            left_out=int(one[system].count() + other[system].count()) - 2 * len(gaps[place]),
         )
+        for place, system in enumerate(names)
+    ]
     lines.sort(key=lambda line: (line.second.rank is None, line.second.rank or 0, line.name))
     return Comparison(
         metric=name,
-        domains=domains,
+        domains=[a.index[0][0] for a, _ in pairs],
         lines=lines,
         tau=found.tau,
-        only_before=sorted(one.keys() - other.keys()),
-        only_after=sorted(other.keys() - one.keys()),
+        only_before=sorted(one.columns.difference(other.columns)),
+        only_after=sorted(other.columns.difference(one.columns)),
     )
-
-
-def _gaps(first: Sequence[Floats], second: Sequence[Floats], system: int) -> Floats:
-    """What a system gained on each query that has a value on both sides, domain by domain."""
-    rows = [b[system] - a[system] for a, b in zip(first, second, strict=True)]
-    found = np.concatenate(rows) if rows else np.zeros(0)
-    return np.asarray(found[~np.isnan(found)])
 
 
 def query_gaps(
@@ -167,72 +159,43 @@ def query_gaps(
 ) -> list[tuple[str, str, float, float]]:
     """(domain, query id, before, after) of one system, the greatest differences first."""
     name = metric_name(metric)
-    one, other = (_scores(side, name).get(system, {}) for side in (before, after))
-    rows = [
-        (*key, value, theirs)
-        for key, value in one.items()
-        if value is not None and (theirs := other.get(key)) is not None
-    ]
+    one, other = _scores(before, name), _scores(after, name)
+    if system not in one or system not in other:
+        return []
+    both = one[[system]].join(other[system], how="inner", lsuffix=" before").dropna()
+    rows = [(*key, mine, theirs) for key, mine, theirs in both.itertuples(name=None)]
     return sorted(rows, key=lambda row: (-abs(row[3] - row[2]), row[0], row[1]))
 
 
-def _scores(side: Side, metric: str) -> dict[str, dict[Key, float | None]]:
-    """By system and (domain, query id)."""
+def _scores(side: Side, metric: str) -> "pd.DataFrame":
+    """A column a system, a row a (domain, query id), in the order in which they were scored."""
+    import pandas as pd  # takes longer to load than most pages: only what compares waits for it
+
     if side.sheet is None:
         raise Refused(f"The runs of “{side.version.name}” were not scored yet.")
     rows = DomainScore.objects.filter(sheet=side.sheet, view=side.view)
-    found: dict[str, dict[Key, float | None]] = {}
+    found: dict[str, dict[tuple[str, str], float | None]] = {}
     for row in rows.select_related("domain", "run").order_by("domain__name", "run"):
-        values = zip(row.qids, row.values.get(metric, ()), strict=True)
-        found.setdefault(row.run.name, {}).update(
-            {(row.domain.name, qid): value for qid, value in values}
-        )
-    return found
+        keys = [(row.domain.name, qid) for qid in row.qids]
+        values = zip(keys, row.values.get(metric, ()), strict=True)
+        found.setdefault(row.run.name, {}).update(values)
+    known = list(dict.fromkeys(key for values in found.values() for key in values))
+    index = pd.MultiIndex.from_arrays([*zip(*known, strict=True)] or [(), ()], names=_KEY)
+    return pd.DataFrame(
+        {name: [values.get(key) for key in known] for name, values in found.items()},
+        index=index,
+        dtype=float,
+    )
+
+
+def _array(part: "pd.DataFrame") -> Floats:
+    """Systems in rows, queries in columns, NaN where there is no value."""
+    return np.ascontiguousarray(part.to_numpy().T)
 
 
 def _runs(side: Side) -> Sequence[RetrievalRun]:
     assert side.sheet is not None
     return list(RetrievalRun.objects.filter(pk__in=side.sheet.run_ids))
-
-
-def _shared(
-    one: Mapping[str, Mapping[Key, float | None]],
-    names: Sequence[str],
-    other: Mapping[str, Mapping[Key, float | None]],
-) -> list[str]:
-    here = {domain for name in names for domain, _ in one[name]}
-    return sorted(here & {domain for name in names for domain, _ in other[name]})
-
-
-def _queries(
-    found: Mapping[str, Mapping[Key, float | None]],
-    domain: str,
-    among: Mapping[str, None] | None = None,
-) -> dict[str, None]:
-    """The query ids of a domain in their order; with `among` those that are there, too."""
-    qids = {qid: None for values in found.values() for name, qid in values if name == domain}
-    return qids if among is None else {qid: None for qid in qids if qid in among}
-
-
-def _table(
-    found: Mapping[str, Mapping[Key, float | None]],
-    names: Sequence[str],
-    domain: str,
-    qids: Sequence[str],
-) -> Floats:
-    """Systems in rows, queries in columns, NaN where there is no value."""
-    return np.array(
-        [[found[name].get((domain, qid)) for qid in qids] for name in names], np.float64
-    ).reshape(len(names), len(qids))
-
-
-def _has_values(first: Floats, second: Floats) -> bool:
-    return bool((~np.isnan(first) & ~np.isnan(second)).any())
-
-
-def _one_sided(one: Mapping[Key, float | None], other: Mapping[Key, float | None]) -> int:
-    keys = one.keys() | other.keys()
-    return sum((one.get(key) is None) != (other.get(key) is None) for key in keys)
 
 
 def systems_sheet(found: Comparison) -> Sheet:

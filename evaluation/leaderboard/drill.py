@@ -6,7 +6,8 @@ from corpus.models import CorpusVersion, Passage, Query, RankedList, RetrievalRu
 from corpus.pooling import Ranking, top
 from corpus.services.crosswalk import excluded_in
 from corpus.services.versions import stored
-from evaluation.content.view import read_queries, view_of
+from evaluation.content.reading import read_queries
+from evaluation.content.view import view_of
 from evaluation.exporters.records import QueryRecord
 from evaluation.scores.services import GoldView
 

@@ -1,35 +1,32 @@
 """Rank intervals from noisy labels: every label drawn anew by the chance that it is right (X08)."""
 
-import logging
+from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 from django.contrib.auth.models import User
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from corpus.services.versions import stored
+from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
-from evaluation.content.view import read_queries, view_of
+from evaluation.content.reading import read_queries
+from evaluation.content.view import view_of
 from evaluation.metrics.case import Case
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import Metric, read_metric
 from evaluation.metrics.profiles import STRICT
 from evaluation.metrics.ranking import Matched
-from evaluation.metrics.ranks import truth_of
-from evaluation.metrics.run import Floats
+from evaluation.metrics.ranks import rank_intervals
 from evaluation.metrics.scoring import case_of
-from evaluation.metrics.standings import ranks_of
 from evaluation.models import NoiseCheck
 from evaluation.scores.reading import lists_of
 from evaluation.scores.services import GoldView, gold_in
 from kit.errors import Refused
 from kit.pulse import Pulse
-from kit.runs import LostLease, RunStatus, wake
+from kit.runs import wake
 
-logger = logging.getLogger(__name__)
 BROKEN = "The check stopped because of a fault in the program; see the log."
-LEVEL = 0.95
 MOST_DRAWS = 1000
 
 
@@ -82,19 +79,10 @@ def request_check(
 
 def carry_out(check: NoiseCheck) -> None:
     """Draw for a claimed check and keep the outcome, or the reason for none."""
-    try:
+    with failures_in_row(check, broken=BROKEN):
         with Pulse(check) as pulse:
             result = _ranked(check, pulse)
         check.finish(result=result, done=check.draws, total=check.draws)
-    except LostLease:
-        logger.info("noise check %s was stopped or taken over", check.pk)
-    except (Refused, MetricFault) as fault:
-        check.finish(RunStatus.FAILED, error=str(fault))
-    except (OperationalError, InterfaceError) as error:
-        logger.warning("noise check %s waits for the database: %s", check.pk, error)
-    except Exception:  # the job's outermost frame: logged, and told in the row
-        logger.exception("noise check %s", check.pk)
-        check.finish(RunStatus.FAILED, error=BROKEN)
 
 
 def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
@@ -108,35 +96,18 @@ def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
     inside = [run for run in runs if tasks and all(run.pk in task for task in tasks)]
     if len(inside) < 2:
         raise Refused("Ranks need two systems that rank every domain.")
-    rng = np.random.default_rng(check.seed)
-    totals = np.empty((check.draws, len(inside)))
-    for draw in range(check.draws):
-        pulse.step(draw, check.draws)
-        total: Floats = np.zeros(len(inside))
-        for task in tasks:
-            cases = [task[run.pk] for run in inside]
-            label = cases[0].gold.label
-            chance = truth_of(label, if_relevant=check.if_relevant, if_not=check.if_not)
-            is_true = rng.random(len(chance)) < chance
-            noisy = np.where(is_true, np.maximum(label, 1), 0)
-            total += [_mean(metric, case.with_labels(noisy)) for case in cases]
-        totals[draw] = total
-    drawn = ranks_of(totals)
-    observed = np.sum([[_mean(metric, task[run.pk]) for run in inside] for task in tasks], axis=0)
-    tail = (1.0 - LEVEL) / 2.0
-    low = np.quantile(drawn, tail, axis=0, method="lower")
-    high = np.quantile(drawn, 1.0 - tail, axis=0, method="higher")
+    found = rank_intervals(
+        [[task[run.pk] for run in inside] for task in tasks],
+        lambda case: _mean(metric, case),
+        if_relevant=check.if_relevant,
+        if_not=check.if_not,
+        seed=check.seed,
+        draws=check.draws,
+        step=lambda draw: pulse.step(draw, check.draws),
+    )
     return [
-        {
-            "run": run.pk,
-            "name": run.name,
-            "mean": float(observed[place] / len(tasks)),
-            "rank": int(rank),
-            "low": int(low[place]),
-            "high": int(high[place]),
-            "first": float((drawn[:, place] == 1).mean()),
-        }
-        for place, (run, rank) in enumerate(zip(inside, ranks_of(observed), strict=True))
+        {"run": run.pk, "name": run.name, **asdict(interval)}
+        for run, interval in zip(inside, found, strict=True)
     ]
 
 

@@ -1,10 +1,10 @@
 """What the leaderboard shows, read from a score sheet: nothing is scored here.
 
-The tests and draws behind two systems compared: made once a score sheet, then read."""
+The tests and draws of two systems compared are made once a score sheet, and then read.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -23,14 +23,6 @@ from kit.stats.paired import PairedTest, paired_t, randomisation
 from kit.stats.results import Interval
 
 
-@dataclass(frozen=True)
-class Tested:
-    """The difference of two systems over domains with its interval, and the tests of it."""
-
-    difference: Mean
-    tests: tuple[PairedTest, ...]
-
-
 def tested(
     sheet: ScoreSheet,
     first: RetrievalRun,
@@ -40,31 +32,24 @@ def tested(
     view: str,
     by_domain: Sequence[Floats],
     differences: Floats,
-) -> Tested:
-    """What is kept of these two on this sheet; drawn, and kept, at the first look.
-
-    A sheet is never changed, so what was drawn from it holds as long as it does.
+) -> tuple[Mean, Sequence[PairedTest]]:
+    """The difference over domains with its interval, and the tests of it: read where they are kept
+    for these two, else drawn and kept. A sheet never changes, so what was drawn of it stays true.
     """
     asked = {"sheet": sheet, "first": first, "second": second, "metric": metric, "view": view}
-    kept = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first()
-    if kept is not None:
-        return _read(kept)
-    found = Tested(
-        bootstrap_macro(by_domain, seed=SEED, resamples=2000),
-        (paired_t(differences), randomisation(differences, seed=SEED)),
-    )
-    # Two who look at once drew the same.
-    row = KeptComparison(**asked, figures=asdict(found))
-    KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
-    return found
-
-
-def _read(figures: dict[str, Any]) -> Tested:
+    figures = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first()
+    if figures is None:
+        found = bootstrap_macro(by_domain, seed=SEED, resamples=2000)
+        tests = paired_t(differences), randomisation(differences, seed=SEED)
+        figures = {"difference": asdict(found), "tests": [asdict(test) for test in tests]}
+        # Two who look at once drew the same.
+        row = KeptComparison(**asked, figures=figures)
+        KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
     mean = figures["difference"]
     interval = Interval(**mean["interval"]) if mean["interval"] else None
-    return Tested(
+    return (
         Mean(mean["n"], mean["value"], interval),
-        tuple(PairedTest(**test) for test in figures["tests"]),
+        [PairedTest(**test) for test in figures["tests"]],
     )
 
 
@@ -136,21 +121,22 @@ def board_of(sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.R
     runs = RetrievalRun.objects.filter(benchmark=sheet.benchmark_id).in_bulk()
     base = {row["run"]: row for row in views[GoldView.BASE].get(name, ())}
     rows = [row for row in views[view].get(name, ()) if row["run"] in runs]
-    lines = [_line(runs[row["run"]], row, base[row["run"]]) for row in rows]
-    lines.sort(key=lambda each: (each.rank is None, each.rank or 0, each.run.name))
+    rows.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, runs[row["run"]].name))
     domains = sheet.boards["domains"]
-    marks = [_marks([line.domains[place] for line in lines]) for place in range(len(domains))]
-    marked = [
-        replace(
-            line,
-            marked=[
-                (value, domain, mark[place])
-                for value, domain, mark in zip(line.domains, domains, marks, strict=True)
-            ],
+    marks = [_marks(values) for values in zip(*(row["domains"] for row in rows), strict=True)]
+    kept = ("domains", "mean", "low", "high", "rank", "rank_low", "rank_high", "first")
+    lines = [
+        Line(
+            run=(run := runs[row["run"]]),
+            **{key: row[key] for key in kept},
+            base_mean=base[run.pk]["mean"],
+            base_rank=base[run.pk]["rank"],
+            is_practice=bool(run.provenance.get("practice")),
+            marked=list(zip(row["domains"], domains, marked, strict=True)),
         )
-        for place, line in enumerate(lines)
+        for row, marked in zip(rows, zip(*marks, strict=True), strict=True)
     ]
-    return Board(name, view, domains, marked)
+    return Board(name, view, domains, lines)
 
 
 def _marks(values: Sequence[float | None]) -> list[str]:
@@ -221,43 +207,39 @@ def compare(
     sheet: ScoreSheet, first: RetrievalRun, second: RetrievalRun, *, metric: str, view: str
 ) -> Compared:
     """Do two systems differ? Raises Refused for a metric or view that the sheet does not hold."""
+    import pandas as pd  # takes longer to load than most pages: only what compares waits for it
+
     name = metric_name(metric)
-    mine, theirs = (query_values(sheet, run, name, view) for run in (first, second))
-    both = [key for key, value in mine.items() if value is not None and theirs.get(key) is not None]
-    one = np.array([mine[key] for key in both], float)
-    other = np.array([theirs[key] for key in both], float)
-    differences = one - other
-    by_domain = [
-        differences[[place for place, key in enumerate(both) if key[0] == domain]]
-        for domain in dict.fromkeys(key[0] for key in both)
-    ]
-    drawn = tested(
+    mine, theirs = (
+        pd.Series(query_values(sheet, run, name, view), dtype=float) for run in (first, second)
+    )
+    both = pd.DataFrame({"mine": mine, "theirs": theirs.reindex(mine.index)}).dropna()
+    differences = both["mine"] - both["theirs"]
+    difference, tests = tested(
         sheet,
         first,
         second,
         metric=name,
         view=view,
-        by_domain=by_domain,
-        differences=differences,
+        by_domain=[part.to_numpy() for _, part in differences.groupby(level=0, sort=False)],
+        differences=differences.to_numpy(),
     )
-    order = np.argsort(-np.abs(differences), kind="stable")
+    ordered = both.loc[differences.abs().sort_values(ascending=False, kind="stable").index]
     return Compared(
         first=first,
         second=second,
         metric=name,
         view=view,
         queries=len(both),
-        left_out=sum(
-            (mine.get(k) is None) != (theirs.get(k) is None) for k in mine.keys() | theirs.keys()
-        ),
-        first_mean=float(one.mean()) if both else None,
-        second_mean=float(other.mean()) if both else None,
-        difference=drawn.difference,
-        tests=drawn.tests,
+        left_out=int(mine.count() + theirs.count()) - 2 * len(both),
+        first_mean=None if both.empty else float(both["mine"].mean()),
+        second_mean=None if both.empty else float(both["theirs"].mean()),
+        difference=difference,
+        tests=tests,
         wins=int((differences > 0).sum()),
         ties=int((differences == 0).sum()),
         losses=int((differences < 0).sum()),
-        rows=[(*both[i], float(one[i]), float(other[i])) for i in order.tolist()],
+        rows=[(*key, one, other) for key, one, other in ordered.itertuples(name=None)],
     )
 
 
@@ -280,14 +262,3 @@ def find_run(benchmark: Benchmark, pk: object, field: str) -> RetrievalRun:
     if found is None:
         raise Refused("Choose two of the runs.", field=field)
     return found
-
-
-def _line(run: RetrievalRun, row: dict[str, Any], base: dict[str, Any]) -> Line:
-    names = ("domains", "mean", "low", "high", "rank", "rank_low", "rank_high", "first")
-    return Line(
-        run=run,
-        **{name: row[name] for name in names},
-        base_mean=base["mean"],
-        base_rank=base["rank"],
-        is_practice=bool(run.provenance.get("practice")),
-    )

@@ -38,7 +38,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
         board = _board(request, sheet)
         context |= {
             "board": board,
-            "published": published.beside(board),
+            "published": published.tables_for(board),
             "practice": any(each.is_practice for each in board.lines),
         }
     return htmx.render(request, "evaluation/leaderboard.html", context)
@@ -156,13 +156,18 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
 def _context(
     request: HttpRequest, access: Access, version: CorpusVersion | None = None
 ) -> dict[str, Any]:
-    """What every page of the leaderboard knows; `live` is the computation under way, if any."""
-    version = version or version_of(request, access)
+    """What every page of the leaderboard knows."""
+    metric, view = _chosen(request)
+    choices = {"metric": metric, "view": view, "metrics": boards.NAMES, "views": _views()}
+    return sheet_context(access, version or version_of(request, access)) | choices
+
+
+def sheet_context(access: Access, version: CorpusVersion | None) -> dict[str, Any]:
+    """The scores of a corpus version; `live` is the computation under way, if any."""
     sheet = sheets.latest(access.benchmark, version)
     live = sheets.under_way(access.benchmark, version)
     versions = CorpusVersion.objects.choices(access.benchmark)
     key = version.key if version else None
-    metric, view = _chosen(request)
     return {
         "access": access,
         "tab": "leaderboard",
@@ -174,10 +179,6 @@ def _context(
         + (f"?version={version.pk}" if version else ""),
         "version": version,
         "versions": versions if len(versions) > 1 else [],
-        "metric": metric,
-        "view": view,
-        "metrics": boards.NAMES,
-        "views": _views(),
         "has_runs": RetrievalRun.objects.filter(
             benchmark=access.benchmark, corpus_version=key
         ).exists(),

@@ -14,11 +14,11 @@ from evaluation.metrics.standings import ranks_of
 class RankInterval:
     """One system's rank (1 is best) as scored, and where it lands in `level` of the draws."""
 
+    mean: float | None
     rank: int
     low: int
     high: int
     first: float
-    mean: float | None
 
 
 def truth_of(labels: Whole, *, if_relevant: float, if_not: float) -> Floats:
@@ -34,27 +34,34 @@ def truth_of(labels: Whole, *, if_relevant: float, if_not: float) -> Floats:
 
 
 def rank_intervals(
-    cases: Sequence[Case],
-    chance: Floats,
+    tasks: Sequence[Sequence[Case]],
     measure: Callable[[Case], float | None],
     *,
+    if_relevant: float,
+    if_not: float,
     seed: int,
     draws: int = 200,
     level: float = 0.95,
+    step: Callable[[int], None] = lambda _: None,
 ) -> list[RankInterval]:
     """Ranks of systems when labels are noisy: every draw decides each label anew by its chance.
 
-    All cases are of one gold; `chance` is of its rows. Systems are ranked by the mean of `measure`,
-    equal means share the better rank; a system without a mean is last. Only labels vary: queries
-    and rankings stay.
+    Each task has one case a system, all of one gold; the chances are those of `truth_of`. Systems
+    are ranked by the mean of `measure` over tasks, equal means share the better rank; a system
+    without a mean is last. Only labels vary: queries and rankings stay. `step` gets the number of
+    each draw before it is made.
     """
-    observed = np.array([_or_least(measure(case)) for case in cases])
+    labels = [cases[0].gold.label for cases in tasks]
+    chances = [truth_of(each, if_relevant=if_relevant, if_not=if_not) for each in labels]
+    observed = np.mean([[_or_least(measure(case)) for case in cases] for cases in tasks], axis=0)
     rng = np.random.default_rng(seed)
-    means = np.empty((draws, len(cases)))
+    totals = np.zeros((draws, len(observed)))
     for draw in range(draws):
-        is_true = rng.random(len(chance)) < chance
-        means[draw] = [_or_least(measure(_under(case, is_true))) for case in cases]
-    drawn = ranks_of(means)
+        step(draw)
+        for cases, chance in zip(tasks, chances, strict=True):
+            is_true = rng.random(len(chance)) < chance
+            totals[draw] += [_or_least(measure(_under(case, is_true))) for case in cases]
+    drawn = ranks_of(totals)
     tail = (1.0 - level) / 2.0
     low = np.quantile(drawn, tail, axis=0, method="lower")
     high = np.quantile(drawn, 1.0 - tail, axis=0, method="higher")

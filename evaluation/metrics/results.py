@@ -1,7 +1,7 @@
 """Per-query values first, means derived from them with what was left out."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -98,14 +98,6 @@ class Scores:
                 "values": {name: value for name, (_, value, _) in named},
                 "undefined": {name: why for name, (_, _, why) in named if why},
             }
-
-
-def macro_mean(means: Iterable[float | None]) -> float | None:
-    """Unweighted mean over tasks (docs/protocol.md 6.1); None where a task has none."""
-    found = list(means)
-    if not found or any(each is None for each in found):
-        return None
-    return _mean(np.array(found, np.float64))
 
 
 def _mean(values: Floats) -> float | None:

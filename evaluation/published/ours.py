@@ -1,4 +1,4 @@
-"""What of ours stands beside a published table: scores, a cleaning, a release, debate runs."""
+"""What of ours is compared with a published table: scores, a cleaning, a release, debate runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,14 @@ from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion
 from corpus.services.cleaning_report import passages_by_domain
 from evaluation.experiments.services import Measured, measure
 from evaluation.models import Experiment, Release
-from evaluation.published.services import Beside, BesideRow, PublishedTable, compared, plain
+from evaluation.published.services import (
+    ComparedRow,
+    Ours,
+    PublishedTable,
+    compare_rows,
+    compared,
+    plain,
+)
 from evaluation.scores import sheets
 from kit.runs import RunStatus
 
@@ -37,29 +44,29 @@ _MEASURED: Mapping[str, Callable[[Measured, bool], float | None]] = {
 }
 
 
-def beside_ours(
+def compare_with_ours(
     table: PublishedTable,
     benchmark: Benchmark,
     names: Names = (),
     *,
     version: CorpusVersion | None = None,
     experiment: Experiment | None = None,
-) -> list[BesideRow]:
+) -> list[ComparedRow]:
     """The table's rows with what this benchmark has of them.
 
     Scores are those of a corpus version, by default the current one; debate runs those of an
     experiment. `names` adds pairs (printed, ours) to those that have one name.
     """
     if table.beside == "cleaning":
-        return beside_cleaning(table, last_cleaning(benchmark))
+        return compare_cleaning(table, last_cleaning(benchmark))
     if table.beside == "release":
-        return beside_release(table, last_release(benchmark))
+        return compare_release(table, last_release(benchmark))
     if table.is_of_debates:
-        return beside_debates(table, measure(experiment) if experiment else (), names)
+        return compare_debates(table, measure(experiment) if experiment else (), names)
     return compared(table, sheets.latest(benchmark, version), names)
 
 
-def beside_release(table: PublishedTable, release: Release | None) -> list[BesideRow]:
+def compare_release(table: PublishedTable, release: Release | None) -> list[ComparedRow]:
     """Sets are the release's splits of the same name; the total is ours where all sets are."""
     counts = release.counts if release else {}
     splits = {plain(name): each for name, each in counts.get("splits", {}).items()}
@@ -67,35 +74,35 @@ def beside_release(table: PublishedTable, release: Release | None) -> list[Besid
         splits[TOTAL] = counts
     name = f"release {release.version}" if release else None
 
-    def ours(row: str) -> tuple[str | None, list[float | None]]:
+    def ours(row: str) -> Ours:
         found = splits.get(row)
         if found is None:
-            return None, []
+            return None, ()
         return name, [_COUNTED[c](found) if c in _COUNTED else None for c in table.columns]
 
-    return _rows(table, ours)
+    return compare_rows(table, ours)
 
 
-def beside_debates(
+def compare_debates(
     table: PublishedTable, runs: Sequence[Measured], names: Names = ()
-) -> list[BesideRow]:
+) -> list[ComparedRow]:
     """Printed ways to label are our debate runs of the same name, as an experiment measures."""
     known = {plain(each.run.name): each for each in runs}
     given = {plain(printed): plain(name) for printed, name in names}
     all_cases = table.beside.endswith("all cases")
 
-    def ours(row: str) -> tuple[str | None, list[float | None]]:
+    def ours(row: str) -> Ours:
         found = known.get(given.get(row, row))
         if found is None:
-            return None, []
+            return None, ()
         name = f"{found.run.name} (practice)" if found.run.practice else found.run.name
         columns = [_MEASURED.get(column) for column in table.columns]
         return name, [read(found, all_cases) if read else None for read in columns]
 
-    return _rows(table, ours)
+    return compare_rows(table, ours)
 
 
-def beside_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[BesideRow]:
+def compare_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[ComparedRow]:
     """The table of chunks with passages before and after a cleaning and what was kept, in percent.
 
     Sets are our domains of the same name; the total is ours where both have the same sets.
@@ -107,14 +114,14 @@ def beside_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[Besi
         if counts.keys() == {plain(row.name) for row in table.rows} - {TOTAL}:
             counts[TOTAL] = sum(old.values()), sum(new.values())
 
-    def ours(row: str) -> tuple[str | None, list[float | None]]:
+    def ours(row: str) -> Ours:
         if run is None or row not in counts:
-            return None, []
+            return None, ()
         before, after = counts[row]
         kept = retention(after, before)
         return run.name, [before, after, None if kept is None else round(kept, 2)]
 
-    return _rows(table, ours)
+    return compare_rows(table, ours)
 
 
 def last_cleaning(benchmark: Benchmark) -> CleaningRun | None:
@@ -126,22 +133,6 @@ def last_cleaning(benchmark: Benchmark) -> CleaningRun | None:
 def last_release(benchmark: Benchmark) -> Release | None:
     """The newest that was built."""
     return benchmark.releases.filter(status=RunStatus.DONE).order_by("-pk").first()
-
-
-def _rows(
-    table: PublishedTable, ours: Callable[[str], tuple[str | None, list[float | None]]]
-) -> list[BesideRow]:
-    """Each printed row beside what `ours` says of its plain name: our name and our values."""
-    rows = []
-    for row in table.rows:
-        name, found = ours(plain(row.name))
-        values = found or [None] * len(table.columns)
-        cells = tuple(
-            Beside(printed, value, table.tolerance)
-            for printed, value in zip(row.values, values, strict=True)
-        )
-        rows.append(BesideRow(row.name, name, cells, table.columns))
-    return rows
 
 
 def _each(count: int, found: Counts) -> float | None:

@@ -1,8 +1,8 @@
-"""Published tables (docs/protocol.md 10, X05), and our own figures beside them."""
+"""Published tables (docs/protocol.md 10, X05), and our own figures compared with them."""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from evaluation.leaderboard.services import Board, Line, board_of
 from evaluation.models import ScoreSheet
 from kit.errors import Refused
 
-_FOLDER = Path(__file__).parent.parent / "published"
+_FOLDER = Path(__file__).parent
 MEAN = "mean"
 # What the mean gained since the base gold, as the papers head it.
 CHANGES = ("gain", "change")
@@ -30,8 +30,8 @@ class PublishedRow:
 class PublishedTable:
     """A table as it was printed.
 
-    `metric` and `view` name the board of ours that it can be held against; `beside` what else of
-    ours can be: a cleaning, a release, debate runs (published_ours.py); "" where nothing can.
+    `metric` and `view` name the board of ours that it can be compared with; `beside` what else of
+    ours can be: a cleaning, a release, debate runs (ours.py); "" where nothing can.
     """
 
     id: str
@@ -49,7 +49,7 @@ class PublishedTable:
 
     @property
     def is_of_debates(self) -> bool:
-        """Whether debate runs of an experiment can stand beside it."""
+        """Whether debate runs of an experiment can be compared with it."""
         return self.beside.startswith("experiment")
 
     @property
@@ -59,12 +59,12 @@ class PublishedTable:
 
     @property
     def scale(self) -> float:
-        """What our values are multiplied with to stand beside the printed ones."""
+        """What our values are multiplied with to compare them with the printed ones."""
         return 100.0 if self.unit == "percent" else 1.0
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """A printed figure and ours; `difference` is ours minus theirs, None where one is missing."""
 
     printed: float | None
@@ -86,18 +86,22 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class BesideRow:
-    """A printed system beside the run of ours that bears its name, None where none does."""
+class ComparedRow:
+    """A printed system with the run of ours that has its name, None where none has."""
 
     name: str
     run: str | None
-    cells: tuple[Beside, ...]
+    cells: tuple[Comparison, ...]
     columns: tuple[str, ...]
 
     @property
-    def labelled(self) -> list[tuple[Beside, str]]:
+    def labelled(self) -> list[tuple[Comparison, str]]:
         """Each cell with the head of its column."""
         return list(zip(self.cells, self.columns, strict=True))
+
+
+# Our name of a row, and our values in the order of the columns; no values where there is none.
+Ours = tuple[str | None, Sequence[float | None]]
 
 
 @cache
@@ -115,14 +119,14 @@ def table_called(name: str) -> PublishedTable:
     return found
 
 
-def beside(board: Board) -> list[PublishedTable]:
-    """The tables that a board's metric can be held against."""
+def tables_for(board: Board) -> list[PublishedTable]:
+    """The tables that a board's metric can be compared with."""
     return [table for table in tables().values() if table.metric == board.metric]
 
 
 def compared(
     table: PublishedTable, sheet: ScoreSheet | None, names: Sequence[tuple[str, str]] = ()
-) -> list[BesideRow]:
+) -> list[ComparedRow]:
     """The table's rows with our figures where a run has the system's name and a domain the set's.
 
     Names are compared without regard to case and signs; `names` adds pairs (printed, ours).
@@ -133,15 +137,27 @@ def compared(
     lines = {plain(each.run.name): each for each in board.lines} if board else {}
     known = {plain(printed): plain(ours) for printed, ours in names}
     places = _places(table.columns, board.domains if board else ())
+
+    def ours(row: str) -> Ours:
+        line = lines.get(known.get(row, row))
+        if line is None:
+            return None, ()
+        found = [_ours(line, place) for place in places]
+        return line.run.name, [None if each is None else each * table.scale for each in found]
+
+    return compare_rows(table, ours)
+
+
+def compare_rows(table: PublishedTable, ours: Callable[[str], Ours]) -> list[ComparedRow]:
+    """Each printed row with what `ours` has under its plain name."""
     rows = []
     for row in table.rows:
-        line = lines.get(known.get(plain(row.name), plain(row.name)))
-        ours = [None if line is None else _ours(line, place) for place in places]
+        name, values = ours(plain(row.name))
         cells = tuple(
-            Beside(printed, None if own is None else own * table.scale, table.tolerance)
-            for printed, own in zip(row.values, ours, strict=True)
+            Comparison(printed, own, table.tolerance)
+            for printed, own in zip(row.values, values or [None] * len(row.values), strict=True)
         )
-        rows.append(BesideRow(row.name, line.run.name if line else None, cells, table.columns))
+        rows.append(ComparedRow(row.name, name, cells, table.columns))
     return rows
 
 

@@ -12,36 +12,27 @@ _FILE = Path(__file__).parent.parent / "systems.json"
 
 
 @dataclass(frozen=True)
-class Part:
-    """A model or package that a system is made of, and where its makers publish it."""
-
-    name: str
-    link: str
-
-
-@dataclass(frozen=True)
 class KnownSystem:
     """A system as its paper names it.
 
     `kind` is sparse, dense, rerank (the second part orders what the first found) or rewrite (the
-    second part writes the query that the first searches for).
+    second part writes the query that the first searches for). A part is a model or package:
+    {"name", "link"}, where its makers publish it.
     """
 
     name: str
     kind: str
-    parts: tuple[Part, ...]
+    parts: tuple[dict[str, str], ...]
 
 
 @cache
 def known_systems() -> tuple[KnownSystem, ...]:
     """All of them, in the order of the paper's tables."""
-    return tuple(
-        KnownSystem(each["name"], each["kind"], tuple(Part(**part) for part in each["parts"]))
-        for each in json.loads(_FILE.read_text("utf-8"))["systems"]
-    )
+    found = json.loads(_FILE.read_text("utf-8"))["systems"]
+    return tuple(KnownSystem(each["name"], each["kind"], tuple(each["parts"])) for each in found)
 
 
-def beside_runs(benchmark: Benchmark) -> list[tuple[KnownSystem, RetrievalRun | None]]:
+def systems_with_runs(benchmark: Benchmark) -> list[tuple[KnownSystem, RetrievalRun | None]]:
     """Each system with the run of its name, of the loaded texts before others; None without one.
 
     Names are compared without regard to case and signs.

@@ -1,4 +1,4 @@
-"""Figures as others printed them, and ours beside them."""
+"""Figures as others printed them, and ours compared with them."""
 
 from collections.abc import Mapping
 
@@ -11,8 +11,8 @@ from corpus.models import CorpusVersion
 from evaluation.leaderboard.views import version_of
 from evaluation.models import Experiment
 from evaluation.published import services as published
-from evaluation.published.ours import beside_ours
-from evaluation.published.systems import beside_runs
+from evaluation.published.ours import compare_with_ours
+from evaluation.published.systems import systems_with_runs
 from kit import htmx
 
 
@@ -36,12 +36,12 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if table is None:
         raise Http404("No such table.")
     asked = zip(request.GET.getlist("system"), request.GET.getlist("run"), strict=False)
-    # The last word on a system counts; one set beside nothing is taken back.
+    # The last choice for a system counts; an empty one takes it back.
     pairs = {system: run for system, run in asked if system}
     pairs = {system: run for system, run in pairs.items() if run}
     version, experiment = version_of(request, access), experiment_of(request.GET, access)
     versions = CorpusVersion.objects.choices(access.benchmark) if table.metric else []
-    rows = beside_ours(
+    rows = compare_with_ours(
         table,
         access.benchmark,
         list(pairs.items()),
@@ -98,7 +98,7 @@ def _names(
 def known_systems(request: HttpRequest, slug: str) -> HttpResponse:
     """The systems of DREAM/BRIDGE, and the runs here that bear their names."""
     access = enter(request.user, slug)
-    systems = beside_runs(access.benchmark)
+    systems = systems_with_runs(access.benchmark)
     context = {
         "access": access,
         "tab": "leaderboard",

@@ -15,9 +15,7 @@ from corpus.models import Role
 from corpus.services.versions import chosen
 from evaluation.models import Release
 from evaluation.releases import services as verbs
-from evaluation.releases.diffs import diff_of
-from evaluation.releases.downloads import send_archive, send_file
-from evaluation.releases.views import get_release
+from evaluation.releases.views import diff_of, get_release, send_archive, send_file
 from kit.api import RUN_FIELDS, Route
 
 
@@ -63,35 +61,40 @@ class Releases(Route):
         return Response(ReleaseSerializer(release).data, status=202)
 
 
-class OneRelease(Route):
+class _OfRelease(Route):
+    """Base of the routes below one release."""
+
+    def release(self, slug: str, pk: int) -> Release:
+        """It, for admins; 404 where it is not of this benchmark."""
+        return get_release(enter(self.person(), slug, Role.ADMIN), pk)
+
+
+class OneRelease(_OfRelease):
     """One release."""
 
     @extend_schema(responses=ReleaseSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(ReleaseSerializer(get_release(access, pk)).data)
+        return Response(ReleaseSerializer(self.release(slug, pk)).data)
 
 
-class ReleaseVerb(Route):
+class ReleaseVerb(_OfRelease):
     """Stopping a build, or trying a failed one again."""
 
     verb: Any = None
 
     @extend_schema(request=None, responses=ReleaseSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        release = get_release(access, pk)
-        self.verb(release=release, actor=access.user)
+        release = self.release(slug, pk)
+        self.verb(release=release, actor=self.person())
         return Response(ReleaseSerializer(release).data)
 
 
-class ReleaseFile(Route):
+class ReleaseFile(_OfRelease):
     """One file of a release."""
 
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     def get(self, request: Request, slug: str, pk: int, path: str) -> HttpResponseBase:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return send_file(get_release(access, pk), path)
+        return send_file(self.release(slug, pk), path)
 
 
 class ReleaseChangeSerializer(serializers.Serializer):
@@ -103,23 +106,21 @@ class ReleaseChangeSerializer(serializers.Serializer):
     rows = serializers.ListField(child=serializers.CharField())
 
 
-class ReleaseDiff(Route):
+class ReleaseDiff(_OfRelease):
     """What changed since an older release."""
 
     @extend_schema(responses=ReleaseChangeSerializer(many=True))
     def get(self, request: Request, slug: str, pk: int, older: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        diff = diff_of(get_release(access, older), get_release(access, pk))
+        diff = diff_of(self.release(slug, older), self.release(slug, pk))
         return Response(ReleaseChangeSerializer(diff.changes, many=True).data)
 
 
-class ReleaseArchive(Route):
+class ReleaseArchive(_OfRelease):
     """A whole release as a zip."""
 
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
     def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return send_archive(get_release(access, pk))
+        return send_archive(self.release(slug, pk))
 
 
 _ONE = "b/<slug:slug>/releases/<int:pk>"

@@ -1,29 +1,33 @@
-"""Building a claimed release: a folder that appears whole or not at all.
-
-Where releases lie, and how a finished folder takes its place in one step."""
+"""Building a claimed release: a folder that appears whole or not at all."""
 
 import logging
 import os
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from corpus.services.versions import stored
+from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
 from evaluation.content.view import view_of
 from evaluation.exporters.faults import BLOCKING, Fault
-from evaluation.exporters.names import NameClash
 from evaluation.models import Release, ReleaseState
 from evaluation.releases.writing import Built, Step, write_release
 from kit import audit
 from kit.errors import Refused
 from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus
+
+logger = logging.getLogger(__name__)
+BROKEN = "The release could not be built because of a fault in the program. Nothing was kept."
+UNFIT = "A final release is refused while it has these faults."
+UNWRITABLE = "The folder could not be written ({reason}). Mend that and try again."
 
 
 def folder_for(slug: str, version: str) -> Path:
@@ -61,13 +65,7 @@ def publish(built: Path, folder: Path) -> None:
     os.replace(built, folder)
 
 
-logger = logging.getLogger(__name__)
-BROKEN = "The release could not be built because of a fault in the program. Nothing was kept."
-UNFIT = "A final release is refused while it has these faults."
-UNWRITABLE = "The folder could not be written ({reason}). Mend that and try again."
-
-
-class Unfit(Refused):
+class ReleaseRefused(Refused):
     """A final release with a fault that no final release may have."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -78,24 +76,14 @@ class Unfit(Refused):
 
 def carry_out(release: Release) -> None:
     """Build a claimed release and turn whatever goes wrong into its state, in plain words."""
-    try:
-        build(release, folder=Path(release.folder))
-    except LostLease:
-        logger.info("release %s was stopped or taken over", release.pk)
-    except Unfit as unfit:
-        fail(release, unfit.message, faults=[each.as_json() for each in unfit.faults])
-    except Refused as refusal:
-        fail(release, refusal.message)
-    except NameClash as clash:
-        fail(release, str(clash))
-    except OSError as error:
-        logger.exception("release %s", release.pk)
-        fail(release, UNWRITABLE.format(reason=error.strerror or error))
-    except (OperationalError, InterfaceError) as error:
-        logger.warning("release %s waits for the database: %s", release.pk, error)
-    except Exception:  # the job's outermost frame: logged, and told in the row
-        logger.exception("release %s", release.pk)
-        fail(release, BROKEN)
+    with failures_in_row(release, broken=BROKEN, fail=partial(fail, release)):
+        try:
+            build(release, folder=Path(release.folder))
+        except ReleaseRefused as unfit:
+            fail(release, unfit.message, faults=[each.as_json() for each in unfit.faults])
+        except OSError as error:
+            logger.exception("release %s", release.pk)
+            fail(release, UNWRITABLE.format(reason=error.strerror or error))
 
 
 def build(release: Release, *, folder: Path) -> None:
@@ -159,7 +147,7 @@ def _write(release: Release, place: Path, step: Step) -> Built:
         )
     blocking = [each for each in built.faults if each.check in BLOCKING]
     if blocking and not is_draft:
-        raise Unfit(blocking)
+        raise ReleaseRefused(blocking)
     return built
 
 

@@ -17,8 +17,8 @@ from corpus.importers.rows import PassageRow, QueryRow
 from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
 from evaluation.content import imported
 from evaluation.content.frozen import frozen
-from evaluation.exporters import beir, bright, trec_rows, trec_texts
-from evaluation.exporters.lines import write_jsonl
+from evaluation.exporters import beir, bright, trec, trec_texts
+from evaluation.exporters.files import write_jsonl
 from evaluation.exporters.names import split_name
 from evaluation.releases.building import is_free
 from kit.errors import Refused
@@ -55,7 +55,7 @@ def export_benchmark(*, benchmark: Benchmark, folder: Path, format: str) -> dict
     """Write a new folder in one of FORMATS; how many rows of each kind it holds.
 
     The folder is there wholly or not at all. Raises Refused for a folder that is taken, and for
-    an id that the format cannot hold.
+    an id that the format has no room for.
     """
     if not is_free(folder):
         raise Refused(f"{folder} is not empty. Choose a folder that does not exist yet.")
@@ -122,7 +122,7 @@ def _trec(export: Export, domain: Domain) -> None:
         folder / "documents", texts, trec_texts.write_documents, _document_json
     )
     gold = export.counted("judgments", imported.read_gold(domain))
-    trec_rows.write_qrels(folder / "qrels.txt", gold)
+    trec.write_qrels(folder / "qrels.txt", gold)
 
 
 def _topic(row: QueryRow) -> QueryRow:
@@ -174,7 +174,7 @@ def _write_runs(export: Export, benchmark: Benchmark, domains: Iterable[Domain])
         for domain in domains:
             path = export.place / "runs" / name / f"{file_name(domain.name)}.run"
             ranked = export.counted("rankings", imported.read_rankings(run, domain))
-            if not trec_rows.write_run(path, ranked):
+            if not trec.write_run(path, ranked):
                 path.unlink()
 
 

@@ -1,9 +1,6 @@
-"""Faults of a release that only the database can tell; the records tell the others.
+"""Faults of a release that only the database shows; the records show the others (faults.py)."""
 
-What a derived corpus version could not take over, as faults of its release."""
-
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import models
@@ -19,13 +16,13 @@ from evaluation.content import carried_view
 from evaluation.content.view import View
 from evaluation.exporters.faults import MOST_PLACES, Fault, Place
 from evaluation.exporters.names import aspect_id
+from kit.stats.results import Estimate
 
 
 def carried_faults(view: View, split: str, domain: Domain) -> list[Fault]:
     """Relevant labels and gold passages without a place, other labels without one, labels given
     there that weigh less than carried ones, texts made by the practice model."""
     found = carried_view.of_domain(view, domain)
-    qids = dict(Query.objects.filter(domain=domain).values_list("pk", "qid"))
     pairs: dict[str, list[tuple[int, int]]] = {"uncarried_gold": [], "uncarried_labels": []}
     for lost in found.lost:
         is_gold = lost.held.label > 0 or (lost.held.base or 0) > 0
@@ -34,43 +31,35 @@ def carried_faults(view: View, split: str, domain: Domain) -> list[Fault]:
     pairs["outweighed_labels"] = [
         (held.query, held.passage) for held in found.held if held.outweighed
     ]
+    qids = dict(Query.objects.filter(domain=domain).values_list("pk", "qid"))
+    aspects = Aspect.objects.select_related("query").in_bulk(
+        [pk for pk, _ in found.lost_gold[:MOST_PLACES]]
+    )
+
+    def at_query(pk: int) -> Place:
+        return {"query": qids[pk], "query_pk": pk}
+
+    def at_aspect(pk: int) -> Place:
+        return {"aspect": aspect_id(split, aspects[pk].query.qid, aspects[pk].k)}
+
     return [
-        *(_carried_faults_fault(check, split, places, qids) for check, places in pairs.items()),
-        _lost_support(split, found.lost_gold),
+        *(_of_passages(check, split, rows, at_query) for check, rows in pairs.items()),
+        _of_passages("uncarried_support", split, found.lost_gold, at_aspect),
         _practice(view, split),
     ]
 
 
-def _carried_faults_fault(
-    check: str, split: str, pairs: list[tuple[int, int]], qids: dict[int, str]
+def _of_passages(
+    check: str, split: str, rows: list[tuple[int, int]], about: Callable[[int], Place]
 ) -> Fault:
-    names = carried_view.known(None, {passage for _, passage in pairs[:MOST_PLACES]})
-    places = [
-        {
-            "split": split,
-            "query": qids[query],
-            "query_pk": query,
-            "passage": names[passage][0],
-            "passage_pk": passage,
-        }
-        for query, passage in pairs[:MOST_PLACES]
-    ]
-    return Fault(check, len(pairs), tuple(places))
-
-
-def _lost_support(split: str, lost: list[tuple[int, int]]) -> Fault:
-    names = carried_view.known(None, {passage for _, passage in lost[:MOST_PLACES]})
-    aspects = Aspect.objects.select_related("query").in_bulk([pk for pk, _ in lost[:MOST_PLACES]])
-    places: Iterable[Place] = (
-        {
-            "split": split,
-            "aspect": aspect_id(split, aspects[aspect].query.qid, aspects[aspect].k),
-            "passage": names[passage][0],
-            "passage_pk": passage,
-        }
-        for aspect, passage in lost[:MOST_PLACES]
+    """The fault at these (query or aspect, passage)."""
+    first = rows[:MOST_PLACES]
+    names = carried_view.known(None, {passage for _, passage in first})
+    places = (
+        {"split": split, **about(pk), "passage": names[passage][0], "passage_pk": passage}
+        for pk, passage in first
     )
-    return Fault("uncarried_support", len(lost), tuple(places))
+    return Fault(check, len(rows), tuple(places))
 
 
 def _practice(view: View, split: str) -> Fault:
@@ -81,7 +70,7 @@ def _practice(view: View, split: str) -> Fault:
     return Fault("practice_texts", int(made), ({"split": split},) if made else ())
 
 
-def told_as_carried(view: View, faults: Iterable[Fault]) -> list[Fault]:
+def renamed_as_carried(view: View, faults: Iterable[Fault]) -> list[Fault]:
     """Of a derived version: a chunk may hold what two passages say, each for its own aspect."""
     if not view.is_derived:
         return list(faults)
@@ -109,7 +98,7 @@ def database_faults(view: View, split: str, domain: Domain) -> list[Fault]:
 
 
 def _cases(split: str, domain: Domain, check: str, status: str) -> Fault:
-    # Items of a reference panel are a measure beside the labels: unfinished ones hold up nothing.
+    # Items of a reference panel measure the labels and are none: unfinished ones delay nothing.
     cases = EscalationCase.objects.of_voters().filter(query__domain=domain, status=status)
     columns = {"query": "query__qid", "passage": "passage__pid", "case_pk": "pk"}
     return _fault(check, split, cases, columns)
@@ -145,36 +134,20 @@ def _derived(view: View) -> Q:
 def _fault(check: str, split: str, rows: Rows, columns: dict[str, str]) -> Fault:
     """The fault with its whole count and its first places by order of arrival."""
     first = rows.order_by("pk").values_list(*columns.values())[:MOST_PLACES]
-    return Fault(check, rows.count(), tuple(_places(split, tuple(columns), first)))
+    places = ({"split": split, **dict(zip(columns, row, strict=True))} for row in first)
+    return Fault(check, rows.count(), tuple(places))
 
 
-def _places(split: str, names: tuple[str, ...], rows: Rows) -> Iterator[Place]:
-    return ({"split": split, **dict(zip(names, row, strict=True))} for row in rows)
-
-
-@dataclass(frozen=True)
-class VoteKappa:
-    """Fleiss' kappa over the votes that stand; None where it is undefined."""
-
-    votes: int
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-def vote_kappa(benchmark: Benchmark) -> VoteKappa:
-    """How far the voters of a benchmark agree."""
+def vote_kappa(benchmark: Benchmark) -> tuple[int, Estimate | None]:
+    """How many votes were given, and their Fleiss' kappa; None without votes."""
     opinions = vote_opinions(benchmark)
     if not opinions:
-        return VoteKappa(0)
-    found = measured(opinions, BINARY).coefficient("fleiss_kappa")
-    if found.interval is None:
-        return VoteKappa(len(opinions), found.value)
-    return VoteKappa(len(opinions), found.value, found.interval.low, found.interval.high)
+        return 0, None
+    return len(opinions), measured(opinions, BINARY).coefficient("fleiss_kappa")
 
 
-def agreement_fault(kappa: VoteKappa, bar: float | None) -> list[Fault]:
+def agreement_fault(kappa: Estimate | None, bar: float | None) -> list[Fault]:
     """A fault where votes were given and do not reach the bar; none where no bar was set."""
-    if bar is None or not kappa.votes or (kappa.value is not None and kappa.value >= bar):
+    if bar is None or kappa is None or (kappa.value is not None and kappa.value >= bar):
         return []
     return [Fault("agreement_below_bar", 1, ())]

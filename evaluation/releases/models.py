@@ -1,4 +1,4 @@
-"""A release of a benchmark: built from what stands at one moment."""
+"""A release of a benchmark: built from the benchmark as of one moment."""
 
 from django.db import models
 

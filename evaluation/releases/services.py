@@ -1,6 +1,4 @@
-"""Verbs on releases. A draft is built from what stands at one moment; its faults are printed.
-
-Semantic versions of releases: major.minor.patch, with an optional pre-release or build part."""
+"""Verbs on releases, and their semantic versions."""
 
 import re
 from collections.abc import Iterable
@@ -12,8 +10,7 @@ from django.db import IntegrityError, transaction
 from corpus.access import Access
 from corpus.models import Benchmark, CorpusVersion
 from evaluation.models import Release, ReleaseState
-from evaluation.releases import building as folders
-from evaluation.releases.building import note_release
+from evaluation.releases.building import folder_for, note_release
 from kit.errors import Refused
 from kit.runs import RunStatus, wake
 
@@ -58,17 +55,10 @@ def start_release(
     `agreement_bar` is the least agreement of voters (Fleiss' kappa) that is wanted, `corpus` the
     corpus version that is released, by default the current one.
     """
-    folder = folders.folder_for(access.benchmark.slug, version)
+    benchmark, actor = access.benchmark, access.user
+    folder = folder_for(benchmark.slug, version)
     with transaction.atomic():
-        release = _create(
-            access.benchmark,
-            version,
-            folder,
-            access.user,
-            final=final,
-            bar=agreement_bar,
-            corpus=corpus,
-        )
+        release = _create(benchmark, version, folder, actor, final, agreement_bar, corpus)
         wake(release)
     return release
 
@@ -90,16 +80,12 @@ def start_here(
         release = benchmark.releases.filter(version=version, status=RunStatus.FAILED).first()
         if release is not None:
             retry_release(release=release, actor=None, folder=folder)
-            state = _state(final)
-            key = _key(benchmark, corpus)
-            Release.objects.filter(pk=release.pk).update(
-                state=state, agreement_bar=agreement_bar, corpus_version=key
-            )
-            release.refresh_from_db()
+            release.state = _state(final)
+            release.agreement_bar = agreement_bar
+            release.corpus_version_id = _key(benchmark, corpus)
+            release.save(update_fields=["state", "agreement_bar", "corpus_version"])
         else:
-            release = _create(
-                benchmark, version, folder, None, final=final, bar=agreement_bar, corpus=corpus
-            )
+            release = _create(benchmark, version, folder, None, final, agreement_bar, corpus)
         release.claim()
     return release
 
@@ -138,7 +124,6 @@ def _create(
     version: str,
     folder: Path,
     actor: User | None,
-    *,
     final: bool,
     bar: float | None,
     corpus: CorpusVersion | None,

@@ -1,16 +1,14 @@
-"""Screens of releases: the list with its form, and the page of one release.
+"""Screens of releases: the list with its form, one release, what changed, and its downloads."""
 
-The form that asks for a release.
-
-What a release page shows of faults and files: words, sizes, and where to go next."""
-
-from dataclasses import dataclass
+import tempfile
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -18,10 +16,11 @@ from corpus.access import Access, enter
 from corpus.models import Benchmark, CorpusVersion, Role
 from corpus.services.versions import chosen
 from corpus.version_forms import FIELD, version_field
+from evaluation.exporters.card import place_name
 from evaluation.exporters.faults import BLOCKING
-from evaluation.exporters.markup import place_name
 from evaluation.models import Release
 from evaluation.releases import services as verbs
+from evaluation.verification.diff import Diff, compare
 from kit import htmx
 from kit.errors import Refused
 from kit.runs import RunStatus
@@ -61,7 +60,7 @@ class ReleaseForm(forms.Form):
         return chosen(self.benchmark, self.cleaned_data["corpus"])
 
 
-# Where each fault is mended: name of the list page, words of the link.
+# Where each fault is fixed: name of the list page, words of the link.
 NEXT: dict[str, tuple[str, str]] = {
     "practice_labels": ("debate-runs", "Run the debates with a real model"),
     "practice_answers": ("answers", "Choose other answers"),
@@ -93,60 +92,35 @@ NEXT: dict[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class ShownPlace:
-    """One place of a fault; without a link where its page does not exist."""
-
-    name: str
-    url: str
-
-
-@dataclass(frozen=True)
-class ShownFault:
-    """A fault in words with the next step and its first places."""
-
-    message: str
-    next_url: str
-    next_words: str
-    places: list[ShownPlace]
-    more: int
-    # Whether a final release is refused for it.
-    blocks: bool = False
-
-
-@dataclass(frozen=True)
-class ShownFile:
-    """A file of the release; size is None where the file is no longer there."""
-
-    path: str
-    sha256: str
-    size: int | None
-
-
-def shown_faults(release: Release) -> list[ShownFault]:
-    """Faults of a built release, in the order of its card."""
+def shown_faults(release: Release) -> list[dict[str, Any]]:
+    """Faults of a built release in the order of its card: in words, with the next step and the
+    first places; `blocks` where a final release is refused for one."""
     return [_fault(release.benchmark.slug, each) for each in release.faults]
 
 
-def shown_files(release: Release) -> list[ShownFile]:
-    """Files of a built release with their sizes on disk."""
+def shown_files(release: Release) -> list[dict[str, Any]]:
+    """Files of a built release; the size is None where one is no longer there."""
     folder = Path(release.folder)
-    return [ShownFile(path, digest, _size(folder / path)) for path, digest in release.files.items()]
+    return [
+        {"path": path, "sha256": digest, "size": _size(folder / path)}
+        for path, digest in release.files.items()
+    ]
 
 
-def _fault(slug: str, fault: dict[str, Any]) -> ShownFault:
+def _fault(slug: str, fault: dict[str, Any]) -> dict[str, Any]:
     page, words = NEXT.get(fault["check"], ("benchmark", "Open the benchmark"))
     places = [
-        ShownPlace(place_name(row).replace("`", ""), _place(slug, row)) for row in fault["rows"]
+        {"name": place_name(row).replace("`", ""), "url": _place(slug, row)}
+        for row in fault["rows"]
     ]
-    return ShownFault(
-        message=fault["message"],
-        next_url=_reverse(page, slug=slug),
-        next_words=words,
-        places=places,
-        more=fault["count"] - len(places) if places else 0,
-        blocks=fault["check"] in BLOCKING,
-    )
+    return {
+        "message": fault["message"],
+        "next_url": _reverse(page, slug=slug),
+        "next_words": words,
+        "places": places,
+        "more": fault["count"] - len(places) if places else 0,
+        "blocks": fault["check"] in BLOCKING,
+    }
 
 
 def _place(slug: str, row: dict[str, Any]) -> str:
@@ -170,6 +144,8 @@ def _size(path: Path) -> int | None:
         return None
 
 
+# Every entry of an archive gets this date, so that the same release is the same archive.
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
 RELEASES = Table(
     columns=(
         Column("version", "Version"),
@@ -210,7 +186,18 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One release: progress while it is built, then what it holds and what is wrong with it."""
     access = enter(request.user, slug, Role.ADMIN)
     release = get_release(access, pk)
-    context = _context(access, release)
+    context = {
+        "access": access,
+        "tab": "releases",
+        "release": release,
+        "run": release,
+        "progress_url": url("release", release),
+        "cancel_url": url("release-cancel", release),
+        "splits": sorted(release.counts.get("splits", {}).items()),
+        "faults": shown_faults(release),
+        "files": shown_files(release),
+        "earlier": earlier_releases(release),
+    }
     response = htmx.render(request, "evaluation/release.html", context, partial="live")
     over = release.is_over and htmx.is_fragment(request)
     return htmx.stop_polling(response) if over else response
@@ -219,22 +206,20 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 def release_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Stop a build."""
-    access = enter(request.user, slug, Role.ADMIN)
-    release = get_release(access, pk)
-    try:
-        verbs.cancel_release(release=release, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, url("release", release))
+    return _act(request, slug, pk, verbs.cancel_release)
 
 
 @require_POST
 def release_retry(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Try a failed build again."""
+    return _act(request, slug, pk, verbs.retry_release)
+
+
+def _act(request: HttpRequest, slug: str, pk: int, verb: Callable[..., None]) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     release = get_release(access, pk)
     try:
-        verbs.retry_release(release=release, actor=access.user)
+        verb(release=release, actor=access.user)
     except Refused as refusal:
         messages.warning(request, refusal.message)
     return htmx.redirect(request, url("release", release))
@@ -254,22 +239,104 @@ def url(name: str, release: Release) -> str:
     return reverse(name, kwargs={"slug": release.benchmark.slug, "pk": release.pk})
 
 
-def _context(access: Access, release: Release) -> dict[str, Any]:
-    return {
-        "access": access,
-        "tab": "releases",
-        "release": release,
-        "run": release,
-        "progress_url": url("release", release),
-        "cancel_url": url("release-cancel", release),
-        "splits": sorted(release.counts.get("splits", {}).items()),
-        "faults": shown_faults(release),
-        "files": shown_files(release),
-        "earlier": earlier_releases(release),
-    }
-
-
 def earlier_releases(release: Release) -> list[Release]:
-    """Built releases that this one can be held against, the newest first."""
+    """Built releases that this one can be compared with, the newest first."""
     rows = Release.objects.filter(benchmark=release.benchmark_id, status=RunStatus.DONE)
     return list(rows.filter(pk__lt=release.pk).order_by("-pk")[:10])
+
+
+@require_GET
+def release_diff(request: HttpRequest, slug: str, pk: int, older: int) -> HttpResponse:
+    """From an older release to this one."""
+    access = enter(request.user, slug, Role.ADMIN)
+    newer, before = get_release(access, pk), get_release(access, older)
+    try:
+        diff = diff_of(before, newer)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+        return htmx.redirect(request, url("release", newer))
+    context = {"access": access, "tab": "releases", "release": newer, "older": before}
+    return htmx.render(request, "evaluation/release_diff.html", context | {"diff": diff})
+
+
+@require_GET
+def release_changelog(request: HttpRequest, slug: str, pk: int, older: int) -> HttpResponse:
+    """The same as Markdown."""
+    access = enter(request.user, slug, Role.ADMIN)
+    newer, before = get_release(access, pk), get_release(access, older)
+    try:
+        text = diff_of(before, newer).changelog(before.version, newer.version)
+    except Refused as refusal:
+        raise Http404(refusal.message) from None
+    response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+    name = f"{slug}-{before.version}-to-{newer.version}.md"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def diff_of(older: Release, newer: Release) -> Diff:
+    """The changes; raises Refused where one was not built or its files are gone."""
+    if any(each.status != RunStatus.DONE for each in (older, newer)):
+        raise Refused("Only releases that are built can be compared.")
+    try:
+        return compare(Path(older.folder), Path(newer.folder))
+    except OSError:
+        raise Refused(
+            "The files of one of these releases are no longer where they were built."
+        ) from None
+
+
+@require_GET
+def release_file(request: HttpRequest, slug: str, pk: int, path: str) -> FileResponse:
+    """One file as an attachment."""
+    return send_file(get_release(enter(request.user, slug, Role.ADMIN), pk), path)
+
+
+@require_GET
+def release_archive(request: HttpRequest, slug: str, pk: int) -> FileResponse:
+    """The whole folder as a zip archive."""
+    return send_archive(get_release(enter(request.user, slug, Role.ADMIN), pk))
+
+
+def send_file(release: Release, path: str) -> FileResponse:
+    """One file as an attachment; only paths that the release itself lists exist, else 404."""
+    _require_built(release)
+    if path not in release.files:
+        raise Http404("This release has no such file.")
+    file = _open(release, path)
+    return FileResponse(file, as_attachment=True, filename=path.replace("/", "-"))
+
+
+def send_archive(release: Release) -> FileResponse:
+    """The folder as a zip archive, written to a temporary file and sent from there."""
+    _require_built(release)
+    name = f"{release.benchmark.slug}-{release.version}"
+    archive = tempfile.TemporaryFile()  # noqa: SIM115  (the response closes it)
+    _pack(release, name, archive)
+    archive.seek(0)
+    return FileResponse(archive, as_attachment=True, filename=f"{name}.zip")
+
+
+def _pack(release: Release, name: str, archive: IO[bytes]) -> None:
+    # Stored as they are: parquet is compressed already.
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
+        for path in release.files:
+            entry = zipfile.ZipInfo(f"{name}/{path}", LONG_AGO)
+            with (
+                _open(release, path) as source,
+                packed.open(entry, "w", force_zip64=True) as target,
+            ):
+                while block := source.read(1 << 20):
+                    target.write(block)
+
+
+def _require_built(release: Release) -> None:
+    if release.status != RunStatus.DONE:
+        raise Http404("This release is not built.")
+
+
+def _open(release: Release, path: str) -> IO[bytes]:
+    try:
+        return (Path(release.folder) / path).open("rb")
+    except OSError:
+        raise Http404("The files of this release are no longer where they were built.") from None

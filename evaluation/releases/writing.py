@@ -1,12 +1,7 @@
-"""Writing the folder of a release from a frozen view.
-
-The corpus version of a release, as its card tells it.
-
-Where each published reference answer comes from: a model, its prompt and parameters, a person,
-or the import. No person is named."""
+"""Writing the folder of a release from a frozen view. No person is named in it."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,22 +13,21 @@ from corpus.models import Domain
 from debate.answering.asking import default_prompt, prompt_text
 from evaluation.content import carried_rows
 from evaluation.content.evidence import Pseudonym, pseudonyms, read_evidence
+from evaluation.content.reading import read_documents, read_provenance, read_queries
 from evaluation.content.reviewed import courses_in, read_course, read_reviews, second_reviews
-from evaluation.content.view import View, read_documents, read_provenance, read_queries
-from evaluation.exporters import bridge, bright_pro, croissant, licence, release_beir, trec
-from evaluation.exporters.card import Card, render
-from evaluation.exporters.checks import find_faults
+from evaluation.content.view import View
+from evaluation.exporters import beir, bridge, bright_pro, croissant, trec
+from evaluation.exporters.card import Card, render, render_licence
 from evaluation.exporters.checksums import file_sums, write_sums
 from evaluation.exporters.documents import write_documents
-from evaluation.exporters.faults import Fault, merged
-from evaluation.exporters.lines import write_jsonl
+from evaluation.exporters.faults import Fault, find_faults, merged
+from evaluation.exporters.files import write_jsonl
 from evaluation.exporters.records import QueryRecord
 from evaluation.exporters.statistics import Statistics, count, total
 from evaluation.releases.findings import (
-    VoteKappa,
     agreement_fault,
     database_faults,
-    told_as_carried,
+    renamed_as_carried,
     vote_kappa,
 )
 from kit.errors import Refused
@@ -113,7 +107,7 @@ def _maker(answer: ReferenceAnswer) -> ReferenceAnswer | None:
     return at
 
 
-# Told how many passages of how many are written; may raise to stop the build.
+# Gets how many passages of how many are written; may raise to stop the build.
 Step = Callable[[int, int], None]
 NOTHING = "There is nothing to release yet: this benchmark has no queries. Import some first."
 
@@ -123,7 +117,7 @@ class Built:
     """What a finished folder holds: statistics per split, faults, checksums by path."""
 
     splits: Mapping[str, Statistics]
-    faults: list[Fault]
+    faults: Sequence[Fault]
     files: Mapping[str, str]
 
     @property
@@ -162,7 +156,7 @@ class _Builder:
             carried = carried_rows.evidence(self.view, domain, self.name)
             write_jsonl(self.folder / f"carried/{split}.jsonl", self._noting(carried))
         documents = self._write_documents(split, domain)
-        self.faults += told_as_carried(self.view, find_faults(split, queries))
+        self.faults += renamed_as_carried(self.view, find_faults(split, queries))
         self.faults += database_faults(self.view, split, domain)
         self.splits[split] = count(queries, documents)
 
@@ -198,9 +192,9 @@ class _Builder:
         self._note("aspects", split, bright_pro.write_aspects(aspects, split, queries))
         bridge.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
         for name, view in trec.VIEWS.items():
-            trec.write_qrels(self.folder / f"qrels/{split}.{name}.txt", queries, view)
+            trec.write_view(self.folder / f"qrels/{split}.{name}.txt", queries, view)
         trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)
-        release_beir.write_gold(self.folder / f"beir/{split}", queries)
+        beir.write_gold(self.folder / f"beir/{split}", queries)
 
     def _write_documents(self, split: str, domain: Domain) -> int:
         before = self.done
@@ -248,62 +242,39 @@ def write_release(
     builder.write_prompts()
     if not total(builder.splits.values()).queries:
         raise Refused(NOTHING)
-    kappa = vote_kappa(view.benchmark)
-    faults = merged(builder.faults + agreement_fault(kappa, bar))
-    card = _card(builder, version=version, is_draft=is_draft, faults=faults, kappa=kappa, bar=bar)
-    (folder / "README.md").write_bytes(render(card).encode())
-    (folder / "LICENCE.md").write_bytes(licence.render(view.benchmark.licence).encode())
-    sums = file_sums(folder)
-    _describe(builder, card, sums)
-    step(builder.total, builder.total)
-    return Built(builder.splits, faults, write_sums(folder, sums))
-
-
-def _describe(builder: _Builder, card: Card, sums: Mapping[str, str]) -> None:
-    shape, benchmark = builder.view.shape, builder.view.benchmark
-    croissant.write_croissant(
-        builder.folder / croissant.FILE,
-        name=benchmark.name,
-        version=card.version,
-        description=benchmark.description,
-        licence=benchmark.licence,
-        is_draft=card.is_draft,
-        configurations=builder.configurations,
-        tables=croissant.columns(integer_ids=shape.integer_ids, with_answers=shape.with_answers),
-        sums=sums,
-    )
-
-
-def _card(
-    builder: _Builder,
-    *,
-    version: str,
-    is_draft: bool,
-    faults: list[Fault],
-    kappa: VoteKappa,
-    bar: float | None,
-) -> Card:
-    benchmark = builder.view.benchmark
-    reviewed = second_reviews(benchmark)
-    return Card(
-        name=benchmark.name,
+    votes, kappa = vote_kappa(view.benchmark)
+    reviewed, weights, weight_kappa = second_reviews(view.benchmark)
+    card = Card(
+        name=view.benchmark.name,
         version=version,
         is_draft=is_draft,
-        description=benchmark.description,
-        licence=benchmark.licence,
-        corpus=corpus_words(builder.view),
+        description=view.benchmark.description,
+        licence=view.benchmark.licence,
+        corpus=corpus_words(view),
         configurations=builder.configurations,
         splits=builder.splits,
         total=total(builder.splits.values()),
-        faults=faults,
-        votes=kappa.votes,
-        kappa=kappa.value,
-        kappa_low=kappa.low,
-        kappa_high=kappa.high,
-        reviewed=reviewed.queries,
-        weights=reviewed.weights,
-        weight_kappa=reviewed.value,
-        weight_kappa_low=reviewed.low,
-        weight_kappa_high=reviewed.high,
+        faults=merged(builder.faults + agreement_fault(kappa, bar)),
+        votes=votes,
+        kappa=kappa,
+        reviewed=reviewed,
+        weights=weights,
+        weight_kappa=weight_kappa,
         bar=bar,
     )
+    (folder / "README.md").write_bytes(render(card).encode())
+    (folder / "LICENCE.md").write_bytes(render_licence(card.licence).encode())
+    sums = file_sums(folder)
+    croissant.write_croissant(
+        folder / croissant.FILE,
+        name=card.name,
+        version=version,
+        description=card.description,
+        licence=card.licence,
+        is_draft=is_draft,
+        configurations=card.configurations,
+        schemas=bright_pro.schemas(view.shape),
+        sums=sums,
+    )
+    step(builder.total, builder.total)
+    return Built(builder.splits, card.faults, write_sums(folder, sums))

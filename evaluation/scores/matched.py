@@ -1,21 +1,19 @@
-"""The matched pool: two corpus versions scored over the loaded passages that both still hold.
+"""The matched pool: two corpus versions scored over the loaded passages that both still contain.
 
 A cleaning that drops passages raises scores by itself, for there is less to rank above the gold
-(docs/protocol.md M08). So the lists of either version are told in passages as they were loaded: a
-passage of a derived version stands for those whose labels it takes over (docs/protocol.md 4.5), and
-of several that stand for one the best score counts (docs/protocol.md 5.1, 5.3). What one side does
-not hold is left out of both, from lists, labels and aspects alike, and the gold is that of the
-loaded passages, with what was given for passages made of one of them (matched_labels.py).
+(docs/protocol.md M08). So lists of either version are read as lists of loaded passages: a passage
+of a derived version stands for those whose labels it takes over (docs/protocol.md 4.5), and of
+several for one the best score counts (docs/protocol.md 5.1, 5.3). What one side lacks is left out
+of both, from lists, labels and aspects alike.
 
-Labels given for passages that cleanings made, told of the loaded passages they were made of.
-
-A cleaned passage holds text of the loaded ones whose labels it takes over. Where that is one, what
-supports the query in it stands in the loaded one as well; that nothing does is told of the loaded
-one only where it became this passage and no other (docs/protocol.md M08)."""
+The gold is that of the loaded passages, with labels that were given for cleaned ones. Where a
+cleaned passage is made from one loaded passage, what supports the query in it is in that one as
+well; that nothing does is said of the loaded one only where it became this passage and no other.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from corpus.models import (
     Benchmark,
@@ -29,23 +27,22 @@ from corpus.models import (
 from corpus.models.labels import Source
 from corpus.services.crosswalk import kept_of, origins, targets
 from corpus.services.shown import shown_labels
+from evaluation.content.carried_view import known
 from evaluation.exporters.records import Label, QueryRecord
 from evaluation.metrics.run import Run
 from kit.errors import Refused
 
+SAME = "Both sides are one corpus version: there is nothing to match. Choose two."
+# A list that is left shorter says little about the first ten.
+_ENOUGH = 10
+_CHUNK = 500  # ids in one question
 Pair = tuple[int, int]
 
 
-class _Given(NamedTuple):
-    label: int
-    source: str
-    practice: bool
-
-
 @dataclass
-class Since:
-    """By query and loaded passage what was given for passages made of it alone; `untold` counts
-    the relevant labels of passages that were made of several."""
+class GivenLabels:
+    """By query and loaded passage what was given for passages made from it alone; `untold` counts
+    the relevant labels of passages that were made from several."""
 
     labels: dict[int, dict[int, Label]] = field(default_factory=dict)
     untold: int = 0
@@ -53,11 +50,11 @@ class Since:
 
 def given_since(
     versions: Iterable[CorpusVersion], domain: Domain, shared: Collection[int]
-) -> Since:
+) -> GivenLabels:
     """Labels of the derived versions among these and their parents, for loaded passages of
     `shared`. Of several for one passage the highest counts."""
-    found = Since()
-    told: dict[Pair, _Given] = {}
+    found = GivenLabels()
+    best: dict[Pair, tuple[int, str, bool]] = {}
     for version in _derived(versions):
         rows = Judgment.objects.filter(
             query__domain=domain, passage__version_id__in=version.layers
@@ -72,14 +69,12 @@ def given_since(
             if len(roots) != 1:
                 found.untold += label > 0
             elif roots[0] in shared and (label > 0 or went[roots[0]] == [passage]):
-                pair = (query, roots[0])
-                told[pair] = max(
-                    told.get(pair, _Given(-1, "", False)), _Given(label, source, practice)
-                )
-    names = _names({root for _, root in told})
-    for (query, root), best in told.items():
+                pair, one = (query, roots[0]), (label, source, practice)
+                best[pair] = max(best.get(pair, one), one)
+    names = known(None, {root for _, root in best})
+    for (query, root), (label, source, practice) in best.items():
         found.labels.setdefault(query, {})[root] = Label(
-            *names[root], base=None, given=best.label, source=best.source, practice=best.practice
+            names[root][0], root, base=None, given=label, source=source, practice=practice
         )
     return found
 
@@ -93,20 +88,6 @@ def _derived(versions: Iterable[CorpusVersion]) -> Iterator[CorpusVersion]:
             seen.add(at.pk)
             yield at
             at = at.parent
-
-
-def _names(keys: Collection[int]) -> dict[int, tuple[str, int]]:
-    wanted, found = sorted(keys), {}
-    for start in range(0, len(wanted), 500):
-        part = Passage.objects.filter(pk__in=wanted[start : start + 500]).order_by()
-        found.update({pk: (pid, pk) for pk, pid in part.values_list("pk", "pid")})
-    return found
-
-
-SAME = "Both sides are one corpus version: there is nothing to match. Choose two."
-# A list that is left shorter says little about the first ten.
-_ENOUGH = 10
-_CHUNK = 500
 
 
 @dataclass
@@ -172,19 +153,19 @@ class MatchedPool:
             found.append(kept)
         return found
 
-    def _labels(self, record: QueryRecord, since: Since) -> tuple[Label, ...]:
-        """Of the passages in the pool; where a loaded one has a word of its own, that one holds."""
+    def _labels(self, record: QueryRecord, since: GivenLabels) -> tuple[Label, ...]:
+        """Of the passages in the pool; a label of a loaded passage itself counts first."""
         labels = {each.passage_pk: each for each in record.labels if each.passage_pk in self.shared}
-        for passage, told in since.labels.get(record.pk, {}).items():
+        for passage, given in since.labels.get(record.pk, {}).items():
             own = labels.get(passage)
             if own is None or own.given is None:
                 base, loaded = (own.base, own.loaded) if own else (None, True)
-                labels[passage] = replace(told, base=base, loaded=loaded)
+                labels[passage] = replace(given, base=base, loaded=loaded)
                 self.since += 1
         return tuple(sorted(labels.values(), key=lambda each: each.passage))
 
     def lists(self, runs: Sequence[RetrievalRun], domain: Domain) -> dict[int, Run | None]:
-        """The runs in one domain, told in passages as loaded; None where one ranks no query."""
+        """The runs in one domain as lists of loaded passages; None where one ranks no query."""
         columns = ("query__qid", "pids", "scores")
         rows: dict[int, list[Any]] = {}
         for run in runs:
@@ -209,18 +190,15 @@ class MatchedPool:
             rows = inside.filter(pid__in=wanted[start : start + _CHUNK])
             keys.update(rows.values_list("pid", "pk"))
         came = origins(self.version, set(keys.values()))
-        roots = sorted({root for found in came.values() for root in found} & self.shared)
-        names: dict[int, str] = {}
-        for start in range(0, len(roots), _CHUNK):
-            part = Passage.objects.filter(pk__in=roots[start : start + _CHUNK]).order_by()
-            names.update(part.values_list("pk", "pid"))
-        return {pid: [names[r] for r in came[pk] if r in names] for pid, pk in keys.items()}
+        roots = {root for found in came.values() for root in found} & self.shared
+        names = known(None, roots)
+        return {pid: [names[r][0] for r in came[pk] if r in names] for pid, pk in keys.items()}
 
 
 def best_of(
     pids: Sequence[str], scores: Sequence[float] | None, sources: Mapping[str, Sequence[str]]
 ) -> dict[str, float]:
-    """A list told in its sources, each with the best score of what stands for it.
+    """A list of its sources, each with the best score of what stands for it.
 
     Without scores the places count down, so that the order holds.
     """

@@ -1,6 +1,4 @@
-"""Scoring every run of a corpus version under every gold, in one frozen reading.
-
-Which events can change a score."""
+"""Scoring every run of a corpus version under every gold, in one frozen reading."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +8,8 @@ import numpy as np
 
 from corpus.models import Benchmark, Domain, RankedList, RetrievalRun
 from corpus.services.versions import stored
-from evaluation.content.view import read_queries, view_of
+from evaluation.content.reading import read_queries
+from evaluation.content.view import view_of
 from evaluation.metrics.case import Case
 from evaluation.metrics.names import Metric, read_metrics
 from evaluation.metrics.profiles import STRICT, Family
@@ -28,8 +27,8 @@ from kit.models import Event
 from kit.pulse import Pulse
 
 # Events of these kinds change no label, aspect or run that is scored. A case is none of them:
-# while people vote on it, its pair's label since the import does not count (view.py).
-_BESIDE = (
+# while people vote on it, its pair's label since the import does not count (content/reading.py).
+_UNRELATED = (
     "annotate.activespan",
     "annotate.adjudication",
     "annotate.answercomparison",
@@ -69,7 +68,7 @@ _BESIDE = (
 
 def last_event(benchmark: Benchmark) -> int:
     """The last event that could; 0 without any."""
-    events = Event.objects.filter(scope=benchmark.slug).exclude(target_type__in=_BESIDE)
+    events = Event.objects.filter(scope=benchmark.slug).exclude(target_type__in=_UNRELATED)
     return events.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
@@ -77,7 +76,7 @@ METRICS = (
     "nDCG@10,alpha_nDCG@25,aspect_recall@25,nDCG@25,recall@25,recall@10,hit@10,MAP@100,MRR,"
     "nDCG_bridge@10,hole@10,unjudged@10"
 )
-# Fixed, so that a sheet of the same labels and runs holds the same numbers.
+# Fixed, so that sheets of the same labels and runs have the same numbers.
 SEED = 20_261_121
 
 
@@ -132,7 +131,7 @@ class Reading:
                 gold = gold_in(records, domain, view, shown.corpus)
                 found: list[dict[str, PerQuery] | None] = []
                 for run in self.runs:
-                    self._tell(len(shown.splits))
+                    self._step(len(shown.splits))
                     scored, ranked = None, lists[run.pk]
                     if ranked is not None:
                         matched = Matched.of(ranked, gold)
@@ -177,13 +176,13 @@ class Reading:
 
     def _board(self, values: Mapping[str, list[Floats]]) -> dict[str, list[dict[str, Any]]]:
         """Rows by metric. A domain in which no system has a value (no query has aspects, say) is
-        left out of the mean; a system that misses a domain others have stands outside."""
+        left out of the mean; a system that misses a domain others have gets no rank."""
         return {
             metric: _rows(self.runs, tables, standings(_measured(tables), seed=SEED))
             for metric, tables in values.items()
         }
 
-    def _tell(self, domains: int) -> None:
+    def _step(self, domains: int) -> None:
         self.done += 1
         self.pulse.step(self.done, len(self.runs) * domains * len(GoldView))
 

@@ -1,21 +1,18 @@
 """Score sheets: every run under every gold, computed in the background and kept."""
 
-import logging
-
 from django.contrib.auth.models import User
-from django.db import InterfaceError, OperationalError, models, transaction
+from django.db import models, transaction
 
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
+from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
-from evaluation.metrics.faults import MetricFault
 from evaluation.models import DomainScore, ScoreSheet
 from evaluation.scores.matched import SAME
 from evaluation.scores.reading import Reading, last_event
 from kit.errors import Refused
 from kit.pulse import Pulse
-from kit.runs import LostLease, RunStatus, wake
+from kit.runs import RunStatus, wake
 
-logger = logging.getLogger(__name__)
 BROKEN = "The scores could not be computed because of a fault in the program; see the log."
 
 
@@ -83,7 +80,7 @@ def request_sheet(
 ) -> ScoreSheet:
     """Have the scores of a corpus version (by default the current one) computed, unless they are
     being computed; raises Refused without runs of it. With `matched_with` they are scored over
-    what both versions hold.
+    what both versions share.
 
     Scores are derived: asking for them leaves no event. `claimed` keeps it for this process.
     """
@@ -113,22 +110,13 @@ def request_sheet(
 
 
 def carry_out(sheet: ScoreSheet) -> None:
-    """Compute a claimed sheet and turn whatever goes wrong into its state, in plain words."""
-    try:
+    """Compute a claimed sheet and keep the scores, or the reason for none."""
+    with failures_in_row(sheet, broken=BROKEN):
         with Pulse(sheet) as pulse:
             reading = Reading(sheet, pulse)
             with frozen():
                 reading.read()
         _keep(sheet, reading)
-    except LostLease:
-        logger.info("score sheet %s was stopped or taken over", sheet.pk)
-    except (Refused, MetricFault) as fault:
-        _fail(sheet, str(fault))
-    except (OperationalError, InterfaceError) as error:
-        logger.warning("score sheet %s waits for the database: %s", sheet.pk, error)
-    except Exception:  # the job's outermost frame: logged, and told in the row
-        logger.exception("score sheet %s", sheet.pk)
-        _fail(sheet, BROKEN)
 
 
 def _keep(sheet: ScoreSheet, reading: Reading) -> None:
@@ -149,10 +137,3 @@ def _keep(sheet: ScoreSheet, reading: Reading) -> None:
             pk__lt=sheet.pk,
         )
         older.filter(status__in=(RunStatus.DONE, RunStatus.FAILED)).delete()
-
-
-def _fail(sheet: ScoreSheet, message: str) -> None:
-    try:
-        sheet.finish(status=RunStatus.FAILED, error=message)
-    except LostLease:
-        logger.info("score sheet %s was stopped or taken over", sheet.pk)

@@ -10,7 +10,7 @@ from typing import Any
 
 from corpus.marcus.carrying import label_of
 from evaluation.verification.courses import Courses
-from evaluation.verification.faults import Fails
+from evaluation.verification.rows import NotDerived
 from evaluation.verification.rules import derive
 
 Row = Mapping[str, Any]
@@ -22,7 +22,7 @@ def derive_carried(
     """(label of the imported gold, label given since, labels that could not be derived).
 
     Either is None where nothing is carried. `supporting` says whether the release's aspects list
-    the passage; `courses` are those of the release's LARA runs (rules.py). Raises Fails.
+    the passage; `courses` are those of the release's LARA runs (rules.py). Raises NotDerived.
     """
     carried = row["carried"]
     parts: Sequence[Row] = carried["from"]
@@ -67,9 +67,11 @@ def _part(
     if "carried" in part:
         carried, since, unverified = derive_carried(part, supporting, courses, split)
         if carried != base:
-            raise Fails(f"{part['passage_id']} is {base} in the gold, what it came from {carried}")
+            raise NotDerived(
+                f"{part['passage_id']} is {base} in the gold, what it came from {carried}"
+            )
         if given is not None and "rule" not in given and since != label:
-            raise Fails(f"{part['passage_id']} is {label}, what it came from {since}")
+            raise NotDerived(f"{part['passage_id']} is {label}, what it came from {since}")
     if given is not None and "rule" in given:
         # An expert's word is told by the aspects: they list the chunk if its labels carry.
         is_listed = given["rule"] == "assigned" and (supporting or not part["carries"])
@@ -77,5 +79,5 @@ def _part(
         if found is None:
             unverified += 1
         elif found != label:
-            raise Fails(f"{part['passage_id']} says {label}, its evidence {found}")
+            raise NotDerived(f"{part['passage_id']} says {label}, its evidence {found}")
     return base, label, unverified

@@ -1,6 +1,6 @@
-"""What changed between two releases, told from their folders."""
+"""What changed between two releases, read from their folders."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 # Rows named of each kind; counts are whole.
 MOST_ROWS = 50
+Rows = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Diff:
-    """All changes from the older to the newer folder; empty where both hold the same."""
+    """All changes from the older to the newer folder; empty where they are the same."""
 
     changes: list[Change] = field(default_factory=list)
 
@@ -50,98 +51,86 @@ def compare(older: Path, newer: Path) -> Diff:
     for folder in (older, newer):
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder} is not there.")
-    splits = sorted({path.stem for folder in (older, newer) for path in _parts(folder)})
-    return Diff([change for split in splits for change in _split(older, newer, split)])
-
-
-def _parts(folder: Path) -> Iterator[Path]:
-    yield from (folder / "provenance").glob("*.jsonl")
-
-
-def _split(older: Path, newer: Path, split: str) -> Iterator[Change]:
-    texts = ("query", "reference_answer", "answers")
-    yield from _table(older, newer, split, "examples", "queries", texts)
-    yield from _table(older, newer, split, "aspects", "aspects", ("content", "weight", "scale"))
-    yield from _documents(older, newer, split)
-    yield from _supports(older, newer, split)
-    for view in ("base", "refined", "expert"):
-        yield from _labels(older, newer, split, view)
-
-
-def _table(
-    older: Path, newer: Path, split: str, name: str, what: str, columns: Sequence[str]
-) -> Iterator[Change]:
-    def read(folder: Path) -> dict[str, tuple[Any, ...]]:
-        path = folder / name / f"{split}.parquet"
-        if not path.is_file():
-            return {}
-        # A column that a release does not have is as good as empty: `answers` may be absent.
-        known = [name for name in columns if name in pq.read_schema(path).names]
-        rows = pq.read_table(path, columns=["id", *known]).to_pylist()
-        return {str(row["id"]): tuple(row.get(c) or None for c in columns) for row in rows}
-
-    def words(key: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> str:
-        changed = [c for c, one, two in zip(columns, before, after, strict=True) if one != two]
-        return f"{key} ({', '.join(changed)})"
-
-    yield from _changes(split, what, read(older), read(newer), words)
-
-
-def _documents(older: Path, newer: Path, split: str) -> Iterator[Change]:
-    def read(folder: Path) -> dict[str, int]:
-        path = folder / "documents" / f"{split}.parquet"
-        if not path.is_file():
-            return {}
-        found: dict[str, int] = {}
-        # Texts are hashed group by group: none is held.
-        for batch in pq.ParquetFile(path).iter_batches(columns=["id", "content"]):
-            for row in batch.to_pylist():
-                found[row["id"]] = hash(row["content"])
-        return found
-
-    yield from _changes(split, "documents", read(older), read(newer), lambda key, *_: key)
-
-
-def _supports(older: Path, newer: Path, split: str) -> Iterator[Change]:
-    def read(folder: Path) -> dict[str, bool]:
-        path = folder / "aspects" / f"{split}.parquet"
-        if not path.is_file():
-            return {}
-        rows = pq.read_table(path, columns=["id", "supporting_docs"]).to_pylist()
-        return {f"{row['id']} {pid}": True for row in rows for pid in row["supporting_docs"] or ()}
-
-    yield from _changes(split, "passages of aspects", read(older), read(newer), lambda key, *_: key)
-
-
-def _labels(older: Path, newer: Path, split: str, view: str) -> Iterator[Change]:
-    def read(folder: Path) -> dict[str, int]:
-        path = folder / "qrels" / f"{split}.{view}.txt"
-        if not path.is_file():
-            return {}
-        rows = (line.split(" ") for line in path.read_text("utf-8").splitlines())
-        return {f"{qid} {pid}": int(label) for qid, _, pid, label in rows}
-
-    def words(key: str, before: int, after: int) -> str:
-        return f"{key}: {before} to {after}"
-
-    yield from _changes(split, f"labels of the {view} view", read(older), read(newer), words)
+    files = [path for folder in (older, newer) for path in (folder / "provenance").glob("*.jsonl")]
+    changes: list[Change] = []
+    for split in sorted({path.stem for path in files}):
+        for what, name, read, words in _KINDS:
+            paths = [folder / name.format(split) for folder in (older, newer)]
+            before, after = (read(path) if path.is_file() else {} for path in paths)
+            changes += _changes(split, what, before, after, words)
+    return Diff(changes)
 
 
 def _changes(
-    split: str,
-    what: str,
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    words: Callable[[str, Any, Any], str],
+    split: str, what: str, before: Rows, after: Rows, words: Callable[[str, Any, Any], str]
 ) -> Iterator[Change]:
-    added = [key for key in after if key not in before]
-    removed = [key for key in before if key not in after]
-    changed = [key for key in after if key in before and before[key] != after[key]]
-    kinds = (
-        ("added", added),
-        ("removed", removed),
-        ("changed", [words(key, before[key], after[key]) for key in changed]),
-    )
-    for kind, rows in kinds:
+    kinds = {
+        "added": [key for key in after if key not in before],
+        "removed": [key for key in before if key not in after],
+        "changed": [
+            words(key, before[key], after[key])
+            for key in after
+            if key in before and before[key] != after[key]
+        ],
+    }
+    for kind, rows in kinds.items():
         if rows:
             yield Change(split, f"{what} {kind}", len(rows), tuple(rows[:MOST_ROWS]))
+
+
+def _table(*columns: str) -> Callable[[Path], Rows]:
+    """Reads these columns of a table by its ids."""
+
+    def read(path: Path) -> Rows:
+        # A column that a release does not have is as good as empty: `answers` may be absent.
+        known = [name for name in columns if name in pq.read_schema(path).names]
+        rows = pq.read_table(path, columns=["id", *known]).to_pylist()
+        return {str(row["id"]): {name: row.get(name) or None for name in columns} for row in rows}
+
+    return read
+
+
+def _changed_columns(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    return f"{key} ({', '.join(name for name in after if before[name] != after[name])})"
+
+
+def _documents(path: Path) -> Rows:
+    # Texts are hashed group by group, so that few are in memory.
+    return {
+        row["id"]: hash(row["content"])
+        for batch in pq.ParquetFile(path).iter_batches(columns=["id", "content"])
+        for row in batch.to_pylist()
+    }
+
+
+def _supports(path: Path) -> Rows:
+    rows = pq.read_table(path, columns=["id", "supporting_docs"]).to_pylist()
+    return {f"{row['id']} {pid}": True for row in rows for pid in row["supporting_docs"] or ()}
+
+
+def _labels(path: Path) -> Rows:
+    rows = (line.split(" ") for line in path.read_text("utf-8").splitlines())
+    return {f"{qid} {pid}": int(label) for qid, _, pid, label in rows}
+
+
+# What is compared: its name, its file in a release, how that is read, and a change in words.
+_KINDS: tuple[tuple[str, str, Callable[[Path], Rows], Callable[[str, Any, Any], str]], ...] = (
+    (
+        "queries",
+        "examples/{}.parquet",
+        _table("query", "reference_answer", "answers"),
+        _changed_columns,
+    ),
+    ("aspects", "aspects/{}.parquet", _table("content", "weight", "scale"), _changed_columns),
+    ("documents", "documents/{}.parquet", _documents, lambda key, *_: key),
+    ("passages of aspects", "aspects/{}.parquet", _supports, lambda key, *_: key),
+    *(
+        (
+            f"labels of the {view} view",
+            f"qrels/{{}}.{view}.txt",
+            _labels,
+            "{}: {} to {}".format,
+        )
+        for view in ("base", "refined", "expert")
+    ),
+)

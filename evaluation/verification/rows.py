@@ -1,7 +1,7 @@
 """Reading a release's files line by line: what cannot be read is a difference like any other."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,13 @@ import orjson
 Pair = tuple[str, str]
 
 
+class NotDerived(ValueError):
+    """A row's own evidence gives no label, or contradicts itself; the words say why."""
+
+
 @dataclass(frozen=True)
 class Difference:
-    """One row that does not hold: where it stands, and why."""
+    """One row that is wrong: in which file, and why."""
 
     file: str
     why: str
@@ -25,12 +29,26 @@ class Difference:
         return f"{self.file}: {', '.join(names)}{': ' if names else ''}{self.why}"
 
 
-def objects(
-    folder: Path, name: str, faults: list[Difference], **needed: type
-) -> Iterator[dict[str, Any]]:
+@dataclass
+class Report:
+    """What was checked and what was wrong; `unverified` counts labels whose evidence is not all
+    there."""
+
+    files: int = 0
+    labels: int = 0
+    derived: int = 0
+    unverified: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+    def add(self, file: str, why: str, *pair: str) -> None:
+        """Note a difference; `pair` is a query id, or one with a passage id."""
+        self.differences.append(Difference(file, why, *pair))
+
+
+def objects(folder: Path, name: str, report: Report, **needed: type) -> Iterator[dict[str, Any]]:
     """The objects of a file of JSON lines that have these fields, each of its type.
 
-    Any other line goes to `faults` with its number.
+    Any other line is a difference, named by its number.
     """
     with (folder / name).open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -41,25 +59,22 @@ def objects(
             if isinstance(row, dict) and all(type(row.get(k)) is t for k, t in needed.items()):
                 yield row
             else:
-                fields = ", ".join(needed)
-                faults.append(Difference(name, f"line {number} is no object with {fields}"))
+                report.add(name, f"line {number} is no object with {', '.join(needed)}")
 
 
-def columns(
-    folder: Path, name: str, faults: list[Difference], *, apart: str
-) -> Iterator[list[str]]:
-    """The columns of each line whose last one is a whole number, `apart` by this sign.
+def columns(folder: Path, name: str, report: Report, *, separator: str) -> Iterator[list[str]]:
+    """The columns of each line whose last one is a whole number.
 
-    There are four apart by blanks (TREC), three apart by tabs under a header (BEIR); any other
-    line goes to `faults` with its number.
+    There are four separated by blanks (TREC), or three by tabs under a header (BEIR); any other
+    line is a difference, named by its number.
     """
-    wanted = {" ": 4, "\t": 3}[apart]
+    wanted = {" ": 4, "\t": 3}[separator]
     lines = (folder / name).read_bytes().decode("utf-8", "replace").split("\n")
     for number, line in enumerate(lines, start=1):
-        if not line or (apart == "\t" and number == 1):
+        if not line or (separator == "\t" and number == 1):
             continue
-        found = line.split(apart)
+        found = line.split(separator)
         if len(found) == wanted and found[-1].removeprefix("-").isdecimal():
             yield found
         else:
-            faults.append(Difference(name, f"line {number} is no line of {wanted} columns"))
+            report.add(name, f"line {number} is no line of {wanted} columns")

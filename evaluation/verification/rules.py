@@ -10,7 +10,7 @@ from debate.baselines.probability import probability_of_yes
 from debate.baselines.relevance import confidence_of
 from debate.dream.turns import read_response
 from evaluation.verification.courses import Courses
-from evaluation.verification.faults import Fails
+from evaluation.verification.rows import NotDerived
 from llm.parsing import ParseFailure, read_object
 
 # Rules of reference panels, with the labels that each item wants.
@@ -26,7 +26,7 @@ def derive(
     """The label that an evidence row comes to; None where its rule cannot be followed here.
 
     `supporting` says whether the release's aspects list the passage; `courses` are those of the
-    release's LARA runs, in which `split` is the pair's own. Raises Fails.
+    release's LARA runs, in which `split` is the pair's own. Raises NotDerived.
     """
     rule = row.get("rule", "")
     if row["source"] == "expert":
@@ -61,10 +61,12 @@ def _graded(row: dict[str, Any], turns: Sequence[dict[str, Any]]) -> int | None:
         if (text := turn.get("answer")) is not None:
             read = _grade(text, row.get("parser", ""))
             if read != turn.get("score"):
-                raise Fails(f"{turn['agent']}'s answer reads grade {read}, not {turn.get('score')}")
+                raise NotDerived(
+                    f"{turn['agent']}'s answer reads grade {read}, not {turn.get('score')}"
+                )
     grades = [GRADES[int(turn["score"])] for turn in turns if turn.get("score") is not None]
     if not grades:
-        raise Fails("none of its answers gives a grade")
+        raise NotDerived("none of its answers gives a grade")
     return int(mode(grades) >= row["threshold"])
 
 
@@ -85,15 +87,15 @@ def _calibrated(
     score = turn.get("score")
     read = _probability(turn)
     if read is not None and (score is None or abs(read - score) > _CLOSE):
-        raise Fails(f"{turn['agent']}'s answer gives probability {read}, not {score}")
+        raise NotDerived(f"{turn['agent']}'s answer gives probability {read}, not {score}")
     return courses[row["course"]].label((split, row["query_id"], row["passage_id"]), score)
 
 
 def _probability(turn: dict[str, Any]) -> float | None:
     """Of relevance: by the tokens of the answer, else as the answer puts it into words."""
-    told = probability_of_yes(turn.get("logprobs"))
-    if told is not None or turn.get("answer") is None:
-        return told
+    found = probability_of_yes(turn.get("logprobs"))
+    if found is not None or turn.get("answer") is None:
+        return found
     read = confidence_of(turn["answer"])
     return None if isinstance(read, ParseFailure) else read[0]
 
@@ -101,11 +103,11 @@ def _probability(turn: dict[str, Any]) -> float | None:
 def _expert(rule: str, row: dict[str, Any], supporting: bool) -> int | None:
     if rule == "discarded":
         if supporting:
-            raise Fails("an expert discarded it, and an aspect lists it")
+            raise NotDerived("an expert discarded it, and an aspect lists it")
         return 0
     if rule == "assigned":
         if not supporting:
-            raise Fails("an expert assigned it, and no aspect lists it")
+            raise NotDerived("an expert assigned it, and no aspect lists it")
         return max(1, int(row["label"]))
     if rule == "adjudicated":
         return _settled(row, supporting)
@@ -117,10 +119,10 @@ def _expert(rule: str, row: dict[str, Any], supporting: bool) -> int | None:
 def _settled(row: dict[str, Any], supporting: bool) -> int | None:
     """A third person's label is what they decided, and they had no vote in it."""
     if row.get("person") in {vote["person"] for vote in row.get("votes", [])}:
-        raise Fails("who settled it voted on it")
+        raise NotDerived("who settled it voted on it")
     decision = row.get("decision")
     if decision == 0 and supporting:
-        raise Fails("a third person found it not relevant, and an aspect lists it")
+        raise NotDerived("a third person found it not relevant, and an aspect lists it")
     return decision
 
 
@@ -128,9 +130,9 @@ def _panel(votes: list[dict[str, Any]], wanted: int) -> int:
     """The label of a reference panel: so many experts, and all of one mind."""
     labels = {vote["label"] for vote in votes}
     if len({vote["person"] for vote in votes}) != wanted or len(votes) != wanted:
-        raise Fails(f"its panel wanted {wanted} experts, and {len(votes)} labels are there")
+        raise NotDerived(f"its panel wanted {wanted} experts, and {len(votes)} labels are there")
     if len(labels) != 1 or None in labels:
-        raise Fails("its experts do not agree on a label")
+        raise NotDerived("its experts do not agree on a label")
     return int(labels.pop())
 
 
@@ -140,10 +142,10 @@ def _votes(rule: str, row: dict[str, Any]) -> int | None:
     votes = row.get("votes", [])
     people = [vote["person"] for vote in votes]
     if len(set(people)) < len(people):
-        raise Fails("one person voted twice")
+        raise NotDerived("one person voted twice")
     decision = decide([vote["label"] for vote in votes])
     if decision.label is None:
-        raise Fails(f"its {len(votes)} votes decide nothing")
+        raise NotDerived(f"its {len(votes)} votes decide nothing")
     return decision.label
 
 
@@ -154,7 +156,9 @@ def _check_answer(turn: dict[str, Any]) -> None:
         return
     read = _read(text)
     if read is not None and read != said:
-        raise Fails(f"{turn['agent']}'s answer in round {turn['round']} reads {read}, not {said}")
+        raise NotDerived(
+            f"{turn['agent']}'s answer in round {turn['round']} reads {read}, not {said}"
+        )
 
 
 def _read(text: str) -> int | None:
@@ -172,12 +176,12 @@ def _read(text: str) -> int | None:
 def _agreed(turns: Sequence[dict[str, Any]]) -> int:
     labels = {turn.get("label") for turn in turns}
     if len(labels) != 1 or None in labels:
-        raise Fails("its answers do not agree on a label")
+        raise NotDerived("its answers do not agree on a label")
     return int(labels.pop() or 0)
 
 
 def _majority(turns: Sequence[dict[str, Any]]) -> int:
     counts = Counter(turn["label"] for turn in turns if turn.get("label") is not None)
     if not counts or 2 * max(counts.values()) <= len(turns):
-        raise Fails("its votes have no majority")
+        raise NotDerived("its votes have no majority")
     return int(counts.most_common(1)[0][0])

@@ -56,17 +56,10 @@ def mean_proportion(parts: Sequence[Proportion], *, confidence: float = 0.95) ->
     return Mean(k, value, Interval(max(0.0, low), min(1.0, high), confidence, MOVER))
 
 
-def bootstrap_mean(
-    values: Floats, *, seed: int, resamples: int = 10_000, confidence: float = 0.95
-) -> Mean:
-    """A mean over queries, percentile interval; of a difference, give the differences."""
-    return bootstrap_macro([values], seed=seed, resamples=resamples, confidence=confidence)
-
-
 def bootstrap_macro(
     tasks: Sequence[Floats], *, seed: int, resamples: int = 10_000, confidence: float = 0.95
 ) -> Mean:
-    """The same for the unweighted mean over tasks, queries drawn within each task.
+    """The unweighted mean over tasks with a percentile interval, queries drawn within each task.
 
     No value without a task and where a task has no query; `n` counts the queries.
     """

@@ -109,16 +109,6 @@ def _randomised(differences: Floats, seed: int, draws: int) -> Iterator[PairedTe
         yield PairedTest(name, size, mean, p, draws=draws)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """The same p values corrected for their number (Holm 1979), in their order."""
-    order = np.argsort(p_values, kind="stable")
-    found, highest = [0.0] * len(p_values), 0.0
-    for place, each in enumerate(order.tolist()):
-        highest = max(highest, min(1.0, p_values[each] * (len(p_values) - place)))
-        found[each] = highest
-    return found
-
-
 def _far(differences: Floats, bars: Floats, rng: np.random.Generator, draws: int) -> Floats:
     """How many drawn sums of each row are as far from 0; drawn in parts, so that memory stays
     bounded."""

@@ -10,7 +10,8 @@ from annotate.models import Aspect, GoldPassage
 from annotate.workspace import collecting
 from annotate.workspace.collecting import add_segment
 from corpus.models import PageFetch, Role
-from evaluation.content.view import read_documents, read_queries, view_of
+from evaluation.content.reading import read_documents, read_queries
+from evaluation.content.view import view_of
 from tests.annotate.test_collecting import TEXT
 from tests.corpus.test_extraction import ARTICLE, PAGE
 from tests.factories import make_benchmark, make_member, make_query

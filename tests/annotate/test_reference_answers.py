@@ -9,8 +9,9 @@ from annotate.answers.services import choose_answer, review_answer, unchoose_ans
 from annotate.assignments.services import claim_query
 from annotate.models import Assignment, Beginning, ReferenceAnswer, WorkState
 from annotate.workspace.gold import discard_passage
-from evaluation.content.view import read_queries, view_of
-from evaluation.exporters.checks import find_faults
+from evaluation.content.reading import read_queries
+from evaluation.content.view import view_of
+from evaluation.exporters.faults import find_faults
 from kit.errors import Conflict, Refused
 from kit.models import Event
 from tests.annotate.answering import GOOD, MAKING, OTHER

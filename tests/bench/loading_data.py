@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluation.exporters.lines import write_jsonl, write_lines
+from evaluation.exporters.files import write_jsonl, write_lines
 
 # Documents of each domain of the full benchmark, 526,319 in all.
 DOMAINS = {

@@ -125,7 +125,7 @@ def theirs(source: Path) -> dict[str, float]:
     import pyarrow as pa
 
     from evaluation.exporters.bright_pro import DOCUMENTS
-    from evaluation.exporters.parquet import open_writer
+    from evaluation.exporters.files import open_writer
 
     held = columns_of(source)
     with tempfile.TemporaryDirectory() as folder:

@@ -18,9 +18,9 @@ from corpus.importers.rows import (
     Row,
     RunRow,
 )
-from evaluation.exporters import beir, bridge, bright, bright_pro, trec_rows, trec_texts
+from evaluation.exporters import beir, bridge, bright, bright_pro, trec, trec_texts
 from evaluation.exporters.documents import write_documents
-from evaluation.exporters.records import AspectRecord, Label, QueryRecord, Shape
+from evaluation.exporters.records import AspectRecord, Label, QueryRecord, ReleaseSchema
 from tests.corpus.import_files import of_kind, one_by_one, read
 
 HERE = Place("x")
@@ -124,7 +124,7 @@ def test_trec_documents(root, texts) -> None:
 @given(gold=judgments(PLAIN))
 def test_trec_judgments(root, gold) -> None:
     path = root / "qrels.txt"
-    assert trec_rows.write_qrels(path, gold) == len(gold)
+    assert trec.write_qrels(path, gold) == len(gold)
     found = of_kind(read("trec", path), JudgmentRow)
     assert found == [as_domain(row, "qrels") for row in gold]
 
@@ -143,7 +143,7 @@ def test_trec_judgments_of_subtopics(root, rows) -> None:
         JudgmentRow("qrels", qid, pid, max(given.values()), HERE, subtopics=given)
         for (qid, pid), given in rows.items()
     ]
-    assert trec_rows.write_qrels(path, gold) == sum(map(len, rows.values()))
+    assert trec.write_qrels(path, gold) == sum(map(len, rows.values()))
     assert of_kind(read("trec", path), JudgmentRow) == gold
 
 
@@ -162,13 +162,13 @@ def test_trec_runs(root, rows, tag) -> None:
         RunRow(NAME, qid, tuple(scores), tuple(scores.values()), tag, HERE)
         for qid, scores in rows.items()
     ]
-    assert trec_rows.write_run(path, given) == sum(map(len, rows.values()))
+    assert trec.write_run(path, given) == sum(map(len, rows.values()))
     assert of_kind(list(RUN_FORMATS["trec_run"].read(path)), RunRow) == given
 
 
 def test_a_ranking_without_scores_goes_out_with_scores_that_keep_it(root) -> None:
     path = root / f"{NAME}.run"
-    trec_rows.write_run(path, [RunRow(NAME, "1", ("b", "a"), None, "", HERE)])
+    trec.write_run(path, [RunRow(NAME, "1", ("b", "a"), None, "", HERE)])
     assert path.read_text() == "1\tQ0\tb\t1\t2\trun\n1\tQ0\ta\t2\t1\trun\n"
 
 
@@ -245,7 +245,7 @@ def test_bridge(root, given) -> None:
 @given(given=records(st.integers(0, 99).map(str)), texts=passages(IDS))
 def test_bright_pro(root, given, texts) -> None:
     folder = root.parent / "bright_pro"
-    shape = Shape(integer_ids=True, with_answers=True)
+    shape = ReleaseSchema(integer_ids=True, with_answers=True)
     bright_pro.write_examples(folder / f"examples/{NAME}.parquet", given, shape)
     bright_pro.write_aspects(folder / f"aspects/{NAME}.parquet", NAME, given)
     rows = ((row.pid, row.text) for row in texts)
@@ -264,12 +264,12 @@ def test_bright_pro(root, given, texts) -> None:
 @pytest.mark.parametrize("name", ["a\tb", "a\nb", "", " ", "\ufeffa"])
 def test_ids_that_would_break_a_line_are_refused(root, name) -> None:
     with pytest.raises(ValueError, match="between tabs"):
-        trec_rows.write_qrels(root / "q.txt", [JudgmentRow(NAME, "1", name, 1, HERE)])
+        trec.write_qrels(root / "q.txt", [JudgmentRow(NAME, "1", name, 1, HERE)])
 
 
 def test_an_id_that_would_be_a_comment_is_refused(root) -> None:
     with pytest.raises(ValueError, match="comment"):
-        trec_rows.write_qrels(root / "q.txt", [JudgmentRow(NAME, "#1", "d", 1, HERE)])
+        trec.write_qrels(root / "q.txt", [JudgmentRow(NAME, "#1", "d", 1, HERE)])
 
 
 @pytest.mark.parametrize("text", ["a </TEXT> b", "<doc>", "x </DOC >"])
@@ -300,7 +300,7 @@ def test_the_real_cranfield_goes_out_as_beir_and_trec_and_comes_back(shared, tmp
     other = tmp_path / "trec" / "cranfield"
     trec_texts.write_topics(other / "topics.txt", asked)
     trec_texts.write_documents(other / "docs.txt", texts)
-    trec_rows.write_qrels(other / "qrels.txt", gold)
+    trec.write_qrels(other / "qrels.txt", gold)
     found = read("trec", other)
     assert [(row.qid, row.text) for row in of_kind(found, QueryRow)] == [
         (row.qid, row.text) for row in asked
@@ -326,7 +326,7 @@ def test_the_real_bright_queries_go_out_and_come_back(shared, tmp_path) -> None:
 def test_real_runs_go_out_and_come_back(shared, tmp_path) -> None:
     path = shared / "bright" / "runs-reasonir" / "pony.run.gz"
     rows = list(RUN_FORMATS["trec_run"].read(path))
-    trec_rows.write_run(tmp_path / "pony.run", of_kind(rows, RunRow))
+    trec.write_run(tmp_path / "pony.run", of_kind(rows, RunRow))
     assert list(RUN_FORMATS["trec_run"].read(tmp_path / "pony.run")) == rows
 
 

@@ -9,9 +9,16 @@ import pytest
 from annotate.models import Aspect, EscalationCase, GoldPassage
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from corpus.services.judgments import record_judgment
+from evaluation.content.reading import read_queries
+from evaluation.content.view import view_of
+from evaluation.metrics.profiles import STRICT, Profile
+from evaluation.metrics.results import Scores
+from evaluation.metrics.scoring import score
 from evaluation.models import Release
 from evaluation.releases.building import build
 from evaluation.releases.services import start_here
+from evaluation.scores.reading import lists_of
+from evaluation.scores.services import GoldView, gold_in
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 
 
@@ -99,3 +106,19 @@ def release_into(
     build(release, folder=folder)
     release.refresh_from_db()
     return release
+
+
+def scores_of(
+    benchmark: Benchmark, metrics: str, view: str = "refined", profile: Profile = STRICT
+) -> dict[str, dict[str, Scores]]:
+    """By run and split the measures of every run, each computed alone."""
+    shown = view_of(benchmark)
+    found: dict[str, dict[str, Scores]] = {}
+    for split, domain in shown.splits.items():
+        records = read_queries(shown, domain, with_answers=False)
+        gold = gold_in(records, domain, GoldView(view), shown.corpus)
+        for run in benchmark.retrieval_runs.order_by("name"):
+            if lists := lists_of(run, domain):
+                scores = score(lists, gold, metrics, profile)
+                found.setdefault(run.name, {})[split] = scores
+    return found

@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluation.exporters import documents
-from evaluation.exporters.beside import Beside
-from evaluation.exporters.documents import write_documents
+from evaluation.exporters.documents import Background, write_documents
 
 ROWS = [(f"d/{n}.txt", f"text {n} “quoted” \\ \n {'é' * n}") for n in range(25)]
 
@@ -79,13 +78,13 @@ def test_a_full_disk_comes_out_of_the_thread(tmp_path) -> None:
 
 def test_work_beside_is_done_in_order_and_its_error_is_raised_at_the_end() -> None:
     done: list[int] = []
-    with Beside() as beside:
+    with Background() as background:
         for number in range(20):
-            beside.do(done.append, number)
+            background.do(done.append, number)
     assert done == list(range(20))
 
     def fail() -> None:
         raise OSError("full")
 
-    with pytest.raises(OSError, match="full"), Beside() as beside:
-        beside.do(fail)
+    with pytest.raises(OSError, match="full"), Background() as background:
+        background.do(fail)

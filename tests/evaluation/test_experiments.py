@@ -126,12 +126,12 @@ def test_experiment_is_made_in_the_form_and_shown_with_its_drawing(client, runs,
 
 def test_drawing_places_runs_by_both_measures(experiment) -> None:
     drawn = chart(measure(experiment))
-    first, second = drawn.points
-    assert first.x > second.x == drawn.left  # two of ten disputed, against none
-    assert first.y < second.y  # the better stands higher
-    for point in drawn.points:
-        assert drawn.left <= point.x_low <= point.x <= point.x_high <= drawn.right
-        assert drawn.top <= point.y_high <= point.y <= point.y_low <= drawn.bottom
+    first, second = drawn["points"]
+    assert first["x"] > second["x"] == drawn["left"]  # two of ten disputed, against none
+    assert first["y"] < second["y"]  # the better stands higher
+    for point in drawn["points"]:
+        assert drawn["left"] <= point["x_low"] <= point["x"] <= point["x_high"] <= drawn["right"]
+        assert drawn["top"] <= point["y_high"] <= point["y"] <= point["y_low"] <= drawn["bottom"]
 
 
 def test_without_labels_nothing_is_drawn(benchmark, runs, admin, client) -> None:

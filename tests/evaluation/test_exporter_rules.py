@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaluation.exporters import parquet
-from evaluation.exporters.markup import code
+from evaluation.exporters import files
+from evaluation.exporters.card import code
 from evaluation.exporters.names import (
     NameClash,
     are_integers,
@@ -199,18 +199,18 @@ def test_suggestion_compares_numbers() -> None:
 
 
 def test_rows_of_small_tables_are_written_in_groups(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(parquet, "ROWS_IN_GROUP", 3)
+    monkeypatch.setattr(files, "ROWS_IN_GROUP", 3)
     schema = pa.schema([("id", pa.string()), ("content", pa.string())])
     rows = [(str(i), "abcd") for i in range(7)]
     path = tmp_path / "a.parquet"
-    assert parquet.write_rows(path, schema, iter(rows)) == 7
+    assert files.write_rows(path, schema, iter(rows)) == 7
     assert pq.ParquetFile(path).num_row_groups == 3
     assert [tuple(row.values()) for row in pq.read_table(path).to_pylist()] == rows
 
 
 def test_no_rows_write_no_file(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    assert parquet.write_rows(path, pa.schema([("id", pa.string())]), []) == 0
+    assert files.write_rows(path, pa.schema([("id", pa.string())]), []) == 0
     assert not path.exists()
 
 

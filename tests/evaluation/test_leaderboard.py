@@ -26,12 +26,12 @@ from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.drill import drill
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
 from evaluation.published import services as published
-from evaluation.published.systems import beside_runs, known_systems
+from evaluation.published.systems import known_systems, systems_with_runs
 from evaluation.scores import sheets
-from evaluation.scores.services import GoldView, score_runs
+from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from llm import endpoints
-from tests.evaluation.conftest import label
+from tests.evaluation.conftest import label, scores_of
 from tests.factories import make_benchmark, make_member, make_ranking
 from tests.markup import one_line
 
@@ -62,16 +62,12 @@ def run(name: str) -> RetrievalRun:
 @pytest.mark.parametrize("view", list(GoldView))
 def test_sheet_holds_what_scoring_gives(ranked, view) -> None:
     sheet = score(ranked.benchmark)
-    runs = list(RetrievalRun.objects.order_by("pk"))
     for metric in ("nDCG@10", "recall@10", "hole@10", "alpha_nDCG@25"):
-        wanted = {
-            each.run.pk: {name: scores[metric].mean for name, scores in each.domains.items()}
-            for each in score_runs(benchmark=ranked.benchmark, runs=runs, metrics=metric, view=view)
-        }
+        wanted = scores_of(ranked.benchmark, metric, view)
         board = leaderboard.board_of(sheet, metric=metric, view=view)
         assert board.domains == ["biology", "earth-science"]
         for line in board.lines:
-            known = wanted[line.run.pk]
+            known = {split: each[metric].mean for split, each in wanted[line.run.name].items()}
             assert line.domains == [known.get("biology"), known.get("earth_science")]
 
 
@@ -278,8 +274,10 @@ def test_known_systems_are_those_of_the_printed_tables_beside_runs_of_their_name
     assert [system.name for system in known_systems()] == [n for n in printed if n != "Avg"]
     kinds = Counter(system.kind for system in known_systems())
     assert kinds == {"sparse": 2, "dense": 10, "rerank": 10, "rewrite": 3}
-    assert all(part.link.startswith("https://") for each in known_systems() for part in each.parts)
-    beside = {system.name: run and run.name for system, run in beside_runs(ranked.benchmark)}
+    assert all(
+        part["link"].startswith("https://") for each in known_systems() for part in each.parts
+    )
+    beside = {system.name: run and run.name for system, run in systems_with_runs(ranked.benchmark)}
     assert {name: run for name, run in beside.items() if run} == {"BM25": "bm25"}
 
 
@@ -435,14 +433,14 @@ def test_asked_between_pool_and_debate_it_is_one_debate_run(ranked, settings, mo
 
 
 def test_growth_begins_with_what_the_first_system_contributes(ranked) -> None:
-    [found] = [each for each in hole_pages.domains_of(score(ranked.benchmark)) if each.curves]
-    place = found.growth.header.index("contribution to recall@10 of one more")
-    first, second = ([cell.value for cell in row] for row in found.growth.rows[:2])
+    [found] = [each for each in hole_pages.domains_of(score(ranked.benchmark)) if each["curves"]]
+    place = found["growth"].header.index("contribution to recall@10 of one more")
+    first, second = ([cell.value for cell in row] for row in found["growth"].rows[:2])
     assert (first[0], first[1], second[0]) == (0, 0, 1)
     # Gold b0, b1 and the hole b2. bm25 has all, before and after; dense finds no hole; of half's
     # one passage nothing was gold before, and then a third of the gold is.
     assert first[place] == pytest.approx((0 + 0 + 1 / 3) / 3)
-    assert second[place] == found.found["marginal"]["recall@10"][1]
+    assert second[place] == found["found"]["marginal"]["recall@10"][1]
 
 
 def test_api_gives_the_same(admin, ranked) -> None:

@@ -5,7 +5,7 @@ import pytest
 from evaluation.content.evidence import pseudonyms, read_evidence
 from evaluation.content.view import view_of
 from evaluation.releases.findings import database_faults
-from evaluation.verification.rules import Fails, derive
+from evaluation.verification.rules import NotDerived, derive
 from tests.annotate.panels import (
     first_item,
     give,
@@ -58,7 +58,7 @@ def vote(person, label):
 )
 def test_a_label_without_its_experts_fails(rule, votes, words):
     row = {"source": "expert", "rule": rule, "label": 1, "votes": votes}
-    with pytest.raises(Fails, match=words):
+    with pytest.raises(NotDerived, match=words):
         derive(row, supporting=False)
 
 

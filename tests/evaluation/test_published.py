@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from corpus.models import CorpusVersion, Source
 from evaluation.experiments.services import create_experiment
-from evaluation.published.ours import beside_ours
-from evaluation.published.services import BesideRow, compared, table_called
+from evaluation.published.ours import compare_with_ours
+from evaluation.published.services import ComparedRow, compared, table_called
 from evaluation.scores.sheets import latest
 from tests.evaluation.conftest import label, release_into
 from tests.evaluation.test_experiments import admin, benchmark, client, runs
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 SETS = ("msmarco", "nq", "lifestyle", "recreation", "science", "technology", "writing")
 
 
-def row_of(rows: list[BesideRow], name: str) -> BesideRow:
+def row_of(rows: list[ComparedRow], name: str) -> ComparedRow:
     return next(row for row in rows if row.name == name)
 
 
@@ -40,7 +40,7 @@ def test_mean_and_gain_are_held_against_ours_where_all_sets_are_here() -> None:
         if number < 2:  # two sets of seven turn from miss to hit
             label(query, found, 1, Source.HUMAN)
     score(benchmark)
-    bm25 = row_of(beside_ours(table_called("dream-hit10"), benchmark), "BM25")
+    bm25 = row_of(compare_with_ours(table_called("dream-hit10"), benchmark), "BM25")
     *sets, mean, gain = bm25.cells
     assert [cell.ours for cell in sets] == [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     assert (mean.printed, gain.printed) == (0.65, 0.23)
@@ -112,9 +112,9 @@ def test_several_runs_are_set_beside_systems_of_other_names(client, benchmark) -
 
 def test_counts_are_those_of_the_newest_release(garden, tmp_path) -> None:
     table = table_called("brightpro-card")
-    assert not any(row.run for row in beside_ours(table, garden.benchmark))
+    assert not any(row.run for row in compare_with_ours(table, garden.benchmark))
     release_into(garden.benchmark, tmp_path / "r")
-    rows = beside_ours(table, garden.benchmark)
+    rows = compare_with_ours(table, garden.benchmark)
     biology = row_of(rows, "biology")
     assert biology.run == "release 0.1.0"
     assert [cell.printed for cell in biology.cells[:4]] == [103, 406, 804, 59513]
@@ -132,7 +132,7 @@ def test_labelling_is_held_against_an_experiment(client, benchmark, admin, runs)
         benchmark=benchmark, name="two", reference=f"gold-{gold.pk}", runs=runs, actor=admin
     )
     dream = row_of(
-        beside_ours(table_called("dream-labelling"), benchmark, experiment=made), "DREAM"
+        compare_with_ours(table_called("dream-labelling"), benchmark, experiment=made), "DREAM"
     )
     # docs/protocol.md 6.9: .8 and 1, balanced .9, a fifth disputed.
     assert [cell.ours for cell in dream.cells] == pytest.approx([80.0, 100.0, 90.0, 20.0])
@@ -140,7 +140,9 @@ def test_labelling_is_held_against_an_experiment(client, benchmark, admin, runs)
     page = client.get(url, {"system": "LLMJudge", "run": second.name}).content.decode()
     assert "beside Dream" in page
     assert f"beside {second.name}" in page
-    cost = row_of(beside_ours(table_called("dream-cost"), benchmark, experiment=made), "DREAM")
+    cost = row_of(
+        compare_with_ours(table_called("dream-cost"), benchmark, experiment=made), "DREAM"
+    )
     assert [cell.ours for cell in cost.cells] == [None, 6.0, 3.5]
     api = client.get(reverse("api-published-table", args=[benchmark.slug, "dream-rounds"]))
     assert api.status_code == 200

@@ -14,7 +14,8 @@ from debate.models import DebateRun
 from debate.services.adoption import adopt_run
 from debate.tasks import run_debates
 from evaluation.exporters.checksums import SUMS, write_sums
-from evaluation.verification.folder import Report, verify
+from evaluation.verification.folder import verify
+from evaluation.verification.rows import Report
 from llm import endpoints
 from tests.corpus.cleaning import clean
 from tests.debate.runs import hold, pool_of

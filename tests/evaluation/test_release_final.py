@@ -204,7 +204,7 @@ def test_faults_refuse_a_final_release_and_name_their_rows(sound, tmp_path, spoi
 
 def test_two_aspects_of_one_passage_refuse_it(sound, tmp_path, monkeypatch) -> None:
     from annotate.models import Aspect
-    from evaluation.exporters.checks import find_faults
+    from evaluation.exporters.faults import find_faults
     from evaluation.exporters.records import AspectRecord, Label, QueryRecord
 
     assert Aspect.objects.count() == 2

@@ -27,7 +27,7 @@ from corpus.services.judgments import record_judgment
 from corpus.services.pool_builds import build_pool
 from evaluation.leaderboard.before_after import compare_sides, query_gaps, side_of
 from evaluation.metrics.shifts import kendall_tau, shifts
-from evaluation.published.ours import beside_cleaning
+from evaluation.published.ours import compare_cleaning
 from evaluation.published.services import table_called
 from evaluation.releases.building import carry_out, rebuild
 from evaluation.releases.services import start_here
@@ -209,11 +209,11 @@ def test_citations_are_those_of_the_version(crawled, tmp_path) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_retention_stands_beside_that_of_the_paper(crawled) -> None:
     table = table_called("marcus-chunks")
-    assert all(cell.ours is None for row in beside_cleaning(table, None) for cell in row.cells)
+    assert all(cell.ours is None for row in compare_cleaning(table, None) for cell in row.cells)
     with endpoints.practice_if_unconfigured() as endpoint:
         run = clean(crawled, endpoint)
     made = Passage.objects.filter(version=run.version).count()
-    first, *others = beside_cleaning(table, run)
+    first, *others = compare_cleaning(table, run)
     assert (first.name, first.run) == ("biology", run.name)
     assert [cell.printed for cell in first.cells] == [57359, 2102, 3.66]
     assert [cell.ours for cell in first.cells] == [24, made, round(100 * made / 24, 2)]

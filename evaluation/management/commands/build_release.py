@@ -9,8 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.models import Benchmark
 from corpus.services.versions import called
 from evaluation.models import Release
-from evaluation.releases import building as folders
-from evaluation.releases.building import carry_out, fail, rebuild
+from evaluation.releases.building import carry_out, fail, is_free, rebuild
 from evaluation.releases.services import start_here
 from kit.errors import Refused
 from kit.runs import RunStatus
@@ -61,7 +60,7 @@ class Command(BaseCommand):
         benchmark = Benchmark.objects.filter(slug=slug).first()
         if benchmark is None:
             raise Refused(f"There is no benchmark “{slug}”.")
-        if not folders.is_free(folder):
+        if not is_free(folder):
             raise Refused(f"{folder} is not empty. Choose a folder that does not exist yet.")
         done = benchmark.releases.filter(version=version, status=RunStatus.DONE).first()
         if done is not None:

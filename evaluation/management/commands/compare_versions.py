@@ -10,7 +10,7 @@ from corpus.services.versions import called
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.before_after import (
     Comparison,
-    Moved,
+    SystemChange,
     compare_sides,
     matched,
     side_of,
@@ -77,7 +77,7 @@ def _compared(benchmark: Benchmark, options: dict[str, Any]) -> Comparison:
     )
 
 
-def _words(line: Moved) -> str:
+def _words(line: SystemChange) -> str:
     if line.gain.value is None:
         return f"{line.name}: no domain in which it has values on both sides"
     interval = f"({line.gain.low:+.4f} to {line.gain.high:+.4f})"

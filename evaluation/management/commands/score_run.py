@@ -99,9 +99,9 @@ def _inputs(options: dict[str, Any], paths: dict[str, Path | None], profile: Pro
     """The files, or the run's file beside the gold of a benchmark. Raises Refused, MetricFault."""
     if not options["benchmark"]:
         return read_inputs(Files(**paths), profile)  # type: ignore[arg-type]
-    beside = [f"--{name}" for name in ("aspects", "base", "excluded") if options[name]]
-    if beside:
-        raise Refused(f"{', '.join(beside)}: a benchmark brings its own.")
+    own = [f"--{name}" for name in ("aspects", "base", "excluded") if options[name]]
+    if own:
+        raise Refused(f"{', '.join(own)}: a benchmark brings its own.")
     gold = gold_here(
         options["benchmark"],
         domain=options["domain"],

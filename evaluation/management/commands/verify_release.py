@@ -1,6 +1,7 @@
 """`manage.py verify_release DIR`: derive every label of a release again, without a database."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CommandError(f"This folder cannot be read as a release: {error}") from None
         if options["json"]:
-            self.stdout.write(json.dumps(report.as_json(), ensure_ascii=False))
+            self.stdout.write(json.dumps(asdict(report), ensure_ascii=False))
         else:
             self.stdout.write(
                 f"{report.files} files, {report.labels:,} labels; {report.derived:,} derived "

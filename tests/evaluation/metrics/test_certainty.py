@@ -7,14 +7,13 @@ import pytest
 
 from evaluation.metrics.gold import Gold
 from evaluation.metrics.names import read_metric
-from evaluation.metrics.paired import paired
-from evaluation.metrics.profiles import REFERENCE, STRICT, Family
+from evaluation.metrics.profiles import STRICT, Family
 from evaluation.metrics.ranking import Matched
 from evaluation.metrics.ranks import rank_intervals, truth_of
 from evaluation.metrics.run import Run
-from evaluation.metrics.scoring import case_of, score, value_of
-from kit.stats.means import bootstrap_macro, bootstrap_mean
-from kit.stats.paired import holm, paired_t, randomisation, randomisations
+from evaluation.metrics.scoring import case_of, value_of
+from kit.stats.means import bootstrap_macro
+from kit.stats.paired import paired_t, randomisation, randomisations
 
 DIFFERENCES = np.array([0.3, 0.1, -0.1, 0.2, 0.0, 0.4])
 MANY = np.random.default_rng(3).normal(0.02, 0.1, 200)
@@ -70,39 +69,23 @@ def test_many_columns_are_tested_as_each_alone() -> None:
     assert found[3].p == 1 / 10_001
 
 
-def test_holm() -> None:
-    # Sorted .01 * 3, .02 * 2, .04 * 1, never falling.
-    assert holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-
-
-def test_only_queries_with_a_value_in_both_are_paired() -> None:
-    gold = Gold.of({"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}})
-    first, second = (
-        score(Run.of(run), gold, "MRR", REFERENCE)["MRR"]
-        for run in ({"1": ["a"], "2": ["x", "a"]}, {"2": ["a"], "3": ["a"]})
-    )
-    both = paired(first, second)
-    assert (both.qids, both.differences.tolist(), both.left_out) == (["2"], [-0.5], 2)
-
-
 def test_bootstrap_covers_the_mean_and_repeats() -> None:
-    found = bootstrap_mean(MANY, seed=5)
-    assert found == bootstrap_mean(MANY, seed=5)
+    found = bootstrap_macro([MANY], seed=5)
+    assert found == bootstrap_macro([MANY], seed=5)
     half = 1.96 * MANY.std(ddof=1) / np.sqrt(len(MANY))
     assert (found.low, found.high) == pytest.approx(
         (MANY.mean() - half, MANY.mean() + half), abs=0.002
     )
-    narrower = bootstrap_mean(MANY, seed=5, confidence=0.5)
+    narrower = bootstrap_macro([MANY], seed=5, confidence=0.5)
     assert found.low < narrower.low < narrower.high < found.high
 
 
 def test_bootstrap_draws_within_each_task() -> None:
     # A constant task adds its mean and no spread.
-    one = bootstrap_mean(MANY, seed=5)
+    one = bootstrap_macro([MANY], seed=5)
     both = bootstrap_macro([np.full(10, 1.0), MANY], seed=5)
     assert both.high - both.low == pytest.approx((one.high - one.low) / 2, rel=0.05)
-    assert bootstrap_mean(np.array([]), seed=5).low is None
+    assert bootstrap_macro([np.array([])], seed=5).low is None
 
 
 def systems(gold):
@@ -119,9 +102,12 @@ GOLD = Gold.of({f"q{n}": {"a": 1, "b": 1, "x": 0, "y": 0} for n in range(40)})
 
 def ranked(**chances):
     metric = read_metric("nDCG@2")
-    chance = truth_of(GOLD.label, **chances)
     found = rank_intervals(
-        systems(GOLD), chance, lambda case: value_of(metric, case, STRICT).mean, seed=2, draws=60
+        [systems(GOLD)],
+        lambda case: value_of(metric, case, STRICT).mean,
+        **chances,
+        seed=2,
+        draws=60,
     )
     return [(each.rank, each.low, each.high) for each in found]
 

@@ -1,0 +1,86 @@
+"""API of holes: how the find grows over systems, and debating what is not judged yet."""
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpus.access import enter
+from corpus.models import RetrievalRun, Role
+from corpus.services.pools import MAX_DEPTH
+from evaluation.holes import pages as hole_pages
+from evaluation.holes.debates import debate_holes
+from evaluation.leaderboard import services as leaderboard
+from evaluation.leaderboard.api import sheet_of
+from kit.api import Route, SheetSerializer
+from kit.errors import Refused
+from kit.sheets import as_data
+from llm import endpoints
+from llm.endpoints import EndpointError, UnknownEndpoint
+
+
+class HoleDebateSerializer(serializers.Serializer):
+    """Runs to pool, and who debates the pool; without an endpoint the first that is set up."""
+
+    runs = serializers.ListField(child=serializers.IntegerField(), allow_empty=False)
+    depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
+    endpoint = serializers.CharField(required=False, default="", allow_blank=True)
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True, default=None
+    )
+
+
+class StartedSerializer(serializers.Serializer):
+    """The debate run that was started, and the pool it is over."""
+
+    debate_run = serializers.IntegerField()
+    pool = serializers.IntegerField()
+
+
+class Holes(Route):
+    """Hole@10 by system, and how the find grows over ten seeded orders."""
+
+    @extend_schema(responses=SheetSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        sheet = sheet_of(request, enter(self.person(), slug))
+        board = leaderboard.as_sheet(hole_pages.holes_board(sheet))
+        return Response(as_data([board, hole_pages.all_growth(sheet)]))
+
+
+class HolesDebate(Route):
+    """Pool runs and debate the pool."""
+
+    @extend_schema(request=HoleDebateSerializer, responses={202: StartedSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(HoleDebateSerializer)
+        found = RetrievalRun.objects.filter(benchmark=access.benchmark).in_bulk(given["runs"])
+        missing = [pk for pk in given["runs"] if pk not in found]
+        if missing:
+            raise Refused(f"There is no retrieval run {missing[0]} here.", field="runs")
+        run = debate_holes(
+            benchmark=access.benchmark,
+            runs=[found[pk] for pk in dict.fromkeys(given["runs"])],
+            depth=given["depth"],
+            endpoint=_endpoint(given["endpoint"]),
+            budget_usd=given["budget_usd"],
+            actor=access.user,
+        )
+        return Response({"debate_run": run.pk, "pool": run.pool_id}, status=202)
+
+
+def _endpoint(name: str) -> endpoints.Endpoint:
+    try:
+        available = endpoints.available("agents")
+        if name or not available:
+            return endpoints.get(name)
+    except (UnknownEndpoint, EndpointError) as error:
+        raise Refused(str(error), field="endpoint") from None
+    return available[0]
+
+
+urlpatterns = [
+    path("b/<slug:slug>/holes/", Holes.as_view(), name="api-holes"),
+    path("b/<slug:slug>/holes/debate/", HolesDebate.as_view(), name="api-holes-debate"),
+]

@@ -1,0 +1,68 @@
+"""Reference answers, their prompts and second reviews, against what the release says of them."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from evaluation.verification.rows import Report, objects
+
+PROMPTS = "evidence/prompts"
+
+
+def check_answers(folder: Path, split: str, report: Report) -> None:
+    """Every published answer has its origin with the hash of its text; one that a model wrote has
+    the model and the hash of its prompt. Older releases have no such file."""
+    name, table = f"evidence/answers/{split}.jsonl", folder / f"examples/{split}.parquet"
+    if not (folder / name).is_file():
+        return
+    published: dict[str, str] = {}
+    if table.is_file():
+        for row in pq.read_table(table, columns=["id", "reference_answer"]).to_pylist():
+            if row["reference_answer"]:
+                published[str(row["id"])] = row["reference_answer"]
+    known: set[str] = set()
+    for row in objects(folder, name, report, query_id=str, text_sha256=str, author=str):
+        qid = row["query_id"]
+        known.add(qid)
+        if row["text_sha256"] != _sha256(published.get(qid, "").encode()):
+            report.add(name, "its answer is another than the one published", qid)
+        if row["author"] == "model" and not (row.get("model") and row.get("prompt_sha256")):
+            report.add(name, "a model's answer without its model or the hash of its prompt", qid)
+    for qid in sorted(published.keys() - known):
+        report.add(name, "it does not say where this answer comes from", qid)
+
+
+def check_prompts(folder: Path, report: Report) -> None:
+    """The prompts in the release are each under its hash.
+
+    Earlier prompts than the app's present one are not in it: their hash cannot be checked.
+    """
+    for path in sorted((folder / PROMPTS).glob("*.txt")):
+        if _sha256(path.read_bytes()) != path.stem:
+            report.add(f"{PROMPTS}/{path.name}", "its text has another hash than its name")
+
+
+def check_reviews(folder: Path, split: str, report: Report) -> None:
+    """Nobody reviews or settles their own work, and labels name the reviews that are here."""
+    name, evidence = f"evidence/reviews/{split}.jsonl", f"evidence/{split}.jsonl"
+    reviews: dict[tuple[str, str], Any] = {}
+    if (folder / name).is_file():
+        for row in objects(folder, name, report, query_id=str, reviewer=str, points=list):
+            people = [row[part] for part in ("author", "reviewer", "third") if part in row]
+            if len(set(people)) < len(people):
+                report.add(name, "one person has two parts in a review", row["query_id"])
+            for point in row["points"]:
+                if "passage_id" in point:
+                    said = {"reviewer": row["reviewer"], "status": point["status"]}
+                    reviews[row["query_id"], point["passage_id"]] = said
+    # What is no row of evidence is named where labels are derived.
+    for row in objects(folder, evidence, Report(), query_id=str, passage_id=str):
+        pair = (row["query_id"], row["passage_id"])
+        if "review" in row and row["review"] != reviews.get(pair):
+            report.add(evidence, "its review is not what the reviews say of it", *pair)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
