@@ -1,9 +1,9 @@
 """What experts see differently for good: verdicts on one pair, and weights scored blind.
 
-A verdict is in conflict where the one that stands turned another expert's round, and no review
-dealt with it: not what an author agreed to, or a third person settled there. A weight is in
-conflict where a blind score of an accepted review, or of a sample, lies as many points from the
-weight that stands as the benchmark says (two, unless an admin chose otherwise).
+A verdict is in conflict where the current one reversed another expert's, and no review dealt
+with it: not what an author agreed to, or a third person settled there. A weight is in conflict
+where a blind score of an accepted review, or of a sample, lies as many points from the current
+weight as the benchmark says (two, unless an admin chose otherwise).
 """
 
 from collections.abc import Iterable
@@ -79,7 +79,7 @@ def _far(aspects: QuerySet[Aspect], points: int) -> QuerySet[Aspect]:
 def _verdicts(
     benchmark: Benchmark, query: Query | None
 ) -> tuple[dict[int, Judgment], dict[int, Judgment]]:
-    """What a verdict displaced, and the verdict that stands, both by the row it began as.
+    """The label that a verdict superseded, and the current verdict, both by its first row.
 
     Read in the queries that have assignments, for labels may be millions.
     """

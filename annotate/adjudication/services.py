@@ -12,6 +12,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate.adjudication.conflicts import is_far_apart, verdicts_apart
+from annotate.adjudication.items import read_item
+from annotate.adjudication.queue import OpenItem
 from annotate.adjudication.third_persons import parts_in_pair, parts_in_weight, require_third
 from annotate.models import (
     Adjudication,
@@ -21,8 +23,10 @@ from annotate.models import (
     EscalationCase,
     GoldPassage,
     OpenKind,
+    Review,
     Vote,
 )
+from annotate.review.third import step_in
 from annotate.voting.majority import ADJUDICATED, named
 from annotate.workspace.aspects import write_weight
 from annotate.workspace.gold import (
@@ -39,6 +43,35 @@ from kit import audit
 from kit.errors import Refused
 
 GONE = "This was settled meanwhile. Nothing is left to do here."
+
+
+def settle(
+    item: OpenItem,
+    *,
+    access: Access,
+    label: int | None = None,
+    weight: int | None = None,
+    reason: str = "",
+) -> Adjudication | Review:
+    """Settle any open item: a pair by its `label`, an aspect by its `weight`; of a review, step in.
+
+    Raises Refused where what it needs was not given, and what the verb of its kind raises.
+    """
+    shown = read_item(item)
+    given: dict[str, Any] = {"access": access, "reason": reason}
+    if shown.review is not None:
+        step_in(review=shown.review, access=access)
+        return shown.review
+    if shown.aspect is not None:
+        if weight is None:
+            raise Refused("Choose a weight.", field="weight")
+        return settle_weight(aspect=shown.aspect, weight=weight, **given)
+    if label is None:
+        raise Refused("Choose relevant or not relevant.", field="label")
+    if shown.case is not None:
+        return settle_case(case=shown.case, label=label, **given)
+    assert shown.passage is not None  # the others have one
+    return settle_verdicts(query=shown.query, passage=shown.passage, label=label, **given)
 
 
 def settle_case(*, case: EscalationCase, access: Access, label: int, reason: str) -> Adjudication:
@@ -110,9 +143,9 @@ def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -
 
 
 def undo_decision(*, decision: Adjudication, access: Access) -> None:
-    """Take one's own decision back, or any for admins: what stood before stands again.
+    """Undo one's own decision, or any for admins: what applied before applies again.
 
-    Raises Refused where it was taken back already and where others went on from it.
+    Raises Refused where it was undone already and where others went on from it.
     """
     if decision.adjudicator_id != access.user.pk and not access.is_admin:
         raise PermissionDenied("Who decided, or an admin, takes a decision back.")
@@ -174,7 +207,7 @@ def _settle_pair(
 
 
 def _gold_to_keep(query: Query, passage: Passage) -> GoldPassage | None:
-    """The assignment that stands, or the one that the standing verdict ended."""
+    """The current assignment, or the one that the current verdict ended."""
     standing = standing_gold(query, passage)
     verdict = standing_verdict(query, passage)
     if standing is not None or verdict is None:
