@@ -1,15 +1,16 @@
 """API of adjudication: what waits for a third person, decisions, and undoing one."""
 
+from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.adjudication import services as verbs
 from annotate.adjudication.items import read_item
 from annotate.adjudication.queue import as_rows, listed
-from annotate.adjudication.views import READERS, decisions, get_decision, get_item
+from annotate.adjudication.services import settle, undo_decision
+from annotate.adjudication.views import READERS, decisions, get_item
 from annotate.models import Adjudication, OpenKind, Review
 from corpus.access import enter
 from kit.api import Route
@@ -139,7 +140,7 @@ class OpenItemRoute(Route):
     def post(self, request: Request, slug: str, name: str) -> Response:
         access = enter(self.person(), slug, *READERS)
         item = get_item(access, name)
-        made = verbs.settle(item, access=access, **self.read(SettleSerializer))
+        made = settle(item, access=access, **self.read(SettleSerializer))
         if isinstance(made, Review):
             return Response({"decision": None, "review": made.pk}, status=201)
         return Response({"decision": AdjudicationSerializer(made).data, "review": None}, status=201)
@@ -159,7 +160,7 @@ class OneDecision(Route):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, *READERS)
-        verbs.undo_decision(decision=get_decision(access, pk), access=access)
+        undo_decision(decision=get_object_or_404(decisions(access), pk=pk), access=access)
         return Response(status=204)
 
 

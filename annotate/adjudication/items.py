@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotate.adjudication.conflicts import lasting_scores
+from annotate.adjudication.conflicts import final_scores
 from annotate.adjudication.queue import OpenItem
 from annotate.models import (
     Aspect,
@@ -101,7 +101,7 @@ def _verdicts(query: Query, passage: Passage) -> list[Row]:
 
 
 def _scores(aspect: Aspect) -> list[Row]:
-    rows = lasting_scores().filter(aspect=aspect).order_by("pk")
+    rows = final_scores().filter(aspect=aspect).order_by("pk")
     return [
         _said(
             f"Scorer {number}",

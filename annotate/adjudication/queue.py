@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
-from annotate.adjudication.conflicts import far_apart, lasting_scores, verdicts_apart
+from annotate.adjudication.conflicts import conflicting_verdicts, conflicting_weights, final_scores
 from annotate.adjudication.third_persons import parts_in_pair, parts_in_weight, without_my_part
 from annotate.models import (
     Aspect,
@@ -112,7 +112,7 @@ def _cases_of(kind: OpenKind, status: CaseStatus) -> Callable[[Access], Iterator
 
 
 def _verdicts(access: Access) -> Iterator[OpenItem]:
-    found = verdicts_apart(access.benchmark)
+    found = conflicting_verdicts(access.benchmark)
     queries = Query.objects.filter(pk__in={query for query, _ in found})
     domain_of = dict(queries.filter(domain__in=_domains(access)).values_list("pk", "domain"))
     for (query, passage), since in found.items():
@@ -124,8 +124,8 @@ def _verdicts(access: Access) -> Iterator[OpenItem]:
 def _weights(access: Access) -> Iterator[OpenItem]:
     if not access.is_admin:
         return
-    rows = far_apart(access.benchmark).select_related("query__domain").order_by("pk")
-    last = lasting_scores().filter(aspect__in=rows).order_by()
+    rows = conflicting_weights(access.benchmark).select_related("query__domain").order_by("pk")
+    last = final_scores().filter(aspect__in=rows).order_by()
     since = dict(last.values_list("aspect").annotate(at=Max("created_at")))
     for aspect in rows:
         if access.user.pk not in parts_in_weight(aspect):

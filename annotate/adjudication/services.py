@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
-from annotate.adjudication.conflicts import is_far_apart, verdicts_apart
+from annotate.adjudication.conflicts import conflicting_verdicts, conflicting_weights
 from annotate.adjudication.items import read_item
 from annotate.adjudication.queue import OpenItem
 from annotate.adjudication.third_persons import parts_in_pair, parts_in_weight, require_third
@@ -104,7 +104,7 @@ def settle_verdicts(
     with transaction.atomic():
         hold_queries([query.pk])
         require_third(access, query, parts_in_pair(query.pk, passage.pk))
-        if (query.pk, passage.pk) not in verdicts_apart(access.benchmark, query=query):
+        if (query.pk, passage.pk) not in conflicting_verdicts(access.benchmark, query=query):
             raise Refused(GONE)
         return _settle_pair(query, passage, access.user, label, reason, {}, kind=OpenKind.VERDICTS)
 
@@ -121,7 +121,8 @@ def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -
     with transaction.atomic():
         hold_queries([aspect.query_id])
         found = Aspect.objects.select_related("query__domain__benchmark").get(pk=aspect.pk)
-        if not is_far_apart(found):
+        weights = conflicting_weights(found.query.domain.benchmark)
+        if not weights.filter(pk=found.pk).exists():
             raise Refused(GONE)
         require_third(access, found.query, parts_in_weight(found))
         top = SCALE_TOP[found.scale]

@@ -4,17 +4,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.adjudication import services as verbs
 from annotate.adjudication.forms import SettleForm
 from annotate.adjudication.items import read_item
 from annotate.adjudication.queue import OpenItem, as_rows, find_item, listed, open_items
+from annotate.adjudication.services import GONE, settle, undo_decision
 from annotate.loaders import number
 from annotate.models import Adjudication, OpenKind
 from annotate.voting.disputes import domain_choices
@@ -57,11 +56,11 @@ def adjudicate(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         return htmx.render(request, TEMPLATE, _context(request, access, get_item(access, name)))
     item = find_item(access, name)
     if item is None:
-        messages.warning(request, verbs.GONE)
+        messages.warning(request, GONE)
         return _next(request, access, name)
     if item.kind == OpenKind.REVIEWS:
         try:
-            review = verbs.settle(item, access=access)
+            review = settle(item, access=access)
         except Refused as refusal:
             messages.warning(request, refusal.message)
             return _next(request, access, name)
@@ -69,7 +68,7 @@ def adjudicate(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     form = SettleForm(request.POST)
     if form.is_valid():
         try:
-            made: Any = verbs.settle(item, access=access, **form.cleaned_data)
+            made: Any = settle(item, access=access, **form.cleaned_data)
         except Refused as refusal:
             form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
         except Conflict:
@@ -93,14 +92,14 @@ def adjudication_undo(request: HttpRequest, slug: str) -> HttpResponse:
     """Undo the decision that is named, or the person's last one."""
     access = enter(request.user, slug, *READERS)
     if pk := request.POST.get("decision", ""):
-        found = get_decision(access, number(pk) or 0)
+        found = get_object_or_404(decisions(access), pk=number(pk) or 0)
     else:
         found = decisions(access).filter(adjudicator=access.user).standing().first()
     if found is None:
         messages.info(request, "There is no decision of yours to take back.")
         return htmx.redirect(request, reverse("adjudication", args=[slug]))
     try:
-        verbs.undo_decision(decision=found, access=access)
+        undo_decision(decision=found, access=access)
         messages.success(request, "The decision was taken back; what stood before stands again.")
     except Refused as refusal:
         messages.warning(request, refusal.message)
@@ -125,14 +124,6 @@ def get_item(access: Access, name: str) -> OpenItem:
     found = find_item(access, name)
     if found is None:
         raise Http404("This was settled, or somebody else has to settle it.")
-    return found
-
-
-def get_decision(access: Access, pk: int) -> Adjudication:
-    """One of them, or 404; 403 for one that only others may undo."""
-    found: Adjudication = get_object_or_404(decisions(access), pk=pk)
-    if not access.is_admin and found.adjudicator_id != access.user.pk:
-        raise PermissionDenied("Who decided, or an admin, takes a decision back.")
     return found
 
 
@@ -185,7 +176,7 @@ def _kept(request: HttpRequest) -> str:
 def _table(access: Access, request: HttpRequest, rows: list[OpenItem]) -> TablePage[Any]:
     pages = Paginator(rows, PAGE)
     page = pages.page(min(page_number(request.GET.get("page", "1")), pages.num_pages))
-    params = {name: value for name, value in request.GET.items() if value and name != "page"}
+    params = {name: value for name, value in request.GET.dict().items() if value and name != "page"}
     kinds, domains = list(OpenKind.choices), domain_choices(access.benchmark)
     return TablePage(
         rows=as_rows(page.object_list),  # type: ignore[arg-type]

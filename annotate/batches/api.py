@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.batches import services as verbs
+from annotate.batches.services import answer_item, return_batch, submit_batch, take_batch
 from annotate.batches.views import get_item, get_own_batch, shown_item
 from annotate.models import Batch, BatchItem, BatchStatus
 from annotate.voting.api import AnswerSerializer, JudgedPairSerializer, as_pair, enter_voter
@@ -72,7 +72,7 @@ class Batches(Route):
     @extend_schema(request=None, responses={201: BatchSerializer})
     def post(self, request: Request, slug: str) -> Response:
         access, plan = enter_voter(self, slug)
-        batch = verbs.take_batch(access=access, plan=plan)
+        batch = take_batch(access=access, plan=plan)
         return Response(BatchSerializer(batch).data, status=201)
 
 
@@ -99,7 +99,7 @@ class Items(Route):
         batch, given = get_own_batch(access, pk), self.read(NewItemAnswerSerializer)
         expected = given.pop("version", None)
         try:
-            verbs.answer_item(
+            answer_item(
                 item=get_item(batch, place),
                 access=access,
                 answer=Answer(**given),
@@ -117,7 +117,7 @@ class HandIn(Route):
     @extend_schema(request=None, responses=BatchSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        batch = verbs.hand_in(batch=get_own_batch(access, pk), access=access)
+        batch = submit_batch(batch=get_own_batch(access, pk), access=access)
         return Response(BatchSerializer(batch).data)
 
 
@@ -127,7 +127,7 @@ class ReturnBatch(Route):
     @extend_schema(request=None, responses=BatchSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        batch = verbs.return_batch(batch=get_own_batch(access, pk), access=access)
+        batch = return_batch(batch=get_own_batch(access, pk), access=access)
         return Response(BatchSerializer(batch).data)
 
 

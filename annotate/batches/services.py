@@ -75,8 +75,8 @@ def answer_item(
 ) -> BatchItem:
     """Give or change the answer to one item of one's own open batch.
 
-    In the arm that shows the positions afterwards, the first "relevant" or "not relevant" is the
-    first judgment: it stays, and the positions may be seen. The next answer is the final one.
+    Where the positions are shown after a first judgment, the first "relevant" or "not relevant" is
+    that judgment: it stays, and the positions may be seen. The next answer is the final one.
     `expected` is the version of the answer that the person saw; another one is a Conflict that
     carries the stored item. Raises Refused for a batch that is over and for what an answer lacks.
     """
@@ -105,7 +105,7 @@ def answer_item(
     return stored
 
 
-def hand_in(*, batch: Batch, access: Access) -> Batch:
+def submit_batch(*, batch: Batch, access: Access) -> Batch:
     """Submit one's own batch: accepted, its answers become votes; rejected, its slots are free.
 
     Raises Refused while answers are missing and for a batch that is over.

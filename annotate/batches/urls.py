@@ -10,7 +10,10 @@ urlpatterns = [
     path("b/<slug:slug>/vote/batches/", views.batch_take, name="vote-batches"),
     path(f"{_BATCH}/", views.batch_detail, name="vote-batch"),
     path(
-        f"{_BATCH}/hand-in/", views.batch_end, {"verb": services.hand_in}, name="vote-batch-hand-in"
+        f"{_BATCH}/hand-in/",
+        views.batch_end,
+        {"verb": services.submit_batch},
+        name="vote-batch-hand-in",
     ),
     path(
         f"{_BATCH}/return/",

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.batches import services as verbs
+from annotate.batches.services import answer_item, take_batch
 from annotate.models import Batch, BatchItem, VotingPlan
 from annotate.plans.services import order_seed_in_batch
 from annotate.voting.forms import VoteForm
@@ -29,7 +29,7 @@ def batch_take(request: HttpRequest, slug: str) -> HttpResponse:
     """A new batch, or the one that the person works on."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     try:
-        verbs.take_batch(access=access, plan=VotingPlan.objects.current(access.benchmark))
+        take_batch(access=access, plan=VotingPlan.objects.current(access.benchmark))
     except Refused as refusal:
         messages.warning(request, refusal.message)
     return redirect_to("vote", slug)
@@ -80,7 +80,7 @@ def batch_item(request: HttpRequest, slug: str, pk: int, place: int) -> HttpResp
         return ask_again(request, _context(access, item), form)
     version = request.POST.get("version", "")
     try:
-        stored = verbs.answer_item(
+        stored = answer_item(
             item=item,
             access=access,
             answer=Answer(**form.cleaned_data),

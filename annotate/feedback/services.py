@@ -18,7 +18,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import (
@@ -36,7 +36,7 @@ from annotate.models import (
 from annotate.voting.majority import CAP
 from annotate.voting.queue import draw
 from corpus.access import Access
-from corpus.models import Benchmark, Judgment, Membership, Role, Source
+from corpus.models import Benchmark, Membership, Role, Source
 from kit import audit
 from kit.errors import Refused
 from kit.sheets import Cell, Sheet, percent, text
@@ -54,15 +54,13 @@ def decided_votes(person_id: int, benchmark: Benchmark) -> QuerySet[Vote]:
     `final` is the case's label; `expert` what an expert says of the pair now, if any.
     """
     by_people = Q(case__judgment__source=Source.HUMAN)
-    pair = {"query": OuterRef("case__query"), "passage": OuterRef("case__passage")}
-    expert = Judgment.objects.standing().filter(source=Source.EXPERT, **pair)
     rows = Vote.objects.standing().filter(
         by_people | Q(case__votes_in__gte=CAP),
         voter=person_id,
         case__query__domain__benchmark=benchmark,
         case__status=CaseStatus.CLOSED,
     )
-    return rows.annotate(final=F("case__label"), expert=Subquery(expert.values("label")[:1]))
+    return rows.with_expert().annotate(final=F("case__label"))
 
 
 def shown_votes(person_id: int, benchmark: Benchmark) -> QuerySet[Vote]:

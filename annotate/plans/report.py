@@ -12,7 +12,6 @@ from django.db.models import OuterRef, Subquery
 from annotate.models import (
     ARMS,
     BatchItem,
-    CaseKind,
     CaseStatus,
     EscalationCase,
     Reveal,
@@ -21,7 +20,7 @@ from annotate.models import (
 )
 from annotate.plans.services import first_response, order_seed, order_seed_in_batch
 from corpus.access import Access
-from corpus.models import Benchmark, Judgment, Source
+from corpus.models import Benchmark, Source
 from kit.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.clusters import Clustered, clustered_mean, clustered_share
 
@@ -164,17 +163,12 @@ def _share(of: Sequence[Judged], hits: Sequence[bool]) -> Clustered:
 
 
 def _votes(benchmark: Benchmark) -> list[Judged]:
-    expert = Judgment.objects.standing().filter(
-        source=Source.EXPERT,
-        query=OuterRef("case__query"),
-        passage=OuterRef("case__passage"),
-    )
     items = BatchItem.objects.filter(batch=OuterRef("batch"), case=OuterRef("case"))
     rows = (
-        Vote.objects.standing()
-        .filter(case__query__domain__benchmark=benchmark, arm__in=ARMS)
-        .exclude(case__kind=CaseKind.REFERENCE)  # it is the expert's label that others are held to
-        .annotate(truth=Subquery(expert.values("label")[:1]), place=Subquery(items.values("place")))
+        Vote.objects.of_voters(benchmark)
+        .filter(arm__in=ARMS)
+        .with_expert()
+        .annotate(place=Subquery(items.values("place")))
         .select_related("case")
         .order_by("pk")
     )
@@ -186,7 +180,7 @@ def _votes(benchmark: Benchmark) -> list[Judged]:
             saw_positions=vote.saw_positions,
             seconds=None if vote.elapsed_ms is None else vote.elapsed_ms / 1000,
             # Graded labels of experts count as relevant from 1 on.
-            truth=None if vote.truth is None else int(vote.truth > 0),  # type: ignore[attr-defined]
+            truth=None if vote.expert is None else int(vote.expert > 0),  # type: ignore[attr-defined]
             shown_first=first_response(vote.case.snapshot, seed=_seed(vote)),
             item=vote.case_id,
             person=vote.voter_id,
@@ -205,10 +199,7 @@ def _seed(vote: Vote) -> int:
 
 def pay_sheet(benchmark: Benchmark, plan: VotingPlan) -> Sheet:
     """Measured seconds an item and what they earn an hour: all votes, then by domain."""
-    rows = Vote.objects.standing().filter(
-        case__query__domain__benchmark=benchmark, elapsed_ms__isnull=False, abandoned=False
-    )
-    rows = rows.exclude(case__kind=CaseKind.REFERENCE).order_by("pk")  # experts are not voters
+    rows = Vote.objects.of_voters(benchmark).filter(elapsed_ms__isnull=False, abandoned=False)
     timed: dict[str, list[tuple[int, float]]] = {}
     for person, domain, ms in rows.values_list("voter", "case__query__domain__name", "elapsed_ms"):
         timed.setdefault(domain, []).append((person, (ms or 0) / 1000))

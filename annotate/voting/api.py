@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.loaders import get_own_case
-from annotate.models import CaseKind, EscalationCase, Vote, VoteSlot, VotingPlan
+from annotate.models import EscalationCase, Vote, VoteSlot, VotingPlan
 from annotate.plans.services import NEEDS_CONSENT, needs_consent, order_seed
 from annotate.voting.forms import MAX_ELAPSED_MS
 from annotate.voting.items import judged_context
@@ -22,7 +22,7 @@ from annotate.voting.services import (
     finish_abandoned,
     withdraw_vote,
 )
-from annotate.voting.slots import hold, leave, next_slot
+from annotate.voting.slots import leave, next_slot, reserve
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit.api import Route
@@ -134,7 +134,7 @@ class FirstJudgment(Route):
         access, plan = enter_voter(self, slug)
         case = get_own_case(access, pk)
         given = self.read(FirstJudgmentSerializer)
-        slot = hold(access=access, plan=plan, case=case)
+        slot = reserve(access=access, plan=plan, case=case)
         if slot is None:
             raise Refused(FULL)
         commit_judgment(slot=slot, voter=access.user, **given)
@@ -172,10 +172,7 @@ class OneVote(Route):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        mine = Vote.objects.standing().filter(
-            voter=access.user, case__query__domain__benchmark=access.benchmark
-        )
-        mine = mine.exclude(case__kind=CaseKind.REFERENCE)
+        mine = Vote.objects.of_voters(access.benchmark).filter(voter=access.user)
         rows = mine.select_related("case__query__domain__benchmark")
         withdraw_vote(vote=get_object_or_404(rows, pk=pk), actor=access.user)
         return Response(status=204)

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from annotate.batches.models import Batch
 from annotate.voting.majority import CAP, QUOTA
 from annotate.voting.queue import turn_of
-from corpus.models import Benchmark, Judgment, Passage, Query
+from corpus.models import Benchmark, Judgment, Passage, Query, Source
 
 
 class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
@@ -41,7 +41,7 @@ class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
         """Slots behind the last that the person filled."""
         mine = VoteSlot.objects.filter(voter=voter_id, benchmark=benchmark).exclude(vote=None)
         last = mine.order_by("-turn").values("turn")[:1]
-        return self.filter(turn__gt=Coalesce(models.Subquery(last), Value(-1)))
+        return self.filter(turn__gt=Coalesce(Subquery(last), Value(-1)))
 
     def give_back(self) -> int:
         """Empty these slots, whatever was in them; how many there were."""
@@ -227,6 +227,17 @@ class VoteQuerySet(models.QuerySet["Vote"]):
     def standing(self) -> Self:
         """Votes that count now."""
         return self.filter(status=VoteStatus.STANDING)
+
+    def of_voters(self, benchmark: Benchmark) -> Self:
+        """Votes that count now on cases of the benchmark; not experts' labels for a panel."""
+        votes = self.standing().filter(case__query__domain__benchmark=benchmark)
+        return votes.exclude(case__kind=CaseKind.REFERENCE)
+
+    def with_expert(self) -> Self:
+        """Each with `expert`, an expert's current label of its pair, or None."""
+        pair = {"query": OuterRef("case__query"), "passage": OuterRef("case__passage")}
+        labels = Judgment.objects.standing().filter(source=Source.EXPERT, **pair)
+        return self.annotate(expert=Subquery(labels.values("label")[:1]))
 
 
 class Vote(models.Model):

@@ -47,7 +47,7 @@ def next_slot(
     return None
 
 
-def hold(*, access: Access, plan: VotingPlan, case: EscalationCase) -> VoteSlot | None:
+def reserve(*, access: Access, plan: VotingPlan, case: EscalationCase) -> VoteSlot | None:
     """The person's slot of this case, taken now if one is free; None where there is none."""
     mine = VoteSlot.objects.filter(case=case, voter=access.user).select_related("vote").first()
     if mine is not None:

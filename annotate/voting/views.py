@@ -7,6 +7,7 @@ and how many cases wait for them.
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -14,12 +15,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotate.batches.services import open_batch
 from annotate.loaders import get_own_case, number
 from annotate.models import (
-    CaseKind,
     CaseStatus,
     EscalationCase,
     Vote,
     VoteSlot,
-    VoteStatus,
     VotingPlan,
 )
 from annotate.plans.services import needs_consent, order_seed
@@ -33,7 +32,7 @@ from annotate.voting.services import (
     finish_abandoned,
     withdraw_vote,
 )
-from annotate.voting.slots import hold, next_slot
+from annotate.voting.slots import next_slot, reserve
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -49,7 +48,7 @@ def vote(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     plan = VotingPlan.objects.current(access.benchmark)
     if not access.is_annotator:
-        return htmx.render(request, TEMPLATE, around(access, plan), partial=PART)
+        return htmx.render(request, TEMPLATE, page_context(access, plan), partial=PART)
     if needs_consent(plan, access):
         return redirect_to("vote-consent", slug)
     if plan.has_batches:
@@ -62,7 +61,7 @@ def vote(request: HttpRequest, slug: str) -> HttpResponse:
     if slot is None and finish_abandoned(plan):
         slot = next_slot(access=access, plan=plan)
     if slot is None:
-        return htmx.render(request, TEMPLATE, around(access, plan), partial=PART)
+        return htmx.render(request, TEMPLATE, page_context(access, plan), partial=PART)
     if slot.case_id == after:
         messages.info(request, "No other case is waiting for you.")
     return _go(access, slot.case_id)
@@ -76,7 +75,7 @@ def vote_case(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     plan = VotingPlan.objects.current(access.benchmark)
     if plan.has_batches or needs_consent(plan, access):
         return redirect_to("vote", slug)
-    slot = hold(access=access, plan=plan, case=case)
+    slot = reserve(access=access, plan=plan, case=case)
     if request.method == "GET":
         return htmx.render(request, TEMPLATE, _context(access, plan, case, slot), partial=PART)
     form = VoteForm(with_default(request))
@@ -104,7 +103,7 @@ def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
     return _go(access, found.case_id)
 
 
-def around(access: Access, plan: VotingPlan) -> dict[str, Any]:
+def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
     """Context of every vote page, without its item."""
     waiting = waiting_for(access)[:MAX_COUNTED].count() if access.is_annotator else 0
     return {
@@ -176,7 +175,7 @@ def _judge(
 def _batch_home(request: HttpRequest, access: Access, plan: VotingPlan) -> HttpResponse:
     batch = open_batch(access)
     if batch is None:
-        context = around(access, plan) | {
+        context = page_context(access, plan) | {
             "minutes": plan.minutes(plan.batch_size),
             "pay": plan.pay(plan.batch_size),
         }
@@ -200,7 +199,7 @@ def _context(
     # Asked only without a vote of one's own: after it, an open and a decided case look the same.
     is_over = mine is None and (case.status != CaseStatus.OPEN or slot is None)
     slug = access.benchmark.slug
-    context = around(access, plan) | {
+    context = page_context(access, plan) | {
         "case": case,
         "mine": mine,
         "mine_is_final": mine is not None,
@@ -216,8 +215,5 @@ def _context(
     return context | shown | {"first_label": slot.first_label, "has_item": True}
 
 
-def _own_votes(access: Access) -> Any:
-    votes = Vote.objects.filter(voter=access.user, status=VoteStatus.STANDING, batch=None)
-    # A label for a panel is corrected there.
-    votes = votes.exclude(case__kind=CaseKind.REFERENCE)
-    return votes.filter(case__query__domain__benchmark=access.benchmark)
+def _own_votes(access: Access) -> QuerySet[Vote]:
+    return Vote.objects.of_voters(access.benchmark).filter(voter=access.user, batch=None)
