@@ -13,9 +13,9 @@ class AnnotateConfig(AppConfig):
         """Labels of pairs that are voted on are shown by no list of the corpus room; judgments
         that their givers left are swept up."""
         from annotate.voting.cases import is_undecided
-        from annotate.voting.services import sweep_abandoned
+        from annotate.voting.services import finish_all_abandoned
         from corpus.services.shown import hide_labels
         from kit.chores import every
 
         hide_labels(is_undecided)
-        every(60, "abandoned judgments", sweep_abandoned)
+        every(60, "abandoned judgments", finish_all_abandoned)

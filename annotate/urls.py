@@ -1,9 +1,8 @@
 """Routes of the annotate room's screens."""
 
-from django.urls import path
+from django.urls import include, path
 
 from annotate import home
-from annotate.adjudication import views as adjudication
 from annotate.answers import comparison_views as answer_rating
 from annotate.answers import comparison_views as comparisons
 from annotate.answers import views as answer_list
@@ -11,20 +10,15 @@ from annotate.answers import views as answer_versions
 from annotate.answers import views as answers
 from annotate.assignments import assigning
 from annotate.assignments import views as work
-from annotate.batches import views as batches
 from annotate.drafts import views as drafts
 from annotate.exams import bank_views as exam_bank
 from annotate.exams import views as exams
-from annotate.feedback import views as feedback
 from annotate.guidelines import views as guidelines
 from annotate.panels import labelling as panel_labels
 from annotate.panels import labelling as spot_checks
 from annotate.panels import views as panels
-from annotate.plans import views as voting
 from annotate.review import rescoring_views as rescoring
 from annotate.review import views as reviews
-from annotate.voting import disputes
-from annotate.voting import views as votes
 from annotate.workspace.views import (
     aspects,
     beside,
@@ -40,7 +34,6 @@ from annotate.workspace.views import gold as audit
 from annotate.workspace.views import gold as verdicts
 from annotate.workspace.views import restructuring as history
 
-_BATCH = "b/<slug:slug>/vote/batches/<int:pk>"
 _PANEL = "b/<slug:slug>/panels/<int:pk>"
 _QUALIFICATION = "b/<slug:slug>/qualification"
 _REVIEW = "b/<slug:slug>/reviews/<int:pk>"
@@ -48,6 +41,11 @@ _ANSWER = "b/<slug:slug>/queries/<int:pk>/answer"
 _COMPARISON = "b/<slug:slug>/answers/comparisons/<int:pk>"
 
 urlpatterns = [
+    path("", include("annotate.voting.urls")),
+    path("", include("annotate.batches.urls")),
+    path("", include("annotate.plans.urls")),
+    path("", include("annotate.feedback.urls")),
+    path("", include("annotate.adjudication.urls")),
     path("b/<slug:slug>/versions/<int:pk>/work/", carried.version_work, name="version-work"),
     path("home/annotate/", home.annotate_home, name="annotate-home"),
     path("b/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
@@ -74,23 +72,6 @@ urlpatterns = [
         name="assignment-take-away",
     ),
     path("b/<slug:slug>/progress/", assigning.progress, name="progress"),
-    path("b/<slug:slug>/vote/", votes.vote, name="vote"),
-    path("b/<slug:slug>/vote/undo/", votes.vote_undo, name="vote-undo"),
-    path("b/<slug:slug>/vote/<int:pk>/", votes.vote_case, name="vote-case"),
-    path("b/<slug:slug>/vote/consent/", batches.consent, name="vote-consent"),
-    path("b/<slug:slug>/vote/batches/", batches.batch_take, name="vote-batches"),
-    path(f"{_BATCH}/", batches.batch_detail, name="vote-batch"),
-    path(f"{_BATCH}/hand-in/", batches.batch_hand_in, name="vote-batch-hand-in"),
-    path(f"{_BATCH}/return/", batches.batch_return, name="vote-batch-return"),
-    path(f"{_BATCH}/<int:place>/", batches.batch_item, name="vote-item"),
-    path("b/<slug:slug>/voting/", voting.voting, name="voting"),
-    path("b/<slug:slug>/voting/arms.csv", voting.arms_csv, name="voting-arms"),
-    path("b/<slug:slug>/voting/arms/", voting.arms_items, name="voting-arms-items"),
-    path("b/<slug:slug>/voting/pay.csv", voting.pay_csv, name="voting-pay"),
-    path("b/<slug:slug>/feedback/", feedback.feedback, name="feedback"),
-    path("b/<slug:slug>/feedback/seen/", feedback.feedback_seen, name="feedback-seen"),
-    path("b/<slug:slug>/feedback/votes/<int:pk>/", feedback.feedback_vote, name="feedback-vote"),
-    path("b/<slug:slug>/feedback/people/<int:pk>/", feedback.feedback_of, name="feedback-of"),
     path("b/<slug:slug>/panels/", panels.panels, name="panels"),
     path("b/<slug:slug>/panels/new/", panels.panel_new, name="panel-new"),
     path(f"{_PANEL}/", panels.panel, name="panel"),
@@ -105,8 +86,6 @@ urlpatterns = [
     path(f"{_PANEL}/practice/<int:domain>/", panel_labels.panel_practice, name="panel-practice"),
     path(f"{_PANEL}/checks/", spot_checks.spot_checks, name="spot-checks"),
     path(f"{_PANEL}/checks/<int:item>/", spot_checks.spot_check, name="spot-check"),
-    path("b/<slug:slug>/disputes/", disputes.disputes, name="disputes"),
-    path("b/<slug:slug>/disputes/<int:pk>/", disputes.dispute, name="dispute"),
     path("b/<slug:slug>/passages/", passages.passages, name="passages"),
     path("b/<slug:slug>/passages/<int:pk>/", passages.passage, name="passage"),
     path("b/<slug:slug>/queries/", queries.queries, name="queries"),
@@ -195,18 +174,6 @@ urlpatterns = [
     path(f"{_REVIEW}/passages/<int:passage_pk>/", reviews.review_passage, name="review-passage"),
     path(f"{_REVIEW}/points/<int:point_pk>/", reviews.review_point, name="review-point"),
     path(f"{_REVIEW}/move/<slug:verb>/", reviews.review_move, name="review-move"),
-    path("b/<slug:slug>/adjudication/", adjudication.adjudication, name="adjudication"),
-    path(
-        "b/<slug:slug>/adjudication/next/",
-        adjudication.adjudication_next,
-        name="adjudication-next",
-    ),
-    path(
-        "b/<slug:slug>/adjudication/undo/",
-        adjudication.adjudication_undo,
-        name="adjudication-undo",
-    ),
-    path("b/<slug:slug>/adjudication/<slug:name>/", adjudication.adjudicate, name="adjudicate"),
     path("b/<slug:slug>/rescoring/", rescoring.rescoring, name="rescoring"),
     path("b/<slug:slug>/rescoring/samples/", rescoring.rescore_samples, name="rescore-samples"),
     path("b/<slug:slug>/answers/", answer_list.answers, name="answers"),

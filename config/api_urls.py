@@ -27,6 +27,7 @@ urlpatterns = [
     path("", include("annotate.drafts.api")),
     path("", include("annotate.voting.api")),
     path("", include("annotate.batches.api")),
+    path("", include("annotate.plans.api")),
     path("", include("annotate.panels.api")),
     path("", include("annotate.review.api")),
     path("", include("annotate.adjudication.api")),

@@ -1,23 +1,21 @@
-"""API of adjudication: what waits for a third person, one item, deciding, taking back."""
+"""API of adjudication: what waits for a third person, decisions, and undoing one."""
 
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.adjudication import services as verbs
 from annotate.adjudication.items import read_item
-from annotate.adjudication.queue import counted, find_item, named, open_items
-from annotate.adjudication.views import READERS, decisions, get_decision, settle
-from annotate.models import Adjudication, OpenKind
-from annotate.review.third import step_in
+from annotate.adjudication.queue import as_rows, listed
+from annotate.adjudication.services import settle, undo_decision
+from annotate.adjudication.views import READERS, decisions, get_item
+from annotate.models import Adjudication, OpenKind, Review
 from corpus.access import enter
-from corpus.models import Domain
 from kit.api import Route
 
-MOST = 500
+MAX_LISTED = 500
 
 
 class OpenCountSerializer(serializers.Serializer):
@@ -124,14 +122,10 @@ class OpenList(Route):
     )
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, *READERS)
-        params = request.query_params
-        domains = Domain.objects.ready().filter(benchmark=access.benchmark)
-        domain = domains.filter(name=params.get("domain", "")).first()
-        everything = open_items(access, domain=domain.pk if domain else None)
-        kind = params.get("kind", "")
-        rows = [item for item in everything if kind not in OpenKind.values or item.kind == kind]
-        counts = [{"kind": each, "name": name, "count": n} for each, name, n in counted(everything)]
-        return Response(OpenListSerializer({"counts": counts, "results": named(rows[:MOST])}).data)
+        rows, counted = listed(access, request.query_params)
+        counts = [{"kind": kind, "name": name, "count": n} for kind, name, n in counted]
+        found = {"counts": counts, "results": as_rows(rows[:MAX_LISTED])}
+        return Response(OpenListSerializer(found).data)
 
 
 class OpenItemRoute(Route):
@@ -139,24 +133,16 @@ class OpenItemRoute(Route):
 
     @extend_schema(responses=OpenItemSerializer)
     def get(self, request: Request, slug: str, name: str) -> Response:
-        item = find_item(enter(self.person(), slug, *READERS), name)
-        if item is None:
-            raise Http404("This was settled, or somebody else has to settle it.")
+        item = get_item(enter(self.person(), slug, *READERS), name)
         return Response(OpenItemSerializer(read_item(item)).data)
 
     @extend_schema(request=SettleSerializer, responses={201: SettledSerializer})
     def post(self, request: Request, slug: str, name: str) -> Response:
         access = enter(self.person(), slug, *READERS)
-        item = find_item(access, name)
-        if item is None:
-            raise Http404("This was settled, or somebody else has to settle it.")
-        given = self.read(SettleSerializer)
-        if item.kind == OpenKind.REVIEWS:
-            review = read_item(item).review
-            assert review is not None
-            step_in(review=review, access=access)
-            return Response({"decision": None, "review": review.pk}, status=201)
-        made = settle(access, item, **given)
+        item = get_item(access, name)
+        made = settle(item, access=access, **self.read(SettleSerializer))
+        if isinstance(made, Review):
+            return Response({"decision": None, "review": made.pk}, status=201)
         return Response({"decision": AdjudicationSerializer(made).data, "review": None}, status=201)
 
 
@@ -174,7 +160,7 @@ class OneDecision(Route):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, *READERS)
-        verbs.undo_decision(decision=get_decision(access, pk), access=access)
+        undo_decision(decision=get_object_or_404(decisions(access), pk=pk), access=access)
         return Response(status=204)
 
 

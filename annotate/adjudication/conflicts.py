@@ -1,9 +1,9 @@
 """What experts see differently for good: verdicts on one pair, and weights scored blind.
 
-A verdict is in conflict where the one that stands turned another expert's round, and no review
-dealt with it: not what an author agreed to, or a third person settled there. A weight is in
-conflict where a blind score of an accepted review, or of a sample, lies as many points from the
-weight that stands as the benchmark says (two, unless an admin chose otherwise).
+A verdict is in conflict where the current one reversed another expert's, and no review dealt
+with it: not what an author agreed to, or a third person settled there. A weight is in conflict
+where a blind score of an accepted review, or of a sample, lies as many points from the current
+weight as the benchmark says (two, unless an admin chose otherwise).
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ from corpus.services.judges import givers
 from corpus.services.judgments import first_row
 
 
-def verdicts_apart(
+def conflicting_verdicts(
     benchmark: Benchmark, *, query: Query | None = None
 ) -> dict[tuple[int, int], datetime]:
     """Pairs (query, passage) whose experts differ, and since when."""
@@ -45,41 +45,32 @@ def verdicts_apart(
     }
 
 
-def far_apart(benchmark: Benchmark) -> QuerySet[Aspect]:
-    """Present aspects whose weight a blind score contradicts."""
-    rows = Aspect.objects.filter(query__domain__benchmark=benchmark)
-    return _far(rows, points_apart(benchmark))
-
-
-def is_far_apart(aspect: Aspect) -> bool:
-    """Whether a blind score contradicts the aspect's weight."""
-    points = points_apart(aspect.query.domain.benchmark)
-    return _far(Aspect.objects.filter(pk=aspect.pk), points).exists()
-
-
-def lasting_scores() -> QuerySet[WeightScore]:
+def final_scores() -> QuerySet[WeightScore]:
     """Blind scores that no review can answer any more: of samples, and of accepted reviews."""
     is_over = Q(task__isnull=False) | Q(review__status=ReviewStatus.ACCEPTED)
     return WeightScore.objects.standing().filter(is_over)
 
 
-def _far(aspects: QuerySet[Aspect], points: int) -> QuerySet[Aspect]:
-    # Only a weight that somebody chose can be contradicted.
-    aspects = aspects.filter(weighed=True)
-    scores = lasting_scores().filter(aspect=OuterRef("pk"), scale=OuterRef("scale"))
+def conflicting_weights(benchmark: Benchmark) -> QuerySet[Aspect]:
+    """Present aspects with a weight that somebody chose and a blind score contradicts."""
+    points = points_apart(benchmark)
+    scores = final_scores().filter(aspect=OuterRef("pk"), scale=OuterRef("scale"))
     far = scores.filter(
         Q(weight__gte=OuterRef("weight") + points) | Q(weight__lte=OuterRef("weight") - points)
     )
     settled = Adjudication.objects.standing().filter(
         aspect=OuterRef("aspect"), created_at__gt=OuterRef("created_at")
     )
-    return aspects.filter(Exists(far.exclude(Exists(settled))), removed_at=None)
+    present = Aspect.objects.filter(
+        query__domain__benchmark=benchmark, weighed=True, removed_at=None
+    )
+    return present.filter(Exists(far.exclude(Exists(settled))))
 
 
 def _verdicts(
     benchmark: Benchmark, query: Query | None
 ) -> tuple[dict[int, Judgment], dict[int, Judgment]]:
-    """What a verdict displaced, and the verdict that stands, both by the row it began as.
+    """The label that a verdict superseded, and the current verdict, both by its first row.
 
     Read in the queries that have assignments, for labels may be millions.
     """

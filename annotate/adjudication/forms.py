@@ -1,10 +1,8 @@
-"""Forms of adjudication and of messages to voters."""
+"""The form of a decision."""
 
 from django import forms
 
 from annotate.forms import TextField
-
-_LONGEST = 4000
 
 
 class SettleForm(forms.Form):
@@ -17,27 +15,4 @@ class SettleForm(forms.Form):
         required=False,
     )
     weight = forms.IntegerField(min_value=1, max_value=5, required=False)
-    reason = TextField(max_length=_LONGEST, error_messages={"required": "Say why you decide so."})
-
-
-class MessageForm(forms.Form):
-    """What an admin tells a voter; `batch` or `case` say what it is about."""
-
-    text = TextField(
-        label="Message",
-        max_length=_LONGEST,
-        widget=forms.Textarea(attrs={"rows": 4, "data-draft": "text"}),
-        error_messages={"required": "Write the message first."},
-    )
-    batch = forms.IntegerField(
-        label="About batch",
-        required=False,
-        min_value=1,
-        help_text="Its number, if it is about one.",
-    )
-    case = forms.IntegerField(
-        label="About case",
-        required=False,
-        min_value=1,
-        help_text="Its number, if it is about one that is decided.",
-    )
+    reason = TextField(max_length=4000, error_messages={"required": "Say why you decide so."})

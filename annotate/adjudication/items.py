@@ -1,10 +1,10 @@
-"""What a third person sees of one open item: everything that was said, and nobody's name."""
+"""What a third person sees of one open item: every answer, and nobody's name."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
+from typing import Any
 
-from annotate.adjudication.conflicts import lasting_scores
+from annotate.adjudication.conflicts import final_scores
 from annotate.adjudication.queue import OpenItem
 from annotate.models import (
     Aspect,
@@ -16,37 +16,22 @@ from annotate.models import (
     ReviewPoint,
     Vote,
 )
+from annotate.voting.items import LABEL_WORDS
 from corpus.models import Judgment, Passage, Query, Source
 from corpus.services.judges import givers
 
-WORDS = {1: "relevant", 0: "not relevant", None: "cannot be judged"}
-
-
-@dataclass(frozen=True)
-class Said:
-    """What one person said; `who` is a number, the same within the item."""
-
-    who: str
-    what: str
-    reason: str = ""
-    first: str = ""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One label that the pair had or has."""
-
-    at: datetime
-    source: str
-    what: str
-    status: str
-    rule: str
-    reason: str
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class ShownItem:
-    """One open item. `said` are votes, verdicts or scores; an open case shows none."""
+    """One open item.
+
+    `said` are votes, verdicts or scores: `who` (a number, the same within the item), `what`,
+    `first` (the first judgment, where it was another) and `reason`; an open case shows none.
+    `history` are the labels that the pair had or has: `at`, `source`, `what`, `status`, `rule`
+    and `reason`.
+    """
 
     item: OpenItem
     query: Query
@@ -54,9 +39,9 @@ class ShownItem:
     case: EscalationCase | None = None
     aspect: Aspect | None = None
     review: Review | None = None
-    said: Sequence[Said] = ()
-    history: Sequence[Step] = ()
-    points: Sequence[ReviewPoint] = field(default=())
+    said: Sequence[Row] = ()
+    history: Sequence[Row] = ()
+    points: Sequence[ReviewPoint] = ()
 
 
 def read_item(item: OpenItem) -> ShownItem:
@@ -72,55 +57,53 @@ def read_item(item: OpenItem) -> ShownItem:
     passages = Passage.objects.select_related("document")
     if item.kind == OpenKind.VERDICTS:
         passage = passages.get(pk=int(item.key.split("-")[1]))
-        return ShownItem(
-            item, query, passage, said=_verdicts(query, passage), history=_steps(query, passage)
-        )
+        said = _verdicts(query, passage)
+        return ShownItem(item, query, passage, said=said, history=_history(query, passage))
     case = EscalationCase.objects.get(pk=int(item.key))
     passage = passages.get(pk=case.passage_id)
-    # How an open case stands is shown to nobody: taken back, a decision returns it to its voters.
-    votes = _votes(case) if case.status == CaseStatus.EXPERT else ()
-    return ShownItem(item, query, passage, case=case, said=votes, history=_steps(query, passage))
+    # Votes on an open case are shown to nobody: undone, a decision returns it to its voters.
+    said = _votes(case) if case.status == CaseStatus.EXPERT else []
+    return ShownItem(item, query, passage, case=case, said=said, history=_history(query, passage))
 
 
-def _votes(case: EscalationCase) -> list[Said]:
+def _said(who: str, what: str, reason: str = "", first: str = "") -> Row:
+    return {"who": who, "what": what, "reason": reason, "first": first}
+
+
+def _votes(case: EscalationCase) -> list[Row]:
     rows = Vote.objects.standing().filter(case=case).order_by("pk")
     return [
-        Said(
+        _said(
             f"Voter {number}",
-            WORDS[vote.label],
+            LABEL_WORDS[vote.label],
             vote.reason,
-            WORDS[vote.first_label] if vote.first_label not in (None, vote.label) else "",
+            LABEL_WORDS[vote.first_label] if vote.first_label not in (None, vote.label) else "",
         )
         for number, vote in enumerate(rows, 1)
     ]
 
 
-def _verdicts(query: Query, passage: Passage) -> list[Said]:
-    labels = list(
-        Judgment.objects.filter(query=query, passage=passage, source=Source.EXPERT).order_by("pk")
-    )
+def _verdicts(query: Query, passage: Passage) -> list[Row]:
+    pair = {"query": query, "passage": passage}
+    labels = list(Judgment.objects.filter(source=Source.EXPERT, **pair).order_by("pk"))
     judges = givers(labels)
     names: dict[int | None, str] = {}
-    aspects = {
-        gold.judgment_id: gold.aspect
-        for gold in GoldPassage.objects.filter(query=query, passage=passage).select_related(
-            "aspect"
-        )
-    }
+    gold = GoldPassage.objects.filter(**pair).select_related("aspect")
+    aspects = {each.judgment_id: each.aspect for each in gold}
     said = []
     for each in labels:
         judge = judges[each.pk].judge
         who = names.setdefault(judge, f"Expert {len(names) + 1}" if judge else "Import")
         aspect = aspects.get(each.pk)
-        what = f"supports a{aspect.k}: {aspect.content}" if aspect else WORDS[int(each.label > 0)]
-        said.append(Said(who, what, _reason(each)))
+        what = f"supports a{aspect.k}: {aspect.content}" if aspect else _label(each)
+        said.append(_said(who, what, _reason(each)))
     return said
 
 
-def _scores(aspect: Aspect) -> list[Said]:
-    rows = lasting_scores().filter(aspect=aspect).order_by("pk")
+def _scores(aspect: Aspect) -> list[Row]:
+    rows = final_scores().filter(aspect=aspect).order_by("pk")
     return [
-        Said(
+        _said(
             f"Scorer {number}",
             f"{score.weight} without seeing the author’s, which was {score.author_weight}",
         )
@@ -128,19 +111,22 @@ def _scores(aspect: Aspect) -> list[Said]:
     ]
 
 
-def _steps(query: Query, passage: Passage) -> list[Step]:
-    rows = Judgment.objects.filter(query=query, passage=passage).order_by("pk")
+def _history(query: Query, passage: Passage) -> list[Row]:
     return [
-        Step(
-            each.created_at,
-            each.source,
-            WORDS[int(each.label > 0)],
-            each.status,
-            str(each.provenance.get("rule", "")),
-            _reason(each),
-        )
-        for each in rows
+        {
+            "at": each.created_at,
+            "source": each.source,
+            "what": _label(each),
+            "status": each.status,
+            "rule": str(each.provenance.get("rule", "")),
+            "reason": _reason(each),
+        }
+        for each in Judgment.objects.filter(query=query, passage=passage).order_by("pk")
     ]
+
+
+def _label(label: Judgment) -> str:
+    return LABEL_WORDS[int(label.label > 0)]
 
 
 def _reason(label: Judgment) -> str:

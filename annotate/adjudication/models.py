@@ -1,4 +1,4 @@
-"""What a third person settles where others left something open, and what admins tell voters."""
+"""Decisions of third persons, and messages from admins to voters."""
 
 from typing import Self
 
@@ -30,14 +30,14 @@ class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
         return self.filter(query__domain__benchmark=benchmark)
 
     def standing(self) -> Self:
-        """Decisions that were not taken back."""
+        """Decisions that were not undone."""
         return self.filter(undone_at=None)
 
 
 class Adjudication(models.Model):
     """One decision of a third person: a label of a pair, or the weight of an aspect.
 
-    `before` is the weight that the aspect had. Taken back, never deleted.
+    `before` is the weight that the aspect had. Undone, never deleted.
     """
 
     kind = models.CharField(max_length=10, choices=OpenKind.choices)
@@ -90,12 +90,12 @@ class VoterMessageQuerySet(models.QuerySet["VoterMessage"]):
     """Vocabulary for reading messages."""
 
     def to(self, person_id: int, benchmark: Benchmark) -> Self:
-        """What the person was told in the benchmark, the newest first."""
+        """The person's messages in the benchmark, the newest first."""
         return self.filter(person=person_id, benchmark=benchmark).order_by("-pk")
 
 
 class VoterMessage(models.Model):
-    """What an admin tells a voter about a batch, a decision, or their work. Never changed."""
+    """An admin's message to a voter about a batch, a decision, or their work. Never changed."""
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="+")
     person = models.ForeignKey(

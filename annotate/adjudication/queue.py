@@ -4,13 +4,15 @@ A person sees what they may settle: admins of every domain, reviewers of theirs;
 had a part in. Who may still vote is not shown cases that are open.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
-from annotate.adjudication.conflicts import far_apart, lasting_scores, verdicts_apart
+from annotate.adjudication.conflicts import conflicting_verdicts, conflicting_weights, final_scores
 from annotate.adjudication.third_persons import parts_in_pair, parts_in_weight, without_my_part
 from annotate.models import (
     Aspect,
@@ -45,20 +47,26 @@ class OpenItem:
         return f"{self.kind}-{self.key}"
 
 
-def open_items(access: Access, *, kind: str = "", domain: int | None = None) -> list[OpenItem]:
+def open_items(access: Access, *, kind: str = "", domain: str = "") -> list[OpenItem]:
     """What this person may settle, the oldest first; of one kind and domain, where given."""
     if not (access.is_admin or access.is_reviewer):
         return []
     kinds = [kind] if kind in READERS else list(READERS)
-    found = [item for name in kinds for item in READERS[name](access)]
-    return sorted(item for item in found if domain in (None, item.domain_id))
+    domains = Domain.objects.ready().filter(benchmark=access.benchmark, name=domain)
+    only = domains.values_list("pk", flat=True).first() if domain else None
+    found = (item for name in kinds for item in READERS[name](access))
+    return sorted(item for item in found if only in (None, item.domain_id))
 
 
-def counted(items: Sequence[OpenItem]) -> list[tuple[str, str, int]]:
-    """(kind, its name, how many) for every kind."""
-    return [
-        (kind.value, str(kind.label), sum(item.kind == kind for item in items)) for kind in OpenKind
-    ]
+def listed(
+    access: Access, params: Mapping[str, str]
+) -> tuple[list[OpenItem], list[tuple[str, str, int]]]:
+    """What `kind` and `domain` in `params` choose, and (kind, its name, how many) of every kind."""
+    everything = open_items(access, domain=params.get("domain", ""))
+    kind = params.get("kind", "")
+    rows = [item for item in everything if kind not in OpenKind.values or item.kind == kind]
+    of_kind = Counter(item.kind for item in everything)
+    return rows, [(value, str(label), of_kind[value]) for value, label in OpenKind.choices]
 
 
 def quick_count(access: Access) -> int:
@@ -104,31 +112,26 @@ def _cases_of(kind: OpenKind, status: CaseStatus) -> Callable[[Access], Iterator
 
 
 def _verdicts(access: Access) -> Iterator[OpenItem]:
-    found = verdicts_apart(access.benchmark)
-    domains = _domains(access)
-    place = dict(Query.objects.filter(pk__in={q for q, _ in found}).values_list("pk", "domain"))
+    found = conflicting_verdicts(access.benchmark)
+    queries = Query.objects.filter(pk__in={query for query, _ in found})
+    domain_of = dict(queries.filter(domain__in=_domains(access)).values_list("pk", "domain"))
     for (query, passage), since in found.items():
-        is_mine = access.user.pk in parts_in_pair(query, passage)
-        if place[query] in domains and not is_mine:
+        if query in domain_of and access.user.pk not in parts_in_pair(query, passage):
             key = f"{query}-{passage}"
-            yield OpenItem(since, OpenKind.VERDICTS.value, key, query, place[query])
+            yield OpenItem(since, OpenKind.VERDICTS.value, key, query, domain_of[query])
 
 
 def _weights(access: Access) -> Iterator[OpenItem]:
     if not access.is_admin:
         return
-    rows = far_apart(access.benchmark).select_related("query__domain").order_by("pk")
-    last = lasting_scores().filter(aspect__in=rows).order_by()
+    rows = conflicting_weights(access.benchmark).select_related("query__domain").order_by("pk")
+    last = final_scores().filter(aspect__in=rows).order_by()
     since = dict(last.values_list("aspect").annotate(at=Max("created_at")))
     for aspect in rows:
         if access.user.pk not in parts_in_weight(aspect):
-            yield OpenItem(
-                since[aspect.pk],
-                OpenKind.WEIGHTS.value,
-                str(aspect.pk),
-                aspect.query_id,
-                aspect.query.domain_id,
-            )
+            at, key = since[aspect.pk], str(aspect.pk)
+            domain = aspect.query.domain_id
+            yield OpenItem(at, OpenKind.WEIGHTS.value, key, aspect.query_id, domain)
 
 
 def _reviews_in(access: Access) -> QuerySet[Review]:
@@ -163,40 +166,36 @@ READERS: dict[str, Callable[[Access], Iterator[OpenItem]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Named:
-    """An item with its query, and in words what it is about."""
-
-    item: OpenItem
-    query: Query
-    about: str
-
-    @property
-    def kind_label(self) -> str:
-        """What was left open, in words."""
-        return str(OpenKind(self.item.kind).label)
-
-
-def named(items: Sequence[OpenItem]) -> list[Named]:
-    """Names for one page of the list, in a handful of queries."""
+def as_rows(items: Sequence[OpenItem]) -> list[dict[str, Any]]:
+    """One page of the list: `item`, its `query`, and in words what it is `about`."""
     queries = Query.objects.select_related("domain").in_bulk({item.query_id for item in items})
     cases = EscalationCase.objects.in_bulk(_keys(items, OpenKind.MAJORITY, OpenKind.UNREADABLE))
     aspects = Aspect.objects.in_bulk(_keys(items, OpenKind.WEIGHTS))
-    pairs = {int(i.key.split("-")[1]) for i in items if i.kind == OpenKind.VERDICTS}
-    pids = pairs | {case.passage_id for case in cases.values()}
-    passages = dict(Passage.objects.filter(pk__in=pids).values_list("pk", "pid"))
+    passage_of = {
+        item.name: int(item.key.split("-")[1]) for item in items if item.kind == OpenKind.VERDICTS
+    }
+    for item in items:
+        if item.kind in (OpenKind.MAJORITY, OpenKind.UNREADABLE):
+            passage_of[item.name] = cases[int(item.key)].passage_id
+    pids = dict(Passage.objects.filter(pk__in=passage_of.values()).values_list("pk", "pid"))
 
     def about(item: OpenItem) -> str:
-        if item.kind == OpenKind.VERDICTS:
-            return passages[int(item.key.split("-")[1])]
         if item.kind == OpenKind.WEIGHTS:
             aspect = aspects[int(item.key)]
             return f"a{aspect.k}: {aspect.content[:80]}"
         if item.kind == OpenKind.REVIEWS:
             return "points that author and reviewer see differently"
-        return passages[cases[int(item.key)].passage_id]
+        return pids[passage_of[item.name]]
 
-    return [Named(item, queries[item.query_id], about(item)) for item in items]
+    return [
+        {
+            "item": item,
+            "kind_label": OpenKind(item.kind).label,
+            "query": queries[item.query_id],
+            "about": about(item),
+        }
+        for item in items
+    ]
 
 
 def _keys(items: Sequence[OpenItem], *kinds: OpenKind) -> list[int]:

@@ -11,7 +11,9 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
-from annotate.adjudication.conflicts import is_far_apart, verdicts_apart
+from annotate.adjudication.conflicts import conflicting_verdicts, conflicting_weights
+from annotate.adjudication.items import read_item
+from annotate.adjudication.queue import OpenItem
 from annotate.adjudication.third_persons import parts_in_pair, parts_in_weight, require_third
 from annotate.models import (
     Adjudication,
@@ -21,8 +23,10 @@ from annotate.models import (
     EscalationCase,
     GoldPassage,
     OpenKind,
+    Review,
     Vote,
 )
+from annotate.review.third import step_in
 from annotate.voting.majority import ADJUDICATED, named
 from annotate.workspace.aspects import write_weight
 from annotate.workspace.gold import (
@@ -39,6 +43,35 @@ from kit import audit
 from kit.errors import Refused
 
 GONE = "This was settled meanwhile. Nothing is left to do here."
+
+
+def settle(
+    item: OpenItem,
+    *,
+    access: Access,
+    label: int | None = None,
+    weight: int | None = None,
+    reason: str = "",
+) -> Adjudication | Review:
+    """Settle any open item: a pair by its `label`, an aspect by its `weight`; of a review, step in.
+
+    Raises Refused where what it needs was not given, and what the verb of its kind raises.
+    """
+    shown = read_item(item)
+    given: dict[str, Any] = {"access": access, "reason": reason}
+    if shown.review is not None:
+        step_in(review=shown.review, access=access)
+        return shown.review
+    if shown.aspect is not None:
+        if weight is None:
+            raise Refused("Choose a weight.", field="weight")
+        return settle_weight(aspect=shown.aspect, weight=weight, **given)
+    if label is None:
+        raise Refused("Choose relevant or not relevant.", field="label")
+    if shown.case is not None:
+        return settle_case(case=shown.case, label=label, **given)
+    assert shown.passage is not None  # the others have one
+    return settle_verdicts(query=shown.query, passage=shown.passage, label=label, **given)
 
 
 def settle_case(*, case: EscalationCase, access: Access, label: int, reason: str) -> Adjudication:
@@ -71,7 +104,7 @@ def settle_verdicts(
     with transaction.atomic():
         hold_queries([query.pk])
         require_third(access, query, parts_in_pair(query.pk, passage.pk))
-        if (query.pk, passage.pk) not in verdicts_apart(access.benchmark, query=query):
+        if (query.pk, passage.pk) not in conflicting_verdicts(access.benchmark, query=query):
             raise Refused(GONE)
         return _settle_pair(query, passage, access.user, label, reason, {}, kind=OpenKind.VERDICTS)
 
@@ -88,7 +121,8 @@ def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -
     with transaction.atomic():
         hold_queries([aspect.query_id])
         found = Aspect.objects.select_related("query__domain__benchmark").get(pk=aspect.pk)
-        if not is_far_apart(found):
+        weights = conflicting_weights(found.query.domain.benchmark)
+        if not weights.filter(pk=found.pk).exists():
             raise Refused(GONE)
         require_third(access, found.query, parts_in_weight(found))
         top = SCALE_TOP[found.scale]
@@ -110,9 +144,9 @@ def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -
 
 
 def undo_decision(*, decision: Adjudication, access: Access) -> None:
-    """Take one's own decision back, or any for admins: what stood before stands again.
+    """Undo one's own decision, or any for admins: what applied before applies again.
 
-    Raises Refused where it was taken back already and where others went on from it.
+    Raises Refused where it was undone already and where others went on from it.
     """
     if decision.adjudicator_id != access.user.pk and not access.is_admin:
         raise PermissionDenied("Who decided, or an admin, takes a decision back.")
@@ -174,7 +208,7 @@ def _settle_pair(
 
 
 def _gold_to_keep(query: Query, passage: Passage) -> GoldPassage | None:
-    """The assignment that stands, or the one that the standing verdict ended."""
+    """The current assignment, or the one that the current verdict ended."""
     standing = standing_gold(query, passage)
     verdict = standing_verdict(query, passage)
     if standing is not None or verdict is None:

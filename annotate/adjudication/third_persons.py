@@ -1,8 +1,8 @@
 """Who may settle what others left open: somebody who had no part in it.
 
-Part in a pair has who voted on it or judged it from the passage alone, brought it in as gold,
-gave a verdict on it, took one back, or reviewed it. Part in a weight has who wrote on the query,
-scored its weights, or reviewed it.
+People have a part in a pair who voted on it or gave a first judgment, added it as gold, gave a
+verdict on it or undid one, or reviewed it; in a weight, who wrote on the query, scored its
+weights, or reviewed it.
 """
 
 from django.contrib.auth.models import User
@@ -27,6 +27,8 @@ from corpus.access import Access
 from corpus.models import Judgment, Query, Source
 from corpus.services.judges import givers
 
+# Of an item of a batch.
+_JUDGED = Q(answered_at__isnull=False) | Q(committed_at__isnull=False)
 PART = "You had a part in this. Somebody else settles it."
 
 
@@ -35,14 +37,14 @@ def parts_in_pair(query_id: int, passage_id: int) -> set[int]:
     pair = {"query": query_id, "passage": passage_id}
     # At most two: one before voters, one before a panel. A part in either is a part in the pair.
     cases = EscalationCase.objects.filter(**pair).values("pk")
-    votes = Vote.objects.filter(case__in=cases)
-    found: set[int | None] = set(votes.values_list("voter", flat=True))
-    said = VoteSlot.objects.filter(case__in=cases, committed_at__isnull=False)
-    found |= set(said.values_list("voter", flat=True))
-    answered = BatchItem.objects.filter(_said(), case__in=cases)
-    found |= set(answered.values_list("batch__voter", flat=True))
-    found |= set(GoldPassage.objects.filter(**pair).values_list("created_by", flat=True))
-    # A decision of a third person, and taking it back, is no part: a slip is put right so.
+    slots = VoteSlot.objects.filter(case__in=cases, committed_at__isnull=False)
+    found: set[int | None] = {
+        *Vote.objects.filter(case__in=cases).values_list("voter", flat=True),
+        *slots.values_list("voter", flat=True),
+        *BatchItem.objects.filter(_JUDGED, case__in=cases).values_list("batch__voter", flat=True),
+        *GoldPassage.objects.filter(**pair).values_list("created_by", flat=True),
+    }
+    # A decision of a third person, and undoing it, is no part: so a slip is corrected.
     verdicts = [
         each
         for each in Judgment.objects.filter(source=Source.EXPERT, **pair)
@@ -52,25 +54,23 @@ def parts_in_pair(query_id: int, passage_id: int) -> set[int]:
     for giver in givers(verdicts).values():
         found |= {giver.judge, *({giver.restored_by} - set(undone))}
     points = ReviewPoint.objects.filter(review__query=query_id, passage=passage_id)
-    for reviewer, third in points.values_list("review__reviewer", "review__third"):
-        found |= {reviewer, third}
+    found.update(*points.values_list("review__reviewer", "review__third"))
     return {pk for pk in found if pk is not None}
 
 
 def parts_in_weight(aspect: Aspect) -> set[int]:
     """Keys of everybody who had a part in the weight of the aspect."""
     scores = WeightScore.objects.filter(aspect__query=aspect.query_id)
-    found: set[int | None] = {*authors_of(aspect.query), *scores.values_list("scorer", flat=True)}
     reviews = Review.objects.filter(query=aspect.query_id).values_list("reviewer", "third")
-    found |= {person for pair in reviews for person in pair}
-    found |= {aspect.created_by_id, aspect.updated_by_id}
+    found: set[int | None] = {aspect.created_by_id, aspect.updated_by_id}
+    found.update(authors_of(aspect.query), scores.values_list("scorer", flat=True), *reviews)
     return {pk for pk in found if pk is not None}
 
 
 def without_my_part(person: User) -> Q:
     """Condition on cases: nothing in the votes on their pair, or in its gold, is this person's.
 
-    Parts that only events tell are asked when the person decides.
+    Parts that only events record are looked up when the person decides.
     """
     pair = {"query": OuterRef("query_id"), "passage": OuterRef("passage_id")}
     mine = {f"case__{name}": outer for name, outer in pair.items()}
@@ -78,7 +78,7 @@ def without_my_part(person: User) -> Q:
     return ~(
         Exists(Vote.objects.filter(voter=person, **mine))
         | Exists(committed)
-        | Exists(BatchItem.objects.filter(_said(), batch__voter=person, **mine))
+        | Exists(BatchItem.objects.filter(_JUDGED, batch__voter=person, **mine))
         | Exists(GoldPassage.objects.filter(created_by=person, **pair))
     )
 
@@ -91,7 +91,3 @@ def require_third(access: Access, query: Query, parts: set[int]) -> None:
         raise PermissionDenied("Admins and reviewers of this domain settle what stays open.")
     if access.user.pk in parts:
         raise PermissionDenied(PART)
-
-
-def _said() -> Q:
-    return Q(answered_at__isnull=False) | Q(committed_at__isnull=False)

@@ -1,29 +1,64 @@
-"""API of batches: taking one, its items, handing it in."""
+"""API of batches: take one, answer its items, submit or return it."""
 
 from typing import Any
 
 from django.urls import path
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.batches import services as verbs
+from annotate.batches.services import answer_item, return_batch, submit_batch, take_batch
 from annotate.batches.views import get_item, get_own_batch, shown_item
 from annotate.models import Batch, BatchItem, BatchStatus
-from annotate.voting.api import (
-    BatchSerializer,
-    ItemAnswerSerializer,
-    ItemSerializer,
-    NewItemAnswerSerializer,
-    RejectedBatchSerializer,
-    as_pair,
-    enter_voter,
-)
+from annotate.voting.api import AnswerSerializer, JudgedPairSerializer, as_pair, enter_voter
 from annotate.voting.services import Answer
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit.api import Route
 from kit.errors import Conflict
+
+
+class NewItemAnswerSerializer(AnswerSerializer):
+    """An answer to an item; `version` is that of the answer I saw."""
+
+    version = serializers.IntegerField(min_value=0, required=False, allow_null=True)
+
+
+class BatchSerializer(serializers.ModelSerializer):
+    """My batch."""
+
+    class Meta:
+        model = Batch
+        fields = ["id", "status", "size", "expires_at", "created_at", "ended_at", "lost_items"]
+
+
+class RejectedBatchSerializer(serializers.ModelSerializer):
+    """A batch as admins see it."""
+
+    person = serializers.CharField(source="voter.username")
+
+    class Meta:
+        model = Batch
+        fields = [*("id", "person", "status", "size"), *("failed_checks", "lost_items", "ended_at")]
+
+
+class ItemAnswerSerializer(serializers.ModelSerializer):
+    """My answer to an item of my batch so far."""
+
+    class Meta:
+        model = BatchItem
+        fields = ["place", "version", "label", "reason", "first_label", "span_start", "span_end"]
+
+
+class ItemSerializer(JudgedPairSerializer):
+    """An item of my batch with my answer so far."""
+
+    place = serializers.IntegerField()
+    answered = serializers.BooleanField()
+    version = serializers.IntegerField()
+    label: serializers.Field = serializers.IntegerField(allow_null=True)  # type: ignore[assignment]
+    reason = serializers.CharField()
 
 
 class Batches(Route):
@@ -37,7 +72,7 @@ class Batches(Route):
     @extend_schema(request=None, responses={201: BatchSerializer})
     def post(self, request: Request, slug: str) -> Response:
         access, plan = enter_voter(self, slug)
-        batch = verbs.take_batch(access=access, plan=plan)
+        batch = take_batch(access=access, plan=plan)
         return Response(BatchSerializer(batch).data, status=201)
 
 
@@ -64,7 +99,7 @@ class Items(Route):
         batch, given = get_own_batch(access, pk), self.read(NewItemAnswerSerializer)
         expected = given.pop("version", None)
         try:
-            verbs.answer_item(
+            answer_item(
                 item=get_item(batch, place),
                 access=access,
                 answer=Answer(**given),
@@ -82,7 +117,7 @@ class HandIn(Route):
     @extend_schema(request=None, responses=BatchSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        batch = verbs.hand_in(batch=get_own_batch(access, pk), access=access)
+        batch = submit_batch(batch=get_own_batch(access, pk), access=access)
         return Response(BatchSerializer(batch).data)
 
 
@@ -92,7 +127,7 @@ class ReturnBatch(Route):
     @extend_schema(request=None, responses=BatchSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        batch = verbs.return_batch(batch=get_own_batch(access, pk), access=access)
+        batch = return_batch(batch=get_own_batch(access, pk), access=access)
         return Response(BatchSerializer(batch).data)
 
 

@@ -1,4 +1,4 @@
-"""Attention checks: pairs with a known answer, dressed in arguments about another pair
+"""Attention checks: pairs with a known answer, with arguments about another pair
 (docs/protocol.md 2.4).
 
 Half of them are relevant (gold with its own query), half are not (the gold of an unrelated query),
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from annotate.models import AttentionCheck, BatchItem, EscalationCase, GoldPassage
 from corpus.access import Access
@@ -20,7 +20,10 @@ NONE_LEFT = (
     "No attention check can be made for this batch: it needs old gold with its text, in the "
     "domains of the batch, that you have not seen. Tell an admin."
 )
-_LOOKED_AT = 200  # gold pairs of which one is chosen
+# Conditions on an outer queryset of labels or checks.
+_PAIR = {"query": OuterRef("query"), "passage": OuterRef("passage")}
+_HAS_CASE = Exists(EscalationCase.objects.filter(**_PAIR))
+_SAMPLED = 200  # gold pairs of which one is chosen
 
 
 def checks_in(size: int) -> int:
@@ -31,23 +34,19 @@ def checks_in(size: int) -> int:
 def choose_checks(
     *, access: Access, cases: Sequence[EscalationCase], count: int, seed: int
 ) -> list[AttentionCheck]:
-    """So many checks that this person never saw, made where too few exist; in the transaction of
+    """`count` checks that this person never saw, made where too few exist; in the transaction of
     the batch. Raises Refused where the benchmark has no gold to make them of."""
     rng = Random(seed)  # noqa: S311  (seeded with a keyed number)
     domains = {case.query.domain_id for case in cases}
     seen = BatchItem.objects.filter(batch__voter=access.user, check_item=OuterRef("pk"))
-    own = GoldPassage.objects.filter(
-        created_by=access.user, query=OuterRef("query"), passage=OuterRef("passage")
-    )
+    own = GoldPassage.objects.filter(created_by=access.user, **_PAIR)
     known = AttentionCheck.objects.usable(access.benchmark).filter(query__domain__in=domains)
-    known = known.exclude(Exists(seen)).exclude(Exists(own)).exclude(_has_case())
+    known = known.exclude(Exists(seen)).exclude(Exists(own)).exclude(_HAS_CASE)
     chosen: list[AttentionCheck] = []
     for _ in range(count):
         expected = rng.randrange(2)
-        taken = [each.pk for each in chosen]
-        pks = list(
-            known.filter(expected=expected).exclude(pk__in=taken).values_list("pk", flat=True)
-        )
+        left = known.filter(expected=expected).exclude(pk__in=[each.pk for each in chosen])
+        pks = list(left.values_list("pk", flat=True))
         # Fresh ones are preferred until there are some of each: few checks get known.
         found = None
         if len(pks) < 5 * count:
@@ -68,15 +67,12 @@ def _make(
     expected: int,
     rng: Random,
 ) -> AttentionCheck | None:
-    pair = _pair(access, domains, expected, rng)
-    if pair is None:
+    query, passage = _pair(access, domains, expected, rng) or (None, None)
+    if query is None or passage is None:
         return None
-    query, passage = pair
+    snapshot = _snapshot(query, passage, cases, rng)
     return AttentionCheck.objects.create(
-        query=query,
-        passage=passage,
-        expected=expected,
-        snapshot=_dressed(query, passage, cases, rng),
+        query=query, passage=passage, expected=expected, snapshot=snapshot
     )
 
 
@@ -98,83 +94,72 @@ def _pair(
 
 def _gold(access: Access, domains: set[int], rng: Random) -> list[Judgment]:
     """Some gold pairs with text that are no check, no case and not the person's own."""
-    pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
     rows = (
         Judgment.objects.original()
         .filter(label__gt=0, query__domain__in=domains, passage__text__isnull=False)
         .exclude(passage__text="")
-        .exclude(Exists(AttentionCheck.objects.filter(**pair)))
-        .exclude(_has_case())
-        .exclude(Exists(GoldPassage.objects.filter(created_by=access.user, **pair)))
+        .exclude(Exists(AttentionCheck.objects.filter(**_PAIR)))
+        .exclude(_HAS_CASE)
+        .exclude(Exists(GoldPassage.objects.filter(created_by=access.user, **_PAIR)))
         # What an expert found not to be gold is no known answer.
-        .exclude(Exists(Judgment.objects.standing().filter(source=Source.EXPERT, label=0, **pair)))
+        .exclude(Exists(Judgment.objects.standing().filter(source=Source.EXPERT, label=0, **_PAIR)))
     )
     pks = list(rows.order_by("pk").values_list("pk", flat=True)[:10_000])
-    some = rng.sample(pks, min(len(pks), _LOOKED_AT))
+    some = rng.sample(pks, min(len(pks), _SAMPLED))
     found = Judgment.objects.filter(pk__in=some).select_related(
         "query__domain", "passage__document"
     )
     return sorted(found, key=lambda each: each.pk)
 
 
-def _has_case() -> Exists:
-    pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
-    return Exists(EscalationCase.objects.filter(**pair))
-
-
 def _is_unrelated(query: Query, other: Query) -> bool:
-    """Two questions of one domain that share no answer."""
-    if query.pk == other.pk or query.domain_id != other.domain_id:
-        return False
-    return not set(map(str, query.answers)) & set(map(str, other.answers))
+    """Two queries of one domain that share no answer."""
+    is_other = query.pk != other.pk and query.domain_id == other.domain_id
+    return is_other and not set(map(str, query.answers)) & set(map(str, other.answers))
 
 
 def _is_known_pair(query: Query, passage: Passage) -> bool:
-    """Whether anybody, or any list of gold, said something of the pair or of its page."""
-    labels = Judgment.objects.filter(query=query)
-    if labels.filter(passage=passage).exists():
-        return True
-    if passage.document_id and labels.filter(passage__document=passage.document_id).exists():
-        return True
+    """Whether the pair, or another passage of its page, has a label of anybody."""
+    same_page = Q(passage=passage)
+    if passage.document_id:
+        same_page |= Q(passage__document=passage.document_id)
     pair = {"query": query, "passage": passage}
-    return (
-        EscalationCase.objects.filter(**pair).exists()
-        or AttentionCheck.objects.filter(**pair).exists()
-        or GoldPassage.objects.filter(**pair).exists()
+    return Judgment.objects.filter(same_page, query=query).exists() or any(
+        model.objects.filter(**pair).exists()
+        for model in (EscalationCase, AttentionCheck, GoldPassage)
     )
 
 
-def _dressed(
+def _snapshot(
     query: Query, passage: Passage, cases: Sequence[EscalationCase], rng: Random
 ) -> dict[str, Any]:
     """A snapshot like those of the batch: an unrelated case's reasons, quoting this passage."""
-    donors = [each for each in cases if each.query_id != query.pk] or list(cases)
-    donor = rng.choice(donors).snapshot
-    positions = donor.get("positions") or []
+    others = [each for each in cases if each.query_id != query.pk] or list(cases)
+    source = rng.choice(others).snapshot
     return {
         "question": query.text,
         "answers": list(query.answers),
-        "practice": bool(donor.get("practice")),
-        "rounds": donor.get("rounds") or 0,
+        "practice": bool(source.get("practice")),
+        "rounds": source.get("rounds") or 0,
         "positions": [
             {**each, "references": _quotes(passage.text or "", each, rng)}
-            for each in positions
+            for each in source.get("positions") or []
             if isinstance(each, dict)
         ],
     }
 
 
 def _quotes(text: str, position: dict[str, Any], rng: Random) -> list[dict[str, Any]]:
-    """As many quotes as the position had, taken from this passage as they stand there."""
-    pieces = _pieces(text)
-    wanted = min(len(position.get("references") or []), len(pieces))
+    """As many quotes as the position had, taken from this passage word by word."""
+    sentences = _sentences(text)
+    wanted = min(len(position.get("references") or []), len(sentences))
     return [
         {"text": text[start:end], "start": start, "end": end}
-        for start, end in sorted(rng.sample(pieces, wanted))
+        for start, end in sorted(rng.sample(sentences, wanted))
     ]
 
 
-def _pieces(text: str) -> list[tuple[int, int]]:
+def _sentences(text: str) -> list[tuple[int, int]]:
     """Sentences, roughly: [start, end) in code points, without white space at the ends."""
     found, start = [], 0
     for end, sign in enumerate(text, 1):

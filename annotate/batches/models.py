@@ -1,4 +1,4 @@
-"""Batches of items that one person judges and hands in as a whole."""
+"""Batches of items that one person judges and submits as a whole."""
 
 from datetime import datetime
 from typing import Self
@@ -12,7 +12,7 @@ from corpus.models import Benchmark
 
 
 class BatchStatus(models.TextChoices):
-    """open -> accepted | rejected when it is handed in, or -> returned when it is given up."""
+    """open -> accepted | rejected when it is submitted, or -> returned."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
@@ -44,7 +44,7 @@ class Batch(models.Model):
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
-    # Known once it was handed in: checks answered wrongly, and items whose place was lost.
+    # Known once it was submitted: checks answered wrongly, and items whose vote slot was lost.
     failed_checks = models.PositiveSmallIntegerField(default=0)
     lost_items = models.PositiveSmallIntegerField(default=0)
 
@@ -84,7 +84,7 @@ class BatchItem(models.Model):
         AttentionCheck, null=True, on_delete=models.PROTECT, related_name="batch_items"
     )
     arm = models.CharField(max_length=5, blank=True, default="")
-    # Raised by every answer: a page that shows an older one is told so.
+    # Raised by every answer, so that a page with an older one is found out.
     version = models.PositiveIntegerField(default=0)
     answered_at = models.DateTimeField(null=True)
     label = models.SmallIntegerField(null=True)

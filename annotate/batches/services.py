@@ -1,11 +1,12 @@
-"""Batches: taken as a whole, answered in any order, handed in once (docs/protocol.md 2.4).
+"""Batches: taken as a whole, answered in any order, submitted once (docs/protocol.md 2.4).
 
-The answers stay in the batch until it is handed in. Only then are votes made of them, if every
-attention check was answered rightly; else its places go back and nothing of it counts.
+The answers stay in the batch until it is submitted. Only then do they become votes, if every
+attention check was answered rightly; else its slots are free again and nothing of it counts.
 """
 
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import count
 from random import Random
 
 from django.core.exceptions import PermissionDenied
@@ -19,16 +20,15 @@ from annotate.models import (
     Batch,
     BatchItem,
     BatchStatus,
-    EscalationCase,
     Guideline,
     Reveal,
     VoteSlot,
     VotingPlan,
 )
-from annotate.plans.services import arm_for, needs_consent
+from annotate.plans.services import NEEDS_CONSENT, condition_of, needs_consent
 from annotate.voting.cases import settle
 from annotate.voting.queue import draw
-from annotate.voting.services import Answer, check_answer, check_change, fill
+from annotate.voting.services import Answer, check_answer, check_change, count_vote, fill
 from annotate.voting.slots import free_cases, lease, take
 from corpus.access import Access
 from corpus.services.judgments import hold_queries
@@ -50,7 +50,7 @@ def take_batch(*, access: Access, plan: VotingPlan) -> Batch:
     if not plan.has_batches:
         raise Refused("Here people vote case by case, without batches.")
     if needs_consent(plan, access):
-        raise Refused("Read and accept the terms first.", field="consent")
+        raise Refused(NEEDS_CONSENT, field="consent")
     earlier = open_batch(access)
     if earlier is not None:
         return earlier
@@ -75,19 +75,17 @@ def answer_item(
 ) -> BatchItem:
     """Give or change the answer to one item of one's own open batch.
 
-    In the arm that shows the positions afterwards, the first "relevant" or "not relevant" is the
-    first judgment: it stays, and the positions may be seen. The next answer is the final one.
+    Where the positions are shown after a first judgment, the first "relevant" or "not relevant" is
+    that judgment: it stays, and the positions may be seen. The next answer is the final one.
     `expected` is the version of the answer that the person saw; another one is a Conflict that
     carries the stored item. Raises Refused for a batch that is over and for what an answer lacks.
     """
-    if item.batch.voter_id != access.user.pk:
-        raise PermissionDenied("This batch is somebody else's.")
+    _need_own(item.batch, access)
     content = item.case or item.check_item
     passage = content.passage.text if content else ""
     with transaction.atomic():
-        # The row lock of the batch: handing in and answering take turns.
-        batch = Batch.objects.open().filter(pk=item.batch_id)
-        if not batch.update(size=F("size")):
+        # The row lock of the batch: submitting and answering take turns.
+        if not Batch.objects.open().filter(pk=item.batch_id).update(size=F("size")):
             raise Refused(OVER)
         stored = BatchItem.objects.select_related("batch").get(pk=item.pk)
         if expected is not None and expected != stored.version:
@@ -107,18 +105,16 @@ def answer_item(
     return stored
 
 
-def hand_in(*, batch: Batch, access: Access) -> Batch:
-    """Hand in one's own batch: accepted, its answers become votes; rejected, its places go back.
+def submit_batch(*, batch: Batch, access: Access) -> Batch:
+    """Submit one's own batch: accepted, its answers become votes; rejected, its slots are free.
 
     Raises Refused while answers are missing and for a batch that is over.
     """
-    if batch.voter_id != access.user.pk:
-        raise PermissionDenied("This batch is somebody else's.")
+    _need_own(batch, access)
     with transaction.atomic():
         queries = batch.items.exclude(case=None).values_list("case__query", flat=True)
         hold_queries(queries)
-        if not Batch.objects.open().filter(pk=batch.pk).update(ended_at=timezone.now()):
-            raise Refused(OVER)
+        _lock_open(batch)
         rows = batch.items.select_related(
             "case__query__domain__benchmark", "check_item__query__domain__benchmark"
         )
@@ -138,41 +134,50 @@ def hand_in(*, batch: Batch, access: Access) -> Batch:
 
 
 def return_batch(*, batch: Batch, access: Access) -> Batch:
-    """Give one's own open batch back: its places are free again, its answers never count."""
-    if batch.voter_id != access.user.pk:
-        raise PermissionDenied("This batch is somebody else's.")
+    """Return one's own open batch: its slots are free again, its answers never count."""
+    _need_own(batch, access)
     with transaction.atomic():
-        if not Batch.objects.open().filter(pk=batch.pk).update(ended_at=timezone.now()):
-            raise Refused(OVER)
+        _lock_open(batch)
         _end(batch, BatchStatus.RETURNED, 0, 0)
         _note(access, "return batch", batch, items=batch.size)
     return batch
 
 
+def _need_own(batch: Batch, access: Access) -> None:
+    if batch.voter_id != access.user.pk:
+        raise PermissionDenied("This batch is somebody else's.")
+
+
+def _lock_open(batch: Batch) -> None:
+    if not Batch.objects.open().filter(pk=batch.pk).update(ended_at=timezone.now()):
+        raise Refused(OVER)
+
+
 def _make(access: Access, plan: VotingPlan) -> Batch:
-    wanted = plan.batch_size - checks_in(plan.batch_size)
-    slots = free_cases(access, plan, max(1, wanted))
+    slots = free_cases(access, plan, max(1, plan.batch_size - checks_in(plan.batch_size)))
     if not slots:
         raise Refused(NOTHING)
-    checks = _checks_beside(len(slots))
+    # As many checks as give the whole batch its share.
+    checks = next(n for n in count(1) if n >= checks_in(len(slots) + n))
     size = len(slots) + checks
-    now = timezone.now()
     batch = Batch.objects.create(
         plan=plan,
         voter=access.user,
         size=size,
         # The lease of the last item begins when those before it are done.
-        expires_at=now + lease(plan) + timedelta(seconds=plan.seconds_per_item * size),
+        expires_at=timezone.now() + lease(plan) + timedelta(seconds=plan.seconds_per_item * size),
     )
-    cases = [slot.case for slot in slots]
     for slot in slots:
         if take(slot, access.user.pk, plan, slot.case, batch=batch) is None:
-            raise IntegrityError("a place was taken meanwhile")
+            raise IntegrityError("a slot was taken meanwhile")
     seed = draw("checks of batch", batch.pk)
+    cases = [slot.case for slot in slots]
     found = choose_checks(access=access, cases=cases, count=checks, seed=seed)
     items = [BatchItem(batch=batch, case=slot.case, arm=slot.arm) for slot in slots]
     items += [
-        BatchItem(batch=batch, check_item=each, arm=arm_for(plan, each.snapshot, "check", each.pk))
+        BatchItem(
+            batch=batch, check_item=each, arm=condition_of(plan, each.snapshot, "check", each.pk)
+        )
         for each in found
     ]
     Random(draw("places of batch", batch.pk)).shuffle(items)  # noqa: S311  (keyed)
@@ -183,40 +188,31 @@ def _make(access: Access, plan: VotingPlan) -> Batch:
     return batch
 
 
-def _checks_beside(cases: int) -> int:
-    """How many checks go with so many cases, so that the whole batch has its share."""
-    return next(n for n in range(1, cases + 2) if n >= checks_in(cases + n))
-
-
 def _make_votes(batch: Batch, items: Sequence[BatchItem]) -> int:
-    """Votes of what may still count; how many places were lost or decided meanwhile."""
+    """Votes of what may still count; how many slots were lost or cases decided meanwhile."""
     lost = 0
     guideline = Guideline.objects.current_version(batch.plan.benchmark_id)
-    slots = {
-        slot.case_id: slot for slot in VoteSlot.objects.held_by(batch.voter_id).filter(batch=batch)
-    }
+    held = VoteSlot.objects.held_by(batch.voter_id).filter(batch=batch)
+    slots = {slot.case_id: slot for slot in held}
     for item in items:
         if item.case is None:
             continue
         slot = slots.get(item.case.pk)
-        rows = EscalationCase.objects.open().filter(pk=item.case.pk)
-        if slot is None or not rows.update(votes_in=F("votes_in") + 1):
+        if slot is None or not count_vote(item.case):
             lost += 1
-            continue
-        answer = Answer(item.label, item.reason, item.elapsed_ms, item.span)
-        fill(slot, item, answer, guideline, batch)
-        settle(item.case)
+        else:
+            answer = Answer(item.label, item.reason, item.elapsed_ms, item.span)
+            fill(slot, item, answer, guideline, batch)
+            settle(item.case)
     return lost
 
 
 def _end(batch: Batch, status: str, failed: int, lost: int) -> None:
-    """Free what is still held, and say what became of the batch."""
+    """Free the slots without a vote, and store the result of the batch."""
     VoteSlot.objects.held_by(batch.voter_id).filter(batch=batch).give_back()
-    now = timezone.now()
-    values = {"status": status, "ended_at": now, "failed_checks": failed, "lost_items": lost}
-    Batch.objects.filter(pk=batch.pk).update(**values)
-    for name, value in values.items():
-        setattr(batch, name, value)
+    batch.status, batch.ended_at = status, timezone.now()
+    batch.failed_checks, batch.lost_items = failed, lost
+    batch.save(update_fields=["status", "ended_at", "failed_checks", "lost_items"])
 
 
 def _note(access: Access, verb: str, target: Batch | BatchItem, **data: int) -> None:

@@ -1,56 +1,27 @@
-"""Voting in batches: agreeing to the terms, taking a batch, its items, handing it in.
+"""Voting in batches: take one, answer its items, submit it.
 
-An item is named by its place in the batch: nothing in its address, its page or its order tells a
-check from a case.
+An item is named by its place in the batch: nothing in its address, its page or its order shows
+whether it is a check.
 """
 
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.batches import services as verbs
-from annotate.forms import VoteForm
-from annotate.guidelines.views import rendered
+from annotate.batches.services import answer_item, take_batch
 from annotate.models import Batch, BatchItem, VotingPlan
-from annotate.plans.services import give_consent, needs_consent, order_seed_in_batch
-from annotate.voting.items import asked_again, clash, judged_context, with_default
+from annotate.plans.services import order_seed_in_batch
+from annotate.voting.forms import VoteForm
+from annotate.voting.items import clash, judged_context, with_default
 from annotate.voting.services import Answer
-from annotate.voting.views import PART, TEMPLATE, redirect_to
+from annotate.voting.views import PART, TEMPLATE, ask_again, redirect_to
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Conflict, Refused
-
-
-@require_http_methods(["GET", "POST"])
-def consent(request: HttpRequest, slug: str) -> HttpResponse:
-    """The terms of voting, with time and pay; a POST agrees to the version that was read."""
-    access = enter(request.user, slug, Role.ANNOTATOR)
-    plan = VotingPlan.objects.current(access.benchmark)
-    if request.method == "POST":
-        version = request.POST.get("version", "")
-        try:
-            give_consent(
-                plan=plan, access=access, version=int(version) if version.isdecimal() else -1
-            )
-            return htmx.redirect(request, reverse("vote", args=[slug]))
-        except Refused as refusal:
-            messages.warning(request, refusal.message)
-    items = plan.batch_size or 10
-    context = {
-        "access": access,
-        "tab": "vote",
-        "plan": plan,
-        "body": rendered(plan.consent_text),
-        "is_asked": needs_consent(plan, access),
-        "items": items,
-        "minutes": plan.minutes(items),
-        "pay": plan.pay(items),
-    }
-    return htmx.render(request, "annotate/consent.html", context)
 
 
 @require_POST
@@ -58,7 +29,7 @@ def batch_take(request: HttpRequest, slug: str) -> HttpResponse:
     """A new batch, or the one that the person works on."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     try:
-        verbs.take_batch(access=access, plan=VotingPlan.objects.current(access.benchmark))
+        take_batch(access=access, plan=VotingPlan.objects.current(access.benchmark))
     except Refused as refusal:
         messages.warning(request, refusal.message)
     return redirect_to("vote", slug)
@@ -84,15 +55,14 @@ def batch_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 @require_POST
-def batch_hand_in(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Hand one's own batch in: accepted or rejected as a whole."""
-    return _end(request, slug, pk, verbs.hand_in)
-
-
-@require_POST
-def batch_return(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Give one's own batch back without handing it in."""
-    return _end(request, slug, pk, verbs.return_batch)
+def batch_end(request: HttpRequest, slug: str, pk: int, verb: Any) -> HttpResponse:
+    """Submit one's own batch, or return it."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    try:
+        verb(batch=get_own_batch(access, pk), access=access)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, reverse("vote-batch", args=[slug, pk]))
 
 
 @require_http_methods(["GET", "POST"])
@@ -107,11 +77,10 @@ def batch_item(request: HttpRequest, slug: str, pk: int, place: int) -> HttpResp
         return htmx.render(request, TEMPLATE, _context(access, item), partial=PART)
     form = VoteForm(with_default(request))
     if not form.is_valid():
-        context = _context(access, item) | asked_again(form)
-        return htmx.invalid(request, TEMPLATE, context, partial=PART)
+        return ask_again(request, _context(access, item), form)
     version = request.POST.get("version", "")
     try:
-        stored = verbs.answer_item(
+        stored = answer_item(
             item=item,
             access=access,
             answer=Answer(**form.cleaned_data),
@@ -121,17 +90,16 @@ def batch_item(request: HttpRequest, slug: str, pk: int, place: int) -> HttpResp
         return _clash(request, access, conflict.current, form)
     except Refused as refusal:
         form.add_error("reason" if refusal.field == "reason" else "label", refusal.message)
-        context = _context(access, item) | asked_again(form)
-        return htmx.invalid(request, TEMPLATE, context, partial=PART)
+        return ask_again(request, _context(access, item), form)
     if not stored.is_answered:
         return redirect_to("vote-item", slug, pk, place)
-    return _next(access, batch, place)
+    return htmx.vary(HttpResponseRedirect(_next_url(batch, place, slug)))
 
 
 def get_own_batch(access: Access, pk: int) -> Batch:
     """A batch of this person in this benchmark, or 404: those of others do not exist for them."""
-    mine = Batch.objects.of(access.user.pk, access.benchmark).filter(pk=pk)
-    found = mine.select_related("plan__benchmark").first()
+    mine = Batch.objects.of(access.user.pk, access.benchmark).select_related("plan__benchmark")
+    found = mine.filter(pk=pk).first()
     if found is None:
         raise Http404("No such batch of yours.")
     return found
@@ -160,15 +128,6 @@ def shown_item(access: Access, item: BatchItem) -> dict[str, Any]:
     return judged_context(content, arm=item.arm, seed=seed, committed=item.is_committed)
 
 
-def _end(request: HttpRequest, slug: str, pk: int, verb: Any) -> HttpResponse:
-    access = enter(request.user, slug, Role.ANNOTATOR)
-    try:
-        verb(batch=get_own_batch(access, pk), access=access)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, reverse("vote-batch", args=[slug, pk]))
-
-
 def _context(access: Access, item: BatchItem) -> dict[str, Any]:
     slug, batch = access.benchmark.slug, item.batch
     before = item.place - 1
@@ -186,39 +145,28 @@ def _context(access: Access, item: BatchItem) -> dict[str, Any]:
         "asked": "",
         "undo_url": "",
         "post_url": url,
-        "later_url": _later(batch, item.place, slug),
+        "later_url": _next_url(batch, item.place, slug),
         "before_url": reverse("vote-item", args=[slug, batch.pk, before]) if before else "",
         **shown_item(access, item),
     }
 
 
-def _later(batch: Batch, place: int, slug: str) -> str:
-    found = _unanswered(batch, place)
-    if found in (None, place):
+def _next_url(batch: Batch, place: int, slug: str) -> str:
+    """The next item without an answer, behind this one or from the beginning; else the batch."""
+    left = batch.items.filter(answered_at=None).order_by("place").values_list("place", flat=True)
+    places = list(left)  # in one query for every place: the time it takes shows nothing
+    found = next((each for each in places if each > place), places[0] if places else place)
+    if found == place:
         return reverse("vote-batch", args=[slug, batch.pk])
     return reverse("vote-item", args=[slug, batch.pk, found])
-
-
-def _next(access: Access, batch: Batch, place: int) -> HttpResponse:
-    found = _unanswered(batch, place)
-    slug = access.benchmark.slug
-    if found is None:
-        return redirect_to("vote-batch", slug, batch.pk)
-    return redirect_to("vote-item", slug, batch.pk, found)
-
-
-def _unanswered(batch: Batch, place: int) -> int | None:
-    """The next place without an answer, behind this one or from the beginning."""
-    left = batch.items.filter(answered_at=None).order_by("place").values_list("place", flat=True)
-    places = list(left)  # in one query for every place: time tells nothing
-    return next((each for each in places if each > place), places[0] if places else None)
 
 
 def _clash(request: HttpRequest, access: Access, stored: BatchItem, form: VoteForm) -> HttpResponse:
     item = get_item(get_own_batch(access, stored.batch_id), stored.place)
     sent = form.cleaned_data
     if stored.is_answered and stored.label == sent["label"]:
-        return _next(access, item.batch, item.place)
+        url = _next_url(item.batch, item.place, access.benchmark.slug)
+        return htmx.vary(HttpResponseRedirect(url))
     if not stored.is_answered:  # the first judgment was given in another tab; it stays
         messages.warning(request, "You gave your first judgment in another tab; it stays.")
         return redirect_to("vote-item", access.benchmark.slug, item.batch_id, item.place)

@@ -1,4 +1,4 @@
-"""API of feedback: what became of my votes, and messages from admins."""
+"""API of feedback: my decided votes, and messages from admins."""
 
 from django.contrib.auth.models import User
 from django.urls import path
@@ -134,11 +134,11 @@ class FeedbackOf(Route):
 
 def _shown(access: Access, person: User) -> dict[str, object]:
     benchmark = access.benchmark
-    told = VoterMessage.objects.to(person.pk, benchmark)[:500]
+    rows = VoterMessage.objects.to(person.pk, benchmark)[:500]
     return {
         "history": as_data([history_sheet(history(person.pk, benchmark))])[0],
         "reread": RereadSerializer(to_reread(person.pk, benchmark), many=True).data,
-        "messages": VoterMessageSerializer(told, many=True).data,
+        "messages": VoterMessageSerializer(rows, many=True).data,
     }
 
 

@@ -1,19 +1,16 @@
-"""What a voter learns of their votes once they count: reads only.
+"""Feedback: what a voter learns of their votes once they count, and messages from admins.
 
 Shown are votes that count, on cases that are decided for good: closed by votes, or by an expert
 after the last vote that a case may have. A case that an expert closed before may open again, and
 the voter could then vote once more. Nothing is read of open cases, of open batches, or of who the
 others are.
 
-Which items of a batch were checks must not follow from what is missing here, or the bank would be
-known soon: of each batch twice as many cases as checks are kept back, chosen by chance when the
-batch was made and for good. Answers to checks are counted over whole months, never named.
+Which items of a batch were checks must not follow from what is missing here, or the checks would
+be known soon: of each batch twice as many cases as checks are kept back, the same ones always,
+chosen at random. Answers to checks are counted over whole months, never named.
+"""
 
-Which sections of the guidelines a voter should read again. Reads only.
-
-What admins tell voters about a batch, a decision, or their work: kept, with an event."""
-
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +18,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import (
@@ -39,7 +36,7 @@ from annotate.models import (
 from annotate.voting.majority import CAP
 from annotate.voting.queue import draw
 from corpus.access import Access
-from corpus.models import Benchmark, Judgment, Membership, Role, Source
+from corpus.models import Benchmark, Membership, Role, Source
 from kit import audit
 from kit.errors import Refused
 from kit.sheets import Cell, Sheet, percent, text
@@ -47,7 +44,7 @@ from kit.stats.clusters import Clustered, clustered_share
 from kit.stats.proportions import proportion
 
 KEPT_BACK = 2  # cases of a batch that are not shown, for each check in it
-MOST_REASONS = 5
+MAX_REASONS = 5
 ALL = "all"
 
 
@@ -57,21 +54,18 @@ def decided_votes(person_id: int, benchmark: Benchmark) -> QuerySet[Vote]:
     `final` is the case's label; `expert` what an expert says of the pair now, if any.
     """
     by_people = Q(case__judgment__source=Source.HUMAN)
-    pair = {"query": OuterRef("case__query"), "passage": OuterRef("case__passage")}
-    expert = Judgment.objects.standing().filter(source=Source.EXPERT, **pair)
     rows = Vote.objects.standing().filter(
         by_people | Q(case__votes_in__gte=CAP),
         voter=person_id,
         case__query__domain__benchmark=benchmark,
         case__status=CaseStatus.CLOSED,
     )
-    return rows.annotate(final=F("case__label"), expert=Subquery(expert.values("label")[:1]))
+    return rows.with_expert().annotate(final=F("case__label"))
 
 
 def shown_votes(person_id: int, benchmark: Benchmark) -> QuerySet[Vote]:
     """Those of them that are listed one by one."""
-    back = kept_back(person_id, benchmark)
-    rows = decided_votes(person_id, benchmark).exclude(case__in=back)
+    rows = decided_votes(person_id, benchmark).exclude(case__in=kept_back(person_id, benchmark))
     return rows.select_related("case__query__domain", "case__passage")
 
 
@@ -82,63 +76,56 @@ def kept_back(person_id: int, benchmark: Benchmark) -> set[int]:
         batch__plan__benchmark=benchmark,
         batch__status=BatchStatus.ACCEPTED,
     ).values_list("batch", "case")
-    cases: defaultdict[int, list[int]] = defaultdict(list)
-    checks: Counter[int] = Counter()
+    cases: defaultdict[int, list[int | None]] = defaultdict(list)
     for batch, case in items:
-        if case is None:
-            checks[batch] += 1
-        else:
-            cases[batch].append(case)
-    return {
-        case
-        for batch, held in cases.items()
-        for case in sorted(held, key=lambda each: draw("kept back", batch, each))[
-            : KEPT_BACK * checks[batch]
-        ]
-    }
+        cases[batch].append(case)
+    back: set[int] = set()
+    for batch, held in cases.items():
+        drawn = sorted((draw("kept back", batch, case), case) for case in held if case)
+        back |= {case for _, case in drawn[: KEPT_BACK * held.count(None)]}
+    return back
 
 
 def reasons_of_majority(vote: Vote) -> list[str]:
-    """What others who gave the case's label said, in an order by chance; no names."""
+    """The reasons of others who gave the case's label, in random order; no names."""
     others = Vote.objects.standing().filter(case=vote.case_id, label=F("case__label"))
     rows = others.exclude(pk=vote.pk).exclude(reason="").order_by("pk")
     ordered = sorted(rows, key=lambda each: draw("order of reasons", each.pk))
-    return [each.reason for each in ordered[:MOST_REASONS]]
+    return [each.reason for each in ordered[:MAX_REASONS]]
 
 
 @dataclass(frozen=True)
-class Past:
-    """How a voter did in one month, or in all."""
+class MonthlyAccuracy:
+    """How a voter did in one month, or in all; of checks and practice (right, all)."""
 
     month: str
     agreement: Clustered
     abstained: int
-    checks: tuple[int, int]  # right, of so many
+    checks: tuple[int, int]
     practice: tuple[int, int]
 
 
-def history(person_id: int, benchmark: Benchmark) -> list[Past]:
+def history(person_id: int, benchmark: Benchmark) -> list[MonthlyAccuracy]:
     """Month by month, the latest first, after a row of all."""
-    votes = [
+    given = [
         (f"{vote.created_at:%Y-%m}", vote.label, vote.final, vote.case.query_id)  # type: ignore[attr-defined]
         for vote in decided_votes(person_id, benchmark).select_related("case")
     ]
     checks = _checks(person_id, benchmark)
     practice = _practice(person_id, benchmark)
-    months = sorted({vote[0] for vote in votes} | checks.keys() | practice.keys(), reverse=True)
-    return [
-        Past(
-            month,
-            _agreement(vote for vote in votes if month in (ALL, vote[0])),
-            sum(vote[1] is None for vote in votes if month in (ALL, vote[0])),
-            _sum(checks, month),
-            _sum(practice, month),
+    months = sorted({vote[0] for vote in given} | checks.keys() | practice.keys(), reverse=True)
+
+    def accuracy(month: str) -> MonthlyAccuracy:
+        votes = [vote for vote in given if month in (ALL, vote[0])]
+        abstained = sum(vote[1] is None for vote in votes)
+        return MonthlyAccuracy(
+            month, _agreement(votes), abstained, _share(checks, month), _share(practice, month)
         )
-        for month in (ALL, *months)
-    ]
+
+    return [accuracy(month) for month in (ALL, *months)]
 
 
-def history_sheet(rows: Sequence[Past]) -> Sheet:
+def history_sheet(rows: Sequence[MonthlyAccuracy]) -> Sheet:
     """The same as a table."""
     has_any = any(row.agreement.n or row.checks[1] or row.practice[1] for row in rows)
     return Sheet(
@@ -148,7 +135,18 @@ def history_sheet(rows: Sequence[Past]) -> Sheet:
             *("Month", "Decided", "As the final label", "Cannot be judged"),
             *("Known answers right", "Practice right"),
         ),
-        rows=tuple(_row(row) for row in rows) if has_any else (),
+        rows=tuple(
+            (
+                text(row.month),
+                Cell(row.agreement.n + row.abstained),
+                percent(row.agreement),
+                Cell(row.abstained),
+                percent(proportion(*row.checks)),
+                percent(proportion(*row.practice)),
+            )
+            for row in rows
+            if has_any
+        ),
         notes=(
             "As the final label: of your votes with a label, those that agree with the label of "
             "their case; your own vote is one of those that made it. The interval draws whole "
@@ -161,13 +159,14 @@ def history_sheet(rows: Sequence[Past]) -> Sheet:
     )
 
 
-def _agreement(votes: Iterable[tuple[str, int | None, int, int]]) -> Clustered:
-    given = [vote for vote in votes if vote[1] is not None]
-    return clustered_share([vote[1] == vote[2] for vote in given], [vote[3] for vote in given])
+def _agreement(votes: Sequence[tuple[str, int | None, int, int]]) -> Clustered:
+    labelled = [vote for vote in votes if vote[1] is not None]
+    hits = [label == final for _, label, final, _ in labelled]
+    return clustered_share(hits, [query for *_, query in labelled])
 
 
-def _checks(person_id: int, benchmark: Benchmark) -> dict[str, tuple[int, int]]:
-    """By month: checks answered rightly, and all, of batches that were handed in."""
+def _checks(person_id: int, benchmark: Benchmark) -> dict[str, list[bool]]:
+    """By month: whether each check of submitted batches was answered rightly."""
     ended = (BatchStatus.ACCEPTED, BatchStatus.REJECTED)
     rows = BatchItem.objects.filter(
         batch__voter=person_id,
@@ -178,7 +177,7 @@ def _checks(person_id: int, benchmark: Benchmark) -> dict[str, tuple[int, int]]:
     return _by_month((at, label == expected) for at, label, expected in rows)
 
 
-def _practice(person_id: int, benchmark: Benchmark) -> dict[str, tuple[int, int]]:
+def _practice(person_id: int, benchmark: Benchmark) -> dict[str, list[bool]]:
     rows = ExamAttempt.objects.filter(
         person=person_id, domain__benchmark=benchmark, is_practice=True, status=AttemptState.DONE
     )
@@ -187,60 +186,40 @@ def _practice(person_id: int, benchmark: Benchmark) -> dict[str, tuple[int, int]
     )
 
 
-def _by_month(answers: Iterable[tuple[datetime | None, bool]]) -> dict[str, tuple[int, int]]:
+def _by_month(answers: Iterable[tuple[datetime | None, bool]]) -> dict[str, list[bool]]:
     found: defaultdict[str, list[bool]] = defaultdict(list)
     for at, is_right in answers:
         found[f"{at:%Y-%m}" if at else ""].append(is_right)
-    return {month: (sum(each), len(each)) for month, each in found.items()}
+    return found
 
 
-def _sum(counts: Mapping[str, tuple[int, int]], month: str) -> tuple[int, int]:
-    if month != ALL:
-        return counts.get(month, (0, 0))
-    return sum(right for right, _ in counts.values()), sum(n for _, n in counts.values())
+def _share(answers: Mapping[str, list[bool]], month: str) -> tuple[int, int]:
+    found = [each for at, given in answers.items() if month in (ALL, at) for each in given]
+    return sum(found), len(found)
 
 
-def _row(row: Past) -> tuple[Cell, ...]:
-    return (
-        text(row.month),
-        Cell(row.agreement.n + row.abstained),
-        percent(row.agreement),
-        Cell(row.abstained),
-        percent(proportion(*row.checks)),
-        percent(proportion(*row.practice)),
-    )
+def to_reread(person_id: int, benchmark: Benchmark) -> list[dict[str, str]]:
+    """Sections of the current guidelines about what this person's votes differ in.
 
-
-@dataclass(frozen=True)
-class Section:
-    """A section of the guidelines and why to read it again."""
-
-    title: str
-    text: str
-    why: str
-
-
-def to_reread(person_id: int, benchmark: Benchmark) -> list[Section]:
-    """Sections of the current guidelines that speak of what this person's votes differ in."""
+    Each with its `title` and `text`, and `why` to read it again.
+    """
     rows = decided_votes(person_id, benchmark)
     wrong = rows.exclude(label=None).exclude(label=F("case__label"))
-    reasons = {
-        "relevant": (wrong.filter(label=1).count(), "you said “relevant” where it was not, {n}"),
-        "fully": (wrong.filter(label=0).count(), "you said “not relevant” where it was, {n}"),
-        "cannot be judged": (
-            rows.filter(label=None).count(),
-            "you said “cannot be judged” where others could, {n}",
-        ),
-    }
-    found: dict[str, Section] = {}
+    reasons = (
+        ("relevant", wrong.filter(label=1), "“relevant” where it was not"),
+        ("relevant", wrong.filter(label=0), "“not relevant” where it was"),
+        ("cannot be judged", rows.filter(label=None), "“cannot be judged” where others could"),
+    )
+    found: dict[str, dict[str, str]] = {}
     sections = split_sections(Guideline.objects.current(benchmark).text)
-    for words, (count, why) in reasons.items():
-        match = _section_about(sections, words if words != "fully" else "relevant")
+    for words, votes, what in reasons:
+        count, match = votes.count(), _section_about(sections, words)
         if count and match:
-            said = why.format(n="once" if count == 1 else f"{count} times")
-            before = found.get(match[0])
-            both = f"{before.why}; {said}" if before else said
-            found[match[0]] = Section(match[0], match[1], both)
+            title, body = match
+            why = f"you said {what}, " + ("once" if count == 1 else f"{count} times")
+            if title in found:
+                why = f"{found[title]['why']}; {why}"
+            found[title] = {"title": title, "text": body, "why": why}
     return list(found.values())
 
 
@@ -256,13 +235,12 @@ def split_sections(guidelines: str) -> list[tuple[str, str]]:
 
 
 def _section_about(sections: Sequence[tuple[str, str]], words: str) -> tuple[str, str] | None:
-    """The section whose heading names the words, else the one that says them most often."""
-    named = [each for each in sections if words in each[0].lower()]
-    if named:
-        return named[0]
-    counted = [(each[1].lower().count(words), -place) for place, each in enumerate(sections)]
-    most = max(counted, default=(0, 0))
-    return sections[-most[1]] if most[0] else None
+    """The first section whose heading names the words, else the one that has them most often."""
+    for title, body in sections:
+        if words in title.lower():
+            return title, body
+    most = max(sections, key=lambda each: each[1].lower().count(words), default=("", ""))
+    return most if words in most[1].lower() else None
 
 
 def send_message(
@@ -273,18 +251,18 @@ def send_message(
     batch: int | None = None,
     case: int | None = None,
 ) -> VoterMessage:
-    """Tell an annotator something; `batch` and `case` are numbers of what it is about.
+    """Write to an annotator; `batch` and `case` are numbers of what it is about.
 
     Raises PermissionDenied for everybody but admins, and Refused without a text, for somebody who
-    is no annotator here, for a batch of theirs that was not handed in, and for a case on which
+    is no annotator here, for a batch of theirs that was not submitted, and for a case on which
     their vote does not count or which is not decided.
     """
     if not access.is_admin:
         raise PermissionDenied("Admins write to voters.")
     if not text.strip():
         raise Refused("Write the message first.", field="text")
-    place = Membership.objects.filter(user=person, benchmark=access.benchmark).first()
-    if place is None or Role.ANNOTATOR not in place.roles:
+    member = Membership.objects.filter(user=person, benchmark=access.benchmark).first()
+    if member is None or Role.ANNOTATOR not in member.roles:
         raise Refused(f"{person} is no annotator here.")
     with transaction.atomic():
         message = VoterMessage.objects.create(
@@ -305,13 +283,12 @@ def new_messages(access: Access) -> int:
 
 
 def mark_seen(*, access: Access) -> int:
-    """The person has read what they were told; how many messages were new."""
+    """The person has read their messages; how many were new."""
     with transaction.atomic():
         new = VoterMessage.objects.to(access.user.pk, access.benchmark).filter(seen_at=None)
         rows = list(new.select_for_update())
-        VoterMessage.objects.filter(pk__in=[each.pk for each in rows]).update(
-            seen_at=timezone.now()
-        )
+        read = VoterMessage.objects.filter(pk__in=[each.pk for each in rows])
+        read.update(seen_at=timezone.now())
         for each in rows:
             _note(each, access.user, "read message")
     return len(rows)
@@ -332,10 +309,8 @@ def _case(access: Access, person: User, number: int | None) -> EscalationCase | 
         return None
     vote = decided_votes(person.pk, access.benchmark).filter(case=number).first()
     if vote is None:
-        raise Refused(
-            f"No decided case {number} has a vote of {person}. Nothing is told of open ones.",
-            field="case",
-        )
+        why = f"No decided case {number} has a vote of {person}. Nothing is told of open ones."
+        raise Refused(why, field="case")
     return vote.case
 
 

@@ -1,15 +1,15 @@
-"""What became of a voter's votes: their own page, and the same for admins, who can write."""
+"""Feedback to voters: their own page, and the same for admins, who can write messages."""
 
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.adjudication.forms import MessageForm
+from annotate.feedback.forms import MessageForm
 from annotate.feedback.services import (
     history,
     history_sheet,
@@ -30,15 +30,14 @@ from kit.errors import Refused
 from kit.tables import Column, Filter, Table
 
 TEMPLATE = "annotate/feedback.html"
-MOST_MESSAGES = 50
+MAX_MESSAGES = 50
 
 
 def _of_result(rows: QuerySet[Vote], value: str) -> QuerySet[Vote]:
-    given = rows.exclude(label=None)
     if value == "none":
         return rows.filter(label=None)
-    final = F("case__label")
-    return given.filter(label=final) if value == "same" else given.exclude(label=final)
+    same = Q(label=F("case__label"))
+    return rows.exclude(label=None).filter(same if value == "same" else ~same)
 
 
 VOTES = Table(
@@ -68,9 +67,9 @@ VOTES = Table(
 
 @require_GET
 def feedback(request: HttpRequest, slug: str) -> HttpResponse:
-    """My votes that count, beside what became of their cases."""
+    """My votes that count, with the labels of their cases."""
     access = enter(request.user, slug, Role.ANNOTATOR)
-    context = read_feedback(request, access, access.user)
+    context = _context(request, access, access.user)
     return htmx.render(request, TEMPLATE, context, partial="results")
 
 
@@ -88,7 +87,7 @@ def feedback_of(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         else:
             messages.success(request, f"{person} will see it under Feedback.")
             return htmx.redirect(request, reverse("feedback-of", args=[slug, pk]))
-    context = read_feedback(request, access, person) | {"form": form}
+    context = _context(request, access, person) | {"form": form}
     if request.method == "POST":
         return htmx.invalid(request, TEMPLATE, context)
     return htmx.render(request, TEMPLATE, context, partial="results")
@@ -114,16 +113,16 @@ def feedback_vote(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def feedback_seen(request: HttpRequest, slug: str) -> HttpResponse:
-    """I have read what I was told."""
+    """Mark my messages as read."""
     mark_seen(access=enter(request.user, slug, Role.ANNOTATOR))
     return htmx.redirect(request, reverse("feedback", args=[slug]))
 
 
-def read_feedback(request: HttpRequest, access: Access, person: User) -> dict[str, Any]:
+def _context(request: HttpRequest, access: Access, person: User) -> dict[str, Any]:
     """Context of the page; everything in it is as the voter may see it."""
     benchmark = access.benchmark
-    told = VoterMessage.objects.to(person.pk, benchmark).select_related("batch", "case__query")
-    found = list(told[:MOST_MESSAGES])
+    rows = VoterMessage.objects.to(person.pk, benchmark).select_related("batch", "case__query")
+    found = list(rows[:MAX_MESSAGES])
     return {
         "access": access,
         "tab": "feedback" if person == access.user else "voting",
@@ -133,7 +132,8 @@ def read_feedback(request: HttpRequest, access: Access, person: User) -> dict[st
         "unseen": sum(each.seen_at is None for each in found),
         "sheet": history_sheet(history(person.pk, benchmark)),
         "sections": [
-            (each.title, each.why, rendered(each.text)) for each in to_reread(person.pk, benchmark)
+            (each["title"], each["why"], rendered(each["text"]))
+            for each in to_reread(person.pk, benchmark)
         ],
         "has_kept_back": bool(kept_back(person.pk, benchmark)),
         "table": VOTES.read(shown_votes(person.pk, benchmark), request.GET),
@@ -142,11 +142,11 @@ def read_feedback(request: HttpRequest, access: Access, person: User) -> dict[st
 
 def get_voter(access: Access, pk: int) -> User:
     """An annotator of this benchmark, or 404."""
-    places = Membership.objects.filter(benchmark=access.benchmark, user=pk).select_related("user")
-    place = places.first()
-    if place is None or Role.ANNOTATOR not in place.roles:
+    members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
+    found = members.filter(user=pk).first()
+    if found is None or Role.ANNOTATOR not in found.roles:
         raise Http404("No such annotator.")
-    return place.user
+    return found.user
 
 
 def get_shown_vote(access: Access, pk: int) -> Vote:

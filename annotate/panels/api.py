@@ -11,7 +11,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.forms import LONGEST_SITTING_MS
 from annotate.models import ReferenceItem, ReferencePanel, SpotCheck
 from annotate.panels import labels as panel_labels
 from annotate.panels import services as verbs
@@ -25,6 +24,7 @@ from annotate.panels.services import HIGHEST_SEED, MOST_PRACTICE
 from annotate.panels.views import READERS, get_item, get_panel, panels_seen
 from annotate.voting.api import AnswerSerializer, BinaryField, VoteSerializer, as_pair
 from annotate.voting.disputes import domain_choices
+from annotate.voting.forms import MAX_ELAPSED_MS
 from annotate.voting.services import AlreadyVoted
 from corpus.access import enter
 from corpus.models import Domain, Pool, Role
@@ -145,7 +145,7 @@ class NewCheckSerializer(serializers.Serializer):
     label: serializers.Field = BinaryField()  # type: ignore[assignment]
     reason = serializers.CharField(allow_blank=True, default="", max_length=4000)
     elapsed_ms = serializers.IntegerField(
-        min_value=0, max_value=LONGEST_SITTING_MS, required=False, allow_null=True
+        min_value=0, max_value=MAX_ELAPSED_MS, required=False, allow_null=True
     )
     replaces = serializers.IntegerField(required=False, allow_null=True)
 

@@ -13,7 +13,6 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.forms import VoteForm
 from annotate.loaders import number
 from annotate.models import CaseStatus, ReferenceItem, ReferencePanel, VoteSlot
 from annotate.panels import labels as verbs
@@ -22,6 +21,7 @@ from annotate.panels.labels import practice_left, start_practice
 from annotate.panels.views import READERS, get_item, get_panel, panel_url
 from annotate.plans.services import as_shown, order_seed
 from annotate.voting.eligibility import unqualified_domains
+from annotate.voting.forms import VoteForm
 from annotate.voting.items import LABEL_WORDS, asked_again, item_context, with_default
 from annotate.voting.services import AlreadyVoted
 from corpus.access import Access, enter

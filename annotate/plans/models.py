@@ -22,7 +22,7 @@ class Reveal(models.TextChoices):
     AFTER = "after", "after a first judgment from the passage alone"
     START = "start", "from the start"
     NONE = "none", "never"
-    # Every item is given one of the other three at random: an arm of a study.
+    # Every item is given one of the other three conditions at random.
     STUDY = "study", "by chance, one of the three for each item (a study)"
 
 
@@ -33,12 +33,12 @@ class VotingPlanQuerySet(models.QuerySet["VotingPlan"]):
     """Vocabulary for reading plans."""
 
     def current(self, benchmark: Benchmark) -> "VotingPlan":
-        """The newest version; the house's own, version 0 and unsaved, where none was written."""
+        """The newest version; the default, version 0 and unsaved, where none was written."""
         return _CURRENT.first(benchmark=benchmark.pk) or VotingPlan(benchmark=benchmark, version=0)
 
 
 class VotingPlan(models.Model):
-    """One version of a benchmark's rules of voting. Never changed once it is in force.
+    """One version of a benchmark's rules of voting. Never changed.
 
     Without one: no batches, nobody is paid, first the passage alone and then the positions.
     """
@@ -82,7 +82,7 @@ class VotingPlan(models.Model):
 
     @cached_property
     def asks_exam(self) -> bool:
-        """Whether an exam stands before the first vote; `current` brings the answer along."""
+        """Whether people must pass an exam before they vote; `current` reads it along."""
         rules = QualificationRule.objects.filter(benchmark=self.benchmark_id, required=True)
         return rules.exists()
 

@@ -1,10 +1,9 @@
-"""What seeing the debate does to people's judgment: one row per arm (docs/protocol.md 2.4, D25).
-
-What voting really takes, beside what the plan promises (docs/protocol.md 2.4, D16)."""
+"""Reports of voting: votes by condition, and time and pay (docs/protocol.md 2.4, D25 and D16)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import ceil
 from statistics import median
 
@@ -13,7 +12,6 @@ from django.db.models import OuterRef, Subquery
 from annotate.models import (
     ARMS,
     BatchItem,
-    CaseKind,
     CaseStatus,
     EscalationCase,
     Reveal,
@@ -22,7 +20,7 @@ from annotate.models import (
 )
 from annotate.plans.services import first_response, order_seed, order_seed_in_batch
 from corpus.access import Access
-from corpus.models import Benchmark, Judgment, Source
+from corpus.models import Benchmark, Source
 from kit.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.clusters import Clustered, clustered_mean, clustered_share
 
@@ -49,9 +47,20 @@ class Judged:
     abandoned: bool
 
     @property
-    def was_seen(self) -> bool:
-        """Whether an expert's label says if its giver was talked into, or out of, anything."""
-        has_both = None not in (self.label, self.first_label, self.truth)
+    def is_known(self) -> bool:
+        """Whether it can be right or wrong."""
+        return self.label is not None and self.truth is not None
+
+    @property
+    def is_led(self) -> bool:
+        """Whether the position that came first was wrong."""
+        is_wrong = (self.shown_first == "yes") != bool(self.truth)
+        return self.is_known and bool(self.shown_first) and is_wrong
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the debate could change it from right to wrong, or from wrong to right."""
+        has_both = self.is_known and self.first_label is not None
         return self.arm == Reveal.AFTER and self.saw_positions and not self.abandoned and has_both
 
 
@@ -59,47 +68,43 @@ class Judged:
 SHOWS: dict[str, tuple[str, Callable[[Judged], bool]]] = {
     "all": ("Every vote", lambda vote: True),
     "unjudged": ("Votes that said “cannot be judged”", lambda vote: vote.label is None),
-    "known": ("Votes on pairs that an expert labelled", lambda vote: _is_known(vote)),
+    "known": ("Votes on pairs that an expert labelled", lambda vote: vote.is_known),
     "timed": ("Votes whose time is known", lambda vote: vote.seconds is not None),
-    "led": (
-        "Votes where a wrong agent stood first",
-        lambda vote: _is_known(vote) and _is_led(vote),
-    ),
+    "led": ("Votes where a wrong agent stood first", lambda vote: vote.is_led),
     "right_first": (
         "Votes whose first judgment was right",
-        lambda vote: vote.was_seen and vote.first_label == vote.truth,
+        lambda vote: vote.is_comparable and vote.first_label == vote.truth,
     ),
     "wrong_first": (
         "Votes whose first judgment was wrong",
-        lambda vote: vote.was_seen and vote.first_label != vote.truth,
+        lambda vote: vote.is_comparable and vote.first_label != vote.truth,
     ),
 }
 
 
 def votes_behind(access: Access, arm: str, show: str) -> tuple[list[Judged], int]:
-    """The votes that a number of the table is of, the oldest first, and how many are kept back.
+    """The votes that a number of the table counts, the oldest first, and how many are kept back.
 
-    How an open case stands is told to nobody. Who votes too is told only of cases that votes have
-    closed: one that an expert closed may open again.
+    Votes on open cases are shown to nobody. Who votes too sees only those on cases that votes
+    have closed: one that an expert closed may open again.
     """
-    is_behind = SHOWS[show][1]
-    found = [vote for vote in _votes(access.benchmark) if vote.arm == arm and is_behind(vote)]
+    counts = SHOWS[show][1]
+    found = [vote for vote in _votes(access.benchmark) if vote.arm == arm and counts(vote)]
     closed = EscalationCase.objects.in_benchmark(access.benchmark).filter(status=CaseStatus.CLOSED)
     if access.is_annotator:
         closed = closed.filter(judgment__source=Source.HUMAN)
     over = set(closed.values_list("pk", flat=True))
-    told = [vote for vote in found if vote.item in over]
-    return told, len(found) - len(told)
+    shown = [vote for vote in found if vote.item in over]
+    return shown, len(found) - len(shown)
 
 
 def arms_sheet(benchmark: Benchmark, items: str = "") -> Sheet:
-    """Accuracy, time and over-reliance per arm, each with its 95 % interval.
+    """Accuracy, time and over-reliance per condition, each with its 95 % interval.
 
     `items` is the address of the votes behind its numbers; without it they have no links.
     """
-    by_arm: dict[str, list[Judged]] = defaultdict(list)
-    for each in _votes(benchmark):
-        by_arm[each.arm].append(each)
+    votes = _votes(benchmark)
+    by_arm = {arm: [each for each in votes if each.arm == arm] for arm in ARMS}
     return Sheet(
         name="arms",
         title="What seeing the debate does to votes",
@@ -131,55 +136,39 @@ def _row(arm: str, votes: Sequence[Judged], items: str) -> tuple[Cell, ...]:
     def url(show: str) -> str:
         return f"{items}?arm={arm}&show={show}" if items and behind[show] else ""
 
-    known, led = behind["known"], behind["led"]
+    def changed(show: str) -> Clustered:
+        begun = behind[show]
+        return _share(begun, [each.label != each.first_label for each in begun])
+
+    known, led, timed = behind["known"], behind["led"], behind["timed"]
+    seconds = clustered_mean(
+        [each.seconds or 0.0 for each in timed],
+        [each.item for each in timed],
+        [each.person for each in timed],
+    )
     return (
         text(NAMES[Reveal(arm)]),
         Cell(len(votes), url=url("all")),
         Cell(len(behind["unjudged"]), url=url("unjudged")),
         Cell(len(known), url=url("known")),
         percent(_share(known, [each.label == each.truth for each in known]), url("known")),
-        replace(measured(_seconds(behind["timed"]), "seconds"), url=url("timed")),
+        replace(measured(seconds, "seconds"), url=url("timed")),
         percent(_share(led, [each.label != each.truth for each in led]), url("led")),
-        *(percent(_moved(behind[show]), url(show)) for show in ("right_first", "wrong_first")),
+        *(percent(changed(show), url(show)) for show in ("right_first", "wrong_first")),
     )
-
-
-def _is_known(vote: Judged) -> bool:
-    return vote.label is not None and vote.truth is not None
-
-
-def _is_led(vote: Judged) -> bool:
-    return bool(vote.shown_first) and (vote.shown_first == "yes") != bool(vote.truth)
-
-
-def _moved(begun: Sequence[Judged]) -> Clustered:
-    return _share(begun, [each.label != each.first_label for each in begun])
 
 
 def _share(of: Sequence[Judged], hits: Sequence[bool]) -> Clustered:
     return clustered_share(hits, [each.item for each in of], [each.person for each in of])
 
 
-def _seconds(timed: Sequence[Judged]) -> Clustered:
-    return clustered_mean(
-        [each.seconds or 0.0 for each in timed],
-        [each.item for each in timed],
-        [each.person for each in timed],
-    )
-
-
 def _votes(benchmark: Benchmark) -> list[Judged]:
-    expert = Judgment.objects.standing().filter(
-        source=Source.EXPERT,
-        query=OuterRef("case__query"),
-        passage=OuterRef("case__passage"),
-    )
     items = BatchItem.objects.filter(batch=OuterRef("batch"), case=OuterRef("case"))
     rows = (
-        Vote.objects.standing()
-        .filter(case__query__domain__benchmark=benchmark, arm__in=ARMS)
-        .exclude(case__kind=CaseKind.REFERENCE)  # it is the expert's label that others are held to
-        .annotate(truth=Subquery(expert.values("label")[:1]), place=Subquery(items.values("place")))
+        Vote.objects.of_voters(benchmark)
+        .filter(arm__in=ARMS)
+        .with_expert()
+        .annotate(place=Subquery(items.values("place")))
         .select_related("case")
         .order_by("pk")
     )
@@ -191,7 +180,7 @@ def _votes(benchmark: Benchmark) -> list[Judged]:
             saw_positions=vote.saw_positions,
             seconds=None if vote.elapsed_ms is None else vote.elapsed_ms / 1000,
             # Graded labels of experts count as relevant from 1 on.
-            truth=None if vote.truth is None else int(vote.truth > 0),  # type: ignore[attr-defined]
+            truth=None if vote.expert is None else int(vote.expert > 0),  # type: ignore[attr-defined]
             shown_first=first_response(vote.case.snapshot, seed=_seed(vote)),
             item=vote.case_id,
             person=vote.voter_id,
@@ -208,55 +197,16 @@ def _seed(vote: Vote) -> int:
     return order_seed_in_batch(vote.voter_id, vote.batch_id, vote.place)  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True)
-class Timed:
-    """The seconds that one standing vote took in its voter's browser."""
-
-    person: int
-    domain: str
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Pace:
-    """`n` timed votes of `people` people: the median, and who is slower than the plan supposes.
-
-    `pay` is what an hour earns at the median time; None where nobody is paid.
-    """
-
-    n: int
-    people: int
-    slower: int
-    seconds: float
-    pay: float | None
-
-
-def pace_of(votes: Sequence[Timed], plan: VotingPlan) -> Pace:
-    """How long these votes took; at least one. A person's pace is the median of their own."""
-    by_person: defaultdict[int, list[float]] = defaultdict(list)
-    for each in votes:
-        by_person[each.person].append(each.seconds)
-    seconds = median(each.seconds for each in votes)
-    pay = None
-    if plan.hourly_pay is not None and seconds:
-        pay = float(plan.hourly_pay) * plan.seconds_per_item / seconds
-    return Pace(
-        n=len(votes),
-        people=len(by_person),
-        slower=sum(median(own) > plan.seconds_per_item for own in by_person.values()),
-        seconds=seconds,
-        pay=pay,
-    )
-
-
 def pay_sheet(benchmark: Benchmark, plan: VotingPlan) -> Sheet:
     """Measured seconds an item and what they earn an hour: all votes, then by domain."""
-    votes = _pay_report_votes(benchmark)
-    domains: defaultdict[str, list[Timed]] = defaultdict(list)
-    for each in votes:
-        domains[each.domain].append(each)
-    parts = [("All", votes), *sorted(domains.items())] if len(domains) > 1 else [("All", votes)]
-    paces = [(name, pace_of(part, plan)) for name, part in parts if part]
+    rows = Vote.objects.of_voters(benchmark).filter(elapsed_ms__isnull=False, abandoned=False)
+    timed: dict[str, list[tuple[int, float]]] = {}
+    for person, domain, ms in rows.values_list("voter", "case__query__domain__name", "elapsed_ms"):
+        timed.setdefault(domain, []).append((person, (ms or 0) / 1000))
+    everything = list(chain.from_iterable(timed.values()))
+    parts = [("All", everything)] if everything else []
+    if len(timed) > 1:
+        parts += sorted(timed.items())
     return Sheet(
         name="pay",
         title="Time and pay",
@@ -264,48 +214,49 @@ def pay_sheet(benchmark: Benchmark, plan: VotingPlan) -> Sheet:
             *("Votes", "Timed", "Median", "The plan supposes", "People"),
             *("Slower than the plan", f"Pay an hour, {plan.currency}"),
         ),
-        rows=tuple(_pay_report_row(name, pace, plan) for name, pace in paces),
-        notes=(*_alarm(paces[0][1] if paces else None, plan), _NOTE),
+        rows=tuple(_pay_row(name, votes, plan) for name, votes in parts),
+        notes=(
+            *_pay_warning(everything, plan),
+            "Seconds are those in which the page of an item was open, until its vote. Half of all "
+            "votes took longer than the median; of each person, their own median counts.",
+        ),
         empty="No vote was timed yet.",
     )
 
 
-_NOTE = (
-    "Seconds are those in which the page of an item was open, until its vote. Half of all votes "
-    "took longer than the median; of each person, their own median counts."
-)
-
-
-def _pay_report_row(name: str, pace: Pace, plan: VotingPlan) -> tuple[Cell, ...]:
+def _pay_row(name: str, votes: Sequence[tuple[int, float]], plan: VotingPlan) -> tuple[Cell, ...]:
+    """One row for these (voter, seconds) of votes."""
+    by_person: defaultdict[int, list[float]] = defaultdict(list)
+    for person, seconds in votes:
+        by_person[person].append(seconds)
+    pay = _hourly(votes, plan)
     return (
         text(name),
-        Cell(pace.n),
-        Cell(pace.seconds, "seconds"),
+        Cell(len(votes)),
+        Cell(median(seconds for _, seconds in votes), "seconds"),
         Cell(plan.seconds_per_item, "seconds"),
-        Cell(pace.people),
-        Cell(pace.slower),
-        text("nobody is paid" if pace.pay is None else f"{pace.pay:.2f}"),
+        Cell(len(by_person)),
+        Cell(sum(median(own) > plan.seconds_per_item for own in by_person.values())),
+        text("nobody is paid" if pay is None else f"{pay:.2f}"),
     )
 
 
-def _alarm(pace: Pace | None, plan: VotingPlan) -> tuple[str, ...]:
-    """In words that people earn less than they were promised, where they do."""
-    if pace is None or pace.pay is None or plan.hourly_pay is None:
+def _hourly(votes: Sequence[tuple[int, float]], plan: VotingPlan) -> float | None:
+    """What an hour earns at the median time of the votes; None where nobody is paid."""
+    seconds = median(each for _, each in votes)
+    if plan.hourly_pay is None or not seconds:
+        return None
+    return float(plan.hourly_pay) * plan.seconds_per_item / seconds
+
+
+def _pay_warning(votes: Sequence[tuple[int, float]], plan: VotingPlan) -> tuple[str, ...]:
+    """A warning where people earn less than they were promised."""
+    pay = _hourly(votes, plan) if votes else None
+    needed = ceil(median(seconds for _, seconds in votes)) if votes else 0
+    if pay is None or plan.hourly_pay is None or needed <= plan.seconds_per_item:
         return ()
-    if pace.seconds <= plan.seconds_per_item:
-        return ()
-    needed = ceil(pace.seconds)
     return (
-        f"At the median time an hour earns {pace.pay:.2f} {plan.currency}, less than the "
+        f"At the median time an hour earns {pay:.2f} {plan.currency}, less than the "
         f"{plan.hourly_pay:.2f} that people agreed to. Let the plan suppose {needed} seconds "
         "an item, or more.",
     )
-
-
-def _pay_report_votes(benchmark: Benchmark) -> list[Timed]:
-    rows = Vote.objects.standing().filter(
-        case__query__domain__benchmark=benchmark, elapsed_ms__isnull=False, abandoned=False
-    )
-    rows = rows.exclude(case__kind=CaseKind.REFERENCE)  # experts are not voters
-    given = rows.order_by("pk").values_list("voter", "case__query__domain__name", "elapsed_ms")
-    return [Timed(person, domain, (ms or 0) / 1000) for person, domain, ms in given.iterator()]

@@ -1,24 +1,26 @@
-"""Writing a benchmark's voting plan, and agreeing to it.
-
-What a voter sees of a debate, and in which order (docs/protocol.md 2.4)."""
+"""Voting plans: write one, agree to it, and what a voter sees under it (docs/protocol.md 2.4)."""
 
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import cycle
 from random import Random
+from string import ascii_uppercase
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
 
-from annotate.models import ARMS, Consent, EscalationCase, Reveal, VotingPlan
+from annotate.models import ARMS, Consent, Reveal, VotingPlan
 from annotate.voting.queue import draw
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Role
 from kit import audit
 from kit.errors import Refused
 
+_NAMED = re.compile(r"\b(agent)\s+([A-Z])\b", re.IGNORECASE)
+NEEDS_CONSENT = "Read and accept the terms first."
 FIELDS = (
     "batch_size",
     "reveal",
@@ -32,13 +34,13 @@ FIELDS = (
 
 
 def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any) -> VotingPlan:
-    """Put a new version in force over version `expected`; `values` are those of FIELDS that change.
+    """Activate a new version over version `expected`; `values` are those of FIELDS that change.
 
     Open batches keep the version they were taken under. Raises Refused for a wrong value, naming
     its field, and where somebody wrote a version meanwhile; PermissionDenied but for admins.
     """
-    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
-    if place is None or Role.ADMIN not in place.roles:
+    member = Membership.objects.filter(user=actor, benchmark=benchmark).first()
+    if member is None or Role.ADMIN not in member.roles:
         raise PermissionDenied("The voting plan is written by admins.")
     current = VotingPlan.objects.current(benchmark)
     stale = f"Version {current.version} was written meanwhile. Look at it, then save."
@@ -78,7 +80,7 @@ def needs_consent(plan: VotingPlan, access: Access) -> bool:
 def give_consent(*, plan: VotingPlan, access: Access, version: int) -> Consent:
     """Record that the person agrees to the version they read; the text is the plan's.
 
-    Raises Refused where another version is in force by now, PermissionDenied but for annotators.
+    Raises Refused where another version is current by now, PermissionDenied but for annotators.
     """
     if not access.is_annotator:
         raise PermissionDenied("Only people who vote are asked to agree.")
@@ -87,20 +89,21 @@ def give_consent(*, plan: VotingPlan, access: Access, version: int) -> Consent:
     with transaction.atomic():
         consent, is_new = Consent.objects.get_or_create(person=access.user, plan=plan)
         if is_new:
-            scope = f"{access.benchmark.slug}#votes"
-            data = {"version": plan.version}
-            audit.record(actor=access.user, verb="consent", target=consent, scope=scope, data=data)
+            audit.record(
+                actor=access.user,
+                verb="consent",
+                target=consent,
+                scope=f"{access.benchmark.slug}#votes",
+                data={"version": plan.version},
+            )
     return consent
 
 
-_NAMED = re.compile(r"\b(agent)\s+([A-Z])\b", re.IGNORECASE)
-_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+def condition_of(plan: VotingPlan, snapshot: Mapping[str, Any], key: str, pk: int) -> str:
+    """The condition of an item: when its positions are shown; "" where there are none.
 
-
-def arm_for(plan: VotingPlan, snapshot: Mapping[str, Any], key: str, pk: int) -> str:
-    """The arm of an item; "" where there is nothing to show. In a study each item draws its own.
-
-    `key` and `pk` name the item, so that everybody who judges it is in the same arm.
+    In a study each item draws its own. `key` and `pk` name the item, so that everybody who
+    judges it is in the same condition.
     """
     if not snapshot.get("positions"):
         return ""
@@ -109,39 +112,32 @@ def arm_for(plan: VotingPlan, snapshot: Mapping[str, Any], key: str, pk: int) ->
     return str(ARMS[draw(f"arm of {key}", pk) % len(ARMS)])
 
 
-def arm_of_case(plan: VotingPlan, case: EscalationCase) -> str:
-    """The arm in which everybody judges the case under this plan."""
-    return arm_for(plan, case.snapshot, "case", case.pk)
-
-
-def is_shown(arm: str, *, committed: bool) -> bool:
-    """Whether the positions may be seen now."""
-    return arm == Reveal.START or (arm == Reveal.AFTER and committed)
-
-
 def as_shown(snapshot: Mapping[str, Any], *, seed: int, shown: bool) -> dict[str, Any]:
     """The snapshot as this voter reads it: nothing of the debate, or its agents in random order.
 
-    Agents are called A, B, ... in the order in which they stand, in their own words too, so that
-    neither place nor name tells who began for "relevant". What is stored stays as it was.
+    Agents are called A, B, ... in that order, in their own words too, so that neither order nor
+    name shows who began for "relevant". What is stored stays as it was.
     """
     if not shown:
         return {**snapshot, "positions": [], "rounds": 0, "practice": False}
     positions = [each for each in snapshot.get("positions") or [] if isinstance(each, Mapping)]
-    order = list(range(len(positions)))
-    Random(seed).shuffle(order)  # noqa: S311  (seeded with a keyed number)
-    old = [str(positions[place].get("agent") or "") for place in order]
-    names = {name.upper(): _NAMES[n % len(_NAMES)] for n, name in enumerate(old) if name}
+    Random(seed).shuffle(positions)  # noqa: S311  (seeded with a keyed number)
+    agents = [str(each.get("agent") or "").upper() for each in positions]
+    names = {agent: name for agent, name in zip(agents, cycle(ascii_uppercase)) if agent}
+
+    def rename(found: re.Match[str]) -> str:
+        return f"{found[1]} {names.get(found[2].upper(), found[2])}"
+
     return {
         **snapshot,
         "positions": [
             {
                 # Who began for which side is nobody's argument.
-                **{key: value for key, value in positions[place].items() if key != "stance"},
-                "agent": _NAMES[n % len(_NAMES)],
-                "reason": _renamed(str(positions[place].get("reason") or ""), names),
+                **{key: value for key, value in each.items() if key != "stance"},
+                "agent": name,
+                "reason": _NAMED.sub(rename, str(each.get("reason") or "")),
             }
-            for n, place in enumerate(order)
+            for each, name in zip(positions, cycle(ascii_uppercase))
         ],
     }
 
@@ -157,14 +153,7 @@ def order_seed_in_batch(voter_id: int, batch_id: int, place: int) -> int:
 
 
 def first_response(snapshot: Mapping[str, Any], *, seed: int) -> str:
-    """ "yes" or "no": what the position says that stands first for this voter; "" without one."""
+    """ "yes" or "no": the response of this voter's first position; "" without one."""
     positions = as_shown(snapshot, seed=seed, shown=True)["positions"]
-    said = positions[0].get("response") if positions else ""
-    return said if said in ("yes", "no") else ""
-
-
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    def swap(found: re.Match[str]) -> str:
-        return f"{found[1]} {names.get(found[2].upper(), found[2])}"
-
-    return _NAMED.sub(swap, text)
+    response = positions[0].get("response") if positions else ""
+    return response if response in ("yes", "no") else ""

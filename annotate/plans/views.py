@@ -1,4 +1,4 @@
-"""The admin's page of voting: the plan, batches that were rejected, and what arms do."""
+"""Voting for admins: the plan, rejected batches, the reports; and consent for voters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +11,13 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotate.adjudication.items import WORDS
-from annotate.forms import PlanForm
+from annotate.guidelines.views import rendered
+from annotate.loaders import number
 from annotate.models import ARMS, AttentionCheck, Batch, BatchStatus, Reveal, Vote, VotingPlan
-from annotate.plans.report import NAMES, SHOWS, Judged, arms_sheet, pay_sheet, votes_behind
-from annotate.plans.services import save_plan
+from annotate.plans.forms import PlanForm
+from annotate.plans.report import NAMES, SHOWS, arms_sheet, pay_sheet, votes_behind
+from annotate.plans.services import give_consent, needs_consent, save_plan
+from annotate.voting.items import LABEL_WORDS
 from annotate.voting.services import finish_abandoned
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Membership, Role
@@ -26,17 +28,43 @@ from kit.sheets import Sheet, csv_header, csv_rows
 
 TEMPLATE = "annotate/voting.html"
 LATEST = 50
-MOST_VOTERS = 200
+MAX_VOTERS = 200
 
 
 @require_http_methods(["GET", "POST"])
 def voting(request: HttpRequest, slug: str) -> HttpResponse:
-    """How people vote here, and how it goes."""
+    """The plan, rejected batches, voters and reports; a POST writes a new version of the plan."""
     access = enter(request.user, slug, Role.ADMIN)
     if request.method == "POST":
         return _save(request, access)
     finish_abandoned(VotingPlan.objects.current(access.benchmark))
     return htmx.render(request, TEMPLATE, _context(access))
+
+
+@require_http_methods(["GET", "POST"])
+def consent(request: HttpRequest, slug: str) -> HttpResponse:
+    """The terms of voting, with time and pay; a POST consents to the version that was read."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    plan = VotingPlan.objects.current(access.benchmark)
+    if request.method == "POST":
+        version = number(request.POST.get("version", ""))
+        try:
+            give_consent(plan=plan, access=access, version=-1 if version is None else version)
+            return htmx.redirect(request, reverse("vote", args=[slug]))
+        except Refused as refusal:
+            messages.warning(request, refusal.message)
+    items = plan.batch_size or 10
+    context = {
+        "access": access,
+        "tab": "vote",
+        "plan": plan,
+        "body": rendered(plan.consent_text),
+        "is_asked": needs_consent(plan, access),
+        "items": items,
+        "minutes": plan.minutes(items),
+        "pay": plan.pay(items),
+    }
+    return htmx.render(request, "annotate/consent.html", context)
 
 
 @require_GET
@@ -52,15 +80,17 @@ def arms_items(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     arm, show = wanted_votes(request.GET)
     votes, kept_back = votes_behind(access, arm, show)
-    pages = Paginator(votes, LATEST)
-    page = pages.get_page(request.GET.get("page", "1"))
+    page = Paginator(votes, LATEST).get_page(request.GET.get("page", "1"))
     context = {
         "access": access,
         "tab": "voting",
         "words": f"{NAMES[Reveal(arm)]}: {SHOWS[show][0].lower()}",
         "kept_back": kept_back,
         "total": len(votes),
-        "rows": [(vote, *map(WORDS.get, _labels(vote))) for vote in page],
+        "rows": [
+            (vote, *map(LABEL_WORDS.get, (vote.first_label, vote.label, vote.truth)))
+            for vote in page
+        ],
         "page": page,
         "query": f"arm={arm}&show={show}",
     }
@@ -73,10 +103,6 @@ def wanted_votes(params: Mapping[str, str]) -> tuple[str, str]:
     if arm not in ARMS or show not in SHOWS:
         raise Http404("The table counts no such votes.")
     return arm, show
-
-
-def _labels(vote: Judged) -> tuple[int | None, int | None, int | None]:
-    return vote.first_label, vote.label, vote.truth
 
 
 @require_GET
@@ -94,12 +120,8 @@ def _as_file(slug: str, sheet: Sheet) -> HttpResponseBase:
 def _save(request: HttpRequest, access: Access) -> HttpResponse:
     form = PlanForm(request.POST)
     if form.is_valid():
-        values = dict(form.cleaned_data)
-        expected = values.pop("expected")
         try:
-            new = save_plan(
-                benchmark=access.benchmark, actor=access.user, expected=expected, **values
-            )
+            new = save_plan(benchmark=access.benchmark, actor=access.user, **form.cleaned_data)
         except Refused as refusal:
             field = refusal.field if refusal.field in form.fields else None
             form.add_error(None if field == "expected" else field, refusal.message)
@@ -109,19 +131,21 @@ def _save(request: HttpRequest, access: Access) -> HttpResponse:
     return htmx.invalid(request, TEMPLATE, _context(access) | {"form": form})
 
 
-def voters(benchmark: Benchmark) -> Any:
+def _voters(benchmark: Benchmark) -> Any:
     """(key, name, standing votes) of everybody who votes here, by name; members only."""
     members = Membership.objects.filter(benchmark=benchmark, user=OuterRef("voter"))
     votes = Vote.objects.standing().filter(
         Exists(members), case__query__domain__benchmark=benchmark
     )
     counted = votes.order_by("voter__username").values_list("voter", "voter__username")
-    return counted.annotate(n=Count("pk"))
+    return counted.annotate(n=Count("pk"))[:MAX_VOTERS]
 
 
 def _context(access: Access) -> dict[str, Any]:
     plan = VotingPlan.objects.current(access.benchmark)
-    items = reverse("voting-arms-items", args=[access.benchmark.slug])
+    slug = access.benchmark.slug
+    arms = arms_sheet(access.benchmark, reverse("voting-arms-items", args=[slug]))
+    pay = pay_sheet(access.benchmark, plan)
     ended = Batch.objects.filter(plan__benchmark=access.benchmark)
     counts = dict(ended.order_by().values_list("status").annotate(n=Count("pk")))
     rejected = ended.filter(status=BatchStatus.REJECTED).select_related("voter")
@@ -132,16 +156,10 @@ def _context(access: Access) -> dict[str, Any]:
         "form": PlanForm(instance=plan, initial={"expected": plan.version}),
         "counts": [(label, counts.get(value, 0)) for value, label in BatchStatus.choices],
         "rejected": rejected.order_by("-ended_at")[:LATEST],
-        "voters": voters(access.benchmark)[:MOST_VOTERS],
+        "voters": _voters(access.benchmark),
         "checks": AttentionCheck.objects.usable(access.benchmark).count(),
         "sheets": [
-            (
-                arms_sheet(access.benchmark, items),
-                reverse("voting-arms", args=[access.benchmark.slug]),
-            ),
-            (
-                pay_sheet(access.benchmark, plan),
-                reverse("voting-pay", args=[access.benchmark.slug]),
-            ),
+            (arms, reverse("voting-arms", args=[slug])),
+            (pay, reverse("voting-pay", args=[slug])),
         ],
     }

@@ -39,7 +39,7 @@ DISPUTES = Table(
 
 @require_GET
 def disputes(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every case of the benchmark; nothing here tells how an open one stands."""
+    """Every case of the benchmark; nothing here shows the votes of an open one."""
     access = enter(request.user, slug, Role.REVIEWER, Role.ADMIN)
     cases = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
     cases = cases.select_related("query__domain", "passage").defer("snapshot", "passage__text")
@@ -55,8 +55,8 @@ def dispute(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.REVIEWER, Role.ADMIN)
     case = get_case(access, pk)
     is_closed = case.status == CaseStatus.CLOSED
-    # A case that an expert's verdict closed is open again once the verdict is taken back: its
-    # votes stay hidden.
+    # A case that an expert's verdict closed is open again once the verdict is undone: its votes
+    # stay hidden.
     by_people = is_closed and case.judgment is not None and case.judgment.source == Source.HUMAN
     pair = {"query_id": case.query_id, "passage_id": case.passage_id}
     is_blind = must_judge_first(access, **pair, domain_id=case.query.domain_id) is not None
@@ -76,7 +76,7 @@ def dispute(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def _list_for(access: Access) -> Table:
-    """The list; who may vote is not told why a case came before people."""
+    """The list; who may vote does not see why a case was escalated."""
     if not access.is_annotator:
         return DISPUTES
     return replace(

@@ -1,6 +1,4 @@
-"""Who may judge what: conditions on places and cases, for one query each.
-
-Keeping what machines said of a pair from those who still judge it."""
+"""Who may judge which case, and who may not read yet what machines said of it."""
 
 from collections.abc import Collection
 
@@ -29,7 +27,7 @@ def brought_in_by(voter_id: int) -> Exists:
 
 
 def judged_in_batch_of(voter_id: int, case: str = "pk") -> Exists:
-    """Whether a batch of the person that was handed in, accepted or not, held the case."""
+    """Whether a batch that the person submitted, accepted or not, contained the case."""
     items = BatchItem.objects.filter(case=OuterRef(case), batch__voter=voter_id)
     ended = (BatchStatus.ACCEPTED, BatchStatus.REJECTED)
     return Exists(items.filter(batch__status__in=ended))
@@ -47,47 +45,41 @@ def voting_domains(access: Access, plan: VotingPlan | None = None) -> set[int]:
 
     `plan`, where the caller has the current one, says without a query that none is.
     """
-    if plan is not None and not plan.asks_exam:
-        return set(access.domain_ids)
-    rule = rule_of(access.benchmark)
-    if not rule.required:
+    rule = None if plan is not None and not plan.asks_exam else rule_of(access.benchmark)
+    if rule is None or not rule.required:
         return set(access.domain_ids)
     found = standings([access.user.pk], access.domain_ids, rule)
     return {domain for (_, domain), standing in found.items() if standing}
 
 
 def unqualified_domains(access: Access) -> list[str]:
-    """Names of the person's domains in which an exam stands before the first vote."""
+    """Names of the person's domains in which they must pass an exam before they vote."""
     missing = set(access.domain_ids) - voting_domains(access)
-    names = Domain.objects.filter(pk__in=missing).order_by("name") if missing else ()
-    return [each.name for each in names]
-
-
-def judgeable_cases(access: Access, plan: VotingPlan | None = None) -> QuerySet[EscalationCase]:
-    """Open cases of domains they may vote in, neither brought in nor judged in a batch by them."""
-    return judgeable_by(access.user.pk, voting_domains(access, plan))
+    rows = Domain.objects.filter(pk__in=missing).order_by("name") if missing else ()
+    return [each.name for each in rows]
 
 
 def judgeable_by(voter_id: int, domains: Collection[int]) -> QuerySet[EscalationCase]:
-    """Open cases of these domains, neither brought in, labelled in a panel nor judged in a batch
-    by this person."""
+    """Open cases of these domains whose pair this person neither made gold, labelled in a panel
+    nor judged in a batch."""
     cases = EscalationCase.objects.open().of_voters().filter(query__domain__id__in=domains)
     cases = cases.exclude(brought_in_by(voter_id)).exclude(labelled_in_panel_by(voter_id))
     return cases.exclude(judged_in_batch_of(voter_id))
 
 
 def waiting_for(access: Access) -> QuerySet[EscalationCase]:
-    """Those of them that have a place for this person."""
+    """Open cases that this person may judge and that have a vote slot for them."""
     voter = access.user.pk
     slots = VoteSlot.objects.filter(case=OuterRef("pk"))
     unseen = ~Exists(slots.filter(voter=voter)) & Exists(slots.free(timezone.now()))
-    return judgeable_cases(access).filter(Exists(slots.held_by(voter)) | unseen)
+    cases = judgeable_by(voter, voting_domains(access))
+    return cases.filter(Exists(slots.held_by(voter)) | unseen)
 
 
 def must_judge_first(
     access: Access, *, query_id: int, passage_id: int, domain_id: int
 ) -> EscalationCase | None:
-    """The open case of the pair that this person may still vote on and has said nothing of.
+    """The open case of the pair that this person may still vote on and has not judged.
 
     Until they did, they may not read the debate: not the transcript, not the positions. None for
     everybody else. Admins see everything, and know that their votes are not blind.
@@ -98,8 +90,7 @@ def must_judge_first(
     voter = access.user.pk
     # At most two: one before voters, one before a panel.
     for case in open_cases.exclude(brought_in_by(voter)).exclude(judged_in_batch_of(voter)):
-        slot = VoteSlot.objects.filter(case=case, voter=voter).first()
-        said = slot is not None and (slot.vote_id is not None or slot.is_committed)
-        if not said:
+        slots = VoteSlot.objects.filter(case=case, voter=voter)
+        if not slots.exclude(vote=None, committed_at=None).exists():
             return case
     return None

@@ -1,6 +1,4 @@
-"""What a case shows of its pair: query, answers, marked passage, positions.
-
-What the vote page shows of one item, a case or an item of a batch, and how it is sent."""
+"""What a page shows of a case or attention check, and how an answer to it is sent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +6,9 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
-from annotate.forms import VoteForm
 from annotate.models import AttentionCheck, EscalationCase, Reveal
-from annotate.plans.services import as_shown, is_shown
+from annotate.plans.services import as_shown
+from annotate.voting.forms import VoteForm
 from annotate.voting.snapshot import read_snapshot, segments
 
 LONGEST_TITLE = 200  # characters; a longer first line is read as text
@@ -52,19 +50,17 @@ def web_url(url: str) -> str:
 LABEL_WORDS = {1: "relevant", 0: "not relevant", None: "cannot be judged"}
 
 
-def stage_of(arm: str, *, committed: bool) -> str:
-    """The next answer is the `first` judgment, the `final` one after it, or the `only` one."""
-    if arm != Reveal.AFTER:
-        return "only"
-    return "final" if committed else "first"
-
-
 def judged_context(
     item: EscalationCase | AttentionCheck, *, arm: str, seed: int, committed: bool
 ) -> dict[str, Any]:
-    """The pair as this person may see it now."""
-    raw = as_shown(item.snapshot, seed=seed, shown=is_shown(arm, committed=committed))
-    return item_context(item, raw) | {"stage": stage_of(arm, committed=committed), "raw": raw}
+    """The pair as this person may see it now.
+
+    `stage`: the next answer is the `first` judgment, the `final` one after it, or the `only` one.
+    """
+    stage = "only" if arm != Reveal.AFTER else "final" if committed else "first"
+    shown = arm == Reveal.START or stage == "final"
+    raw = as_shown(item.snapshot, seed=seed, shown=shown)
+    return item_context(item, raw) | {"stage": stage, "raw": raw}
 
 
 def with_default(request: HttpRequest) -> dict[str, str]:

@@ -1,9 +1,8 @@
-"""When the votes on a case decide it (docs/protocol.md 2.4). Pure.
+"""When votes decide a case, and what breaks a tie (docs/protocol.md 2.4). Pure.
 
-What breaks a tie under each rule by which people's judgments become a label. Pure.
-
-Both names are stored with every label that people make (docs/protocol.md 2.4), so that a reader of
-a release need not know this code: never is it chance."""
+The names of rule and tie-break are stored with every label that people make, so that a reader of
+a release need not know this code. A tie is never broken by chance.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -39,7 +38,7 @@ def decide(labels: Sequence[int | None]) -> Decision:
     return Decision("expert" if len(labels) >= CAP else "open")
 
 
-# One expert's verdict stands until another expert turns it round; then a third person decides.
+# One expert's verdict counts until another expert reverses it; then a third person decides.
 ASSIGNED: Final = "assigned"
 DISCARDED: Final = "discarded"
 # A verdict on a passage that became part of another one.

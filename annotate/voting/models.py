@@ -1,29 +1,28 @@
-"""Cases that people decide, and their votes (DREAM, docs/protocol.md 2.4).
+"""Cases that people decide, their vote slots and votes (docs/protocol.md 2.4).
 
-The places of a case: how many votes it may get, and who is giving them now.
-
-Every place is a row, so that the database itself keeps the quota: a case has as many rows as it
-wants votes, each row belongs to one person at a time, and no person has two rows of one case."""
+Every vote slot is a row, so that the database itself keeps the quota: a case has as many slots as
+it needs votes, each belongs to one person at a time, and no person has two of one case.
+"""
 
 from datetime import datetime
 from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from annotate.batches.models import Batch
 from annotate.voting.majority import CAP, QUOTA
 from annotate.voting.queue import turn_of
-from corpus.models import Benchmark, Judgment, Passage, Query
+from corpus.models import Benchmark, Judgment, Passage, Query, Source
 
 
 class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
-    """Vocabulary for reading and taking places."""
+    """Vocabulary for reading and taking vote slots."""
 
     def free(self, now: datetime) -> Self:
-        """Places that nobody holds: never taken, or the lease is over and nothing was said.
+        """Slots that nobody has: never taken, or the lease is over and nothing was said.
 
         A first judgment that was given already is not taken away by time.
         """
@@ -31,21 +30,21 @@ class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
         return self.filter(Q(voter=None) | lapsed, vote=None)
 
     def held_by(self, voter_id: int) -> Self:
-        """Places that the person took and has not filled."""
+        """Slots that the person took and has not filled."""
         return self.filter(voter=voter_id, vote=None)
 
     def after(self, turn: int) -> Self:
-        """Places behind this one in the queue."""
+        """Slots behind this one in the queue."""
         return self.filter(turn__gt=turn)
 
     def after_last_of(self, voter_id: int, benchmark: int) -> Self:
-        """Places behind the last that the person filled."""
+        """Slots behind the last that the person filled."""
         mine = VoteSlot.objects.filter(voter=voter_id, benchmark=benchmark).exclude(vote=None)
         last = mine.order_by("-turn").values("turn")[:1]
-        return self.filter(turn__gt=Coalesce(models.Subquery(last), Value(-1)))
+        return self.filter(turn__gt=Coalesce(Subquery(last), Value(-1)))
 
     def give_back(self) -> int:
-        """Empty these places, whatever was in them; how many there were."""
+        """Empty these slots, whatever was in them; how many there were."""
         return self.update(
             voter=None,
             expires_at=None,
@@ -59,11 +58,11 @@ class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
 
 
 class VoteSlot(models.Model):
-    """One place of a case: free, held under a lease, holding a first judgment, or filled."""
+    """One vote that a case needs: free, taken under a lease, with a first judgment, or filled."""
 
     case = models.ForeignKey("EscalationCase", on_delete=models.CASCADE, related_name="slots")
     place = models.PositiveSmallIntegerField()
-    # Where the case stands in everybody's queue: by chance, one query after the other.
+    # The position of the case in everybody's queue: random, one query after the other.
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="+")
     turn = models.BigIntegerField()
     voter = models.ForeignKey(
@@ -121,7 +120,7 @@ class CaseKind(models.TextChoices):
     DISPUTE = "dispute"
     UNREADABLE = "unreadable"
     HUMAN_ONLY = "human_only"
-    # An agreed pair, judged from the passage alone: nothing that voters see tells it apart.
+    # An agreed pair, judged from the passage alone: nothing that voters see shows that it is one.
     AUDIT = "audit"
     # Drawn for a panel of experts (models/panels.py): never among what voters are asked.
     REFERENCE = "reference"
@@ -130,7 +129,7 @@ class CaseKind(models.TextChoices):
 class CaseStatus(models.TextChoices):
     """open -> closed by majority, or -> expert when abstentions leave none (docs/protocol.md 2.4).
 
-    An expert's verdict on the pair closes a case in either state; taken back, it reopens it.
+    An expert's verdict on the pair closes a case in either state; undone, it reopens it.
     """
 
     OPEN = "open"
@@ -198,18 +197,18 @@ class EscalationCase(models.Model):
         return f"case {self.pk} ({self.origin})"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """A new case comes with its places: without them nobody could vote on it."""
+        """A new case comes with its vote slots: without them nobody could vote on it."""
         is_new = self._state.adding
         super().save(*args, **kwargs)
         if is_new:
             VoteSlot.objects.bulk_create(self.new_slots())
 
     def new_slots(self) -> list[VoteSlot]:
-        """The unsaved places of a saved case that nobody has voted on."""
+        """The unsaved vote slots of a saved case that nobody has voted on."""
         return [self.new_slot(place) for place in range(1, QUOTA + 1)]
 
     def new_slot(self, place: int) -> VoteSlot:
-        """One more unsaved place."""
+        """One more unsaved vote slot."""
         benchmark, turn = self.query.domain.benchmark_id, turn_of(self.query_id, self.pk)
         return VoteSlot(case=self, place=place, benchmark_id=benchmark, turn=turn)
 
@@ -228,6 +227,17 @@ class VoteQuerySet(models.QuerySet["Vote"]):
     def standing(self) -> Self:
         """Votes that count now."""
         return self.filter(status=VoteStatus.STANDING)
+
+    def of_voters(self, benchmark: Benchmark) -> Self:
+        """Votes that count now on cases of the benchmark; not experts' labels for a panel."""
+        votes = self.standing().filter(case__query__domain__benchmark=benchmark)
+        return votes.exclude(case__kind=CaseKind.REFERENCE)
+
+    def with_expert(self) -> Self:
+        """Each with `expert`, an expert's current label of its pair, or None."""
+        pair = {"query": OuterRef("case__query"), "passage": OuterRef("case__passage")}
+        labels = Judgment.objects.standing().filter(source=Source.EXPERT, **pair)
+        return self.annotate(expert=Subquery(labels.values("label")[:1]))
 
 
 class Vote(models.Model):
@@ -256,7 +266,7 @@ class Vote(models.Model):
     span_start = models.PositiveIntegerField(null=True)
     span_end = models.PositiveIntegerField(null=True)
     batch = models.ForeignKey(Batch, null=True, on_delete=models.PROTECT, related_name="votes")
-    # The version of the guidelines that it was given by; 0: the house's own.
+    # The version of the guidelines that it was given by; 0: the default.
     guideline = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 

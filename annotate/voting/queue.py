@@ -1,4 +1,4 @@
-"""Orders that look like chance and stay the same: keyed by the server's secret."""
+"""Orders that look random and stay the same: keyed by the server's secret."""
 
 import hmac
 from hashlib import sha256
@@ -14,7 +14,6 @@ def draw(purpose: str, *keys: int) -> int:
 
 
 def turn_of(query_id: int, case_id: int) -> int:
-    """Where a case stands in the queue: queries in random order, one after the other, and the
-    cases of a query in random order. So what was opened at one time, for one reason, does not
-    come in one stretch."""
+    """The position of a case in the queue: queries in random order, one after the other, and the
+    cases of a query in random order. So cases opened together, for one reason, are spread out."""
     return (draw("turn of query", query_id) >> 32 << 32) | (draw("turn of case", case_id) >> 31)

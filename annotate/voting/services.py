@@ -1,15 +1,11 @@
-"""Votes on cases. A vote fills a place of its case (slots.py): however many people press
-at once, no case gets more votes than it has places, and nobody fills two of them.
+"""Votes on cases: give one, withdraw one, and the first judgments before them.
 
-What a person says of a pair, and what it lacks.
-
-Commit, then reveal: what a voter says from the passage alone, before they see the positions.
-
-First judgments whose givers never came back: they count as they were given.
-
-The vote says so (`abandoned`): nobody knows what its giver would have said after the positions.
-Where it may not become a vote any more, its place goes back to others; the judgment stays in its
-event."""
+A vote fills a slot of its case (slots.py): however many people vote at once, no case gets more
+votes than it has slots, and nobody fills two of them. A first judgment, given from the passage
+alone, is followed by the positions and the final vote. Where its voter never comes back it
+becomes the vote (`abandoned`): nobody knows what they would have said after the positions. Where
+it may not become a vote any more, its slot goes to others, and the judgment stays in its event.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +33,7 @@ from annotate.models import (
 )
 from annotate.panels.settling import settle_reference
 from annotate.rights import require_annotator
-from annotate.voting.cases import note, settle, take_back_spare_places
+from annotate.voting.cases import note, remove_spare_slots, settle
 from annotate.voting.eligibility import judged_in_batch_of
 from annotate.voting.models import VoteSlotQuerySet
 from annotate.voting.slots import take
@@ -47,7 +43,13 @@ from corpus.services.judgments import hold_queries
 from kit.errors import Refused
 from kit.prepared import Prepared, preparing
 
-LABELS = (0, 1, None)
+CLOSED = "This case was decided meanwhile. Nothing is left to do here."
+FULL = "Enough people are judging this case just now. Take the next one."
+OWN = "You brought this passage in yourself, so others judge it."
+BATCHED = "You judged this case in a batch before."
+WITHDRAWN = "That vote was taken back meanwhile. Judge this case again."
+IN_BATCH = "This vote was handed in with its batch; it stays as it is."
+_AT_ONCE = 50  # abandoned judgments
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Answer:
 
 def check_answer(answer: Answer, plan: VotingPlan, passage: str | None) -> None:
     """Refused, naming the field, where an answer lacks what it needs."""
-    if answer.label not in LABELS:
+    if answer.label not in (0, 1, None):
         raise Refused("Choose relevant, not relevant or cannot be judged.", field="label")
     if answer.label is None and not answer.reason.strip():
         raise Refused("Say in a few words why it cannot be judged.", field="reason")
@@ -79,15 +81,9 @@ def check_answer(answer: Answer, plan: VotingPlan, passage: str | None) -> None:
 
 def check_change(item: Any, answer: Answer) -> None:
     """Refused where a person changes their first judgment (of a slot or item) without a reason."""
-    is_change = item.is_committed and answer.label != item.first_label
-    if is_change and not answer.reason.strip():
+    is_changed = item.is_committed and answer.label != item.first_label
+    if is_changed and not answer.reason.strip():
         raise Refused("Say in a few words what changed your mind.", field="reason")
-
-
-CLOSED = "This case was decided meanwhile. Nothing is left to do here."
-FULL = "Enough people are judging this case just now. Take the next one."
-OWN = "You brought this passage in yourself, so others judge it."
-BATCHED = "You judged this case in a batch before."
 
 
 class AlreadyVoted(Refused):
@@ -112,7 +108,7 @@ def cast_vote(
 ) -> Vote:
     """Give one vote; label None says that the pair cannot be judged, and needs a reason.
 
-    It fills the place that the person holds, or a free one. The vote that decides the case closes
+    It fills the person's slot, or a free one. The vote that decides the case closes
     it and records the people's label. `replaces` names the person's own vote that this one
     corrects while the case is open; without it a second vote is AlreadyVoted. Raises Refused for
     a case that is over or full, one's own passage, a missing reason or span, and PermissionDenied
@@ -122,7 +118,11 @@ def cast_vote(
     benchmark = case.query.domain.benchmark
     if access is None:
         require_annotator(case.query, voter)
-    elif not _is_theirs(access, voter, case):
+    elif not (
+        access.user.pk == voter.pk
+        and access.is_annotator
+        and case.query.domain_id in access.domain_ids
+    ):
         raise PermissionDenied("Only annotators of this domain may change this.")
     plan = plan or VotingPlan.objects.current(benchmark)
     if plan.has_batches:
@@ -134,7 +134,7 @@ def cast_vote(
     try:
         return _give(case, voter, plan, answer, replaces)
     except IntegrityError:
-        # Another tab took a place of this case for them just now; now that is known.
+        # Another tab took a slot of this case for them just now; now that is known.
         return _give(case, voter, plan, answer, replaces)
 
 
@@ -144,27 +144,35 @@ def _give(
     with transaction.atomic():
         # Before the case, as everywhere: this vote may be the one that writes a label.
         hold_queries([case.query_id])
-        is_open = _count(case, 0 if replaces else 1)
-        places = _places(case, voter)
-        mine = next((each for each in places if each.voter_id == voter.pk), None)
+        is_open = count_vote(case, 0 if replaces else 1)
+        slots = _slots(case, voter)
+        mine = next((each for each in slots if each.voter_id == voter.pk), None)
         earlier = _earlier(mine, replaces)
         if not is_open:
             raise Refused(CLOSED)
-        mine = mine or _take_free(places, voter, plan, case)
+        if mine is None:
+            free = (each for each in slots if each.vote_id is None)
+            mine = next(filter(None, (take(each, voter.pk, plan, case) for each in free)), None)
+        if mine is None:
+            raise Refused(FULL)
         check_change(mine, answer)
+        data = {}
         if earlier is not None:
-            _step_down(earlier)
-        guideline: int | None = places[0].guideline_now  # type: ignore[attr-defined]
+            data["instead_of"] = earlier.pk
+            standing = Vote.objects.standing().filter(pk=earlier.pk)
+            if not standing.update(status=VoteStatus.SUPERSEDED):
+                raise Refused(WITHDRAWN)
+            VoteSlot.objects.filter(vote=earlier).update(vote=None)
+        guideline: int | None = slots[0].guideline_now  # type: ignore[attr-defined]
         vote = fill(mine, mine, answer, guideline or 0, None)
         if earlier is not None:
             Vote.objects.filter(pk=earlier.pk).update(superseded_by=vote)
-        data = {"instead_of": earlier.pk} if earlier is not None else {}
         note("vote", vote, voter, case, case=case.pk, label=answer.label, **data)
         if case.kind == CaseKind.REFERENCE:
             settle_reference(case)
             return vote
-        votes = [each.vote for each in places if each.vote and each.pk != mine.pk]
-        settle(case, votes=sorted([*votes, vote], key=lambda each: each.pk), places=len(places))
+        votes = [each.vote for each in slots if each.vote and each.pk != mine.pk]
+        settle(case, votes=sorted([*votes, vote], key=lambda each: each.pk), slots=len(slots))
     return vote
 
 
@@ -173,7 +181,7 @@ def withdraw_vote(*, vote: Vote, actor: User) -> None:
     if vote.voter_id != actor.pk:
         raise Refused("Only your own vote can be taken back.")
     if vote.batch_id is not None:
-        raise Refused("This vote was handed in with its batch; it stays as it is.")
+        raise Refused(IN_BATCH)
     with transaction.atomic():
         rows = EscalationCase.objects.open().filter(pk=vote.case_id)
         if not rows.update(votes_in=F("votes_in") - 1):
@@ -182,14 +190,14 @@ def withdraw_vote(*, vote: Vote, actor: User) -> None:
         standing = Vote.objects.standing().filter(pk=vote.pk)
         if not standing.update(status=VoteStatus.WITHDRAWN):
             raise Refused("This vote was taken back already.")
-        take_back_spare_places(vote.case)
+        remove_spare_slots(vote.case)
         note("withdraw vote", vote, actor, vote.case, case=vote.case_id)
 
 
 def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch | None) -> Vote:
-    """Store the vote of a place that its voter holds; `item` says what was said and seen before.
+    """Store the vote of a slot; `item` (it, or a batch's) has the first judgment and condition.
 
-    Raises Refused where the place is not theirs any more. For a caller that holds the case.
+    Raises Refused where the slot is not the voter's any more. For a caller that holds the case.
     """
     is_after = item.arm == Reveal.AFTER
     start, end = answer.span or (None, None)
@@ -217,48 +225,39 @@ def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch
     return vote
 
 
-def _is_theirs(access: Access, voter: User, case: EscalationCase) -> bool:
-    """Whether this access is the voter's own, as an annotator of the case's domain."""
-    return (
-        access.user.pk == voter.pk
-        and access.is_annotator
-        and case.query.domain_id in access.domain_ids
-    )
+def count_vote(case: EscalationCase, more: int = 1) -> bool:
+    """Count so many more votes of the case; False where it is not open.
 
-
-def _count(case: EscalationCase, more: int) -> bool:
-    # The UPDATE comes first: its row lock makes the voters of one case take turns, and what is
-    # read after it is the truth until this transaction ends.
+    For a transaction that does this first: the row lock makes the voters of one case take turns,
+    and what is read after it is the truth until the transaction ends.
+    """
     rows = EscalationCase.objects.open().filter(pk=case.pk)
     with preparing(connection):
         return bool(rows.update(votes_in=F("votes_in") + more))
 
 
-def _places_of(case: int, query: int, passage: int, voter: int) -> QuerySet[VoteSlot]:
+def _slots_of(case: int, query: int, passage: int, voter: int) -> QuerySet[VoteSlot]:
     newest = Guideline.objects.filter(benchmark=OuterRef("benchmark")).order_by("-version")
     own = GoldPassage.objects.filter(query=query, passage=passage, created_by=voter)
-    places = VoteSlot.objects.filter(case=case).select_related("vote").order_by("place")
-    return places.annotate(
+    slots = VoteSlot.objects.filter(case=case).select_related("vote").order_by("place")
+    return slots.annotate(
         guideline_now=Subquery(newest.values("version")[:1]),
         is_own=Exists(own),
         is_over=judged_in_batch_of(voter, "case"),
     )
 
 
-_PLACES = Prepared(_places_of)
+_SLOTS = Prepared(_slots_of)
 
 
-def _places(case: EscalationCase, voter: User) -> Sequence[VoteSlot]:
-    """Every place of the case with its vote; Refused for whom it is not."""
-    places = _PLACES.rows(
-        case=case.pk, query=case.query_id, passage=case.passage_id, voter=voter.pk
-    )
-    for each in places[:1]:
-        if each.is_own:  # type: ignore[attr-defined]
-            raise Refused(OWN)
-        if each.is_over:  # type: ignore[attr-defined]
-            raise Refused(BATCHED)
-    return places
+def _slots(case: EscalationCase, voter: User) -> Sequence[VoteSlot]:
+    """Every slot of the case with its vote; Refused for whom it is not."""
+    slots = _SLOTS.rows(case=case.pk, query=case.query_id, passage=case.passage_id, voter=voter.pk)
+    if slots and slots[0].is_own:  # type: ignore[attr-defined]
+        raise Refused(OWN)
+    if slots and slots[0].is_over:  # type: ignore[attr-defined]
+        raise Refused(BATCHED)
+    return slots
 
 
 def _earlier(mine: VoteSlot | None, replaces: int | None) -> Vote | None:
@@ -267,28 +266,10 @@ def _earlier(mine: VoteSlot | None, replaces: int | None) -> Vote | None:
     if given is not None and given.pk != replaces:
         raise AlreadyVoted(given)
     if replaces and given is None:
-        raise Refused("That vote was taken back meanwhile. Judge this case again.")
+        raise Refused(WITHDRAWN)
     if given is not None and given.batch_id is not None:
-        raise Refused("This vote was handed in with its batch; it stays as it is.")
+        raise Refused(IN_BATCH)
     return given
-
-
-def _take_free(
-    places: Sequence[VoteSlot], voter: User, plan: VotingPlan, case: EscalationCase
-) -> VoteSlot:
-    for each in places:
-        if each.vote_id is None:
-            taken = take(each, voter.pk, plan, case)
-            if taken is not None:
-                return taken
-    raise Refused(FULL)
-
-
-def _step_down(earlier: Vote) -> None:
-    standing = Vote.objects.standing().filter(pk=earlier.pk)
-    if not standing.update(status=VoteStatus.SUPERSEDED):
-        raise Refused("That vote was taken back meanwhile. Judge this case again.")
-    VoteSlot.objects.filter(vote=earlier).update(vote=None)
 
 
 def need_exam(case: EscalationCase, voter: User) -> None:
@@ -300,9 +281,9 @@ def need_exam(case: EscalationCase, voter: User) -> None:
 def commit_judgment(
     *, slot: VoteSlot, voter: User, label: int, elapsed_ms: int | None = None
 ) -> None:
-    """Keep what the person says from the passage alone; from now on they see the positions.
+    """Store the first judgment, from the passage alone; from now on the voter sees the positions.
 
-    Never changed afterwards. Raises Refused where it was given already or the place is lost.
+    Never changed afterwards. Raises Refused where it was given already or the slot is lost.
     """
     if label not in (0, 1):
         raise Refused("Choose relevant or not relevant.", field="label")
@@ -312,25 +293,21 @@ def commit_judgment(
     now = timezone.now()
     with transaction.atomic():
         held = VoteSlot.objects.held_by(voter.pk).filter(pk=slot.pk, committed_at=None)
-        rows = held.update(committed_at=now, first_label=label, first_ms=elapsed_ms)
-        if not rows:
+        if not held.update(committed_at=now, first_label=label, first_ms=elapsed_ms):
             raise Refused("Your first judgment was given already, or your place is taken.")
         note("first judgment", slot, voter, slot.case, case=slot.case_id, label=label)
     slot.committed_at, slot.first_label, slot.first_ms = now, label, elapsed_ms
 
 
-_AT_ONCE = 50
-
-
 def finish_abandoned(plan: VotingPlan) -> int:
     """Make votes of first judgments that were left for longer than the lease; how many."""
     left = _left().filter(benchmark=plan.benchmark_id).order_by("expires_at")
-    related = left.select_related("case__query__domain__benchmark", "case__passage", "voter")
-    return sum(_finish(slot, plan) for slot in related[:_AT_ONCE])
+    slots = left.select_related("case__query__domain__benchmark", "case__passage", "voter")
+    return sum(_finish(slot, plan) for slot in slots[:_AT_ONCE])
 
 
-def sweep_abandoned() -> int:
-    """The same in every benchmark; the worker does it every minute."""
+def finish_all_abandoned() -> int:
+    """The same in every benchmark: a periodic task."""
     benchmarks = Benchmark.objects.filter(pk__in=_left().values("benchmark"))
     return sum(finish_abandoned(VotingPlan.objects.current(each)) for each in benchmarks)
 
@@ -359,14 +336,11 @@ def _finish(slot: VoteSlot, plan: VotingPlan) -> bool:
             Vote.objects.filter(pk=vote.pk).update(abandoned=True)
             note("count abandoned judgment", vote, None, slot.case, case=slot.case_id)
     except (Refused, PermissionDenied) as why:
-        _let_go(slot, str(why))
+        with transaction.atomic():
+            same = {"pk": slot.pk, "voter": slot.voter_id, "committed_at": slot.committed_at}
+            if _left().filter(**same).give_back():
+                data = {"case": slot.case_id, "person": slot.voter_id, "label": slot.first_label}
+                about = slot.case
+                note("let go of abandoned judgment", slot, None, about, why=str(why), **data)
         return False
     return True
-
-
-def _let_go(slot: VoteSlot, why: str) -> None:
-    with transaction.atomic():
-        same = {"pk": slot.pk, "voter": slot.voter_id, "committed_at": slot.committed_at}
-        if _left().filter(**same).give_back():
-            data = {"case": slot.case_id, "person": slot.voter_id, "label": slot.first_label}
-            note("let go of abandoned judgment", slot, None, slot.case, why=why, **data)

@@ -1,4 +1,4 @@
-"""Handing out places: every one to one person at a time, under a lease that comes back."""
+"""Vote slots: each is taken by one person at a time, under a lease."""
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -10,43 +10,45 @@ from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from annotate.models import Batch, EscalationCase, VoteSlot, VotingPlan
-from annotate.plans.services import arm_of_case
+from annotate.plans.services import condition_of
 from annotate.voting.eligibility import judgeable_by, voting_domains
 from annotate.voting.majority import CAP
 from annotate.voting.models import VoteSlotQuerySet
 from corpus.access import Access
 from kit.prepared import Prepared, preparing
 
-_TRIES = 20  # a place that somebody else took a moment before
+_TRIES = 20  # a slot that somebody else took a moment before
 
 
 def next_slot(
     *, access: Access, plan: VotingPlan, after: EscalationCase | None = None
 ) -> VoteSlot | None:
-    """A place for this person, with its case: one they hold already, else a free one; or None.
+    """A slot for this person, with its case: one they have already, else a free one; or None.
 
-    `after` is the case they leave for later: its place goes back unless they judged it already.
+    `after` is the case they leave for later: its slot is free again unless they judged it already.
     """
     if after is not None:
         leave(voter_id=access.user.pk, case=after)
     for _ in range(_TRIES):
         try:
             with _reading():
-                held, free = _look(access, plan, after)
+                held, free = _find(access, plan, after)
                 if held is not None:
                     return _renewed(held, plan)
                 if not free:
                     return None
-                taken = _take_first(free, access.user.pk, plan)
+                for slot in free:
+                    case = _CASE.first(pk=slot.case_id)
+                    taken = take(slot, access.user.pk, plan, case) if case else None
+                    if taken is not None:
+                        return taken
         except IntegrityError:  # another tab of the same person took one of this case just now
             continue
-        if taken is not None:
-            return taken
     return None
 
 
-def hold(*, access: Access, plan: VotingPlan, case: EscalationCase) -> VoteSlot | None:
-    """The person's place of this case, taken now if one is free; None where there is none."""
+def reserve(*, access: Access, plan: VotingPlan, case: EscalationCase) -> VoteSlot | None:
+    """The person's slot of this case, taken now if one is free; None where there is none."""
     mine = VoteSlot.objects.filter(case=case, voter=access.user).select_related("vote").first()
     if mine is not None:
         mine.case = case
@@ -61,7 +63,7 @@ def hold(*, access: Access, plan: VotingPlan, case: EscalationCase) -> VoteSlot 
 
 
 def leave(*, voter_id: int, case: EscalationCase) -> None:
-    """Give the person's place of the case back, unless they said something already."""
+    """Give the person's slot of the case back, unless they judged it already."""
     mine = VoteSlot.objects.held_by(voter_id).filter(case=case, committed_at=None, batch=None)
     mine.give_back()
 
@@ -74,28 +76,33 @@ def take(
     *,
     batch: Batch | None = None,
 ) -> VoteSlot | None:
-    """Take this place if it is still free: one conditional UPDATE; None if it is not."""
+    """Take this slot if it is still free: one conditional UPDATE; None if it is not."""
     now = timezone.now()
-    expires = batch.expires_at if batch else now + lease(plan)
-    arm = arm_of_case(plan, case)
-    values = {"voter_id": voter_id, "expires_at": expires, "batch": batch, "arm": arm}
-    said: dict[str, None] = {"committed_at": None, "first_label": None, "first_ms": None}
+    values = {
+        "voter_id": voter_id,
+        "expires_at": batch.expires_at if batch else now + lease(plan),
+        "batch": batch,
+        "arm": condition_of(plan, case.snapshot, "case", case.pk),
+        "committed_at": None,
+        "first_label": None,
+        "first_ms": None,
+    }
     with preparing(connection):
-        if not VoteSlot.objects.free(now).filter(pk=slot.pk).update(**values, **said):
+        if not VoteSlot.objects.free(now).filter(pk=slot.pk).update(**values):
             return None
-    for name, value in (values | said).items():
+    for name, value in values.items():
         setattr(slot, name, value)
     slot.case = case
     return slot
 
 
 def free_cases(access: Access, plan: VotingPlan, most: int) -> Sequence[VoteSlot]:
-    """Up to so many free places of different cases, in the person's order; locked until the end
+    """Up to so many free slots of different cases, in the person's order; locked until the end
     of the transaction where the database can."""
     found: dict[int, VoteSlot] = {}
     free = _free_for(access, plan)
     for queue in (free.after_last_of(access.user.pk, access.benchmark.pk), free):
-        # A case has at most five places, which stand together.
+        # A case has at most five slots, which are neighbours.
         for slot in queue.select_for_update(skip_locked=True)[: most * CAP]:
             if len(found) < most:
                 found.setdefault(slot.case_id, slot)
@@ -108,21 +115,12 @@ def free_cases(access: Access, plan: VotingPlan, most: int) -> Sequence[VoteSlot
 
 
 def lease(plan: VotingPlan) -> timedelta:
-    """How long a place is kept for one person."""
+    """How long a slot is kept for one person."""
     return timedelta(minutes=plan.lease_minutes)
 
 
-def _take_first(free: Sequence[VoteSlot], voter_id: int, plan: VotingPlan) -> VoteSlot | None:
-    for slot in free:
-        case = _CASE.first(pk=slot.case_id)
-        taken = take(slot, voter_id, plan, case) if case is not None else None
-        if taken is not None:
-            return taken
-    return None
-
-
 def _reading() -> AbstractContextManager[Any]:
-    """A transaction where places are locked while they are looked for. Elsewhere the conditional
+    """A transaction where slots are locked while they are looked for. Elsewhere the conditional
     UPDATE is enough, and a lock held while reading would only make the others wait."""
     return transaction.atomic() if connection.features.has_select_for_update else nullcontext()
 
@@ -133,9 +131,9 @@ def _free_for(access: Access, plan: VotingPlan) -> VoteSlotQuerySet:
 
 
 def _free(voter: int, benchmark: int, domains: Collection[int], now: datetime) -> VoteSlotQuerySet:
-    """Free places of these domains that this person may take, in everybody's order.
+    """Free slots of these domains that this person may take, in everybody's order.
 
-    Of the one table: joins would tempt a database to sort every place there is.
+    Of the one table: joins would tempt a database to sort every slot there is.
     """
     mine = VoteSlot.objects.filter(case=OuterRef("case"), voter=voter)
     cases = judgeable_by(voter, domains).filter(pk=OuterRef("case"))
@@ -144,14 +142,14 @@ def _free(voter: int, benchmark: int, domains: Collection[int], now: datetime) -
 
 
 def _held(voter: int, benchmark: int, own: Collection[int], left: int) -> VoteSlotQuerySet:
-    """Places that the person holds in their own domains, outside batches; none of the case left."""
+    """Slots that the person has in their own domains, outside batches; none of the case left."""
     held = VoteSlot.objects.held_by(voter).filter(benchmark=benchmark, batch=None)
     cases = EscalationCase.objects.open().of_voters().filter(query__domain__id__in=own)
     return held.exclude(case=left).filter(Exists(cases.filter(pk=OuterRef("case")))).order_by()
 
 
 def _queue(domains: Collection[int], now: datetime, **who: Any) -> VoteSlotQuerySet:
-    """Free places, and beside each what the person holds: one query tells both."""
+    """Free slots, and with each the one that the person has: both in one query."""
     free = _free(who["voter"], who["benchmark"], domains, now)
     free = free.annotate(held=Subquery(_held(**who).values("pk")[:1]))
     return free.select_for_update(skip_locked=True)
@@ -181,10 +179,10 @@ _CASE = Prepared(
 )
 
 
-def _look(
+def _find(
     access: Access, plan: VotingPlan, after: EscalationCase | None
 ) -> tuple[VoteSlot | None, list[VoteSlot]]:
-    """The place that they hold, with its case; without one the free places to go to, in order."""
+    """The slot that they have, with its case; without one the free slots to go to, in order."""
     who: dict[str, Any] = {"voter": access.user.pk, "benchmark": access.benchmark.pk}
     who |= {"own": access.domain_ids, "left": after.pk if after else 0}
     asked = who | {"domains": voting_domains(access, plan), "now": timezone.now()}
@@ -202,15 +200,11 @@ def _look(
 
 
 def _renewed(slot: VoteSlot, plan: VotingPlan) -> VoteSlot:
-    """The place with its lease prolonged, once half of it is over."""
+    """The slot with its lease prolonged, once half of it is over."""
     now = timezone.now()
-    if slot.committed_at is None and _is_half_over(slot, plan, now):
-        expires = now + lease(plan)
-        mine = VoteSlot.objects.filter(pk=slot.pk, voter=slot.voter_id, vote=None)
-        if mine.update(expires_at=expires):
-            slot.expires_at = expires
+    is_half_over = slot.expires_at is None or slot.expires_at - now < lease(plan) / 2
+    if slot.committed_at is None and is_half_over:
+        mine = VoteSlot.objects.held_by(slot.voter_id or 0).filter(pk=slot.pk)
+        if mine.update(expires_at=now + lease(plan)):
+            slot.expires_at = now + lease(plan)
     return slot
-
-
-def _is_half_over(slot: VoteSlot, plan: VotingPlan, now: datetime) -> bool:
-    return slot.expires_at is None or slot.expires_at - now < lease(plan) / 2

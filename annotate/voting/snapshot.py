@@ -1,11 +1,10 @@
-"""Reading the frozen snapshot of a debate as the vote page shows it. Pure and total.
+"""The frozen snapshot of a debate, as the vote page shows it, and the marks of its quotes. Pure.
 
 Shape, written by what opened the case:
 {"question", "answers": [str], "practice": bool, "rounds": int, "positions": [{"agent", "stance",
 "response": "yes"|"no"|"", "round", "reason", "references": [{"text", "start", "end"}],
 "earlier": [{"round", "response"}]}]}
-
-Cutting a text at the edges of the quotes marked in it. Pure."""
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,7 @@ Span = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of text that is marked the same way throughout; joined they give the text.
+    """A part of a text that is marked the same way throughout; joined they give the text.
 
     `a` and `b` say whose quotes cover it; `anchor` is set where a quote begins.
     """
@@ -46,7 +45,7 @@ def segments(text: str, spans: Iterable[Span]) -> list[Segment]:
             steps.setdefault(start, Counter())[side] += 1
             steps.setdefault(end, Counter())[side] -= 1
             begins.add(start)
-    # One walk along the edges, counting what covers each place: a thousand quotes of a talkative
+    # One walk along the edges, counting what covers each part: a thousand quotes of a talkative
     # model must not cost a thousand times a thousand looks.
     covering: Counter[str] = Counter()
     parts = []
@@ -76,19 +75,23 @@ class Quote:
     """Quoted evidence; offsets are code points of the passage, None where it is not in it."""
 
     text: str
-    start: int | None
-    end: int | None
-    anchor: str = ""
+    start: int | None = None
+    end: int | None = None
 
     @property
     def found(self) -> bool:
-        """Whether the quote really stands in the passage."""
+        """Whether the quote really is in the passage."""
         return self.start is not None
+
+    @property
+    def anchor(self) -> str:
+        """DOM id of its mark."""
+        return "" if self.start is None else anchor(self.start)
 
 
 @dataclass(frozen=True)
 class Position:
-    """One agent's side: what it answered last, why, and what it had answered before."""
+    """One agent's side: its last response and reason, and its earlier (round, response)."""
 
     agent: str
     side: str
@@ -122,57 +125,57 @@ class Snapshot:
         return any(not each.response for each in self.positions)
 
     @property
-    def spans(self) -> list[tuple[int, int, str]]:
-        """(start, end, side) of every quote that stands in the passage."""
-        quotes = [(quote, each.side) for each in self.positions for quote in each.quotes]
+    def spans(self) -> list[Span]:
+        """(start, end, side) of every quote that is in the passage."""
         return [
-            (quote.start, quote.end, side)
-            for quote, side in quotes
+            (quote.start, quote.end, each.side)
+            for each in self.positions
+            for quote in each.quotes
             if quote.start is not None and quote.end is not None
         ]
 
 
 def read_snapshot(data: Mapping[str, Any], passage: str) -> Snapshot:
     """The snapshot with every quote checked again against the passage's text."""
-    positions = [each for each in _list(data.get("positions")) if isinstance(each, Mapping)]
     return Snapshot(
         question=str(data.get("question", "")),
         answers=tuple(str(answer) for answer in _list(data.get("answers"))),
         practice=bool(data.get("practice")),
         rounds=_number(data.get("rounds")),
         positions=tuple(
-            _position(each, SIDES[place % 2], passage, has_key=place < len(SIDES))
-            for place, each in enumerate(positions)
+            Position(
+                agent=str(each.get("agent") or SIDES[n % 2].upper()),
+                side=SIDES[n % 2],
+                response=_response(each),
+                round=_number(each.get("round")),
+                reason=str(each.get("reason") or ""),
+                quotes=tuple(
+                    _quote(quote, passage)
+                    for quote in _rows(each, "references")
+                    if quote.get("text")
+                ),
+                earlier=tuple(
+                    (_number(turn.get("round")), _response(turn)) for turn in _rows(each, "earlier")
+                ),
+                has_key=n < len(SIDES),
+            )
+            for n, each in enumerate(_rows(data, "positions"))
         ),
-    )
-
-
-def _position(data: Mapping[str, Any], side: str, passage: str, *, has_key: bool) -> Position:
-    references = [each for each in _list(data.get("references")) if isinstance(each, Mapping)]
-    earlier = [each for each in _list(data.get("earlier")) if isinstance(each, Mapping)]
-    return Position(
-        agent=str(data.get("agent") or side.upper()),
-        side=side,
-        response=_response(data.get("response")),
-        round=_number(data.get("round")),
-        reason=str(data.get("reason") or ""),
-        quotes=tuple(_quote(each, passage) for each in references if each.get("text")),
-        earlier=tuple((_number(e.get("round")), _response(e.get("response"))) for e in earlier),
-        has_key=has_key,
     )
 
 
 def _quote(data: Mapping[str, Any], passage: str) -> Quote:
     text, start, end = str(data["text"]), data.get("start"), data.get("end")
     if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(passage)):
-        return Quote(text, None, None)
-    # White space is forgiven, letters are not: a wrong offset must not mark a wrong place.
+        return Quote(text)
+    # White space is forgiven, letters are not: a wrong offset must not mark other words.
     is_there = passage[start:end].split() == text.split()
-    return Quote(text, start, end, anchor(start)) if is_there else Quote(text, None, None)
+    return Quote(text, start, end) if is_there else Quote(text)
 
 
-def _response(value: object) -> str:
-    return value if value in ("yes", "no") and isinstance(value, str) else ""
+def _response(data: Mapping[str, Any]) -> str:
+    value = data.get("response")
+    return str(value) if value in ("yes", "no") else ""
 
 
 def _number(value: object) -> int:
@@ -181,3 +184,7 @@ def _number(value: object) -> int:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _rows(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    return [each for each in _list(data.get(name)) if isinstance(each, Mapping)]

@@ -1,30 +1,29 @@
-"""Voting on disputes: one case after the other, by keys.
+"""Voting on cases, one after the other, by keys.
 
-Nothing here may depend on other people's votes: what a page shows is the snapshot, the person's
-own vote and how many cases wait for them.
+Nothing here may depend on other people's votes: a page shows the snapshot, the person's own vote
+and how many cases wait for them.
 """
 
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.batches.services import open_batch
-from annotate.forms import VoteForm
-from annotate.loaders import get_own_case
+from annotate.loaders import get_own_case, number
 from annotate.models import (
-    CaseKind,
     CaseStatus,
     EscalationCase,
     Vote,
     VoteSlot,
-    VoteStatus,
     VotingPlan,
 )
 from annotate.plans.services import needs_consent, order_seed
 from annotate.voting.eligibility import unqualified_domains, waiting_for
+from annotate.voting.forms import VoteForm
 from annotate.voting.items import LABEL_WORDS, asked_again, clash, judged_context, with_default
 from annotate.voting.services import (
     AlreadyVoted,
@@ -33,14 +32,14 @@ from annotate.voting.services import (
     finish_abandoned,
     withdraw_vote,
 )
-from annotate.voting.slots import hold, next_slot
+from annotate.voting.slots import next_slot, reserve
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Refused
 
 TEMPLATE, PART = "annotate/vote.html", "answer"
-MOST_COUNTED = 100
+MAX_COUNTED = 100
 
 
 @require_GET
@@ -49,18 +48,20 @@ def vote(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     plan = VotingPlan.objects.current(access.benchmark)
     if not access.is_annotator:
-        return htmx.render(request, TEMPLATE, around(access, plan), partial=PART)
+        return htmx.render(request, TEMPLATE, page_context(access, plan), partial=PART)
     if needs_consent(plan, access):
         return redirect_to("vote-consent", slug)
     if plan.has_batches:
         return _batch_home(request, access, plan)
-    after = _number(request.GET.get("after", ""))
-    left = get_own_case(access, after) if _is_own(access, after) else None
+    after = number(request.GET.get("after", ""))
+    cases = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
+    own = cases.filter(query__domain__in=access.domain_ids)
+    left = own.select_related("query__domain").filter(pk=after).first() if after else None
     slot = next_slot(access=access, plan=plan, after=left)
     if slot is None and finish_abandoned(plan):
         slot = next_slot(access=access, plan=plan)
     if slot is None:
-        return htmx.render(request, TEMPLATE, around(access, plan), partial=PART)
+        return htmx.render(request, TEMPLATE, page_context(access, plan), partial=PART)
     if slot.case_id == after:
         messages.info(request, "No other case is waiting for you.")
     return _go(access, slot.case_id)
@@ -74,52 +75,54 @@ def vote_case(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     plan = VotingPlan.objects.current(access.benchmark)
     if plan.has_batches or needs_consent(plan, access):
         return redirect_to("vote", slug)
-    slot = hold(access=access, plan=plan, case=case)
+    slot = reserve(access=access, plan=plan, case=case)
     if request.method == "GET":
         return htmx.render(request, TEMPLATE, _context(access, plan, case, slot), partial=PART)
     form = VoteForm(with_default(request))
     if not form.is_valid():
-        context = _context(access, plan, case, slot) | asked_again(form)
-        return htmx.invalid(request, TEMPLATE, context, partial=PART)
+        return ask_again(request, _context(access, plan, case, slot), form)
     return _judge(request, access, plan, case, slot, form)
 
 
 @require_POST
 def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take back the person's last vote, or the one on the case that is named."""
+    """Undo the person's last vote, or the one on the case that is named."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     votes = _own_votes(access)
-    named, at = _number(request.POST.get("case", "")), _number(request.POST.get("at", ""))
+    named, at = number(request.POST.get("case", "")), number(request.POST.get("at", ""))
     found = (votes.filter(case_id=named) if named else votes).order_by("-pk").first()
     if found is None:
         messages.info(request, "There is no vote of yours to take back.")
-        return _go(access, at or None)
+        return _go(access, at)
     try:
         withdraw_vote(vote=found, actor=access.user)
     except Refused as refusal:
         messages.warning(request, refusal.message)
-        return _go(access, at or None)
+        return _go(access, at)
     messages.success(request, "Your vote was taken back. Judge this case again.")
     return _go(access, found.case_id)
 
 
-def around(access: Access, plan: VotingPlan) -> dict[str, Any]:
-    """What every vote page has beside its item."""
-    waiting = 0
-    if access.is_annotator:
-        waiting = waiting_for(access)[:MOST_COUNTED].count()
+def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
+    """Context of every vote page, without its item."""
+    waiting = waiting_for(access)[:MAX_COUNTED].count() if access.is_annotator else 0
     return {
         "access": access,
         "tab": "vote",
         "plan": plan,
         "waiting": waiting,
-        "is_most": waiting == MOST_COUNTED,
+        "is_most": waiting == MAX_COUNTED,
         "unqualified": unqualified_domains(access) if access.is_annotator else [],
         "has_voted": _own_votes(access).exists(),
         "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),
         "form": VoteForm(),
         "asked": "",
     }
+
+
+def ask_again(request: HttpRequest, context: dict[str, Any], form: VoteForm) -> HttpResponse:
+    """The vote page with the errors of its form."""
+    return htmx.invalid(request, TEMPLATE, context | asked_again(form), partial=PART)
 
 
 def redirect_to(name: str, *args: object) -> HttpResponse:
@@ -137,21 +140,20 @@ def _judge(
     form: VoteForm,
 ) -> HttpResponse:
     sent = form.cleaned_data
-    replaces = _number(request.POST.get("replaces", "")) or None
+    replaces = number(request.POST.get("replaces", "")) or None
     try:
         if slot is not None and slot.vote_id is None and sent["label"] is not None:
             if slot.arm == "after" and not slot.is_committed:
-                commit_judgment(
-                    slot=slot,
-                    voter=access.user,
-                    label=sent["label"],
-                    elapsed_ms=sent["elapsed_ms"],
-                )
+                given = {"label": sent["label"], "elapsed_ms": sent["elapsed_ms"]}
+                commit_judgment(slot=slot, voter=access.user, **given)
                 return _go(access, case.pk)
             if slot.is_committed and request.POST.get("stage") == "first":
                 first = LABEL_WORDS[slot.first_label]
-                said = f"You gave your first judgment, {first}, in another tab; it stays."
-                messages.warning(request, f"{said} You can change it here, with a reason.")
+                messages.warning(
+                    request,
+                    f"You gave your first judgment, {first}, in another tab; it stays. "
+                    "You can change it here, with a reason.",
+                )
                 return _go(access, case.pk)
         cast_vote(case=case, voter=access.user, access=access, plan=plan, replaces=replaces, **sent)
     except AlreadyVoted as already:
@@ -164,8 +166,7 @@ def _judge(
     except Refused as refusal:
         if refusal.field in form.fields or refusal.field == "span":
             form.add_error("label" if refusal.field == "span" else refusal.field, refusal.message)
-            context = _context(access, plan, case, slot) | asked_again(form)
-            return htmx.invalid(request, TEMPLATE, context, partial=PART)
+            return ask_again(request, _context(access, plan, case, slot), form)
         messages.warning(request, refusal.message)
     found = next_slot(access=access, plan=plan)
     return _go(access, found.case_id if found else None)
@@ -174,7 +175,7 @@ def _judge(
 def _batch_home(request: HttpRequest, access: Access, plan: VotingPlan) -> HttpResponse:
     batch = open_batch(access)
     if batch is None:
-        context = around(access, plan) | {
+        context = page_context(access, plan) | {
             "minutes": plan.minutes(plan.batch_size),
             "pay": plan.pay(plan.batch_size),
         }
@@ -184,11 +185,6 @@ def _batch_home(request: HttpRequest, access: Access, plan: VotingPlan) -> HttpR
     if place is None:
         return redirect_to("vote-batch", slug, batch.pk)
     return redirect_to("vote-item", slug, batch.pk, place)
-
-
-def _is_own(access: Access, case: int) -> bool:
-    found = EscalationCase.objects.in_benchmark(access.benchmark).of_voters().filter(pk=case)
-    return found.filter(query__domain__in=access.domain_ids).exists()
 
 
 def _go(access: Access, case: int | None) -> HttpResponse:
@@ -203,7 +199,7 @@ def _context(
     # Asked only without a vote of one's own: after it, an open and a decided case look the same.
     is_over = mine is None and (case.status != CaseStatus.OPEN or slot is None)
     slug = access.benchmark.slug
-    context = around(access, plan) | {
+    context = page_context(access, plan) | {
         "case": case,
         "mine": mine,
         "mine_is_final": mine is not None,
@@ -219,12 +215,5 @@ def _context(
     return context | shown | {"first_label": slot.first_label, "has_item": True}
 
 
-def _own_votes(access: Access) -> Any:
-    votes = Vote.objects.filter(voter=access.user, status=VoteStatus.STANDING, batch=None)
-    # A label for a panel is corrected there.
-    votes = votes.exclude(case__kind=CaseKind.REFERENCE)
-    return votes.filter(case__query__domain__benchmark=access.benchmark)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+def _own_votes(access: Access) -> QuerySet[Vote]:
+    return Vote.objects.of_voters(access.benchmark).filter(voter=access.user, batch=None)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from annotate.batches.services import answer_item, hand_in, take_batch
+from annotate.batches.services import answer_item, submit_batch, take_batch
 from annotate.models import Batch, BatchItem, VotingPlan
 from annotate.voting.services import Answer
 from corpus.access import Access, enter
@@ -54,6 +54,6 @@ def give(world: World, item: BatchItem, label: int | None, **more: Any) -> Batch
 
 def submit(world: World, batch: Batch) -> Batch:
     """Hand the batch in and read it again."""
-    hand_in(batch=batch, access=access_of(world, batch.voter))
+    submit_batch(batch=batch, access=access_of(world, batch.voter))
     batch.refresh_from_db()
     return batch

@@ -200,7 +200,7 @@ def test_experts_who_differ_on_a_passage() -> None:
     (item,) = open_items(who)
     assert (item.kind, item.key) == ("verdicts", f"{world.query.pk}-{world.passage.pk}")
     assert open_items(access(world, second)) == []
-    said = [(each.who, each.what, each.reason) for each in read_item(item).said]
+    said = [(each["who"], each["what"], each["reason"]) for each in read_item(item).said]
     assert said == [
         ("Expert 1", "supports a1: Light.", ""),
         ("Expert 2", "not relevant", "noise: a menu"),

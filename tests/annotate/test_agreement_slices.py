@@ -8,7 +8,7 @@ from annotate.agreement.opinions import Opinion, Scale
 from annotate.agreement.people import pair_reports, person_reports
 from annotate.agreement.slices import measured, sliced
 from annotate.models import Vote
-from annotate.voting.agreement import vote_agreement
+from annotate.voting.agreement import vote_opinions
 from annotate.voting.services import cast_vote
 from tests.factories import make_passage, make_query
 
@@ -123,43 +123,39 @@ def test_report_reads_standing_votes_of_this_benchmark(world, django_assert_num_
     vote(world, later, (1, None, 1))
     vote(world, world.case(), (1, 0))  # still open: nobody learns of these votes
     Vote.objects.create(case=later, voter=world.voters[4], label=1, status="withdrawn")
-    with django_assert_num_queries(2):
-        report = vote_agreement(world.benchmark, pair_items=6)
-    assert (report.rule, report.n_votes, report.n_abstentions) == ("majority-3", 20, 1)
-    fleiss = report.overall.coefficient("fleiss_kappa")
+    with django_assert_num_queries(1):
+        found = vote_opinions(world.benchmark)
+    overall = measured(found, BINARY)
+    assert len(found) == 20
+    fleiss = overall.coefficient("fleiss_kappa")
     assert fleiss.value == pytest.approx(0.555556, abs=5e-7)
     assert fleiss.notes == ("Over the 6 items with exactly 3 labels; 1 left out.",)
-    assert report.overall.split == (world.cases[1].pk, world.cases[3].pk)
-    assert [each.key for each in report.by_domain] == ["biology"]
-    assert [each.n_items for each in report.by_month] == [6, 1]
-    assert report.by_month[0].key == "2026-09"
-    assert [each.key for each in report.by_guideline] == ["0"]
-    assert len(report.pairs) == 3
-    assert {each.rater for each in report.people} == {each.pk for each in world.voters[:3]}
-    assert report.plan.more > 0
+    assert overall.split == (world.cases[1].pk, world.cases[3].pk)
+    assert [each.key for each in sliced(found, BINARY, "domain")] == ["biology"]
+    months = sliced(found, BINARY, "month")
+    assert [each.n_items for each in months] == [6, 1]
+    assert months[0].key == "2026-09"
+    assert [each.key for each in sliced(found, BINARY, "guideline")] == ["0"]
+    assert len(pair_reports(found, BINARY, at_least=6)) == 3
+    people = person_reports(found, BINARY)
+    assert {each.rater for each in people} == {each.pk for each in world.voters[:3]}
 
 
-def test_report_cuts_by_domain_and_leaves_other_benchmarks_out(world):
+def test_votes_are_cut_by_domain_and_other_benchmarks_are_left_out(world):
     other = make_query(world.benchmark, "13", "weather")
     page = make_passage(world.benchmark, "sky/page_1.txt", "weather")
     vote(world, world.case(), (1, 1, 1))
     vote(world, world.case(query=other, passage=page), (0, 0, 1))
-    report = vote_agreement(world.benchmark)
-    assert [(each.key, each.n_items) for each in report.by_domain] == [
-        ("biology", 1),
-        ("weather", 1),
-    ]
+    found = sliced(vote_opinions(world.benchmark), BINARY, "domain")
+    assert [(each.key, each.n_items) for each in found] == [("biology", 1), ("weather", 1)]
     elsewhere = world.stranger.memberships.get().benchmark
-    assert vote_agreement(elsewhere).n_votes == 0
+    assert vote_opinions(elsewhere) == []
 
 
-def test_report_without_votes_says_why_there_is_nothing(world):
-    report = vote_agreement(world.benchmark)
-    assert (report.overall.n_items, report.by_domain, report.pairs, report.people) == (
-        0,
-        (),
-        (),
-        (),
-    )
-    assert all(each.value is None and each.reason for each in report.overall.coefficients)
-    assert report.plan.needed is None
+def test_without_votes_the_reports_say_why_there_is_nothing(world):
+    found = vote_opinions(world.benchmark)
+    overall = measured(found, BINARY)
+    assert overall.n_items == 0
+    assert sliced(found, BINARY, "domain") == pair_reports(found, BINARY, at_least=1) == ()
+    assert person_reports(found, BINARY) == ()
+    assert all(each.value is None and each.reason for each in overall.coefficients)

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotate.batches.checks import checks_in
-from annotate.batches.services import answer_item, hand_in, return_batch
+from annotate.batches.services import answer_item, return_batch, submit_batch
 from annotate.models import Batch, BatchItem, Consent, EscalationCase, Vote, VoteSlot
 from annotate.plans.services import give_consent, needs_consent
 from annotate.voting.services import Answer, cast_vote, withdraw_vote
@@ -175,7 +175,7 @@ def test_unfinished_batch_is_not_handed_in(world, batch) -> None:
     answer_all(world, batch)
     batch.items.filter(place=3).update(answered_at=None)
     with pytest.raises(Refused, match="1 of 10"):
-        hand_in(batch=batch, access=access_of(world, batch.voter))
+        submit_batch(batch=batch, access=access_of(world, batch.voter))
     batch.refresh_from_db()
     assert (batch.status, batch.ended_at) == ("open", None)
 
@@ -227,7 +227,7 @@ def test_returned_batch_frees_its_places_and_its_cases_may_come_again(world, bat
 
 def test_batch_of_another_person_is_nobody_elses(world, batch) -> None:
     access = access_of(world, world.voters[1])
-    for verb in (hand_in, return_batch):
+    for verb in (submit_batch, return_batch):
         with pytest.raises(PermissionDenied):
             verb(batch=batch, access=access)
     client = signed_in(world.voters[1])

@@ -154,7 +154,7 @@ def test_sections_to_read_again_follow_from_what_differed() -> None:
     assert to_reread(me.pk, world.benchmark) == []
     decided(world, 0, 1, 1)
     decided(world, None, 1, 1)
-    titles = {each.title: each.why for each in to_reread(me.pk, world.benchmark)}
+    titles = {each["title"]: each["why"] for each in to_reread(me.pk, world.benchmark)}
     assert titles == {
         "Is a passage relevant?": "you said “not relevant” where it was, once; you said “cannot "
         "be judged” where others could, once"

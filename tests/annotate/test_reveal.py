@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotate.models import EscalationCase, Reveal, Vote, VoteSlot, VotingPlan
 from annotate.plans.report import arms_sheet
-from annotate.plans.services import arm_for, as_shown
+from annotate.plans.services import as_shown, condition_of
 from annotate.voting.services import cast_vote, finish_abandoned
 from corpus.access import enter
 from corpus.models import Membership
@@ -201,10 +201,10 @@ def test_order_differs_between_people_and_stays_for_each(world) -> None:
 # --- Arms ------------------------------------------------------------------------------------
 
 
-def test_study_gives_each_item_one_arm_for_everybody(world) -> None:
+def test_study_gives_each_item_one_condition_of_everybody(world) -> None:
     plan = write_plan(world, reveal="study")
-    arms = [arm_for(plan, make_snapshot(), "case", pk) for pk in range(300)]
-    assert arms == [arm_for(plan, make_snapshot(), "case", pk) for pk in range(300)]
+    arms = [condition_of(plan, make_snapshot(), "case", pk) for pk in range(300)]
+    assert arms == [condition_of(plan, make_snapshot(), "case", pk) for pk in range(300)]
     for arm in (Reveal.NONE, Reveal.AFTER, Reveal.START):
         assert 60 <= arms.count(arm) <= 140
     case = world.case()
