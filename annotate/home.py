@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -15,7 +15,6 @@ from annotate.answers.rating import to_rate
 from annotate.assignments.models import AssignmentQuerySet, unassigned
 from annotate.feedback.services import new_messages
 from annotate.models import (
-    Aspect,
     Assignment,
     Batch,
     BatchStatus,
@@ -29,6 +28,7 @@ from annotate.panels.spot_checks import waiting_checks
 from annotate.review.rescoring import waiting_tasks
 from annotate.review.services import my_turn, waiting_for_review
 from annotate.voting.eligibility import waiting_for
+from annotate.workspace.models import present_aspects
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Query
 from kit import htmx
@@ -122,8 +122,3 @@ def _panels(access: Access) -> tuple[tuple[ReferencePanel, int, int], ...]:
         for each in rows[:MOST_SHOWN]
     )
     return tuple(each for each in found if any(each[1:]))
-
-
-def present_aspects() -> QuerySet[Aspect]:
-    """Subquery: the present aspects of an outer query."""
-    return Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)

@@ -1,6 +1,6 @@
 """Routes of the annotate room's screens."""
 
-from django.urls import path
+from django.urls import include, path
 
 from annotate import home
 from annotate.adjudication import views as adjudication
@@ -9,14 +9,10 @@ from annotate.answers import comparison_views as comparisons
 from annotate.answers import views as answer_list
 from annotate.answers import views as answer_versions
 from annotate.answers import views as answers
-from annotate.assignments import assigning
-from annotate.assignments import views as work
 from annotate.batches import views as batches
-from annotate.drafts import views as drafts
 from annotate.exams import bank_views as exam_bank
 from annotate.exams import views as exams
 from annotate.feedback import views as feedback
-from annotate.guidelines import views as guidelines
 from annotate.panels import labelling as panel_labels
 from annotate.panels import labelling as spot_checks
 from annotate.panels import views as panels
@@ -25,20 +21,6 @@ from annotate.review import rescoring_views as rescoring
 from annotate.review import views as reviews
 from annotate.voting import disputes
 from annotate.voting import views as votes
-from annotate.workspace.views import (
-    aspects,
-    beside,
-    carried,
-    collecting,
-    passages,
-    queries,
-    remaking,
-    restructuring,
-    segmenting,
-)
-from annotate.workspace.views import gold as audit
-from annotate.workspace.views import gold as verdicts
-from annotate.workspace.views import restructuring as history
 
 _BATCH = "b/<slug:slug>/vote/batches/<int:pk>"
 _PANEL = "b/<slug:slug>/panels/<int:pk>"
@@ -48,32 +30,11 @@ _ANSWER = "b/<slug:slug>/queries/<int:pk>/answer"
 _COMPARISON = "b/<slug:slug>/answers/comparisons/<int:pk>"
 
 urlpatterns = [
-    path("b/<slug:slug>/versions/<int:pk>/work/", carried.version_work, name="version-work"),
+    path("", include("annotate.assignments.urls")),
+    path("", include("annotate.drafts.urls")),
+    path("", include("annotate.guidelines.urls")),
+    path("", include("annotate.workspace.urls")),
     path("home/annotate/", home.annotate_home, name="annotate-home"),
-    path("b/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
-    path("drafts/", drafts.drafts, name="drafts"),
-    path("drafts/<int:pk>/discard/", drafts.draft_discard, name="draft-discard"),
-    path("b/<slug:slug>/queue/", work.queue, name="queue"),
-    path("b/<slug:slug>/queue/next/", work.claim_next, name="queue-next"),
-    path("b/<slug:slug>/queries/<int:pk>/claim/", work.query_claim, name="query-claim"),
-    path("b/<slug:slug>/queries/<int:pk>/release/", work.query_release, name="query-release"),
-    path("b/<slug:slug>/queries/<int:pk>/submit/", work.query_submit, name="query-submit"),
-    path("b/<slug:slug>/queries/<int:pk>/take-back/", work.query_take_back, name="query-take-back"),
-    path("b/<slug:slug>/queries/<int:pk>/time/", work.query_time, name="query-time"),
-    path("b/<slug:slug>/queries/<int:pk>/beside/", beside.beside, name="query-beside"),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/beside/<int:passage_pk>/attach/",
-        beside.beside_attach,
-        name="query-beside-attach",
-    ),
-    path("b/<slug:slug>/assignments/", assigning.assignments, name="assignments"),
-    path("b/<slug:slug>/assignments/<int:pk>/", assigning.assignment, name="assignment"),
-    path(
-        "b/<slug:slug>/assignments/<int:pk>/take-away/",
-        assigning.assignment_take_away,
-        name="assignment-take-away",
-    ),
-    path("b/<slug:slug>/progress/", assigning.progress, name="progress"),
     path("b/<slug:slug>/vote/", votes.vote, name="vote"),
     path("b/<slug:slug>/vote/undo/", votes.vote_undo, name="vote-undo"),
     path("b/<slug:slug>/vote/<int:pk>/", votes.vote_case, name="vote-case"),
@@ -107,85 +68,6 @@ urlpatterns = [
     path(f"{_PANEL}/checks/<int:item>/", spot_checks.spot_check, name="spot-check"),
     path("b/<slug:slug>/disputes/", disputes.disputes, name="disputes"),
     path("b/<slug:slug>/disputes/<int:pk>/", disputes.dispute, name="dispute"),
-    path("b/<slug:slug>/passages/", passages.passages, name="passages"),
-    path("b/<slug:slug>/passages/<int:pk>/", passages.passage, name="passage"),
-    path("b/<slug:slug>/queries/", queries.queries, name="queries"),
-    path("b/<slug:slug>/queries/<int:pk>/", queries.query, name="query"),
-    path("b/<slug:slug>/queries/<int:pk>/aspects/", aspects.aspect_add, name="aspect-add"),
-    path("b/<slug:slug>/aspects/<int:pk>/", aspects.aspect_save, name="aspect-save"),
-    path("b/<slug:slug>/aspects/<int:pk>/remove/", aspects.aspect_remove, name="aspect-remove"),
-    path("b/<slug:slug>/aspects/<int:pk>/restore/", aspects.aspect_restore, name="aspect-restore"),
-    path("b/<slug:slug>/aspects/<int:pk>/move/", aspects.aspect_move, name="aspect-move"),
-    path("b/<slug:slug>/aspects/<int:pk>/split/", restructuring.aspect_split, name="aspect-split"),
-    path("b/<slug:slug>/aspects/<int:pk>/merge/", restructuring.aspect_merge, name="aspect-merge"),
-    path("b/<slug:slug>/queries/<int:pk>/scale/", restructuring.query_scale, name="query-scale"),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/history/",
-        history.aspect_history,
-        name="aspect-history",
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/history/<int:change_pk>/undo/",
-        history.change_undo,
-        name="change-undo",
-    ),
-    path("b/<slug:slug>/audit/", audit.audit, name="audit"),
-    path("b/<slug:slug>/queries/<int:pk>/problems/", audit.problem_tag, name="problem-tag"),
-    path("b/<slug:slug>/queries/<int:pk>/problems/off/", audit.problem_untag, name="problem-untag"),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/passages/<int:passage_pk>/page/",
-        remaking.passage_remake,
-        name="passage-remake",
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/passages/<int:passage_pk>/assign/",
-        verdicts.passage_assign,
-        name="passage-assign",
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/passages/<int:passage_pk>/discard/",
-        verdicts.passage_discard,
-        name="passage-discard",
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/passages/<int:passage_pk>/undo/",
-        verdicts.passage_undo,
-        name="passage-undo",
-    ),
-    path("b/<slug:slug>/queries/<int:pk>/collect/", collecting.collect, name="collect"),
-    path("b/<slug:slug>/queries/<int:pk>/collect/url/", collecting.collect_url, name="collect-url"),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/collect/text/", collecting.collect_text, name="collect-text"
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/collect/file/", collecting.collect_file, name="collect-file"
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/collect/fetches/<int:fetch_pk>/stop/",
-        collecting.fetch_stop,
-        name="fetch-stop",
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/",
-        segmenting.collect_page,
-        name="collect-page",
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/segments/",
-        segmenting.segment_add,
-        name="segment-add",
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/segments/<int:passage_pk>/undo/",
-        segmenting.segment_undo,
-        name="segment-undo",
-    ),
-    path(
-        "b/<slug:slug>/queries/<int:pk>/collect/<int:page_pk>/segments/<int:passage_pk>/move/",
-        segmenting.segment_move,
-        name="segment-move",
-    ),
-    path("b/<slug:slug>/guidelines/scale/", guidelines.weight_scale, name="weight-scale"),
     path("b/<slug:slug>/reviews/", reviews.reviews, name="reviews"),
     path("b/<slug:slug>/queries/<int:pk>/review/", reviews.review_start, name="review-start"),
     path(f"{_REVIEW}/", reviews.review, name="review"),

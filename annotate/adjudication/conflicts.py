@@ -21,7 +21,7 @@ from annotate.models import (
     WeightScore,
 )
 from annotate.voting.majority import ADJUDICATED, REMADE
-from annotate.workspace.scales import points_apart
+from annotate.workspace.scales import scale_of_benchmark
 from corpus.models import Benchmark, Judgment, Query, Source, Status
 from corpus.services.judges import givers
 from corpus.services.judgments import first_row
@@ -48,12 +48,12 @@ def verdicts_apart(
 def far_apart(benchmark: Benchmark) -> QuerySet[Aspect]:
     """Present aspects whose weight a blind score contradicts."""
     rows = Aspect.objects.filter(query__domain__benchmark=benchmark)
-    return _far(rows, points_apart(benchmark))
+    return _far(rows, scale_of_benchmark(benchmark).far)
 
 
 def is_far_apart(aspect: Aspect) -> bool:
     """Whether a blind score contradicts the aspect's weight."""
-    points = points_apart(aspect.query.domain.benchmark)
+    points = scale_of_benchmark(aspect.query.domain.benchmark).far
     return _far(Aspect.objects.filter(pk=aspect.pk), points).exists()
 
 

@@ -1,6 +1,4 @@
-"""Reasoning aspects of a query and the passages that support them (docs/protocol.md 3).
-
-What was done to a query's aspects, change by change, each of which can be undone."""
+"""A query's aspects and their changes, gold passages, and problem tags (docs/protocol.md 3)."""
 
 from typing import Self
 
@@ -87,6 +85,11 @@ class Aspect(Versioned):
     def aspect_id(self) -> str:
         """The published id, `{task}-{qid}-a{k}`."""
         return f"{self.query.domain.name}-{self.query.qid}-a{self.k}"
+
+
+def present_aspects() -> models.QuerySet[Aspect]:
+    """Subquery: the present aspects of an outer query."""
+    return Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)
 
 
 class GoldPassageQuerySet(models.QuerySet["GoldPassage"]):

@@ -1,28 +1,24 @@
-"""Splitting and merging aspects, moving them to the other scale, history and undo.
-
-The history of a query's aspects, and undoing a change."""
+"""Splitting and merging aspects, moving them to the other scale, history and undo."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.forms import PARTS, MergeForm, PartForm, ScaleForm
-from annotate.loaders import enter_aspect, enter_query, may_write, number
+from annotate.loaders import enter_aspect, enter_query, first_or_404, may_write, number
 from annotate.models import Aspect, AspectChange, Scale
 from annotate.workspace import restructuring, scales
 from annotate.workspace.changes import passages_of, said_of
+from annotate.workspace.forms import PARTS, PartForm, ScaleForm
 from annotate.workspace.models import RUBRIC, SCALE_TOP
 from annotate.workspace.undoing import undo_change
-from annotate.workspace.views.queries import workspace_url
+from annotate.workspace.views.queries import query_context, workspace_url
+from annotate.workspace.views.texts import difference
 from corpus.access import Access, enter, get_query
-from corpus.marcus.alignment import blocks
-from corpus.marcus.tokens import Token
 from corpus.models import Passage, Query
 from kit import htmx
 from kit.errors import Conflict, Refused
@@ -67,16 +63,18 @@ def aspect_merge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     partner = others.filter(pk=number(given.get("with", "")) or 0).first()
     if request.method == "GET" or partner is None:
         initial = _both(aspect, partner) if partner else {}
-        return _merge_page(request, access, aspect, partner, MergeForm(initial=initial), others)
-    form = MergeForm(request.POST)
+        return _merge_page(request, access, aspect, partner, PartForm(initial=initial), others)
+    form = PartForm(request.POST)
 
     def merge() -> AspectChange:
-        form.full_clean()
         return restructuring.merge_aspects(
             aspects=[aspect, partner],
             into=form.part(),
             actor=access.user,
-            expected={aspect.pk: form.version("version"), partner.pk: form.version("other")},
+            expected={
+                aspect.pk: number(request.POST.get("version", "")) or 0,
+                partner.pk: number(request.POST.get("other", "")) or 0,
+            },
         )
 
     return _do(
@@ -101,9 +99,7 @@ def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
     def page(**more: Any) -> HttpResponse:
         context = {
-            "access": access,
-            "tab": "queries",
-            "query": query,
+            **query_context(access, query),
             "rows": [
                 (aspect, RUBRIC[aspect.scale].get(aspect.weight, ""), earlier.get(aspect.pk))
                 for aspect in moving
@@ -176,7 +172,7 @@ def _merge_page(
     access: Access,
     aspect: Aspect,
     partner: Aspect | None,
-    form: MergeForm,
+    form: PartForm,
     others: QuerySet[Aspect],
     **more: Any,
 ) -> HttpResponse:
@@ -197,9 +193,7 @@ def _merge_page(
 
 def _page_of(access: Access, aspect: Aspect) -> dict[str, Any]:
     return {
-        "access": access,
-        "tab": "queries",
-        "query": aspect.query,
+        **query_context(access, aspect.query),
         "aspect": aspect,
         "scale": sorted(RUBRIC[aspect.scale].items()),
     }
@@ -211,21 +205,14 @@ def _passages(aspects: list[Aspect]) -> list[Passage]:
 
 
 def _both(aspect: Aspect, partner: Aspect) -> dict[str, Any]:
-    texts = (f"{aspect.content} {partner.content}".strip(),)
-    reasons = "\n".join(filter(None, (aspect.rationale, partner.rationale)))
-    return {"content": texts[0], "rationale": reasons}
+    return {
+        "content": f"{aspect.content} {partner.content}".strip(),
+        "rationale": "\n".join(filter(None, (aspect.rationale, partner.rationale))),
+    }
 
 
 def _other(scale: str) -> str:
     return Scale.LIKERT3 if scale == Scale.LIKERT5 else Scale.LIKERT5
-
-
-@dataclass(frozen=True)
-class Words:
-    """A run of words in a text and whether it is old, new or both ("")."""
-
-    text: str
-    css: str = ""
 
 
 @require_GET
@@ -235,9 +222,7 @@ def aspect_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     query = get_query(access, pk)
     rows = AspectChange.objects.filter(query=query).select_related("created_by", "undone_by")
     context = {
-        "access": access,
-        "tab": "queries",
-        "query": query,
+        **query_context(access, query),
         "changes": [_shown_change(each) for each in rows[:_SHOWN]],
         "may_write": may_write(access, query),
     }
@@ -261,10 +246,7 @@ def change_undo(request: HttpRequest, slug: str, pk: int, change_pk: int) -> Htt
 
 def get_change(query: Query, pk: int) -> AspectChange:
     """A change of this query, or 404."""
-    change = AspectChange.objects.filter(query=query, pk=pk).first()
-    if change is None:
-        raise Http404("No such change.")
-    return change
+    return first_or_404(AspectChange.objects.filter(query=query, pk=pk), "change")
 
 
 def _shown_change(change: AspectChange) -> dict[str, Any]:
@@ -275,18 +257,3 @@ def _shown_change(change: AspectChange) -> dict[str, Any]:
         else []
     )  # fmt: skip
     return {"change": change, "said": said_of(change), "pairs": pairs}
-
-
-def difference(old: str, new: str) -> list[Words]:
-    """Both texts in one, word by word: what is gone and what is new marked."""
-    before, after = old.split(), new.split()
-    found = []
-    words = ([Token(word, 0, 0) for word in each] for each in (before, after))
-    for block in blocks(*words):
-        old_words, new_words = before[block.a0 : block.a1], after[block.b0 : block.b1]
-        if block.same:
-            found.append(Words(" ".join(old_words)))
-            continue
-        found += [Words(" ".join(old_words), "del")] if old_words else []
-        found += [Words(" ".join(new_words), "ins")] if new_words else []
-    return found
