@@ -26,12 +26,17 @@ def cleaned(form: forms.Form) -> dict[str, Any]:
     raise Refused(str(errors[0]), field=field)
 
 
-class AspectForm(forms.Form):
-    """An aspect as it is being written: anything may still be empty, the weight not chosen yet."""
-
+class _AspectFields(forms.Form):
     content = TextField(required=False, max_length=10_000)
     rationale = TextField(required=False, max_length=20_000)
-    weight = forms.IntegerField(min_value=1, max_value=5, required=False)
+    weight = forms.IntegerField(
+        min_value=1, max_value=5, required=False, error_messages={"invalid": "Choose a weight."}
+    )
+
+
+class AspectForm(_AspectFields):
+    """An aspect as it is being written: anything may still be empty, the weight not chosen yet."""
+
     version = forms.IntegerField(min_value=1)
 
     def base(self) -> dict[str, object]:
@@ -44,14 +49,8 @@ class AspectForm(forms.Form):
         return known
 
 
-class PartForm(forms.Form):
+class PartForm(_AspectFields):
     """One of the aspects that an aspect becomes; an empty one is not meant."""
-
-    content = TextField(required=False, max_length=10_000)
-    rationale = TextField(required=False, max_length=20_000)
-    weight = forms.IntegerField(
-        min_value=1, max_value=5, required=False, error_messages={"invalid": "Choose a weight."}
-    )
 
     def is_written(self) -> bool:
         """Whether it says anything."""

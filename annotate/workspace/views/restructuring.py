@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -32,26 +31,28 @@ _SHOWN = 200
 def aspect_split(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Write the aspects that one becomes."""
     access, aspect = enter_aspect(request.user, slug, pk)
-    if request.method == "GET":
-        first = {"content": aspect.content, "rationale": aspect.rationale, "weight": aspect.weight}
-        forms = [PartForm(prefix=f"p{n}", initial=first if n == 0 else {}) for n in range(PARTS)]
-        return _split_page(request, access, aspect, forms)
-    forms = [PartForm(request.POST, prefix=f"p{n}") for n in range(PARTS)]
-    expected = number(request.POST.get("version", "")) or 0
+    sent = request.POST if request.method == "POST" else None
+    first = {"content": aspect.content, "rationale": aspect.rationale, "weight": aspect.weight}
+    forms = [PartForm(sent, prefix=f"p{n}", initial={} if n else first) for n in range(PARTS)]
+
+    def page(refusal: str = "", fresh: Aspect | None = None) -> HttpResponse:
+        context = {
+            **_aspect_context(access, aspect, [aspect]),
+            "forms": forms,
+            "version": (fresh or aspect).version,
+            "refusal": refusal,
+        }
+        return _render(request, "annotate/aspect_split.html", context)
 
     def split() -> AspectChange:
-        parts = [form.part() for form in forms if form.is_written()]
         return restructuring.split_aspect(
-            aspect=aspect, parts=parts, actor=access.user, expected=expected
+            aspect=aspect,
+            parts=[form.part() for form in forms if form.is_written()],
+            actor=access.user,
+            expected=number(request.POST.get("version", "")) or 0,
         )
 
-    return _do(
-        request,
-        access,
-        aspect.query,
-        split,
-        lambda **more: _split_page(request, access, aspect, forms, **more),
-    )
+    return page() if sent is None else _do(request, access, aspect.query, split, page)
 
 
 @require_http_methods(["GET", "POST"])
@@ -61,43 +62,51 @@ def aspect_merge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     others = Aspect.objects.filter(query=aspect.query).present().exclude(pk=pk)
     given = request.POST if request.method == "POST" else request.GET
     partner = others.filter(pk=number(given.get("with", "")) or 0).first()
-    if request.method == "GET" or partner is None:
-        initial = _both(aspect, partner) if partner else {}
-        return _merge_page(request, access, aspect, partner, PartForm(initial=initial), others)
-    form = PartForm(request.POST)
+    pair = [aspect, *([partner] if partner else [])]
+    is_sent = request.method == "POST" and partner is not None
+    both = {
+        "content": " ".join(each.content for each in pair).strip(),
+        "rationale": "\n".join(each.rationale for each in pair if each.rationale),
+    }
+    form = PartForm(request.POST if is_sent else None, initial=both if partner else {})
+
+    def page(refusal: str = "", fresh: Aspect | None = None) -> HttpResponse:
+        versions = {each.pk: each.version for each in [*pair, *([fresh] if fresh else [])]}
+        context = {
+            **_aspect_context(access, aspect, pair),
+            "partner": partner,
+            "partners": list(zip(LETTERS, others, strict=False)),
+            "form": form,
+            "version": versions[aspect.pk],
+            "other": versions[partner.pk] if partner else 0,
+            "refusal": refusal,
+        }
+        return _render(request, "annotate/aspect_merge.html", context)
 
     def merge() -> AspectChange:
+        versions = (number(request.POST.get(name, "")) or 0 for name in ("version", "other"))
         return restructuring.merge_aspects(
-            aspects=[aspect, partner],
+            aspects=pair,
             into=form.part(),
             actor=access.user,
-            expected={
-                aspect.pk: number(request.POST.get("version", "")) or 0,
-                partner.pk: number(request.POST.get("other", "")) or 0,
-            },
+            expected={each.pk: version for each, version in zip(pair, versions, strict=True)},
         )
 
-    return _do(
-        request,
-        access,
-        aspect.query,
-        merge,
-        lambda **more: _merge_page(request, access, aspect, partner, form, others, **more),
-    )
+    return _do(request, access, aspect.query, merge, page) if is_sent else page()
 
 
 @require_http_methods(["GET", "POST"])
 def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Weigh the query's aspects on the other scale, each anew."""
     access, query = enter_query(request.user, slug, pk)
-    wanted = (request.POST if request.method == "POST" else request.GET).get("to", "")
+    sent = request.POST if request.method == "POST" else None
+    wanted = (request.GET if sent is None else sent).get("to", "")
     target = wanted if wanted in Scale.values else _other(scales.scale_of(query))
     moving = scales.off_scale(query, target)
     earlier = scales.earlier_weights(query, target)
-    sent = request.POST if request.method == "POST" else None
     form = ScaleForm(sent, aspects=moving, top=SCALE_TOP[target], earlier=earlier)
 
-    def page(**more: Any) -> HttpResponse:
+    def page(refusal: str = "", fresh: Aspect | None = None) -> HttpResponse:
         context = {
             **query_context(access, query),
             "rows": [
@@ -109,13 +118,10 @@ def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             "top": SCALE_TOP[target],
             "other": _other(target),
             "rubric": sorted(RUBRIC[target].items(), reverse=True),
-            **more,
+            "refusal": refusal,
+            "fresh": fresh,
         }
-        status = 422 if "refusal" in more else 200
-        return htmx.render(request, "annotate/query_scale.html", context, status=status)
-
-    if request.method == "GET":
-        return page()
+        return _render(request, "annotate/query_scale.html", context)
 
     def move() -> AspectChange:
         form.full_clean()
@@ -127,7 +133,7 @@ def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             actor=access.user,
         )
 
-    return _do(request, access, query, move, page)
+    return page() if sent is None else _do(request, access, query, move, page)
 
 
 def _do(
@@ -141,73 +147,29 @@ def _do(
     try:
         change = verb()
     except Refused as refused:
-        return page(refusal=refused.message)
+        return page(refused.message)
     except Conflict as conflict:
         current = conflict.current
         by = current.updated_by or "Somebody"
         words = (
             f"{by} changed a{current.k} meanwhile; it says now: {current.content or '(nothing)'}"
         )
-        return page(refusal=f"{words} Look again, then send this once more.", fresh=current)
+        return page(f"{words} Look again, then send this once more.", current)
     messages.success(request, said_of(change))
     return htmx.redirect(request, workspace_url(access, query))
 
 
-def _split_page(
-    request: HttpRequest, access: Access, aspect: Aspect, forms: list[PartForm], **more: Any
-) -> HttpResponse:
-    context = {
-        **_page_of(access, aspect),
-        "forms": forms,
-        "version": more["fresh"].version if "fresh" in more else aspect.version,
-        "passages": _passages([aspect]),
-        **more,
-    }
-    status = 422 if "refusal" in more else 200
-    return htmx.render(request, "annotate/aspect_split.html", context, status=status)
+def _render(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    return htmx.render(request, template, context, status=422 if context["refusal"] else 200)
 
 
-def _merge_page(
-    request: HttpRequest,
-    access: Access,
-    aspect: Aspect,
-    partner: Aspect | None,
-    form: PartForm,
-    others: QuerySet[Aspect],
-    **more: Any,
-) -> HttpResponse:
-    fresh = {each.pk: each for each in [more["fresh"]]} if "fresh" in more else {}
-    context = {
-        **_page_of(access, aspect),
-        "partner": partner,
-        "partners": list(zip(LETTERS, others, strict=False)),
-        "form": form,
-        "version": fresh.get(aspect.pk, aspect).version,
-        "other": fresh.get(partner.pk, partner).version if partner else 0,
-        "passages": _passages([aspect, *([partner] if partner else [])]),
-        **more,
-    }
-    status = 422 if "refusal" in more else 200
-    return htmx.render(request, "annotate/aspect_merge.html", context, status=status)
-
-
-def _page_of(access: Access, aspect: Aspect) -> dict[str, Any]:
+def _aspect_context(access: Access, aspect: Aspect, pair: list[Aspect]) -> dict[str, Any]:
+    keys = [pk for each in pair for pk in passages_of(each)]
     return {
         **query_context(access, aspect.query),
         "aspect": aspect,
         "scale": sorted(RUBRIC[aspect.scale].items()),
-    }
-
-
-def _passages(aspects: list[Aspect]) -> list[Passage]:
-    keys = [pk for aspect in aspects for pk in passages_of(aspect)]
-    return list(Passage.objects.filter(pk__in=keys).order_by("pk"))
-
-
-def _both(aspect: Aspect, partner: Aspect) -> dict[str, Any]:
-    return {
-        "content": f"{aspect.content} {partner.content}".strip(),
-        "rationale": "\n".join(filter(None, (aspect.rationale, partner.rationale))),
+        "passages": list(Passage.objects.filter(pk__in=keys).order_by("pk")),
     }
 
 
