@@ -70,10 +70,12 @@ def last_change(query: Query, person: User) -> AspectChange | None:
     return mine.first()
 
 
-def said_of(change: AspectChange) -> str:
+def described(change: AspectChange) -> str:
     """The change in a sentence."""
-    before, after = change.names_before, change.names_after
-    one = {
+    before, after = (
+        ", ".join(f"a{each['k']}" for each in shots) for shots in (change.before, change.after)
+    )
+    return {
         "add": f"{after} was added.",
         "clarify": f"{after} was written.",
         "remove": f"{before} was removed.",
@@ -83,8 +85,7 @@ def said_of(change: AspectChange) -> str:
         "reorder": f"The order was changed to {after}.",
         "scale": f"{after} moved to another scale.",
         "undo": "A change was undone.",
-    }
-    return one[change.kind]
+    }[change.kind]
 
 
 Fields = Mapping[str, object]

@@ -32,7 +32,10 @@ def carry_out(run: ImportRun) -> None:
     Leaves the run alone if it was cancelled or taken over meanwhile.
     """
     try:
-        _load(run)
+        if run.fence > _MOST_CLAIMS:
+            _give_up(run, "This import stopped its worker several times. Nothing was loaded.")
+        else:
+            load(run, extras=[load_aspects])
     except LostLease:
         logger.info("import %s was stopped or taken over", run.pk)
     except Exception:  # the job's outermost frame: logged, and told in the row
@@ -69,13 +72,6 @@ def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
     context.tally.add("aspects", added=len(new), present=len(of_row) - len(new))
     load_supports(context, of_row)
     note_unlisted(context)
-
-
-def _load(run: ImportRun) -> None:
-    if run.fence > _MOST_CLAIMS:
-        _give_up(run, "This import stopped its worker several times. Nothing was loaded.")
-    else:
-        load(run, extras=[load_aspects])
 
 
 def _give_up(run: ImportRun, message: str) -> None:

@@ -193,16 +193,6 @@ class AspectChange(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} of aspects of query {self.query_id}"
 
-    @property
-    def names_before(self) -> str:
-        """The numbers of the aspects as they were: "a1, a3"."""
-        return ", ".join(f"a{each['k']}" for each in self.before)
-
-    @property
-    def names_after(self) -> str:
-        """The numbers of the aspects as they became."""
-        return ", ".join(f"a{each['k']}" for each in self.after)
-
 
 FAR = 2  # no source says how far apart two weights are in conflict
 

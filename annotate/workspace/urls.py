@@ -22,10 +22,10 @@ _PAGE = f"{_COLLECT}/<int:page_pk>"
 
 urlpatterns = [
     path("b/<slug:slug>/versions/<int:pk>/work/", passages.version_work, name="version-work"),
-    path(f"{_QUERY}/beside/", search.beside, name="query-beside"),
+    path(f"{_QUERY}/beside/", search.passage_search, name="query-beside"),
     path(
         f"{_QUERY}/beside/<int:passage_pk>/attach/",
-        search.beside_attach,
+        search.search_attach,
         name="query-beside-attach",
     ),
     path("b/<slug:slug>/passages/", passages.passages, name="passages"),

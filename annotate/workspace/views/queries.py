@@ -15,7 +15,7 @@ from annotate.models import GoldPassage
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import titled, web_url
 from annotate.workspace import checklist
-from annotate.workspace.changes import last_change, said_of
+from annotate.workspace.changes import described, last_change
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.models import present_aspects
 from annotate.workspace.problems import OF_PASSAGE
@@ -107,7 +107,7 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
         "hints": [item for item in items if not item.blocking],
         # What the key Z undoes, and how it is called.
         "last_change": change,
-        "last_said": said_of(change) if change else "",
+        "last_said": described(change) if change else "",
         "source_url": web_url(current.source_url if current else ""),
         **work,
         **reading(found),

@@ -10,10 +10,9 @@ from annotate.loaders import enter_passage, get_domain_passage, number, present_
 from annotate.voting.items import titled, web_url
 from annotate.workspace.forms import RemakeForm, cleaned
 from annotate.workspace.remaking import as_piece, proposal, remake
-from annotate.workspace.views.board import Board, Row, read_board
+from annotate.workspace.views.board import Board, read_board
 from annotate.workspace.views.queries import query_context, workspace_url
 from annotate.workspace.views.texts import Run, shown
-from corpus.access import Access
 from corpus.models import CollectedPage, Document, Passage, Query
 from kit import htmx
 from kit.errors import Refused
@@ -25,20 +24,43 @@ TEMPLATE = "annotate/remake.html"
 def passage_remake(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
     """The passage on its page; POST makes one new passage of it and of those chosen with it."""
     access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
-    if request.method == "GET":
-        return _page(request, access, query, passage, request.GET)
-    form = RemakeForm(request.POST)
+    is_sent = request.method == "POST"
+    others = _chosen(query, passage, request.POST if is_sent else request.GET)
+    form = RemakeForm(request.POST if is_sent else None)
+    refusal = ""
+    if is_sent:
+        try:
+            data = cleaned(form)
+            data |= {"aspect": present_aspect(query, data["aspect"]), "text": data["text"] or None}
+            gold = remake(query=query, passages=[passage, *others], actor=access.user, **data)
+        except Refused as refused:
+            refusal = refused.message
+        else:
+            messages.success(request, f"{gold.passage.pid} supports a{gold.aspect.k}.")
+            return htmx.redirect(request, workspace_url(access, query))
     try:
-        data = cleaned(form)
-        data |= {"aspect": present_aspect(query, data["aspect"]), "text": data["text"] or None}
-        passages = [passage, *_chosen(query, passage, request.POST)]
-        gold = remake(query=query, passages=passages, actor=access.user, **data)
+        *_, text = proposal([passage, *others])
     except Refused as refused:
-        return _page(
-            request, access, query, passage, request.POST, refusal=refused.message, form=form
-        )
-    messages.success(request, f"{gold.passage.pid} supports a{gold.aspect.k}.")
-    return htmx.redirect(request, workspace_url(access, query))
+        text, refusal = "", refusal or refused.message
+    board = read_board(query, open_pk=passage.pk)
+    document = passage.document
+    context = {
+        **query_context(access, query),
+        "board": board,
+        "row": board.current,
+        "passage": passage,
+        "document": document,
+        "pieces": _pieces(document) if document and document.text else [],
+        "source_url": web_url(passage.source_url or (document.source_url if document else "")),
+        "neighbours": _neighbours(board, others),
+        "on_page": _on_page(board, passage),
+        "proposal": text,
+        "is_merge": bool(others),
+        "form": form,
+        **titled(query.text),
+        "refusal": refusal,
+    }
+    return htmx.render(request, TEMPLATE, context, status=422 if is_sent else 200)
 
 
 def _chosen(query: Query, passage: Passage, params: QueryDict) -> list[Passage]:
@@ -47,51 +69,14 @@ def _chosen(query: Query, passage: Passage, params: QueryDict) -> list[Passage]:
     return [get_domain_passage(query, key) for key in sorted(key for key in keys if key)]
 
 
-def _page(
-    request: HttpRequest,
-    access: Access,
-    query: Query,
-    passage: Passage,
-    params: QueryDict,
-    **more: Any,
-) -> HttpResponse:
-    board = read_board(query, open_pk=passage.pk)
-    current = board.current
-    others = _chosen(query, passage, params)
-    document = passage.document
-    try:
-        *_, text = proposal([passage, *others])
-    except Refused as refused:
-        text, more = "", {"refusal": refused.message, **more}
-    context = {
-        **query_context(access, query),
-        "board": board,
-        "row": current,
-        "passage": passage,
-        "document": document,
-        "pieces": _pieces(document) if document and document.text else [],
-        "source_url": web_url(passage.source_url or (document.source_url if document else "")),
-        "neighbours": _neighbours(board, current, others),
-        "on_page": _on_page(board, passage),
-        "proposal": text,
-        "is_merge": bool(others),
-        "form": RemakeForm(),
-        **titled(query.text),
-        **more,
-    }
-    return htmx.render(request, TEMPLATE, context, status=422 if request.method == "POST" else 200)
-
-
 def _pieces(document: Document) -> list[Run]:
     page = CollectedPage.objects.filter(document=document).select_related("document").first()
     return list(shown(page)) if page else [Run(document.text)]
 
 
-def _neighbours(
-    board: Board, current: Row | None, others: list[Passage]
-) -> list[tuple[Passage, bool]]:
+def _neighbours(board: Board, others: list[Passage]) -> list[tuple[Passage, bool]]:
     """Those that touch it, and others that were chosen; each with whether it is chosen."""
-    near = [each.pk for each in current.touches] if current else []
+    near = [each.pk for each in board.current.touches] if board.current else []
     rows = {row.passage.pk: row.passage for row in board.rows}
     picked = {each.pk: each for each in others}
     keys = dict.fromkeys([*near, *picked])

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotate.loaders import enter_aspect, enter_query, first_or_404, may_write, number
 from annotate.models import Aspect, AspectChange, Scale
 from annotate.workspace import restructuring, scales
-from annotate.workspace.changes import passages_of, said_of
+from annotate.workspace.changes import described, passages_of
 from annotate.workspace.forms import PARTS, PartForm, ScaleForm
 from annotate.workspace.models import RUBRIC, SCALE_TOP
 from annotate.workspace.undoing import undo_change
@@ -155,7 +155,7 @@ def _do(
             f"{by} changed a{current.k} meanwhile; it says now: {current.content or '(nothing)'}"
         )
         return page(f"{words} Look again, then send this once more.", current)
-    messages.success(request, said_of(change))
+    messages.success(request, described(change))
     return htmx.redirect(request, workspace_url(access, query))
 
 
@@ -198,7 +198,7 @@ def change_undo(request: HttpRequest, slug: str, pk: int, change_pk: int) -> Htt
     change = get_change(query, change_pk)
     try:
         undo_change(change=change, actor=access.user)
-        messages.success(request, f"Undone: {said_of(change)}")
+        messages.success(request, f"Undone: {described(change)}")
     except Refused as refused:
         messages.warning(request, refused.message)
     to_history = request.POST.get("back") == "history"
@@ -218,4 +218,4 @@ def _shown_change(change: AspectChange) -> dict[str, Any]:
         if change.kind in ("clarify", "scale")
         else []
     )  # fmt: skip
-    return {"change": change, "said": said_of(change), "pairs": pairs}
+    return {"change": change, "said": described(change), "pairs": pairs}

@@ -22,7 +22,7 @@ from kit import htmx
 from kit.errors import Refused
 from kit.tables import clean
 
-BESIDE = "annotate/query_beside.html"
+RESULTS = "annotate/query_beside.html"
 MOST_SHOWN = 10
 
 
@@ -35,17 +35,17 @@ class Result(NamedTuple):
 
 
 @require_GET
-def beside(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def passage_search(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """What a search finds for an aspect (`?aspect=`), or for words (`?words=`) and an aspect."""
     access, query = enter_query(request.user, slug, pk)
     full = workspace(access, query) | _context(access, query, request.GET)
     if not htmx.is_fragment(request):
         return htmx.render(request, "annotate/beside.html", full)
-    return htmx.render(request, BESIDE, full, partial="results")
+    return htmx.render(request, RESULTS, full, partial="results")
 
 
 @require_POST
-def beside_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
+def search_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
     """The passage found supports the aspect that was searched for."""
     access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
     said = ""
@@ -61,7 +61,7 @@ def beside_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> 
     # The passages of the query, as after every verdict, and the results beside them anew.
     full = workspace(access, query) | context | {"hx_oob": True}
     response = htmx.render(request, WORKSPACE, full, partial="verdict")
-    response.write(render_to_string(f"{BESIDE}#results", full, request))
+    response.write(render_to_string(f"{RESULTS}#results", full, request))
     return response
 
 
