@@ -1,19 +1,21 @@
-"""Fetch and authorise in one step, for what this room holds.
+"""Fetch and authorise in one step what a screen or route of this room is about."""
 
-Numbers as they come in addresses and forms."""
+from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
 from django.http import Http404
 
 from annotate.models import Aspect, EscalationCase
 from annotate.review.authorship import weights_are_hidden
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Passage, Query, Role
+from kit.errors import Refused
 from kit.prepared import Prepared
 
 Person = User | AnonymousUser
-
+_Row = TypeVar("_Row", bound=Model)
 
 # Asked with every vote; the text of the page is not.
 _CASE = Prepared(
@@ -54,12 +56,19 @@ def enter_aspect(person: Person, slug: str, pk: int) -> tuple[Access, Aspect]:
     """An aspect that the person may edit, with their access."""
     access = enter(person, slug, Role.ANNOTATOR)
     aspects = Aspect.objects.filter(query__domain__benchmark=access.benchmark)
-    found = aspects.select_related("query__domain__benchmark").filter(pk=pk).first()
-    if found is None:
-        raise Http404("No such aspect.")
+    rows = aspects.select_related("query__domain__benchmark").filter(pk=pk)
+    found = first_or_404(rows, "aspect")
     get_own_query(access, found.query_id)
     _refuse_blind(access, found.query)
     return access, found
+
+
+def enter_passage(
+    person: Person, slug: str, pk: int, passage_pk: int
+) -> tuple[Access, Query, Passage]:
+    """As `enter_query`, with a passage of the query's domain."""
+    access, query = enter_query(person, slug, pk)
+    return access, query, get_domain_passage(query, passage_pk)
 
 
 def may_write(access: Access, query: Query) -> bool:
@@ -84,12 +93,26 @@ def _refuse_blind(access: Access, query: Query) -> None:
 def get_domain_passage(query: Query, pk: int) -> Passage:
     """A visible passage of the query's own domain, or 404."""
     passages = Passage.objects.shown().filter(pk=pk, domain_id=query.domain_id)
-    found = passages.select_related("document", "domain").first()
+    return first_or_404(passages.select_related("document", "domain"), "passage")
+
+
+def present_aspect(query: Query, pk: str | int | None) -> Aspect:
+    """An aspect of the query that was not removed, by its key as a form sends it; or Refused."""
+    wanted = number(str(pk)) or 0
+    found = Aspect.objects.filter(query=query, pk=wanted).present().first()
     if found is None:
-        raise Http404("No such passage.")
+        raise Refused("This aspect is gone. Choose another one.", field="aspect")
+    return found
+
+
+def first_or_404(rows: QuerySet[_Row], noun: str) -> _Row:
+    """The row, or Http404 in words."""
+    found = rows.first()
+    if found is None:
+        raise Http404(f"No such {noun}.")
     return found
 
 
 def number(text: str) -> int | None:
-    """A primary key from a URL, or None."""
+    """A number from an address or a form; None for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

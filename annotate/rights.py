@@ -1,11 +1,17 @@
-"""Who may write people's judgment; asked by every verb, whatever screen or route it came from."""
+"""Who may write on a query, and the event of what they wrote.
+
+Asked by every verb, whatever screen or route it came from.
+"""
+
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model
 from django.utils import timezone
 
 from annotate.models import Assignment, Review, ReviewStatus, WorkState
-from corpus.models import Membership, Query, Role
+from corpus.models import Benchmark, Membership, Query, Role
 from corpus.services.judgments import hold_queries
 from kit import audit
 
@@ -21,29 +27,28 @@ def may_annotate(query: Query, actor: User) -> bool:
 def require_annotator(query: Query, actor: User) -> None:
     """Raise PermissionDenied unless the person is an annotator of the query's domain.
 
-    Enough for a vote. What writes in the query asks `require_expert` or `hold_for_writing`.
+    Enough for a vote. What writes in the query asks `require_expert` or `lock_for_writing`.
     """
     if not may_annotate(query, actor):
         raise PermissionDenied("Only annotators of this domain may change this.")
 
 
-def is_reviewing(query: Query, person: User) -> bool:
-    """Whether a running review of the query waits for this person, as reviewer or as the third."""
-    reviews = Review.objects.filter(query=query)
-    checking = reviews.filter(reviewer=person, status=ReviewStatus.CHECKING)
-    settling = reviews.filter(third=person, status=ReviewStatus.THIRD)
-    return checking.exists() or settling.exists()
+def require_admin(benchmark: Benchmark, actor: User, message: str) -> None:
+    """Raise PermissionDenied with the message unless the person is an admin of the benchmark."""
+    found = Membership.objects.filter(user=actor, benchmark=benchmark).first()
+    if found is None or Role.ADMIN not in found.roles:
+        raise PermissionDenied(message)
 
 
 def assignment_of(query: Query) -> Assignment | None:
-    """Who holds the query, if it is assigned."""
+    """The assignment that counts now; None for an unassigned query."""
     return Assignment.objects.standing().select_related("holder").filter(query=query).first()
 
 
 def why_not(assignment: Assignment | None, actor: User) -> str:
     """Why an annotator of the domain may not write in the query; "" if they may.
 
-    A query that nobody holds is open to every annotator of its domain.
+    An unassigned query is open to every annotator of its domain.
     """
     if assignment is None:
         return ""
@@ -57,9 +62,9 @@ def why_not(assignment: Assignment | None, actor: User) -> str:
 
 
 def require_expert(query: Query, actor: User) -> Assignment | None:
-    """Raise PermissionDenied unless the person may write in this query now; who holds it.
+    """Raise PermissionDenied unless the person may write in this query now; its assignment.
 
-    For a look before work that has no transaction; verbs that write call `hold_for_writing`.
+    For a check before work that has no transaction; verbs that write call `lock_for_writing`.
     """
     require_annotator(query, actor)
     assignment = assignment_of(query)
@@ -68,29 +73,35 @@ def require_expert(query: Query, actor: User) -> Assignment | None:
     return assignment
 
 
-def hold_for_verdict(query: Query, actor: User) -> None:
-    """As `hold_for_writing`, also for those who review the query now.
+def lock_for_verdict(query: Query, actor: User) -> None:
+    """As `lock_for_writing`, also for those who review the query now.
 
-    What a review removes is removed by its reviewer, or the third person whom it asked.
+    What a review removes is removed by its reviewer, or by the third person whom it asked.
     """
-    if is_reviewing(query, actor):
+    reviews = Review.objects.filter(query=query)
+    checking = reviews.filter(reviewer=actor, status=ReviewStatus.CHECKING)
+    settling = reviews.filter(third=actor, status=ReviewStatus.THIRD)
+    if checking.exists() or settling.exists():
         hold_queries([query.pk])
     else:
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
 
 
-def hold_for_writing(query: Query, actor: User) -> None:
-    """Hold the query until the caller's transaction ends, for an expert who may write in it.
+def lock_for_writing(query: Query, actor: User) -> None:
+    """Lock the query until the caller's transaction ends, for an expert who may write in it.
 
-    So that it cannot be submitted or passed on between this look and the write. The first write
+    So that it cannot be submitted or reassigned between this check and the write. The first write
     begins an assignment. Raises PermissionDenied as `require_expert`.
     """
     hold_queries([query.pk])
     assignment = require_expert(query, actor)
-    if assignment is None or assignment.holder_id != actor.pk:
-        return
-    if assignment.state != WorkState.NOT_STARTED:
+    if assignment is None or assignment.state != WorkState.NOT_STARTED:
         return
     if Assignment.objects.move(assignment.pk, WorkState.IN_PROGRESS, started_at=timezone.now()):
-        slug = query.domain.benchmark.slug
-        audit.record(actor=actor, verb="begin query", target=assignment, scope=slug)
+        record(query, actor, "begin query", assignment)
+
+
+def record(query: Query, actor: User, verb: str, target: Model, /, **data: Any) -> None:
+    """The event of a change on the query, in the transaction of the change."""
+    scope = query.domain.benchmark.slug
+    audit.record(actor=actor, verb=verb, target=target, scope=scope, data=data)

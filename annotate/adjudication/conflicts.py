@@ -21,7 +21,7 @@ from annotate.models import (
     WeightScore,
 )
 from annotate.voting.majority import ADJUDICATED, REMADE
-from annotate.workspace.scales import points_apart
+from annotate.workspace.scales import scale_of_benchmark
 from corpus.models import Benchmark, Judgment, Query, Source, Status
 from corpus.services.judges import givers
 from corpus.services.judgments import first_row

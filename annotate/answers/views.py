@@ -25,11 +25,11 @@ from annotate.answers.rights import (
     why_not_answer,
 )
 from annotate.answers.services import choose_answer, restore_answer, review_answer, unchoose_answer
-from annotate.home import present_aspects
 from annotate.loaders import number
 from annotate.models import AnswerAuthor, AnswerComparison, AnswerReview, ReferenceAnswer
 from annotate.voting.disputes import domain_choices
-from annotate.workspace.views.restructuring import difference
+from annotate.workspace.models import present_aspects
+from annotate.workspace.views.texts import difference
 from corpus.access import Access, enter, get_query
 from corpus.models import Query
 from corpus.services.finding import query_matches

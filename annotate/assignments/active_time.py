@@ -1,8 +1,8 @@
 """Time on task: how long a person was really at work on a query.
 
-A page that is looked at and was touched within the last minute reports the stretch since its last
-report. What is told twice, late or by several tabs counts once: a stretch only adds what none of
-the person's stretches covers yet.
+A page that is looked at and was touched within the last minute reports the time since its last
+report. What is reported twice, late or by several tabs counts once: a report only adds what none
+of the person's spans covers yet.
 """
 
 from datetime import datetime, timedelta
@@ -20,16 +20,16 @@ LONGEST = timedelta(seconds=90)
 # Clocks of browsers run ahead a little; gaps as short as this are bridged.
 TOLERANCE = timedelta(seconds=2)
 
-Stretch = tuple[datetime, datetime]
+Span = tuple[datetime, datetime]
 
 
 def note_active(
     *, query: Query, actor: User, start: datetime, end: datetime, now: datetime | None = None
 ) -> float:
-    """Count a stretch of work on the query; returns the seconds that were new.
+    """Count a span of work on the query; returns the seconds that were new.
 
-    Told again, it adds nothing. What lies in the future, is older than half an hour or longer than
-    90 seconds is cut off, without an error: nobody's page should stop over it.
+    Reported again, it adds nothing. What lies in the future, is older than half an hour or longer
+    than 90 seconds is cut off, without an error: nobody's page should stop over it.
     """
     moment = now or timezone.now()
     end = min(end, moment)
@@ -49,8 +49,8 @@ def note_active(
     return sum((to - at).total_seconds() for at, to in pieces)
 
 
-def uncovered(start: datetime, end: datetime, covered: list[Stretch]) -> list[Stretch]:
-    """What of [start, end) no stretch covers; `covered` in order and without overlaps."""
+def uncovered(start: datetime, end: datetime, covered: list[Span]) -> list[Span]:
+    """What of [start, end) no span covers; `covered` in order and without overlaps."""
     pieces, at = [], start
     for low, high in covered:
         if low > at:
@@ -61,8 +61,8 @@ def uncovered(start: datetime, end: datetime, covered: list[Stretch]) -> list[St
     return [piece for piece in [*pieces, (at, end)] if piece[0] < piece[1]]
 
 
-def _keep(query: Query, actor: User, piece: Stretch, near: list[ActiveSpan]) -> None:
-    """Add a piece: by lengthening the query's own stretch before it, where there is one."""
+def _keep(query: Query, actor: User, piece: Span, near: list[ActiveSpan]) -> None:
+    """Add a piece: by lengthening the query's own span before it, where there is one."""
     start, end = piece
     for span in near:
         joins = span.query_id == query.pk and span.end <= start <= span.end + TOLERANCE

@@ -1,7 +1,6 @@
-"""API of the work: my queue, a query's state, assignments, progress, time on task.
+"""API of the work: my queue, a query's state, assignments, progress, time on task."""
 
-Assignments, progress and time on task, as the API shows and takes them."""
-
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -14,10 +13,9 @@ from rest_framework.response import Response
 
 from annotate.assignments import services as verbs
 from annotate.assignments.active_time import note_active
-from annotate.assignments.assigning import get_assignment
 from annotate.assignments.forms import annotators
-from annotate.assignments.progress import Line, read_progress
-from annotate.assignments.services import MOST_AT_ONCE
+from annotate.assignments.progress import read_progress
+from annotate.assignments.views import get_assignment
 from annotate.loaders import enter_query
 from annotate.models import ActiveSpan, Assignment
 from annotate.rights import assignment_of, require_expert
@@ -31,7 +29,7 @@ from kit.errors import Refused
 
 
 class AssignmentSerializer(serializers.ModelSerializer):
-    """Who holds a query, and how far it is."""
+    """Who works on a query, and how far it is."""
 
     query_id = serializers.CharField(source="query.qid")
     domain = serializers.CharField(source="query.domain.name")
@@ -54,37 +52,45 @@ class AssignmentSerializer(serializers.ModelSerializer):
 
 
 class WorkSerializer(serializers.Serializer):
-    """Who holds the query (null: nobody), and what is missing."""
+    """Who works on the query (null: nobody), and what is missing."""
 
     assignment = AssignmentSerializer(allow_null=True)
     missing = MissingSerializer(many=True)
 
 
+_VERBS: dict[str, Callable[..., Any]] = {
+    "claim": verbs.claim_query,
+    "release": verbs.unassign_query,
+    "submit": verbs.submit_query,
+    "take_back": verbs.take_back,
+}
+
+
 class WorkVerbSerializer(serializers.Serializer):
     """What to do with the query."""
 
-    verb = serializers.ChoiceField(["claim", "release", "submit", "take_back"])
+    verb = serializers.ChoiceField(list(_VERBS))
 
 
 class AssignQueriesSerializer(serializers.Serializer):
     """Queries by their keys, people by their names, and the day by which they are due."""
 
     queries = serializers.ListField(
-        child=serializers.IntegerField(), allow_empty=False, max_length=MOST_AT_ONCE
+        child=serializers.IntegerField(), allow_empty=False, max_length=verbs.MOST_AT_ONCE
     )
     people = serializers.ListField(child=serializers.CharField(), allow_empty=False)
     due_on = serializers.DateField(required=False, allow_null=True, default=None)
 
 
-class PassOnSerializer(serializers.Serializer):
-    """Who holds the query from now on, and until when; null: no day."""
+class ReassignSerializer(serializers.Serializer):
+    """Who works on the query from now on, and until when; null: no day."""
 
     holder = serializers.CharField()
     due_on = serializers.DateField(allow_null=True)
 
 
-class StretchSerializer(serializers.Serializer):
-    """A stretch of work."""
+class ActiveSpanSerializer(serializers.Serializer):
+    """A span of work."""
 
     start = serializers.DateTimeField()
     end = serializers.DateTimeField()
@@ -100,8 +106,8 @@ class LineSerializer(serializers.Serializer):
     """The states of one domain's or person's queries."""
 
     name = serializers.CharField()
-    queries = serializers.IntegerField()
-    states = serializers.DictField(child=serializers.IntegerField())
+    queries = serializers.IntegerField(source="total")
+    states = serializers.DictField(child=serializers.IntegerField(), source="by_state")
     overdue = serializers.IntegerField()
     seconds = serializers.FloatField()
 
@@ -139,7 +145,7 @@ class Queue(Route):
 
 
 class QueueNext(Route):
-    """Taking the next query that nobody holds."""
+    """Claiming the next unassigned query."""
 
     @extend_schema(request=None, responses={201: AssignmentSerializer})
     def post(self, request: Request, slug: str) -> Response:
@@ -151,7 +157,7 @@ class QueueNext(Route):
 
 
 class Work(Route):
-    """Who holds a query, how far it is, and what is missing."""
+    """Who works on a query, how far it is, and what is missing."""
 
     @extend_schema(responses=WorkSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
@@ -160,19 +166,8 @@ class Work(Route):
     @extend_schema(request=WorkVerbSerializer, responses=WorkSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access, query = enter_query(self.person(), slug, pk)
-        verb = self.read(WorkVerbSerializer)["verb"]
-        if verb == "release":
-            standing = assignment_of(query)
-            if standing is None:
-                raise Refused("Nobody holds this query.")
-            verbs.release_query(assignment=standing, actor=access.user)
-        else:
-            by_name: dict[str, Any] = {
-                "claim": verbs.claim_query,
-                "submit": verbs.submit_query,
-                "take_back": verbs.take_back,
-            }
-            by_name[verb](query=query, actor=access.user)
+        verb = _VERBS[self.read(WorkVerbSerializer)["verb"]]
+        verb(query=query, actor=access.user)
         return self._answer(query)
 
     def _answer(self, query: Query) -> Response:
@@ -188,11 +183,11 @@ class Time(Route):
         access, query = enter_query(self.person(), slug, pk)
         return self._answer(query, access.user)
 
-    @extend_schema(request=StretchSerializer, responses=TimeSerializer)
+    @extend_schema(request=ActiveSpanSerializer, responses=TimeSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access, query = enter_query(self.person(), slug, pk)
         require_expert(query, access.user)
-        note_active(query=query, actor=access.user, **self.read(StretchSerializer))
+        note_active(query=query, actor=access.user, **self.read(ActiveSpanSerializer))
         return self._answer(query, access.user)
 
     def _answer(self, query: Query, person: User) -> Response:
@@ -201,7 +196,7 @@ class Time(Route):
 
 
 class Assignments(Route):
-    """Who holds what, and giving queries that nobody holds to people, in turns."""
+    """Who works on what, and assigning unassigned queries to people, in turns."""
 
     @extend_schema(responses=AssignmentSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
@@ -234,13 +229,13 @@ class Assignments(Route):
 
 
 class OneAssignment(Route):
-    """Passing a query on, setting its day, taking it away."""
+    """Reassigning a query, setting its day, taking it away."""
 
-    @extend_schema(request=PassOnSerializer, responses=AssignmentSerializer)
+    @extend_schema(request=ReassignSerializer, responses=AssignmentSerializer)
     def put(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         found = get_assignment(access, pk)
-        given = self.read(PassOnSerializer)
+        given = self.read(ReassignSerializer)
         changed = verbs.change_assignment(
             assignment=found,
             holder=get_object_or_404(User, username=given["holder"]),
@@ -264,29 +259,19 @@ class ProgressRoute(Route):
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         found = read_progress(access.benchmark)
-        outlook = found.outlook
+        end_low, end, end_high = found.end or (None, None, None)
         data = {
-            "domains": [_line(each) for each in found.domains],
-            "people": [_line(each) for each in found.people],
+            "domains": found.domains,
+            "people": found.people,
             "days": [{"day": day, "submitted": count} for day, count in found.days],
             "remaining": found.total.remaining,
-            "per_day": outlook.per_day,
-            "end": found.end[1] if found.end else None,
-            "end_low": found.end[0] if found.end else None,
-            "end_high": found.end[2] if found.end else None,
-            "confidence": outlook.confidence,
+            "per_day": found.outlook.per_day,
+            "end": end,
+            "end_low": end_low,
+            "end_high": end_high,
+            "confidence": found.outlook.confidence,
         }
         return Response(ProgressSerializer(data).data)
-
-
-def _line(line: Line) -> dict[str, Any]:
-    return {
-        "name": line.name,
-        "queries": line.total,
-        "states": {value: count for value, _, count in line.cells},
-        "overdue": line.overdue,
-        "seconds": line.seconds,
-    }
 
 
 _QUERY = "b/<slug:slug>/queries/<int:pk>"

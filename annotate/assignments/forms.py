@@ -1,14 +1,15 @@
 """Forms of assignments."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, QuerySet
 
 from annotate.assignments.models import unassigned
 from annotate.assignments.services import MOST_AT_ONCE, experts_of
-from annotate.models import Aspect
+from annotate.workspace.models import present_aspects
 from corpus.models import Benchmark, Query
 from corpus.services.finding import query_matches
 
@@ -16,20 +17,20 @@ _DAY = forms.DateInput(attrs={"type": "date"})
 
 
 class PeopleField(forms.ModelMultipleChoiceField):
-    """Annotators, each with their domains and what they hold already."""
+    """Annotators, each with their domains."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(None, widget=forms.CheckboxSelectMultiple, **kwargs)
         self.notes: dict[int, str] = {}
 
     def label_from_instance(self, obj: Any) -> str:
-        """The name, the domains, and how much they hold."""
+        """The name and the domains."""
         note = self.notes.get(obj.pk, "")
         return f"{obj.username} ({note})" if note else obj.username
 
 
 class AssignForm(forms.Form):
-    """Which of the queries that nobody holds go to whom."""
+    """Which of the unassigned queries go to whom."""
 
     domain: forms.Field = forms.ModelChoiceField(
         None, required=False, label="Domain", empty_label="Every domain"
@@ -70,7 +71,7 @@ class AssignForm(forms.Form):
         rows = unassigned(Query.objects.in_benchmark(self.benchmark))
         if data["domain"]:
             rows = rows.filter(domain=data["domain"])
-        begun = Exists(Aspect.objects.filter(query=OuterRef("pk"), removed_at=None))
+        begun = Exists(present_aspects())
         if data["work"]:
             rows = rows.filter(begun) if data["work"] == "begun" else rows.exclude(begun)
         if data["words"]:
@@ -78,8 +79,8 @@ class AssignForm(forms.Form):
         return rows[: data["most"]] if data["most"] else rows
 
 
-class PassOnForm(forms.Form):
-    """Who holds one query, and until when."""
+class ReassignForm(forms.Form):
+    """Who works on one query, and until when."""
 
     holder: forms.Field = forms.ModelChoiceField(None, label="Holder", empty_label=None)
     due_on = forms.DateField(label="Due", required=False, widget=_DAY)
@@ -93,11 +94,16 @@ class PassOnForm(forms.Form):
         self.fields["holder"].queryset = people  # type: ignore[attr-defined]
 
 
-class StretchForm(forms.Form):
-    """A stretch of work, in milliseconds since 1970 by the server's clock."""
+class ActiveTimeForm(forms.Form):
+    """A span of work, in milliseconds since 1970 by the server's clock; cleaned, two moments."""
 
     start = forms.IntegerField(min_value=0, max_value=10**14)
     end = forms.IntegerField(min_value=0, max_value=10**14)
+
+    def clean(self) -> dict[str, datetime]:
+        """As moments."""
+        data = super().clean() or self.cleaned_data
+        return {name: datetime.fromtimestamp(ms / 1000, UTC) for name, ms in data.items()}
 
 
 def annotators(benchmark: Benchmark) -> QuerySet[User]:

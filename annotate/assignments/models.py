@@ -4,7 +4,6 @@ from datetime import date
 from typing import Self
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q, Sum
 
@@ -40,7 +39,7 @@ MOVES: dict[str, frozenset[str]] = {
     WorkState.ACCEPTED: frozenset({WorkState.IN_REVIEW, WorkState.ANSWERED}),
     WorkState.ANSWERED: frozenset({WorkState.IN_REVIEW, WorkState.ACCEPTED}),
 }
-# In these the holder writes; in every other the query is read-only.
+# In these the assignee writes; in every other the query is read-only.
 WRITABLE = (WorkState.NOT_STARTED, WorkState.IN_PROGRESS, WorkState.CHANGES_REQUESTED)
 # The author's part is over.
 HANDED_IN = (WorkState.SUBMITTED, WorkState.IN_REVIEW, WorkState.ACCEPTED, WorkState.ANSWERED)
@@ -58,21 +57,13 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         domains = {"query__domain__benchmark": benchmark, "query__domain__is_ready": True}
         return self.standing().filter(**domains)
 
-    def held_by(self, person: User) -> Self:
-        """Standing assignments of one person."""
-        return self.standing().filter(holder=person)
-
     def open(self) -> Self:
-        """Those that still wait for their holder."""
+        """Those that still wait for their assignee."""
         return self.filter(state__in=WRITABLE)
 
     def overdue(self, today: date) -> Self:
         """Open ones whose day has passed."""
         return self.open().filter(due_on__lt=today)
-
-    def awaiting_second_review(self) -> Self:
-        """Submitted ones that no reviewer has taken up."""
-        return self.standing().filter(state=WorkState.SUBMITTED)
 
     def in_turn(self) -> Self:
         """What to do first: changes that were asked for, then by due date, then as given."""
@@ -87,13 +78,13 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
 
 class Assignment(models.Model):
-    """One person holds one query. Ended, never deleted: a query passed on gets a new row."""
+    """One person works on one query. Ended, never deleted: a reassigned query gets a new row."""
 
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="assignments")
     holder = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="assignments"
     )
-    # Who gave it; null: the holder claimed it.
+    # Who gave it; null: the assignee claimed it.
     assigned_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -103,7 +94,7 @@ class Assignment(models.Model):
     due_on = models.DateField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    # The first and the last time it was handed in.
+    # The first and the last time it was submitted.
     first_submitted_at = models.DateTimeField(null=True)
     submitted_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
@@ -120,11 +111,11 @@ class Assignment(models.Model):
         indexes = [models.Index(fields=["holder", "state"])]
 
     def __str__(self) -> str:
-        return f"{self.query_id} held by {self.holder_id}"
+        return f"{self.query_id} assigned to {self.holder_id}"
 
     @property
     def is_writable(self) -> bool:
-        """Whether its holder may write in the query now."""
+        """Whether its assignee may write in the query now."""
         return self.ended_at is None and self.state in WRITABLE
 
     @property
@@ -134,9 +125,9 @@ class Assignment(models.Model):
 
 
 def unassigned(queries: models.QuerySet[Query]) -> models.QuerySet[Query]:
-    """Those of the queries that nobody holds."""
-    held = Assignment.objects.standing().filter(query=OuterRef("pk"))
-    return queries.exclude(Exists(held))
+    """Those of the queries that nobody works on."""
+    assigned = Assignment.objects.standing().filter(query=OuterRef("pk"))
+    return queries.exclude(Exists(assigned))
 
 
 class ActiveSpanQuerySet(models.QuerySet["ActiveSpan"]):
@@ -151,7 +142,7 @@ class ActiveSpanQuerySet(models.QuerySet["ActiveSpan"]):
 
 
 class ActiveSpan(models.Model):
-    """A stretch of time in which one person was at work on one query.
+    """A span of time in which one person was at work on one query.
 
     A person's spans never overlap, whatever the number of tabs: an hour is an hour.
     """

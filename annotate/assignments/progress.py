@@ -34,7 +34,7 @@ class Line:
 
     @property
     def unassigned(self) -> int:
-        """Queries that nobody holds."""
+        """Queries that nobody works on."""
         return self.total - sum(self.states.values())
 
     @property
@@ -46,6 +46,11 @@ class Line:
     def remaining(self) -> int:
         """Queries still to be submitted."""
         return self.total - self.handed_in
+
+    @property
+    def by_state(self) -> dict[str, int]:
+        """The number of every state, 0 included."""
+        return {each.value: self.states[each.value] for each in WorkState}
 
     @property
     def cells(self) -> list[tuple[str, str, int]]:
@@ -82,8 +87,8 @@ def read_progress(
     counts = Query.objects.in_benchmark(benchmark).order_by().values("domain_id")
     for row in counts.annotate(n=Count("pk")):
         domains[row["domain_id"]].total = row["n"]
-    held = Assignment.objects.in_benchmark(benchmark)
-    for group in _by_domain_and_person(held, today):
+    assigned = Assignment.objects.in_benchmark(benchmark)
+    for group in _by_domain_and_person(assigned, today):
         person = people.setdefault(group["holder_id"], Line(group["holder__username"]))
         person.total += group["n"]
         for line in (domains[group["query__domain_id"]], person):
@@ -93,7 +98,7 @@ def read_progress(
     _add_time(benchmark, domains, people)
     total = _sum_up(domains.values())
     outlook = _outlook(total, today)
-    overdue = held.overdue(today).select_related("query__domain", "holder").order_by("due_on")
+    overdue = assigned.overdue(today).select_related("query__domain", "holder").order_by("due_on")
     return Progress(
         domains=list(domains.values()),
         people=sorted(people.values(), key=lambda line: line.name),
@@ -105,8 +110,10 @@ def read_progress(
     )
 
 
-def _by_domain_and_person(held: QuerySet[Assignment], today: datetime.date) -> list[dict[str, Any]]:
-    rows = held.order_by().values("query__domain_id", "holder_id", "holder__username", "state")
+def _by_domain_and_person(
+    assigned: QuerySet[Assignment], today: datetime.date
+) -> list[dict[str, Any]]:
+    rows = assigned.order_by().values("query__domain_id", "holder_id", "holder__username", "state")
     late = Q(due_on__lt=today) & ~Q(state__in=HANDED_IN)
     counted: QuerySet[Any, Any] = rows.annotate(n=Count("pk"), late=Count("pk", filter=late))
     return list(counted)

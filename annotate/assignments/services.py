@@ -1,6 +1,6 @@
-"""Verbs on assignments: giving, claiming, passing on, submitting (docs/protocol.md 3.1).
+"""Verbs on assignments: assign, claim, reassign, submit (docs/protocol.md 3.1).
 
-Whoever writes an assignment holds the query first, as everybody who writes in the query does.
+Whoever writes an assignment locks the query first, as everybody who writes in the query does.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotate.assignments.models import WRITABLE, unassigned
 from annotate.models import Assignment, WorkState
-from annotate.rights import assignment_of, may_annotate, require_annotator
+from annotate.rights import assignment_of, may_annotate, record, require_annotator
 from annotate.workspace.checklist import missing
 from corpus.models import Benchmark, Membership, Query, Role
 from corpus.services.finding import one_of
@@ -40,10 +40,10 @@ def assign_queries(
     actor: User,
     due_on: date | None = None,
 ) -> list[Assignment]:
-    """Give queries that nobody holds to people, in turns; each only those of their domains.
+    """Give unassigned queries to people, in turns; each only those of their domains.
 
-    What is held already stays where it is. Raises Refused without people, for a due day that has
-    passed, for more than 5,000 at once, and when a query's domain is nobody's of them.
+    What is assigned already stays where it is. Raises Refused without people, for a due day that
+    has passed, for more than 5,000 at once, and when a query's domain is nobody's of them.
     """
     if not people:
         raise Refused("Choose who gets them.", field="people")
@@ -66,7 +66,7 @@ def assign_queries(
 
 
 def claim_query(*, query: Query, actor: User) -> Assignment:
-    """Take a query that nobody holds. Taking one's own again changes nothing; Refused if held."""
+    """Take an unassigned query; one's own again changes nothing, another's is Refused."""
     require_annotator(query, actor)
     with transaction.atomic():
         hold_queries([query.pk])
@@ -76,12 +76,12 @@ def claim_query(*, query: Query, actor: User) -> Assignment:
         if standing is not None:
             raise Refused(f"{standing.holder} holds this query already.")
         mine = Assignment.objects.create(query=query, holder=actor)
-        _note(mine, actor, "claim query")
+        _record(mine, actor, "claim query")
     return mine
 
 
 def claim_next(*, benchmark: Benchmark, domain_ids: Collection[int], actor: User) -> Assignment:
-    """Take the first query of these domains that nobody holds; Refused when none is left."""
+    """Take the first unassigned query of these domains; Refused when none is left."""
     rows = Query.objects.in_benchmark(benchmark).in_domains(set(domain_ids))
     for _ in range(20):  # others claim at the same moment: then the one after
         query = unassigned(rows).first()
@@ -94,30 +94,33 @@ def claim_next(*, benchmark: Benchmark, domain_ids: Collection[int], actor: User
     raise Refused("Every query of your domains is held by somebody.")
 
 
-def release_query(*, assignment: Assignment, actor: User) -> None:
-    """Give up a query that one holds; what was written stays, and somebody else can claim it.
+def unassign_query(*, query: Query, actor: User) -> None:
+    """Give up one's own query; what was written stays, and somebody else can claim it.
 
     Refused once it is submitted, and while changes are asked for.
     """
+    assignment = assignment_of(query)
+    if assignment is None:
+        raise Refused("Nobody holds this query.")
     if assignment.holder_id != actor.pk:
         raise Refused("Only who holds a query can release it.")
     with transaction.atomic():
-        hold_queries([assignment.query_id])
+        hold_queries([query.pk])
         _end(assignment, actor, "release query", (WorkState.NOT_STARTED, WorkState.IN_PROGRESS))
 
 
 def take_away(*, assignment: Assignment, actor: User) -> None:
     """End somebody's assignment (an admin's verb); what was written stays. Refused once it is
-    submitted: then its holder or a reviewer has to give it back first."""
+    submitted: then its assignee or a reviewer has to give it back first."""
     with transaction.atomic():
         hold_queries([assignment.query_id])
         _end(assignment, actor, "take query away", WRITABLE)
 
 
 def reassign_query(*, assignment: Assignment, holder: User, actor: User) -> Assignment:
-    """Pass a query on to another expert of its domain; what was written stays.
+    """Give a query to another expert of its domain; what was written stays.
 
-    Changes that a reviewer asked for are asked of the new holder. Raises Refused as `take_away`.
+    Changes that a reviewer asked for are asked of the new assignee. Raises Refused as `take_away`.
     """
     query = assignment.query
     if not may_annotate(query, holder):
@@ -137,7 +140,7 @@ def reassign_query(*, assignment: Assignment, holder: User, actor: User) -> Assi
             state=WorkState.CHANGES_REQUESTED if asked else WorkState.NOT_STARTED,
             first_submitted_at=assignment.first_submitted_at,
         )
-        _note(passed, actor, "assign query", before=assignment.holder_id)
+        _record(passed, actor, "assign query", before=assignment.holder_id)
     return passed
 
 
@@ -149,13 +152,13 @@ def set_due(*, assignment: Assignment, due_on: date | None, actor: User) -> None
         rows = Assignment.objects.standing().filter(pk=assignment.pk)
         if not rows.update(due_on=due_on):
             raise Refused(MOVED)
-        _note(assignment, actor, "set due date", due_on=due_on.isoformat() if due_on else None)
+        _record(assignment, actor, "set due date", due_on=due_on.isoformat() if due_on else None)
 
 
 def change_assignment(
     *, assignment: Assignment, holder: User, due_on: date | None, actor: User
 ) -> Assignment:
-    """Set holder and day of an assignment, each where it changes; all of it or, Refused, none."""
+    """Set assignee and day of an assignment, where they change; both or, Refused, neither."""
     with transaction.atomic():
         if due_on != assignment.due_on:
             set_due(assignment=assignment, due_on=due_on, actor=actor)
@@ -165,9 +168,9 @@ def change_assignment(
 
 
 def submit_query(*, query: Query, actor: User) -> Assignment:
-    """Hand a finished query in; from then on it can be read only.
+    """Submit a finished query; from then on it can be read only.
 
-    A query that nobody holds is claimed on the way. Raises Refused, naming the first gap, while
+    An unassigned query is claimed on the way. Raises Refused, naming the first gap, while
     the checklist has a blocking item, and for a query that is not the person's to submit.
     """
     require_annotator(query, actor)
@@ -185,7 +188,7 @@ def submit_query(*, query: Query, actor: User) -> Assignment:
             mine.pk, WorkState.SUBMITTED, submitted_at=now, first_submitted_at=first
         ):
             raise Refused(f"This query is {mine.state_words} already.")
-        _note(mine, actor, "submit query")
+        _record(mine, actor, "submit query")
         mine.refresh_from_db()
     return mine
 
@@ -201,7 +204,7 @@ def take_back(*, query: Query, actor: User) -> Assignment:
         is_submitted = mine.state == WorkState.SUBMITTED
         if not is_submitted or not Assignment.objects.move(mine.pk, WorkState.IN_PROGRESS):
             raise Refused(f"This query is {mine.state_words}; it cannot be taken back.")
-        _note(mine, actor, "take query back")
+        _record(mine, actor, "take query back")
         mine.refresh_from_db()
     return mine
 
@@ -228,7 +231,7 @@ def _end(assignment: Assignment, actor: User, verb: str, states: Sequence[str]) 
         if now.ended_at is not None:
             raise Refused(MOVED)
         raise Refused(f"This query is {now.state_words}; it stays with {now.holder}.")
-    _note(assignment, actor, verb)
+    _record(assignment, actor, verb)
 
 
 def _check_due(due_on: date | None) -> None:
@@ -236,7 +239,6 @@ def _check_due(due_on: date | None) -> None:
         raise Refused("This day has passed.", field="due_on")
 
 
-def _note(assignment: Assignment, actor: User, verb: str, **data: Any) -> None:
-    slug = assignment.query.domain.benchmark.slug
-    kept = {"query": assignment.query_id, "holder": assignment.holder_id, **data}
-    audit.record(actor=actor, verb=verb, target=assignment, scope=slug, data=kept)
+def _record(assignment: Assignment, actor: User, verb: str, **data: Any) -> None:
+    people = {"query": assignment.query_id, "holder": assignment.holder_id}
+    record(assignment.query, actor, verb, assignment, **people, **data)

@@ -1,10 +1,10 @@
-"""My queue, and what the holder of a query does with it: claim, release, submit, take back."""
+"""My queue, what the assignee of a query does with it, and assigning queries as admins do."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -12,11 +12,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotate.assignments import services as verbs
 from annotate.assignments.active_time import note_active
-from annotate.assignments.forms import StretchForm
-from annotate.assignments.models import HANDED_IN, unassigned
-from annotate.loaders import enter_query
-from annotate.models import Assignment
+from annotate.assignments.forms import ActiveTimeForm, AssignForm, ReassignForm, annotators
+from annotate.assignments.models import HANDED_IN, WRITABLE, unassigned
+from annotate.assignments.progress import read_progress
+from annotate.loaders import enter_query, first_or_404
+from annotate.models import ActiveSpan, Assignment, WorkState
 from annotate.rights import assignment_of, why_not
+from annotate.voting.disputes import domain_choices
 from annotate.workspace.checklist import missing
 from corpus.access import Access, enter
 from corpus.models import Query, Role
@@ -24,7 +26,6 @@ from kit import htmx
 from kit.errors import Refused
 from kit.tables import Column, Filter, Table
 
-QUEUE, SUBMIT = "annotate/queue.html", "annotate/submit.html"
 MOST_WAITING = 200
 DONE = Table(
     filters=(Filter("state", "State", choices=[(s.value, s.label) for s in HANDED_IN]),),
@@ -37,9 +38,34 @@ DONE = Table(
 )
 
 
+def _by_due(rows: QuerySet[Assignment], value: str) -> QuerySet[Assignment]:
+    late = {"due_on__lt": timezone.localdate(), "state__in": WRITABLE}
+    return rows.filter(**late) if value == "late" else rows.exclude(due_on=None)
+
+
+ASSIGNMENTS = Table(
+    search=("query__qid", "query__text"),
+    filters=(
+        Filter("domain", "Domain", lookup="query__domain__name"),
+        Filter("state", "State", choices=WorkState.choices),
+        Filter("person", "Holder", lookup="holder__username"),
+        Filter("due", "Due", choices=(("late", "Overdue"), ("set", "With a day")), apply=_by_due),
+    ),
+    columns=(
+        Column("query", "Query", order=("query__domain__name", "query_id")),
+        Column("holder", "Holder", order=("holder__username",)),
+        Column("state", "State", order=("state",)),
+        Column("due", "Due", order=("due_on",)),
+        Column("submitted", "Submitted", order=("submitted_at",)),
+        Column("change", "Change"),
+    ),
+    order=("query__domain__name", "query_id"),
+)
+
+
 @require_GET
 def queue(request: HttpRequest, slug: str) -> HttpResponse:
-    """What waits for me, first things first; what I handed in; what I could claim."""
+    """What waits for me, first things first; what I submitted; what I could claim."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     mine = Assignment.objects.in_benchmark(access.benchmark).filter(holder=access.user)
     waiting = mine.open().select_related("query__domain").in_turn()
@@ -54,12 +80,12 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
             mine.filter(state__in=HANDED_IN).select_related("query__domain"), request.GET
         ),
     }
-    return htmx.render(request, QUEUE, context, partial="results")
+    return htmx.render(request, "annotate/queue.html", context, partial="results")
 
 
 @require_POST
 def claim_next(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take the next query that nobody holds, and go there."""
+    """Claim the next unassigned query, and go there."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     try:
         mine = verbs.claim_next(
@@ -68,48 +94,43 @@ def claim_next(request: HttpRequest, slug: str) -> HttpResponse:
     except Refused as refusal:
         messages.warning(request, refusal.message)
         return htmx.redirect(request, reverse("queue", args=[slug]))
-    return htmx.redirect(request, _url(access, mine.query_id))
+    return htmx.redirect(request, reverse("query", args=[slug, mine.query_id]))
 
 
 @require_POST
 def query_claim(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Take this query."""
-    access, query = enter_query(request.user, slug, pk)
-    return _do(
-        request, access, query, lambda: verbs.claim_query(query=query, actor=access.user), "yours"
-    )
+    """Claim this query."""
+    return _move(request, slug, pk, verbs.claim_query, "yours")
 
 
 @require_POST
 def query_release(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Give this query up; what was written stays."""
-    access, query = enter_query(request.user, slug, pk)
-
-    def release() -> None:
-        assignment = assignment_of(query)
-        if assignment is None:
-            raise Refused("Nobody holds this query.")
-        verbs.release_query(assignment=assignment, actor=access.user)
-
-    return _do(request, access, query, release, "free again; what you wrote stays")
+    """Unassign this query; what was written stays."""
+    return _move(request, slug, pk, verbs.unassign_query, "free again; what you wrote stays")
 
 
 @require_POST
 def query_take_back(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Go on writing in a query that I submitted."""
+    return _move(request, slug, pk, verbs.take_back, "yours to write in again")
+
+
+def _move(
+    request: HttpRequest, slug: str, pk: int, verb: Callable[..., Any], done: str
+) -> HttpResponse:
     access, query = enter_query(request.user, slug, pk)
-    return _do(
-        request,
-        access,
-        query,
-        lambda: verbs.take_back(query=query, actor=access.user),
-        "yours to write in again",
-    )
+    try:
+        verb(query=query, actor=access.user)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    else:
+        messages.success(request, f"{query} is {done}.")
+    return htmx.redirect(request, reverse("query", args=[slug, pk]))
 
 
 @require_http_methods(["GET", "POST"])
 def query_submit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """What is missing, and handing the query in."""
+    """What is missing, and submitting the query."""
     access, query = enter_query(request.user, slug, pk)
     refusal = ""
     if request.method == "POST":
@@ -133,19 +154,18 @@ def query_submit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "hints": [item for item in items if not item.blocking],
     }
     show = htmx.invalid if refusal else htmx.render
-    return show(request, SUBMIT, context)
+    return show(request, "annotate/submit.html", context)
 
 
 @require_POST
 def query_time(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """A page reports that its reader was at work; counted for who may write in the query."""
     access, query = enter_query(request.user, slug, pk)
-    form = StretchForm(request.POST)
+    form = ActiveTimeForm(request.POST)
     if not form.is_valid():
         return htmx.vary(HttpResponse("start and end are milliseconds since 1970", status=400))
     if not why_not(assignment_of(query), access.user):
-        start, end = (_moment(form.cleaned_data[name]) for name in ("start", "end"))
-        note_active(query=query, actor=access.user, start=start, end=end)
+        note_active(query=query, actor=access.user, **form.cleaned_data)
     return htmx.vary(HttpResponse(status=204))
 
 
@@ -162,21 +182,115 @@ def work_context(access: Access, query: Query, *, is_annotator: bool) -> dict[st
     }
 
 
-def _moment(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+@require_http_methods(["GET", "POST"])
+def assignments(request: HttpRequest, slug: str) -> HttpResponse:
+    """Who works on what, and assigning unassigned queries to people."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sent = request.POST if request.method == "POST" else None
+    form = AssignForm(sent, benchmark=access.benchmark)
+    if form.is_valid():
+        try:
+            count = len(_assign(access, form))
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            messages.success(request, f"{count:,} quer{'y' if count == 1 else 'ies'} assigned.")
+            return htmx.redirect(request, reverse("assignments", args=[slug]))
+    rows = Assignment.objects.in_benchmark(access.benchmark)
+    people = [(each.username, each.username) for each in annotators(access.benchmark)]
+    choices = {"domain": domain_choices(access.benchmark), "person": people}
+    table = ASSIGNMENTS.read(
+        rows.select_related("query__domain", "holder"), request.GET, choices=choices
+    )
+    context = {
+        "access": access,
+        "tab": "assignments",
+        "form": form,
+        "table": table,
+        "today": timezone.localdate(),
+        "free": unassigned(Query.objects.in_benchmark(access.benchmark)).count(),
+    }
+    if form.is_bound:
+        return htmx.invalid(request, "annotate/assignments.html", context)
+    return htmx.render(request, "annotate/assignments.html", context, partial="results")
 
 
-def _do(
-    request: HttpRequest, access: Access, query: Query, verb: Callable[[], Any], said: str
-) -> HttpResponse:
+@require_http_methods(["GET", "POST"])
+def assignment(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One assignment: reassign it, set its day."""
+    access = enter(request.user, slug, Role.ADMIN)
+    found = get_assignment(access, pk)
+    form = ReassignForm(
+        request.POST if request.method == "POST" else None,
+        benchmark=access.benchmark,
+        domain=found.query.domain_id,
+        initial={"holder": found.holder_id, "due_on": found.due_on},
+    )
+    if form.is_valid():
+        try:
+            verbs.change_assignment(assignment=found, actor=access.user, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            messages.success(request, f"Saved for {found.query}.")
+            return htmx.redirect(request, reverse("assignments", args=[slug]))
+    context = {
+        "access": access,
+        "tab": "assignments",
+        "assignment": found,
+        "form": form,
+        "seconds": ActiveSpan.objects.filter(query=found.query, user=found.holder).seconds(),
+    }
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "annotate/assignment.html", context)
+
+
+@require_POST
+def assignment_take_away(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """End an assignment; anybody of the domain can claim the query then."""
+    access = enter(request.user, slug, Role.ADMIN)
+    found = get_assignment(access, pk)
     try:
-        verb()
+        verbs.take_away(assignment=found, actor=access.user)
     except Refused as refusal:
         messages.warning(request, refusal.message)
     else:
-        messages.success(request, f"{query} is {said}.")
-    return htmx.redirect(request, _url(access, query.pk))
+        messages.success(request, f"{found.query} is free again.")
+    return htmx.redirect(request, reverse("assignments", args=[slug]))
 
 
-def _url(access: Access, pk: int) -> str:
-    return reverse("query", args=[access.benchmark.slug, pk])
+@require_GET
+def progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """How far the work is, by domain and person, and when it will be done."""
+    access = enter(request.user, slug, Role.ADMIN)
+    found = read_progress(access.benchmark)
+    context = {
+        "access": access,
+        "tab": "progress",
+        "progress": found,
+        "states": WorkState.choices,
+        "busiest": max([count for _, count in found.days], default=0) or 1,
+    }
+    return htmx.render(request, "annotate/progress.html", context)
+
+
+def get_assignment(access: Access, pk: int) -> Assignment:
+    """A standing assignment of this benchmark, or 404."""
+    rows = Assignment.objects.in_benchmark(access.benchmark)
+    rows = rows.select_related("query__domain__benchmark", "holder").filter(pk=pk)
+    return first_or_404(rows, "assignment")
+
+
+def _assign(access: Access, form: AssignForm) -> list[Assignment]:
+    rows = form.queries().select_related("domain")
+    data = form.cleaned_data
+    made = verbs.assign_queries(
+        benchmark=access.benchmark,
+        queries=rows[: verbs.MOST_AT_ONCE + 1] if not data["most"] else rows,
+        people=list(data["people"]),
+        actor=access.user,
+        due_on=data["due_on"],
+    )
+    if not made:
+        raise Refused("No query that nobody holds is among these.", field="words")
+    return made

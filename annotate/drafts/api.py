@@ -1,6 +1,5 @@
 """API of my own drafts: what the browser keeps while I type."""
 
-from django.contrib.auth.models import User
 from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -55,9 +54,8 @@ class Drafts(Route):
     )
     def put(self, request: Request) -> Response:
         given = self.read(KeepDraftSerializer)
-        person: User = self.person()
         try:
-            kept = verbs.keep_draft(person=person, **given)
+            kept = verbs.keep_draft(person=self.person(), **given)
         except Conflict as conflict:
             return Response({"draft": DraftSerializer(conflict.current).data}, status=409)
         return Response({"draft": DraftSerializer(kept).data if kept else None})

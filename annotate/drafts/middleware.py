@@ -28,21 +28,17 @@ class DraftsSettledMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
+        is_form = request.method == "POST" and not request.path.startswith("/api/")
         # In this order: the body of a request that was refused is not read for this.
-        is_settled = isinstance(request.user, User) and _is_accepted(request, response)
-        names = self._names(request) if is_settled else []
-        if names and isinstance(request.user, User):
+        if not is_form or not isinstance(request.user, User) or not _is_accepted(request, response):
+            return response
+        if names := request.POST.getlist(FIELD)[:20]:
             settle_drafts(person=request.user, place=request.path, names=names)
-            told = quote(json.dumps({"place": request.path, "names": names}), safe="")
+            settled = quote(json.dumps({"place": request.path, "names": names}), safe="")
             response.set_cookie(
-                COOKIE, told, max_age=_SECONDS, samesite="Lax", secure=settings.BEHIND_TLS
+                COOKIE, settled, max_age=_SECONDS, samesite="Lax", secure=settings.BEHIND_TLS
             )
         return response
-
-    @staticmethod
-    def _names(request: HttpRequest) -> list[str]:
-        is_form = request.method == "POST" and not request.path.startswith("/api/")
-        return request.POST.getlist(FIELD)[:20] if is_form else []
 
 
 def _is_accepted(request: HttpRequest, response: HttpResponseBase) -> bool:
@@ -50,5 +46,5 @@ def _is_accepted(request: HttpRequest, response: HttpResponseBase) -> bool:
     if response.status_code >= 400:
         return False
     waiting = getattr(request, "_messages", None)
-    said = getattr(waiting, "_queued_messages", [])
-    return not any(message.level >= WARNING for message in said)
+    queued = getattr(waiting, "_queued_messages", [])
+    return not any(message.level >= WARNING for message in queued)

@@ -1,6 +1,5 @@
 """What a person has typed and not sent yet."""
 
-from datetime import datetime
 from typing import Self
 
 from django.conf import settings
@@ -18,10 +17,6 @@ class DraftQuerySet(models.QuerySet["Draft"]):
     def at(self, place: str) -> Self:
         """Drafts of the fields of one form, named by the address it is sent to."""
         return self.filter(place=place)
-
-    def untouched_since(self, moment: datetime) -> Self:
-        """Old ones."""
-        return self.filter(updated_at__lt=moment)
 
 
 class Draft(models.Model):

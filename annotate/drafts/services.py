@@ -25,7 +25,7 @@ def keep_draft(
 ) -> Draft | None:
     """Keep the text of one field, written over version `expected` (0: there was none).
 
-    An empty text takes the draft away: None. What stands there already changes nothing. Raises
+    An empty text takes the draft away: None. The same text changes nothing. Raises
     Conflict, carrying the draft, if another tab wrote meanwhile, and Refused for more than
     2,000,000 characters or 1,000 drafts.
     """
@@ -33,21 +33,21 @@ def keep_draft(
         raise Refused(f"A draft holds at most {LONGEST:,} characters.", field="text")
     with transaction.atomic():
         mine = Draft.objects.select_for_update().of(person).at(place)
-        standing = mine.filter(name=name).first()
-        if standing is None:
+        present = mine.filter(name=name).first()
+        if present is None:
             return _begin(person, place, name, text, page) if text.strip() else None
-        if standing.text == text:
-            return standing
-        if standing.version != expected:
-            raise Conflict(standing)
+        if present.text == text:
+            return present
+        if present.version != expected:
+            raise Conflict(present)
         if not text.strip():
-            standing.delete()
+            present.delete()
             return None
-        Draft.objects.filter(pk=standing.pk).update(
+        Draft.objects.filter(pk=present.pk).update(
             text=text, page=page, version=F("version") + 1, updated_at=timezone.now()
         )
-        standing.refresh_from_db()
-        return standing
+        present.refresh_from_db()
+        return present
 
 
 def discard_draft(*, draft: Draft, person: User) -> None:
@@ -58,30 +58,19 @@ def discard_draft(*, draft: Draft, person: User) -> None:
 
 
 def settle_drafts(*, person: User, place: str, names: Collection[str]) -> int:
-    """The form was accepted: what was kept of its fields is not needed any more; how many went."""
+    """Delete the drafts of a form that was accepted; how many."""
     gone, _ = Draft.objects.of(person).at(place).filter(name__in=names).delete()
     return gone
 
 
-def sweep_drafts() -> int:
-    """Forget drafts that nobody touched for 90 days; how many."""
-    gone, _ = Draft.objects.untouched_since(timezone.now() - KEPT).delete()
-    return gone
-
-
 def _begin(person: User, place: str, name: str, text: str, page: str) -> Draft:
-    sweep_drafts()
+    Draft.objects.filter(updated_at__lt=timezone.now() - KEPT).delete()
     if Draft.objects.of(person).count() >= MOST:
         raise Refused("You have 1,000 drafts. Discard some under Drafts.", field="name")
     try:
         with transaction.atomic():
-            return Draft.objects.create(
-                user=person,
-                place=place,
-                name=name,
-                text=text,
-                page=page,
-                updated_at=timezone.now(),
-            )
+            where = {"user": person, "place": place, "name": name}
+            now = timezone.now()
+            return Draft.objects.create(**where, text=text, page=page, updated_at=now)
     except IntegrityError:  # two tabs began at the same moment
         raise Conflict(Draft.objects.get(user=person, place=place, name=name)) from None

@@ -8,16 +8,18 @@ from django.db import models
 
 from corpus.models import Benchmark
 
-_HOUSE: Final = Path(__file__).resolve().parent.parent / "guidelines" / "house.md"
+# The guidelines of a benchmark that has none of its own.
+_DEFAULT: Final = Path(__file__).resolve().parent / "house.md"
 
 
 class GuidelineQuerySet(models.QuerySet["Guideline"]):
     """Vocabulary for reading guidelines."""
 
     def current(self, benchmark: Benchmark) -> "Guideline":
-        """The newest version; the house's own, version 0 and unsaved, where none was written."""
+        """The newest version; the default, version 0 and unsaved, where none was written."""
         written = self.filter(benchmark=benchmark).order_by("-version").first()
-        return written or Guideline(benchmark=benchmark, version=0, text=house_text())
+        default = _DEFAULT.read_text(encoding="utf-8") if written is None else ""
+        return written or Guideline(benchmark=benchmark, version=0, text=default)
 
     def current_version(self, benchmark_id: int) -> int:
         """The number that a decision made now goes by."""
@@ -48,8 +50,3 @@ class Guideline(models.Model):
 
     def __str__(self) -> str:
         return f"version {self.version}"
-
-
-def house_text() -> str:
-    """The guidelines of a benchmark that has none of its own."""
-    return _HOUSE.read_text(encoding="utf-8")

@@ -1,11 +1,11 @@
 """Publishing guidelines: by version, and one key away on every page."""
 
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 
 from annotate.models import Guideline
-from corpus.models import Benchmark, Membership, Role
+from annotate.rights import require_admin
+from corpus.models import Benchmark
 from kit import audit
 from kit.errors import Refused
 
@@ -18,9 +18,7 @@ def publish_guideline(
     Raises Refused for an empty or unchanged text and where somebody published meanwhile, and
     PermissionDenied for everybody but admins.
     """
-    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
-    if place is None or Role.ADMIN not in place.roles:
-        raise PermissionDenied("Guidelines are published by admins.")
+    require_admin(benchmark, actor, "Guidelines are published by admins.")
     current = Guideline.objects.current(benchmark)
     if not text.strip():
         raise Refused("Write the guidelines first.", field="text")
@@ -40,13 +38,12 @@ def publish_guideline(
                 note=note.strip(),
                 created_by=actor,
             )
-            data = {"version": new.version}
             audit.record(
                 actor=actor,
                 verb="publish guidelines",
                 target=new,
                 scope=benchmark.slug,
-                data=data,
+                data={"version": new.version},
             )
     except IntegrityError:
         raise Refused(

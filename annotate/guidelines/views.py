@@ -4,17 +4,18 @@ from typing import Any
 
 import nh3
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_http_methods, require_POST
 from markdown_it import MarkdownIt
 
-from annotate.forms import GuidelineForm
+from annotate.guidelines.forms import GuidelineForm
 from annotate.guidelines.services import publish_guideline
-from annotate.loaders import number
+from annotate.loaders import first_or_404, number
 from annotate.models import Guideline, Scale
-from annotate.workspace.scales import benchmark_scale, choose_scale, points_apart
+from annotate.workspace.scales import choose_scale, scale_of_benchmark
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -69,6 +70,7 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
     current = Guideline.objects.current(access.benchmark)
     written = Guideline.objects.filter(benchmark=access.benchmark).select_related("created_by")
     shown = _chosen(request, written) or current
+    chosen = scale_of_benchmark(access.benchmark)
     return {
         "access": access,
         "tab": "guidelines",
@@ -76,21 +78,16 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
         "is_current": shown.version == current.version,
         "body": rendered(shown.text),
         "versions": written,
-        "scale": benchmark_scale(access.benchmark),
+        "scale": chosen.scale,
         "scales": Scale.choices,
-        "far": points_apart(access.benchmark),
+        "far": chosen.far,
         "form": GuidelineForm(initial={"text": current.text, "expected": current.version}),
     }
 
 
-def _chosen(request: HttpRequest, written: Any) -> Guideline | None:
+def _chosen(request: HttpRequest, written: QuerySet[Guideline]) -> Guideline | None:
     wanted = request.GET.get("version", "")
-    if not wanted:
-        return None
-    found = written.filter(version=number(wanted) or 0).first()
-    if found is None:
-        raise Http404("No such version.")
-    return found  # type: ignore[no-any-return]
+    return first_or_404(written.filter(version=number(wanted) or 0), "version") if wanted else None
 
 
 def rendered(text: str) -> SafeString:

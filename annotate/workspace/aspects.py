@@ -1,7 +1,7 @@
 """Verbs on reasoning aspects (docs/protocol.md 3.1, steps 1, 2 and 5)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -9,25 +9,15 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from annotate.models import Aspect, ChangeKind
-from annotate.rights import hold_for_writing
+from annotate.rights import lock_for_writing, record
 from annotate.workspace.changes import Fields, merge, note_change, snapshot
 from annotate.workspace.models import SCALE_TOP
 from annotate.workspace.scales import scale_of
 from corpus.models import Query
-from kit import audit
 from kit.errors import Conflict, Refused
 
 
-class Weighted(Protocol):
-    """Anything that carries a raw weight."""
-
-    @property
-    def weight(self) -> int:
-        """The weight as given."""
-        ...
-
-
-def normalised_weights(aspects: Iterable[Weighted]) -> list[float]:
+def normalised_weights(aspects: Iterable[Aspect]) -> list[float]:
     """Shares w = raw / sum of raw, in the order given (docs/protocol.md 3.1 step 2).
 
     No aspects have no shares; aspects whose weights sum to 0 are an error: ValueError.
@@ -49,12 +39,12 @@ def add_aspect(
     """
     with transaction.atomic():
         # Two people adding at once take turns, so that neither number nor place is given twice.
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         aspect = make_aspect(query=query, actor=actor, content=content, weight=weight)
         note_change(
             query=query, kind=ChangeKind.ADD, before=[], after=[snapshot(aspect)], actor=actor
         )
-        _note(aspect, actor, "add aspect", content=content, weight=aspect.weight)
+        _record(aspect, actor, "add aspect", content=content, weight=aspect.weight)
     return aspect
 
 
@@ -67,7 +57,7 @@ def make_aspect(
     rationale: str = "",
     scale: str = "",
 ) -> Aspect:
-    """The row of a new aspect, at the end, for a verb that holds the query."""
+    """The row of a new aspect, at the end, for a verb that locked the query."""
     rows = Aspect.objects.filter(query=query)
     last = rows.aggregate(k=Max("k"), position=Max("position"))
     scale = scale or scale_of(query)
@@ -88,19 +78,16 @@ def make_aspect(
 
 
 def write_weight(aspect: Aspect, actor: User, weight: int) -> None:
-    """Change a weight for a review or an adjudication, with its event; for a caller that holds the
-    query. Raises Conflict where somebody saved the aspect meanwhile."""
+    """Change a weight for a review or an adjudication, with its event.
+
+    For a caller that locked the query. Raises Conflict where somebody saved the aspect meanwhile.
+    """
     before = aspect.weight
     if weight == before:
         return
     written = aspect.write(expected=aspect.version, actor=actor, weight=weight, weighed=True)
-    audit.record(
-        actor=actor,
-        verb="save aspect",
-        target=aspect,
-        scope=aspect.query.domain.benchmark.slug,
-        data={"k": aspect.k, "version": written.version, "weight": weight, "before": before},
-    )
+    data = {"version": written.version, "weight": weight, "before": before}
+    _record(aspect, actor, "save aspect", **data)
 
 
 def save_aspect(
@@ -115,18 +102,18 @@ def save_aspect(
 ) -> Aspect:
     """Write the texts and the weight over version `expected`; return the aspect as it is now.
 
-    Without a weight that stays as it is; while nobody chose one, naming any is a choice, that
-    which the aspect began with too.
+    Without a weight the present one stays. While nobody chose one, any weight is a choice, also
+    the one that the aspect began with.
 
-    `base` says, field by field, what the writing began from: a field that is as it was takes what
-    somebody else wrote meanwhile. Writing what already stands there changes nothing, whatever the
+    `base` holds the fields as the writing began: a field that the person left as it was takes what
+    somebody else wrote meanwhile. Writing what is stored already changes nothing, whatever the
     version. Raises Conflict (carrying the present row and the fields that both changed), and
     Refused for a removed aspect or a weight off the scale.
     """
     fields: dict[str, Any] = {"content": content, "rationale": rationale}
     fields |= {"weight": weight} if weight is not None else {}
     with transaction.atomic():
-        hold_for_writing(aspect.query, actor)
+        lock_for_writing(aspect.query, actor)
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         if current.removed_at is not None:
             raise Refused("This aspect was removed. Restore it to go on writing.")
@@ -144,7 +131,7 @@ def save_aspect(
             after=[snapshot(written)],
             actor=actor,
         )
-        _note(written, actor, "save aspect", version=written.version, **now)
+        _record(written, actor, "save aspect", version=written.version, **now)
     return written
 
 
@@ -156,22 +143,22 @@ def _changed(
     known = {**(theirs if expected == current.version else {}), **base}
     if not current.weighed:  # so nobody's choice can be written over
         known["weight"] = current.weight
-    merged = merge(base=known, mine=fields, theirs=theirs)
-    if merged.clashing:
-        raise Conflict(current, fields=merged.clashing)
+    changed, clashing = merge(base=known, mine=fields, theirs=theirs)
+    if clashing:
+        raise Conflict(current, fields=clashing)
     chosen = {"weighed": True} if "weight" in fields and not current.weighed else {}
-    return {**merged.changed, **chosen}
+    return {**changed, **chosen}
 
 
 def remove_aspect(*, aspect: Aspect, actor: User) -> None:
     """Take an aspect away; Refused while passages stand on it. Undone by restore_aspect."""
     with transaction.atomic():
-        hold_for_writing(aspect.query, actor)
+        lock_for_writing(aspect.query, actor)
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
-        standing = current.gold_passages.filter(ended_at=None).count()
-        if standing:
+        count = current.gold_passages.standing().count()
+        if count:
             raise Refused(
-                f"a{current.k} still has {standing} passage{'s' if standing > 1 else ''}. "
+                f"a{current.k} still has {count} passage{'s' if count > 1 else ''}. "
                 "Move every one to another aspect or discard it first."
             )
         if set_removed(current, actor, removed=True):
@@ -181,7 +168,7 @@ def remove_aspect(*, aspect: Aspect, actor: User) -> None:
 def restore_aspect(*, aspect: Aspect, actor: User) -> None:
     """Bring a removed aspect back with its number, place and texts."""
     with transaction.atomic():
-        hold_for_writing(aspect.query, actor)
+        lock_for_writing(aspect.query, actor)
         if set_removed(aspect, actor, removed=False):
             _note_presence(aspect, actor, ChangeKind.RESTORE)
 
@@ -192,7 +179,7 @@ def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]
     The order is not part of the version: moving must not refuse what somebody is typing.
     """
     with transaction.atomic():
-        hold_for_writing(aspect.query, actor)
+        lock_for_writing(aspect.query, actor)
         order = list(Aspect.objects.filter(query=aspect.query_id).present())
         here = next((n for n, each in enumerate(order) if each.pk == aspect.pk), None)
         there = None if here is None else here + (-1 if direction == "up" else 1)
@@ -205,11 +192,11 @@ def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]
         note_change(
             query=aspect.query, kind=ChangeKind.REORDER, before=before, after=after, actor=actor
         )
-        _note(aspect, actor, "move aspect", order=[each.k for each in order])
+        _record(aspect, actor, "move aspect", order=[each.k for each in order])
 
 
 def place_aspects(order: Sequence[Aspect]) -> None:
-    """Put aspects in this order, for a verb that holds the query."""
+    """Put aspects in this order, for a verb that locked the query."""
     for position, each in enumerate(order, start=1):
         Aspect.objects.filter(pk=each.pk).update(position=position)
 
@@ -225,7 +212,7 @@ def _note_presence(aspect: Aspect, actor: User, kind: ChangeKind) -> None:
     shot = [snapshot(aspect)]
     before, after = (shot, []) if kind == ChangeKind.REMOVE else ([], shot)
     note_change(query=aspect.query, kind=kind, before=before, after=after, actor=actor)
-    _note(aspect, actor, f"{kind.value} aspect")
+    _record(aspect, actor, f"{kind.value} aspect")
 
 
 def check_weight(weight: int, scale: str) -> None:
@@ -235,6 +222,5 @@ def check_weight(weight: int, scale: str) -> None:
         raise Refused(f"Choose a weight from 1 to {top}.", field="weight")
 
 
-def _note(aspect: Aspect, actor: User, verb: str, **data: Any) -> None:
-    slug = aspect.query.domain.benchmark.slug
-    audit.record(actor=actor, verb=verb, target=aspect, scope=slug, data={"k": aspect.k, **data})
+def _record(aspect: Aspect, actor: User, verb: str, **data: Any) -> None:
+    record(aspect.query, actor, verb, aspect, k=aspect.k, **data)

@@ -1,9 +1,8 @@
-"""Aspects and their gold passages as they hold in a corpus version that a cleaning made.
-
-What people did that a corpus version does not take over, one by one, before it is taken up."""
+"""Gold passages and citations that a cleaned corpus version inherits, and those that it loses."""
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Q
 
@@ -12,6 +11,7 @@ from annotate.answers.evidence import answers_in
 from annotate.models import Aspect, GoldPassage
 from corpus.models import CorpusVersion, Passage, Query
 from corpus.services.crosswalk import targets
+from corpus.services.loading_context import chunks
 
 
 @dataclass
@@ -48,15 +48,13 @@ def gold_in(version: CorpusVersion, *, about: Q | None = None) -> CarriedGold:
     return CarriedGold(dict(found), lost)
 
 
-_AT_ONCE = 500
 NO_PASSAGE = "no passage of this version takes it over"
 COUNTS_NOTHING = (
     "counts the gold of aspects, of which the query has not so many: it stays as it was written"
 )
 
 
-@dataclass(frozen=True)
-class LostCitation:
+class LostCitation(NamedTuple):
     """Words in brackets of a published answer that cite no passage of the version, and why."""
 
     query: Query
@@ -64,27 +62,16 @@ class LostCitation:
     why: str
 
 
-@dataclass(frozen=True)
-class LostSupport:
-    """A gold passage of an aspect that no passage of the version takes over."""
+class LostSupport(NamedTuple):
+    """A gold passage of an aspect that no passage of the version inherits."""
 
     aspect: Aspect
     passage: Passage
 
 
-@dataclass(frozen=True)
-class UncarriedWork:
-    """All of both, by query; nothing where the version is that of the loaded texts."""
-
-    citations: list[LostCitation]
-    support: list[LostSupport]
-
-
-def uncarried_work(version: CorpusVersion) -> UncarriedWork:
-    """Citations of published answers, and gold passages of aspects, that have no place there."""
-    if not version.is_derived:
-        return UncarriedWork([], [])
-    return UncarriedWork(_citations(version), _support(version))
+def lost_work(version: CorpusVersion) -> tuple[list[LostCitation], list[LostSupport]]:
+    """Citations and gold passages that the version does not inherit; none in loaded texts."""
+    return (_citations(version), _support(version)) if version.is_derived else ([], [])
 
 
 def _citations(version: CorpusVersion) -> list[LostCitation]:
@@ -97,19 +84,18 @@ def _citations(version: CorpusVersion) -> list[LostCitation]:
             rows += [(each, COUNTS_NOTHING) for each in numbers if each not in answer.uncarried]
             if rows:
                 found[pk] = rows
-    queries: dict[int, Query] = {}
     keys = sorted(found)
-    for start in range(0, len(keys), _AT_ONCE):
-        part = Query.objects.select_related("domain").filter(pk__in=keys[start : start + _AT_ONCE])
-        queries |= part.in_bulk()
+    queries = {
+        query.pk: query
+        for part in chunks(keys)
+        for query in Query.objects.select_related("domain").filter(pk__in=part)
+    }
     return [LostCitation(queries[pk], *row) for pk in keys for row in found[pk]]
 
 
 def _support(version: CorpusVersion) -> list[LostSupport]:
-    lost = gold_in(version).lost
     found: list[LostSupport] = []
-    for start in range(0, len(lost), _AT_ONCE):
-        part = lost[start : start + _AT_ONCE]
+    for part in chunks(gold_in(version).lost):
         related = Aspect.objects.select_related("query__domain")
         aspects = related.in_bulk([aspect for aspect, _ in part])
         passages = Passage.objects.defer("text").in_bulk([passage for _, passage in part])

@@ -1,13 +1,6 @@
-"""Noting what is done to a query's aspects, so that each change can be read and undone.
-
-Merging two people's edits of one row, field by field. Pure.
-
-Three values decide on a field: what the form was based on, what it says now (mine), and what is
-stored (theirs). Only where both sides moved away from the base, to different values, must a
-person choose."""
+"""The history of a query's aspects, and merging what two people wrote in one aspect."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -17,7 +10,7 @@ from django.utils import timezone
 from annotate.models import Aspect, AspectChange, ChangeKind, GoldPassage, Guideline
 from corpus.models import Query
 
-# Words written on within this time are one change, as one undo takes them back.
+# Edits of one aspect within this time are one change, which one undo takes back.
 SITTING: Final = timedelta(minutes=10)
 # What a person writes in an aspect; a snapshot holds it beside `pk` and `k`.
 FIELDS: Final = ("content", "rationale", "weight", "weighed", "scale")
@@ -25,13 +18,13 @@ Snapshot = dict[str, Any]
 
 
 def snapshot(aspect: Aspect, *, passages: Iterable[int] = ()) -> Snapshot:
-    """The aspect as it is now, with the keys of the passages that stand on it where they matter."""
+    """The aspect as it is now, with the keys of its passages where they matter."""
     kept = {"pk": aspect.pk, "k": aspect.k, **{name: getattr(aspect, name) for name in FIELDS}}
     return {**kept, "passages": list(passages)} if passages else kept
 
 
 def passages_of(aspect: Aspect) -> list[int]:
-    """Keys of the passages that stand on the aspect."""
+    """Keys of the passages that support the aspect."""
     rows = GoldPassage.objects.standing().filter(aspect=aspect).order_by("pk")
     return list(rows.values_list("passage_id", flat=True))
 
@@ -72,15 +65,17 @@ def _begun(query: Query, before: Sequence[Snapshot], actor: User) -> AspectChang
 
 
 def last_change(query: Query, person: User) -> AspectChange | None:
-    """What the key Z takes back: this person's newest change that was not undone."""
+    """What the key Z undoes: this person's newest change that was not undone."""
     mine = AspectChange.objects.filter(query=query).undoable().filter(created_by=person.pk)
     return mine.first()
 
 
-def said_of(change: AspectChange) -> str:
+def described(change: AspectChange) -> str:
     """The change in a sentence."""
-    before, after = change.names_before, change.names_after
-    one = {
+    before, after = (
+        ", ".join(f"a{each['k']}" for each in shots) for shots in (change.before, change.after)
+    )
+    return {
         "add": f"{after} was added.",
         "clarify": f"{after} was written.",
         "remove": f"{before} was removed.",
@@ -90,23 +85,18 @@ def said_of(change: AspectChange) -> str:
         "reorder": f"The order was changed to {after}.",
         "scale": f"{after} moved to another scale.",
         "undo": "A change was undone.",
-    }
-    return one[change.kind]
+    }[change.kind]
 
 
 Fields = Mapping[str, object]
 
 
-@dataclass(frozen=True)
-class Merged:
-    """What of mine has to be written, and which of these fields somebody else changed too."""
+def merge(*, base: Fields, mine: Fields, theirs: Fields) -> tuple[dict[str, object], list[str]]:
+    """Merge my fields into theirs: what to write of mine, and which of that they changed too.
 
-    changed: dict[str, object]
-    clashing: tuple[str, ...]
-
-
-def merge(*, base: Fields, mine: Fields, theirs: Fields) -> Merged:
-    """Merge my fields into theirs; a field whose base is not known counts as changed by both."""
+    Only a field that both sides changed from the base, to different values, needs a person to
+    choose. A field without a known base counts as changed by both.
+    """
     changed = {
         name: value
         for name, value in mine.items()
@@ -115,7 +105,7 @@ def merge(*, base: Fields, mine: Fields, theirs: Fields) -> Merged:
     clashing = [
         name for name in changed if name not in base or plain(base[name]) != plain(theirs[name])
     ]
-    return Merged(changed, tuple(clashing))
+    return changed, clashing
 
 
 def plain(value: object) -> object:

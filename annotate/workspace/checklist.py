@@ -1,12 +1,7 @@
-"""What is missing before a query can be submitted (docs/protocol.md 3.1).
-
-`missing` is asked by the workspace, which shows it with links, and by whoever submits: an item
-that is `blocking` stands in the way, the others are gentle hints.
-"""
+"""What is missing before a query can be submitted (docs/protocol.md 3.1)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
@@ -21,25 +16,18 @@ from corpus.models import Judgment, Query, Source
 class Item:
     """One thing to do; `url` leads to where it is done.
 
-    `kind` is one of: no_aspects, empty, unweighed, scale, support, undecided, asking, unlisted
-    (blocking), and count, long, close (hints).
+    `kind` is one of: no_aspects, empty, unweighed, scale, support, undecided, asking, unlisted,
+    which prevent submitting (`blocking`), and count, long, close, which are hints.
     """
 
     kind: str
     text: str
-    url_name: str
-    url_kwargs: dict[str, Any] = field(default_factory=dict)
-    query_string: str = ""
-    blocking: bool = True
-
-    @property
-    def url(self) -> str:
-        """The address of the screen, opened at the right place."""
-        return reverse(self.url_name, kwargs=self.url_kwargs) + self.query_string
+    url: str
+    blocking: bool
 
 
 def missing(*, query: Query) -> list[Item]:
-    """Everything that is missing, what stands in the way first."""
+    """Everything that is missing, blocking items first."""
     aspects = list(Aspect.objects.filter(query=query).present())
     found = [*_of_passages(query), *_of_aspects(query, aspects), *_hints(query, aspects)]
     return sorted(found, key=lambda item: not item.blocking)
@@ -104,8 +92,8 @@ def _hints(query: Query, aspects: list[Aspect]) -> Iterator[Item]:
 def _item(
     kind: str, text: str, query: Query, at: str = "", *, name: str = "query", blocking: bool = True
 ) -> Item:
-    where = {"slug": query.domain.benchmark.slug, "pk": query.pk}
-    return Item(kind, text, name, where, at, blocking)
+    url = reverse(name, args=[query.domain.benchmark.slug, query.pk])
+    return Item(kind, text, url + at, blocking)
 
 
 def _passage(kind: str, text: str, query: Query, pk: int) -> Item:

@@ -1,10 +1,7 @@
-"""Bringing pages to a query: by address, by pasting, by file (docs/protocol.md 3.1 step 4).
-
-Cutting collected pages into gold passages, one aspect each (docs/protocol.md 3.1 step 4)."""
+"""Collecting pages for a query, and cutting passages from them (docs/protocol.md 3.1 step 4)."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Final
 
 from django.contrib.auth.models import User
@@ -13,13 +10,12 @@ from django.db import transaction
 from rapidfuzz.distance import Indel, Postfix, Prefix
 
 from annotate.models import Aspect, GoldPassage
-from annotate.rights import hold_for_writing, require_expert
+from annotate.rights import lock_for_writing, record, require_expert
 from annotate.workspace.gold import assign_passage
 from corpus.extraction import Unreadable
 from corpus.models import CollectedPage, PageFetch, Passage, Query
 from corpus.services import fetching, pages
 from corpus.services.pages import growing_version
-from kit import audit
 from kit.errors import Refused
 from kit.runs import RunStatus
 
@@ -38,8 +34,7 @@ def stop_fetch(*, fetch: PageFetch, actor: User) -> None:
     require_expert(fetch.query, actor)
     with transaction.atomic():
         if fetch.move(RunStatus.CANCELLED):
-            slug = fetch.query.domain.benchmark.slug
-            audit.record(actor=actor, verb="stop fetch", target=fetch, scope=slug)
+            record(fetch.query, actor, "stop fetch", fetch)
 
 
 def collect_text(
@@ -97,14 +92,6 @@ _MOST_PAIRS: Final = 500_000_000
 _NUMBER = re.compile(r"/extraction_(\d+)\.txt$", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A new gold passage, and the standing ones of the same page and query that it overlaps."""
-
-    gold: GoldPassage
-    overlaps: tuple[GoldPassage, ...]
-
-
 def add_segment(
     *,
     query: Query,
@@ -114,11 +101,12 @@ def add_segment(
     aspect: Aspect,
     actor: User,
     text: str | None = None,
-) -> Segment:
+) -> tuple[GoldPassage, list[GoldPassage]]:
     """Make [start, end) of the page's text, in code points, a gold passage of one aspect.
 
-    `text` is the slice as the expert refined it; what differs is kept as edits. Raises Refused for
-    a slice outside the page, an empty text, an aspect that is gone, and for the same slice twice.
+    Returns it with the standing gold passages of the same page and query that it overlaps. `text`
+    is the slice as the expert refined it; what differs is kept as edits. Raises Refused for a slice
+    outside the page, an empty text, an aspect that is gone, and for the same slice twice.
     """
     require_expert(query, actor)
     document = page.document
@@ -131,12 +119,11 @@ def add_segment(
     if not wanted:
         raise Refused("The piece holds no text.", field="text")
     with transaction.atomic():
-        hold_for_writing(query, actor)
-        standing = _standing(query, page)
-        if any(
-            (g.passage.start, g.passage.end, g.passage.text) == (start, end, wanted)
-            for g in standing
-        ):
+        lock_for_writing(query, actor)
+        rows = GoldPassage.objects.standing().filter(query=query, passage__document=document)
+        standing = list(rows.select_related("passage", "aspect"))
+        cut = [(each.passage.start, each.passage.end, each.passage.text) for each in standing]
+        if (start, end, wanted) in cut:
             raise Refused("This piece of the page is a gold passage of this query already.")
         passage = Passage.objects.create(
             version=growing_version(query.domain.benchmark),
@@ -151,8 +138,7 @@ def add_segment(
             extra={"edits": edits(piece, wanted)} if wanted != piece else None,
         )
         gold = assign_passage(query=query, passage=passage, aspect=aspect, actor=actor)
-    touching = [g for g in standing if _overlaps(g.passage, start, end)]
-    return Segment(gold, tuple(touching))
+    return gold, [each for each in standing if _overlaps(each.passage, start, end)]
 
 
 def main_text_of(page: CollectedPage, start: int, end: int) -> str:
@@ -188,26 +174,12 @@ def edits(piece: str, wanted: str) -> list[Edit]:
     return found
 
 
-def apply_edits(piece: str, changes: Sequence[Edit]) -> str:
-    """The text that the edits make of the slice."""
-    parts, at = [], 0
-    for place, gone, new in changes:
-        parts += [piece[at:place], new]
-        at = place + gone
-    return "".join([*parts, piece[at:]])
-
-
 def overlapping(passage: Passage, others: Iterable[Passage]) -> list[str]:
     """Ids of those of the same page that overlap the passage."""
     if passage.start is None or passage.end is None:
         return []
-    place = passage.start, passage.end
-    return [each.pid for each in others if each.pk != passage.pk and _overlaps(each, *place)]
-
-
-def _standing(query: Query, page: CollectedPage) -> list[GoldPassage]:
-    rows = GoldPassage.objects.standing().filter(query=query, passage__document=page.document_id)
-    return list(rows.select_related("passage", "aspect"))
+    span = passage.start, passage.end
+    return [each.pid for each in others if each.pk != passage.pk and _overlaps(each, *span)]
 
 
 def _overlaps(passage: Passage, start: int, end: int) -> bool:

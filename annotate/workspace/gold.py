@@ -3,10 +3,9 @@
 docs/protocol.md 3.1. An assignment writes its GoldPassage and its expert label in one transaction,
 so that Judgment is the only gold that corpus work needs to know.
 
-What stands on a pair once a verdict on it is taken back: what that verdict pushed aside.
-
-History is never edited: whatever stands again is a new row. A restored verdict remembers the row
-it began as, so that taking it back goes one verdict further."""
+Undoing a verdict brings back what it displaced, as new rows: history is never edited. A restored
+verdict remembers the row it began as, so that undoing it goes one verdict further.
+"""
 
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from annotate.models import Adjudication, Aspect, GoldPassage, Guideline
-from annotate.rights import hold_for_verdict, hold_for_writing
+from annotate.rights import lock_for_verdict, lock_for_writing, record
 from annotate.voting.cases import close_by_verdict, reopen_case
 from annotate.voting.majority import ADJUDICATED, ASSIGNED, DISCARDED, REMADE, named
 from corpus.models import Judgment, Passage, Query, Source, Status
@@ -26,66 +25,7 @@ from corpus.services.judgments import (
     withdraw_judgment,
 )
 from corpus.services.label_rules import strongest
-from kit import audit
 from kit.errors import Refused
-
-
-def take_back_verdict(*, verdict: Judgment, actor: User) -> None:
-    """Withdraw an expert's label: what it displaced stands again, a case it closed reopens.
-
-    For a caller that holds the query.
-    """
-    withdraw_judgment(judgment=verdict, actor=actor, held=True)
-    earlier = raise_displaced(verdict=verdict, actor=actor)
-    if earlier is not None:
-        close_by_verdict(judgment=earlier, actor=actor)
-    else:
-        reopen_case(query=verdict.query, passage=verdict.passage, actor=actor)
-
-
-def raise_displaced(*, verdict: Judgment, actor: User) -> Judgment | None:
-    """Let the label and the assignment that a withdrawn verdict displaced stand again.
-
-    Gives the earlier verdict if an expert's label stands now, else None. An assignment to an
-    aspect that is gone meanwhile stands again too, and asks for a new one. For a caller that holds
-    the query.
-    """
-    earlier = _earlier_verdict(verdict)
-    label = earlier or strongest(_pushed_aside(verdict))
-    raised = restore_judgment(judgment=label, actor=actor, held=True) if label else None
-    own = raised if earlier else None
-    _raise_assignment(verdict, own)
-    return own
-
-
-def _earlier_verdict(verdict: Judgment) -> Judgment | None:
-    displaced = Judgment.objects.filter(superseded_by=first_row(verdict), source=Source.EXPERT)
-    return displaced.order_by("pk").last()
-
-
-def _pushed_aside(verdict: Judgment) -> list[Judgment]:
-    """Labels of machines and voters that stood before any verdict, or came while one stood."""
-    rows = Judgment.objects.filter(
-        query=verdict.query_id,
-        passage=verdict.passage_id,
-        status=Status.SUPERSEDED,
-        superseded_by__source=Source.EXPERT,
-    )
-    return list(rows.exclude(source__in=(Source.EXPERT, Source.ORIGINAL)))
-
-
-def _raise_assignment(verdict: Judgment, label: Judgment | None) -> None:
-    displaced = GoldPassage.objects.filter(ended_by=first_row(verdict))
-    gold = displaced.order_by("pk").last()
-    if gold is not None:
-        GoldPassage.objects.create(
-            aspect_id=gold.aspect_id,
-            query_id=gold.query_id,
-            passage_id=gold.passage_id,
-            judgment=label if gold.judgment_id else None,
-            created_by_id=gold.created_by_id,
-        )
-
 
 SETTLED: Final = (
     "A third person settled this pair. Who did, or an admin, can take that back under Adjudication."
@@ -110,7 +50,7 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
     """
     _check(query, passage)
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         _check_aspect(query, aspect)
         _check_settled(query, passage, 1)
         standing, label = standing_gold(query, passage), standing_verdict(query, passage)
@@ -122,7 +62,7 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
         gold = GoldPassage.objects.create(
             aspect=aspect, query=query, passage=passage, judgment=verdict, created_by=actor
         )
-        _note(gold, actor, "assign passage", passage, aspect=aspect.k)
+        record(query, actor, "assign passage", gold, **_pair(query, passage), aspect=aspect.k)
     return gold
 
 
@@ -134,11 +74,12 @@ def discard_passage(
     if reason not in DiscardReason.values:
         raise Refused("Choose why the passage is discarded.", field="reason")
     with transaction.atomic():
-        hold_for_verdict(query, actor)
+        lock_for_verdict(query, actor)
         _check_settled(query, passage, 0)
         provenance = named(DISCARDED) | {"reason": reason, "note": note}
         verdict = record_verdict(query, passage, 0, provenance, actor)
-        _note(verdict, actor, "discard passage", passage, reason=reason, note=note)
+        data = {**_pair(query, passage), "reason": reason, "note": note}
+        record(query, actor, "discard passage", verdict, **data)
     return verdict
 
 
@@ -149,10 +90,10 @@ def replace_passage(*, query: Query, passage: Passage, into: Passage, actor: Use
     """
     _check(query, passage)
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         provenance = named(REMADE) | {"into": into.pid, "into_key": into.pk}
         verdict = record_verdict(query, passage, 0, provenance, actor)
-        _note(verdict, actor, "replace passage", passage, into=into.pk)
+        record(query, actor, "replace passage", verdict, **_pair(query, passage), into=into.pk)
     return verdict
 
 
@@ -165,7 +106,7 @@ def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
     """
     _check(query, passage)
     with transaction.atomic():
-        hold_for_verdict(query, actor)
+        lock_for_verdict(query, actor)
         verdict = standing_verdict(query, passage)
         if verdict is not None and verdict.provenance.get("rule") == ADJUDICATED:
             raise Refused(SETTLED)
@@ -175,14 +116,62 @@ def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
 
 
 def take_verdict_back(*, query: Query, passage: Passage, actor: User) -> None:
-    """The same without asking who may; for a caller that holds the query."""
+    """The same without asking who may; for a caller that locked the query."""
     gold, verdict = standing_gold(query, passage), standing_verdict(query, passage)
-    if gold is None and verdict is None:
+    target = gold or verdict
+    if target is None:
         raise Refused("There is no verdict to take back.")
     _end(gold, by=None)
     if verdict is not None:
         take_back_verdict(verdict=verdict, actor=actor)
-    _note(gold or verdict or query, actor, "undo verdict", passage)
+    record(query, actor, "undo verdict", target, **_pair(query, passage))
+
+
+def take_back_verdict(*, verdict: Judgment, actor: User) -> None:
+    """Withdraw an expert's label: what it displaced stands again, a case it closed reopens.
+
+    For a caller that locked the query.
+    """
+    withdraw_judgment(judgment=verdict, actor=actor, held=True)
+    earlier = _restore_displaced(verdict, actor)
+    if earlier is not None:
+        close_by_verdict(judgment=earlier, actor=actor)
+    else:
+        reopen_case(query=verdict.query, passage=verdict.passage, actor=actor)
+
+
+def _restore_displaced(verdict: Judgment, actor: User) -> Judgment | None:
+    """Restore the label and the assignment that a withdrawn verdict displaced.
+
+    Returns the earlier verdict if an expert's label stands now, else None. An assignment to an
+    aspect that is gone meanwhile is restored too, and asks for a new one.
+    """
+    displaced = Judgment.objects.filter(superseded_by=first_row(verdict), source=Source.EXPERT)
+    earlier = displaced.order_by("pk").last()
+    label = earlier or strongest(_superseded_by_experts(verdict))
+    restored = restore_judgment(judgment=label, actor=actor, held=True) if label else None
+    own = restored if earlier else None
+    gold = GoldPassage.objects.filter(ended_by=first_row(verdict)).order_by("pk").last()
+    if gold is not None:
+        GoldPassage.objects.create(
+            aspect_id=gold.aspect_id,
+            query_id=gold.query_id,
+            passage_id=gold.passage_id,
+            judgment=own if gold.judgment_id else None,
+            created_by_id=gold.created_by_id,
+        )
+    return own
+
+
+def _superseded_by_experts(verdict: Judgment) -> list[Judgment]:
+    """Labels of machines and voters that stood before any verdict, or came while one stood."""
+    rows = Judgment.objects.filter(
+        query=verdict.query_id,
+        passage=verdict.passage_id,
+        status=Status.SUPERSEDED,
+        superseded_by__source=Source.EXPERT,
+    )
+    return list(rows.exclude(source__in=(Source.EXPERT, Source.ORIGINAL)))
 
 
 def record_verdict(
@@ -190,7 +179,7 @@ def record_verdict(
 ) -> Judgment:
     """Record the verdict, end the assignment that stood, close the dispute about the pair.
 
-    For a caller that holds the query.
+    For a caller that locked the query.
     """
     provenance["guideline_version"] = Guideline.objects.current_version(query.domain.benchmark_id)
     verdict = record_judgment(
@@ -243,10 +232,5 @@ def _end(gold: GoldPassage | None, *, by: Judgment | None) -> None:
         rows.update(ended_at=timezone.now(), ended_by=by)
 
 
-def _note(
-    target: GoldPassage | Judgment | Query, actor: User, verb: str, passage: Passage, **data: Any
-) -> None:
-    query = target if isinstance(target, Query) else target.query
-    slug = query.domain.benchmark.slug
-    kept = {"query": query.pk, "passage": passage.pk, **data}
-    audit.record(actor=actor, verb=verb, target=target, scope=slug, data=kept)
+def _pair(query: Query, passage: Passage) -> dict[str, Any]:
+    return {"query": query.pk, "passage": passage.pk}

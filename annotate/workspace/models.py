@@ -1,6 +1,4 @@
-"""Reasoning aspects of a query and the passages that support them (docs/protocol.md 3).
-
-What was done to a query's aspects, change by change, each of which can be undone."""
+"""A query's aspects and their changes, gold passages, and problem tags (docs/protocol.md 3)."""
 
 from typing import Self
 
@@ -87,6 +85,11 @@ class Aspect(Versioned):
     def aspect_id(self) -> str:
         """The published id, `{task}-{qid}-a{k}`."""
         return f"{self.query.domain.name}-{self.query.qid}-a{self.k}"
+
+
+def present_aspects() -> models.QuerySet[Aspect]:
+    """Subquery: the present aspects of an outer query."""
+    return Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)
 
 
 class GoldPassageQuerySet(models.QuerySet["GoldPassage"]):
@@ -189,16 +192,6 @@ class AspectChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of aspects of query {self.query_id}"
-
-    @property
-    def names_before(self) -> str:
-        """The numbers of the aspects as they were: "a1, a3"."""
-        return ", ".join(f"a{each['k']}" for each in self.before)
-
-    @property
-    def names_after(self) -> str:
-        """The numbers of the aspects as they became."""
-        return ", ".join(f"a{each['k']}" for each in self.after)
 
 
 FAR = 2  # no source says how far apart two weights are in conflict

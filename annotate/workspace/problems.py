@@ -8,11 +8,10 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import GoldPassage, Problem, ProblemTag
-from annotate.rights import hold_for_writing
+from annotate.rights import lock_for_writing, record
 from annotate.voting.majority import REMADE
 from annotate.workspace.gold import DiscardReason
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
-from kit import audit
 from kit.errors import Refused
 
 # A discarded passage has the problem that its reason names; nobody has to say it twice.
@@ -40,11 +39,11 @@ def tag_problem(
     _check(query, problem, passage)
     try:
         with transaction.atomic():
-            hold_for_writing(query, actor)
+            lock_for_writing(query, actor)
             tag = ProblemTag.objects.create(
                 query=query, passage=passage, problem=problem, note=note.strip(), created_by=actor
             )
-            _note(tag, actor, "tag problem")
+            _record(tag, actor, "tag problem")
     except IntegrityError:
         return ProblemTag.objects.standing().get(query=query, passage=passage, problem=problem)
     return tag
@@ -55,12 +54,12 @@ def untag_problem(
 ) -> None:
     """Take a tag off again; one that is not there is no error."""
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         rows = ProblemTag.objects.standing()
         rows = rows.filter(query=query, passage=passage, problem=problem)
         for tag in rows.select_for_update(of=("self",)):
             ProblemTag.objects.filter(pk=tag.pk).update(ended_at=timezone.now())
-            _note(tag, actor, "untag problem")
+            _record(tag, actor, "untag problem")
 
 
 def audited(benchmark: Benchmark) -> QuerySet[Judgment]:
@@ -87,11 +86,7 @@ def by_problem(originals: QuerySet[Judgment], problem: str) -> QuerySet[Judgment
     tagged = tags.filter(Q(passage=OuterRef("passage")) | Q(passage=None))
     reasons = [reason for reason, of in OF_REASON.items() if of == problem]
     discarded = _verdict(label=0, provenance__reason__in=reasons)
-    return (
-        originals.filter(Exists(tagged) | discarded)
-        if reasons
-        else originals.filter(Exists(tagged))
-    )
+    return originals.filter(Exists(tagged) | discarded if reasons else Exists(tagged))
 
 
 def count_verdicts(originals: QuerySet[Judgment]) -> dict[str, int]:
@@ -132,7 +127,6 @@ def _check(query: Query, problem: str, passage: Passage | None) -> None:
         raise Refused("Only old gold is tagged.", field="passage")
 
 
-def _note(tag: ProblemTag, actor: User, verb: str) -> None:
-    slug = tag.query.domain.benchmark.slug
+def _record(tag: ProblemTag, actor: User, verb: str) -> None:
     data = {"query": tag.query_id, "passage": tag.passage_id, "problem": tag.problem}
-    audit.record(actor=actor, verb=verb, target=tag, scope=slug, data=data)
+    record(tag.query, actor, verb, tag, **data)

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotate.models import Aspect, GoldPassage
-from annotate.rights import hold_for_writing, require_expert
+from annotate.rights import lock_for_writing, require_expert
 from annotate.voting.majority import REMADE
 from annotate.workspace.collecting import edits, next_pid
 from annotate.workspace.gold import assign_passage, replace_passage, standing_verdict, undo_verdict
@@ -83,7 +83,7 @@ def remake(
     if len(passages) == 1 and wanted == (passages[0].text or "").strip():
         return assign_passage(query=query, passage=passages[0], aspect=aspect, actor=actor)
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         _check_gold(query, passages)
         verbatim = document.text[first:last] if document and first is not None else piece
         changes = edits(verbatim, wanted) if wanted != verbatim else []
@@ -112,7 +112,7 @@ def take_back(*, query: Query, passage: Passage, actor: User) -> None:
     Raises Refused where there is no verdict, and for one that is part of another passage now.
     """
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         verdict = standing_verdict(query, passage)
         if verdict is not None and verdict.provenance.get("rule") == REMADE:
             into = verdict.provenance.get("into", "another passage")

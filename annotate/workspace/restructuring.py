@@ -1,8 +1,8 @@
 """Splitting and merging aspects (docs/protocol.md 3.1 step 5).
 
-Neither edits an aspect: the old ones are taken away with their numbers, which are never used again,
-and new ones take their place. The passages that stood on them keep their labels and stay where they
-are; as their aspect is gone, each asks for its new one until a person says which.
+Neither edits an aspect: the old ones are removed with their numbers, which are never used again,
+and new ones take their place. The passages of the old ones keep their labels; as their aspect is
+gone, each asks for a new one until a person says which.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,11 +12,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotate.models import Aspect, AspectChange, ChangeKind
-from annotate.rights import hold_for_writing
+from annotate.rights import lock_for_writing, record
 from annotate.workspace.aspects import make_aspect, place_aspects, set_removed
 from annotate.workspace.changes import note_change, passages_of, snapshot
 from corpus.models import Query
-from kit import audit
 from kit.errors import Conflict, Refused
 
 FEWEST, MOST = 2, 6
@@ -69,7 +68,7 @@ def _replace(
 ) -> AspectChange:
     query = old[0].query
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         current = _lock(query, [aspect.pk for aspect in old], expected)
         order = list(Aspect.objects.filter(query=query).present())
         before = [snapshot(each, passages=passages_of(each)) for each in current]
@@ -77,26 +76,24 @@ def _replace(
         place = next(n for n, each in enumerate(order) if each.pk in gone)
         for each in current:
             set_removed(each, actor, removed=True)
-        made = [_make(query, actor, part, current[0].scale) for part in parts]
+        made = [
+            make_aspect(
+                query=query,
+                actor=actor,
+                content=part.content.strip(),
+                rationale=part.rationale.strip(),
+                weight=part.weight,
+                scale=current[0].scale,
+            )
+            for part in parts
+        ]
         kept = [each for each in order if each.pk not in gone]
         place_aspects([*kept[:place], *made, *kept[place:]])
         after = [snapshot(each) for each in made]
         change = note_change(query=query, kind=kind, before=before, after=after, actor=actor)
-        data = {"before": [each["k"] for each in before], "after": [each["k"] for each in after]}
-        slug = query.domain.benchmark.slug
-        audit.record(actor=actor, verb=f"{kind.value} aspect", target=query, scope=slug, data=data)
+        numbers = {"before": [each["k"] for each in before], "after": [each["k"] for each in after]}
+        record(query, actor, f"{kind.value} aspect", query, **numbers)
     return change
-
-
-def _make(query: Query, actor: User, part: Part, scale: str) -> Aspect:
-    return make_aspect(
-        query=query,
-        actor=actor,
-        content=part.content.strip(),
-        rationale=part.rationale.strip(),
-        weight=part.weight,
-        scale=scale,
-    )
 
 
 def _lock(query: Query, pks: Sequence[int], expected: Mapping[int, int]) -> list[Aspect]:

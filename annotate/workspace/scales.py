@@ -7,14 +7,13 @@ and the old ones stay in the history.
 from collections.abc import Mapping
 
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
 from annotate.models import Aspect, AspectChange, ChangeKind, Scale, WeightScale
-from annotate.rights import hold_for_writing
+from annotate.rights import lock_for_writing, record, require_admin
 from annotate.workspace.changes import note_change, snapshot
-from annotate.workspace.models import FAR, SCALE_TOP
-from corpus.models import Benchmark, Membership, Query, Role
+from annotate.workspace.models import SCALE_TOP
+from corpus.models import Benchmark, Query
 from kit import audit
 from kit.errors import Refused
 
@@ -22,19 +21,13 @@ from kit.errors import Refused
 def scale_of(query: Query) -> str:
     """The scale of the query's present aspects, else the one that its benchmark begins with."""
     present = Aspect.objects.filter(query=query).present().values_list("scale", flat=True).first()
-    return present or benchmark_scale(query.domain.benchmark)
+    return present or scale_of_benchmark(query.domain.benchmark).scale
 
 
-def benchmark_scale(benchmark: Benchmark) -> str:
-    """The scale on which the benchmark's new aspects are weighed."""
-    chosen = WeightScale.objects.filter(benchmark=benchmark).values_list("scale", flat=True)
-    return chosen.first() or Scale.LIKERT5
-
-
-def points_apart(benchmark: Benchmark) -> int:
-    """By how many points a blind score must differ from a weight to come before a third person."""
-    chosen = WeightScale.objects.filter(benchmark=benchmark).values_list("far", flat=True)
-    return chosen.first() or FAR
+def scale_of_benchmark(benchmark: Benchmark) -> WeightScale:
+    """The scale of the benchmark's new aspects, and when two weights are in conflict."""
+    chosen = WeightScale.objects.filter(benchmark=benchmark).first()
+    return chosen or WeightScale(benchmark=benchmark)
 
 
 def choose_scale(
@@ -45,11 +38,9 @@ def choose_scale(
     `far`, where given, says from how many points on two weights are in conflict. Raises Refused
     for what is no scale or beyond it, and PermissionDenied for everybody but admins.
     """
-    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
-    if place is None or Role.ADMIN not in place.roles:
-        raise PermissionDenied("The scale is chosen by admins.")
+    require_admin(benchmark, actor, "The scale is chosen by admins.")
     _check_scale(scale)
-    far = points_apart(benchmark) if far is None else far
+    far = scale_of_benchmark(benchmark).far if far is None else far
     most = max(SCALE_TOP.values()) - 1
     if not 1 <= far <= most:
         raise Refused(f"Two weights can lie 1 to {most} points apart.", field="far")
@@ -93,12 +84,15 @@ def move_to_scale(
     """
     _check_scale(scale)
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         moving = off_scale(query, scale)
         if not moving:
             raise Refused(f"Every weight stands on the scale 1 to {SCALE_TOP[scale]} already.")
+        top = SCALE_TOP[scale]
         for aspect in moving:
-            _check_choice(aspect, scale, weights)
+            if not 1 <= weights.get(aspect.pk, 0) <= top:
+                message = f"Choose a weight from 1 to {top} for a{aspect.k}."
+                raise Refused(message, field="weights")
         before, after = [], []
         for aspect in moving:
             expected = (versions or {}).get(aspect.pk, aspect.version)
@@ -108,18 +102,11 @@ def move_to_scale(
         change = note_change(
             query=query, kind=ChangeKind.SCALE, before=before, after=after, actor=actor
         )
-        data = {"scale": scale, "weights": {each["k"]: each["weight"] for each in after}}
-        slug = query.domain.benchmark.slug
-        audit.record(actor=actor, verb="move to scale", target=query, scope=slug, data=data)
+        given = {each["k"]: each["weight"] for each in after}
+        record(query, actor, "move to scale", query, scale=scale, weights=given)
     return change
 
 
 def _check_scale(scale: str) -> None:
     if scale not in Scale.values:
         raise Refused("Choose one of the two scales.", field="scale")
-
-
-def _check_choice(aspect: Aspect, scale: str, weights: Mapping[int, int]) -> None:
-    chosen, top = weights.get(aspect.pk), SCALE_TOP[scale]
-    if chosen is None or not 1 <= chosen <= top:
-        raise Refused(f"Choose a weight from 1 to {top} for a{aspect.k}.", field="weights")

@@ -1,8 +1,8 @@
 """Undoing a change of a query's aspects. Nothing is erased: undoing is a change too.
 
-A change can be undone as long as what it made is still so; where somebody went on from it, that
-must be undone first. Passages that were given to the parts of a split since go back to the aspect
-they came from; one that never stood on it asks for its aspect, for only a person can know.
+A change can be undone while what it made is still so; a later change of the same must be undone
+first. Passages that were given to the parts of a split since go back to the aspect they came from.
+A passage that never supported it asks for its aspect, because only a person can know.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,12 +11,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotate.models import Aspect, AspectChange, ChangeKind, GoldPassage
-from annotate.rights import hold_for_writing
+from annotate.rights import lock_for_writing, record
 from annotate.workspace.aspects import place_aspects, set_removed
 from annotate.workspace.changes import FIELDS, Snapshot, note_change
 from annotate.workspace.gold import assign_passage
 from corpus.models import Query
-from kit import audit
 from kit.errors import Refused
 
 
@@ -27,7 +26,7 @@ def undo_change(*, change: AspectChange, actor: User) -> AspectChange:
     """
     query = change.query
     with transaction.atomic():
-        hold_for_writing(query, actor)
+        lock_for_writing(query, actor)
         current = AspectChange.objects.select_for_update(of=("self",)).get(pk=change.pk)
         if current.undone_by_id is not None or current.kind == ChangeKind.UNDO:
             raise Refused("This was undone already.")
@@ -40,9 +39,7 @@ def undo_change(*, change: AspectChange, actor: User) -> AspectChange:
             actor=actor,
         )
         AspectChange.objects.filter(pk=current.pk).update(undone_by=undoing)
-        data = {"change": current.pk, "kind": current.kind}
-        slug = query.domain.benchmark.slug
-        audit.record(actor=actor, verb="undo change", target=undoing, scope=slug, data=data)
+        record(query, actor, "undo change", undoing, change=current.pk, kind=current.kind)
     return undoing
 
 

@@ -25,7 +25,7 @@ from annotate.review.third import step_in
 from annotate.voting.services import cast_vote
 from annotate.workspace.aspects import add_aspect, write_weight
 from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
-from annotate.workspace.scales import points_apart
+from annotate.workspace.scales import scale_of_benchmark
 from corpus.access import enter
 from corpus.models import Judgment, Source
 from kit.errors import Refused
@@ -308,7 +308,7 @@ def test_a_benchmark_says_how_far_apart_two_weights_are_in_conflict() -> None:
     for wrong in ("0", "5", "x"):
         page = client.post(url, {"scale": "likert5", "far": wrong}, follow=True)
         assert "1 to 4 points apart" in page.content.decode()
-    assert points_apart(desk.benchmark) == 4
+    assert scale_of_benchmark(desk.benchmark).far == 4
     route = f"/api{desk.url('weight-scale/')}"
     client.put(route, {"scale": "likert5", "far": 2}, content_type="application/json")
     assert client.get(route).json() == {"scale": "likert5", "far": 2}

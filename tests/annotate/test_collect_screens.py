@@ -153,7 +153,7 @@ def test_a_release_holds_what_was_collected_and_kept(
     def add(start: int, end: int) -> GoldPassage:
         return add_segment(
             query=query, page=page, start=start, end=end, aspect=aspect, actor=expert
-        ).gold
+        )[0]
 
     kept, given_up = add(0, 23), add(25, 49)
     browser = Client()
@@ -239,6 +239,6 @@ def test_who_collected_a_page_before_and_for_what_is_told(
 
 
 def test_a_collected_passage_has_a_page_of_its_own(client, query, page, aspect, expert) -> None:
-    gold = add_segment(query=query, page=page, start=0, end=23, aspect=aspect, actor=expert).gold
+    gold = add_segment(query=query, page=page, start=0, end=23, aspect=aspect, actor=expert)[0]
     answer = client.get(reverse("passage", args=["demo", gold.passage_id]))
     assert "Passage 1 of 1 on this page" in one_line(answer)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from annotate.models import GoldPassage
 from annotate.workspace import collecting
-from annotate.workspace import collecting as segments
 from annotate.workspace.aspects import add_aspect
 from annotate.workspace.gold import undo_verdict
 from annotate.workspace.remaking import remake, take_back
@@ -28,6 +27,7 @@ from corpus.services import fetching, pages
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import RunStatus
+from tests.annotate.world import apply_edits
 from tests.corpus.test_extraction import ARTICLE, PAGE, pdf
 from tests.factories import make_benchmark, make_member, make_passage, make_query
 from tests.local_site import Site, serving
@@ -69,7 +69,7 @@ def page(query, expert):
 
 def cut(query, page, aspect, expert, words, **more):
     start = page.document.text.index(words)
-    return segments.add_segment(
+    return collecting.add_segment(
         query=query,
         page=page,
         start=start,
@@ -194,7 +194,7 @@ def test_nearly_the_same_text_is_pointed_out(query, expert) -> None:
 
 
 def test_a_segment_is_a_gold_passage_of_one_aspect(query, page, aspect, expert) -> None:
-    gold = cut(query, page, aspect, expert, "Second line about lamps.").gold
+    gold = cut(query, page, aspect, expert, "Second line about lamps.")[0]
     passage = gold.passage
     assert passage.text == "Second line about lamps."
     assert page.document.text[passage.start : passage.end] == passage.text
@@ -206,38 +206,38 @@ def test_a_segment_is_a_gold_passage_of_one_aspect(query, page, aspect, expert) 
 
 def test_numbers_count_on_and_are_never_used_again(query, page, aspect, expert, benchmark) -> None:
     make_passage(benchmark, "biology-7/extraction_4.txt")
-    first = cut(query, page, aspect, expert, "First line about moths.").gold
+    first = cut(query, page, aspect, expert, "First line about moths.")[0]
     undo_verdict(query=query, passage=first.passage, actor=expert)
-    second = cut(query, page, aspect, expert, "Second line about lamps.").gold
+    second = cut(query, page, aspect, expert, "Second line about lamps.")[0]
     assert first.passage.pid == "biology-7/extraction_5.txt"
     assert second.passage.pid == "biology-7/extraction_6.txt"
 
 
 def test_an_edited_text_keeps_its_difference(query, page, aspect, expert) -> None:
     words = "Third line about the sky 🦋."
-    gold = cut(query, page, aspect, expert, words, text="The line about a sky 🦋.").gold
+    gold = cut(query, page, aspect, expert, words, text="The line about a sky 🦋.")[0]
     assert gold.passage.text == "The line about a sky 🦋."
-    assert segments.apply_edits(words, gold.passage.extra["edits"]) == gold.passage.text
+    assert apply_edits(words, gold.passage.extra["edits"]) == gold.passage.text
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_edits_make_the_text_of_the_slice(piece: str, wanted: str) -> None:
-    changes = segments.edits(piece, wanted)
-    assert segments.apply_edits(piece, changes) == wanted
+    changes = collecting.edits(piece, wanted)
+    assert apply_edits(piece, changes) == wanted
     assert (changes == []) == (piece == wanted)
 
 
 def test_overlaps_are_told_and_the_same_piece_twice_is_refused(query, page, aspect, expert) -> None:
     one = cut(query, page, aspect, expert, "First line about moths.")
-    assert one.overlaps == ()
+    assert one[1] == []
     two = cut(query, page, aspect, expert, "about moths.\n\nSecond line")
-    assert [g.pk for g in two.overlaps] == [one.gold.pk]
+    assert [g.pk for g in two[1]] == [one[0].pk]
     with pytest.raises(Refused, match="already"):
         cut(query, page, aspect, expert, "First line about moths.")
 
 
 def test_cutting_anew_leaves_one_gold_and_can_be_undone(query, page, aspect, expert) -> None:
-    old = cut(query, page, aspect, expert, "First line").gold
+    old = cut(query, page, aspect, expert, "First line")[0]
     new = remake(query=query, passages=[old.passage], aspect=aspect, actor=expert, start=0, end=23)
     assert [g.pk for g in GoldPassage.objects.standing()] == [new.pk]
     assert new.passage.text == "First line about moths."
@@ -250,7 +250,7 @@ def test_cutting_anew_leaves_one_gold_and_can_be_undone(query, page, aspect, exp
 def test_dropped_lines_can_be_left_out(query, expert) -> None:
     upload = SimpleUploadedFile("moths.html", PAGE.encode())
     page = collecting.collect_file(query=query, upload=upload, actor=expert)
-    whole = segments.main_text_of(page, 0, len(page.document.text))
+    whole = collecting.main_text_of(page, 0, len(page.document.text))
     assert ARTICLE[0] in whole
     assert "Shop all lamps" not in whole
 
@@ -258,7 +258,7 @@ def test_dropped_lines_can_be_left_out(query, expert) -> None:
 @pytest.mark.parametrize("place", [(0, 0), (5, 2), (-1, 4), (0, 10_000)])
 def test_a_slice_outside_the_page_is_refused(query, page, aspect, expert, place) -> None:
     with pytest.raises(Refused):
-        segments.add_segment(
+        collecting.add_segment(
             query=query, page=page, start=place[0], end=place[1], aspect=aspect, actor=expert
         )
     assert not Passage.objects.exists()
@@ -285,5 +285,5 @@ def test_only_experts_of_the_domain_collect(query, page, aspect, benchmark) -> N
 
 def test_edits_of_a_slice_that_differs_everywhere_are_one_run() -> None:
     piece, wanted = f"Same. {'ab' * 15_000} End.", f"Same. {'cd' * 20_000} End."
-    assert segments.edits(piece, wanted) == [(6, 30_000, "cd" * 20_000)]
-    assert segments.apply_edits(piece, segments.edits(piece, wanted)) == wanted
+    assert collecting.edits(piece, wanted) == [(6, 30_000, "cd" * 20_000)]
+    assert apply_edits(piece, collecting.edits(piece, wanted)) == wanted

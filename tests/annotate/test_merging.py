@@ -22,13 +22,12 @@ from annotate.workspace.changes import merge, plain
 )
 def test_field_is_decided_by_base_mine_and_theirs(base, mine, theirs, changed, clashes) -> None:
     merged = merge(base={"f": base}, mine={"f": mine}, theirs={"f": theirs})
-    assert merged.changed == ({"f": mine} if changed else {})
-    assert merged.clashing == (("f",) if clashes else ())
+    assert merged == ({"f": mine} if changed else {}, ["f"] if clashes else [])
 
 
 def test_field_without_a_known_base_counts_as_changed_by_both() -> None:
     theirs = {"f": "c", "g": 1}
-    assert merge(base={}, mine={"f": "b", "g": 1}, theirs=theirs).clashing == ("f",)
+    assert merge(base={}, mine={"f": "b", "g": 1}, theirs=theirs) == ({"f": "b"}, ["f"])
 
 
 def test_plain_text_is_what_a_form_sends_back() -> None:

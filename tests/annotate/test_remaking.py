@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from annotate.models import GoldPassage
 from annotate.workspace.aspects import add_aspect
 from annotate.workspace.checklist import missing
-from annotate.workspace.collecting import apply_edits
 from annotate.workspace.gold import assign_passage, discard_passage
 from annotate.workspace.neighbours import Piece, groups, joined, overlap
 from annotate.workspace.remaking import remake, take_back, touching
 from corpus.models import Judgment, VersionState
 from kit.errors import Refused
+from tests.annotate.world import apply_edits
 from tests.factories import make_document, make_gold, make_passage
 
 PAGE = "Home | Shop\n\nMoths keep their backs to the light. The path bends round it.\n\nAbout us"

@@ -64,7 +64,7 @@ def test_what_is_held_already_stays_where_it_is(world, more) -> None:
     give(world, more[:3], world.voters[0])
     made = give(world, more, world.voters[1])
     assert [each.query for each in made] == more[3:]
-    assert Assignment.objects.held_by(world.voters[0]).count() == 3
+    assert Assignment.objects.standing().filter(holder=world.voters[0]).count() == 3
     assert Event.objects.filter(verb="assign query").count() == 7
 
 
@@ -159,7 +159,7 @@ def test_review_begun_cannot_be_taken_back_and_changes_reopen(world) -> None:
     assert Assignment.objects.move(held.pk, WorkState.CHANGES_REQUESTED)
     add_aspect(query=world.query, actor=mine, content="More.")
     with pytest.raises(Refused, match="stays with"):
-        work.release_query(assignment=held, actor=mine)
+        work.unassign_query(query=held.query, actor=mine)
     passed = work.reassign_query(assignment=held, holder=world.voters[1], actor=world.admin)
     assert passed.state == WorkState.CHANGES_REQUESTED
 
@@ -178,10 +178,10 @@ def test_release_claim_and_claim_next(world, more) -> None:
     first, second = world.voters[:2]
     held = work.claim_query(query=world.query, actor=first)
     with pytest.raises(Refused, match="Only who holds"):
-        work.release_query(assignment=held, actor=second)
-    work.release_query(assignment=held, actor=first)
-    with pytest.raises(Refused, match="meanwhile"):
-        work.release_query(assignment=held, actor=first)
+        work.unassign_query(query=held.query, actor=second)
+    work.unassign_query(query=held.query, actor=first)
+    with pytest.raises(Refused, match="Nobody holds"):
+        work.unassign_query(query=held.query, actor=first)
     assert work.claim_query(query=world.query, actor=second).pk != held.pk
     weather = {more[-1].domain_id}
     where = {"benchmark": world.benchmark, "domain_ids": weather, "actor": world.outsider}
@@ -230,7 +230,7 @@ def test_queue_begins_with_changes_then_the_earliest_day(world, more) -> None:
     give(world, more[2:3], mine, due_on=today)
     (asked,) = give(world, more[3:4], mine)
     Assignment.objects.filter(pk=asked.pk).update(state=WorkState.CHANGES_REQUESTED)
-    queue = [each.query for each in Assignment.objects.held_by(mine).in_turn()]
+    queue = [each.query for each in Assignment.objects.filter(holder=mine).in_turn()]
     assert queue == [more[3], more[2], more[1], more[0]]
 
 

@@ -126,3 +126,12 @@ def masked(response: HttpResponse) -> str:
     page = response.content.decode()
     page = re.sub(r'("csrfmiddlewaretoken" value=|"x-csrftoken": )"[^"]*"', r"\1MASKED", page)
     return re.sub(r'nonce="[^"]*"', "nonce=MASKED", page)
+
+
+def apply_edits(piece: str, edits: list[tuple[int, int, str]]) -> str:
+    """The text that the edits of a refined passage make of its slice."""
+    parts, at = [], 0
+    for place, gone, new in edits:
+        parts += [piece[at:place], new]
+        at = place + gone
+    return "".join([*parts, piece[at:]])

@@ -59,7 +59,7 @@ def test_printed_examples_are_entered_and_come_out_again(tmp_path: Path) -> None
                 text = f"Evidence {done} for {task}."
                 page = collect_text(query=query, text=f"Menu\n\n{text}", actor=expert)
                 place = page.document.text.index(text)
-                cut = add_segment(
+                gold, _ = add_segment(
                     query=query,
                     page=page,
                     start=place,
@@ -67,7 +67,7 @@ def test_printed_examples_are_entered_and_come_out_again(tmp_path: Path) -> None
                     aspect=aspect,
                     actor=expert,
                 )
-                pids.append(cut.gold.passage.pid)
+                pids.append(gold.passage.pid)
                 assert pids[-1] == f"{task}-{number}/extraction_{done}.txt"
             name = f"{task}-{number}-a{aspect.k}"
             rows.append((name, aspect.content, aspect.weight, "likert5", pids))

@@ -1,8 +1,4 @@
-"""API of splitting, merging and weighing anew, history and undo, and what is missing.
-
-Changes of aspects, scales, the audit and what is missing, as the API shows and takes them."""
-
-from typing import Any
+"""API of aspects: writing, splitting, merging, scales, history and undo, and what is missing."""
 
 from django.shortcuts import get_object_or_404
 from django.urls import path
@@ -11,15 +7,55 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.loaders import enter_aspect, enter_query
-from annotate.models import AspectChange, Problem, ProblemTag, Scale
+from annotate.loaders import enter_aspect, enter_query, is_blind
+from annotate.models import Aspect, AspectChange, Scale
+from annotate.workspace import aspects as aspect_verbs
 from annotate.workspace import checklist, scales
 from annotate.workspace.restructuring import Part, merge_aspects, split_aspect
 from annotate.workspace.undoing import undo_change
 from annotate.workspace.views.restructuring import get_change
 from corpus.access import enter, get_query
-from corpus.models import Benchmark, Role
+from corpus.models import Role
 from kit.api import Route
+
+
+class AspectSerializer(serializers.ModelSerializer):
+    """An aspect; `version` is what a write has to be based on.
+
+    The weight is null until somebody chooses one. Weight, rationale and version are null while
+    they are kept from a reviewer who may have to score the weights blind.
+    """
+
+    aspect_id = serializers.CharField(read_only=True)
+    weight = serializers.IntegerField(source="chosen_weight", allow_null=True, read_only=True)
+    rationale = serializers.CharField(allow_null=True, read_only=True)
+    version = serializers.IntegerField(allow_null=True, read_only=True)
+
+    class Meta:
+        model = Aspect
+        fields = ["id", "aspect_id", "content", "rationale", "weight", "scale", "version"]
+
+
+class NewAspectSerializer(serializers.Serializer):
+    """An aspect to add."""
+
+    content = serializers.CharField(allow_blank=True, default="")
+    weight = serializers.IntegerField(allow_null=True, default=None)
+
+
+class AspectWriteSerializer(serializers.Serializer):
+    """Texts and weight to write over the version that was read; without one the weight stays."""
+
+    version = serializers.IntegerField()
+    content = serializers.CharField(allow_blank=True)
+    rationale = serializers.CharField(allow_blank=True, default="")
+    weight = serializers.IntegerField(allow_null=True, default=None)
+
+
+class DirectionSerializer(serializers.Serializer):
+    """Where an aspect moves."""
+
+    direction = serializers.ChoiceField(["up", "down"])
 
 
 class PartSerializer(serializers.Serializer):
@@ -88,42 +124,6 @@ class ScaleSerializer(serializers.Serializer):
     far = serializers.IntegerField(min_value=1, max_value=4, required=False)
 
 
-class RemakeSerializer(serializers.Serializer):
-    """Passages of one page that become one under an aspect; a slice or a text where trimmed."""
-
-    passages = serializers.ListField(child=serializers.IntegerField(), min_length=1, max_length=50)
-    aspect = serializers.IntegerField()
-    start = serializers.IntegerField(min_value=0, allow_null=True, default=None)
-    end = serializers.IntegerField(min_value=1, allow_null=True, default=None)
-    text = serializers.CharField(
-        max_length=200_000, allow_null=True, allow_blank=True, default=None, trim_whitespace=False
-    )
-
-
-class OfferSerializer(serializers.Serializer):
-    """Passages that touch or overlap on one page, offered for merging."""
-
-    passages = serializers.ListField(child=serializers.IntegerField())
-    passage_ids = serializers.ListField(child=serializers.CharField())
-    text = serializers.CharField()
-
-
-class ProblemTagSerializer(serializers.ModelSerializer):
-    """A problem of a query's old gold; passage null: of all of it."""
-
-    class Meta:
-        model = ProblemTag
-        fields = ["id", "passage", "problem", "note", "created_at"]
-
-
-class NewProblemTagSerializer(serializers.Serializer):
-    """A problem to tag, or to take off."""
-
-    problem = serializers.ChoiceField(Problem.choices)
-    passage = serializers.IntegerField(allow_null=True, default=None)
-    note = serializers.CharField(allow_blank=True, default="", max_length=4000)
-
-
 class MissingSerializer(serializers.Serializer):
     """One thing to do before the query can be submitted."""
 
@@ -133,11 +133,65 @@ class MissingSerializer(serializers.Serializer):
     blocking = serializers.BooleanField()
 
 
-class AuditCountsSerializer(serializers.Serializer):
-    """How many originals have each verdict, and each problem."""
+class Aspects(Route):
+    """Aspects of a query, and adding one."""
 
-    verdicts: Any = serializers.DictField(child=serializers.IntegerField())
-    problems: Any = serializers.DictField(child=serializers.IntegerField())
+    @extend_schema(responses=AspectSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug)
+        query = get_query(access, pk)
+        rows = Aspect.objects.filter(query=query).present().select_related("query__domain")
+        answer = self.page(rows, AspectSerializer)
+        if is_blind(access, query):  # who may have to score them does not see weights
+            for row in answer.data["results"]:
+                row |= dict.fromkeys(("weight", "rationale", "version"))
+        return answer
+
+    @extend_schema(request=NewAspectSerializer, responses={201: AspectSerializer})
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access, query = enter_query(self.person(), slug, pk)
+        given = self.read(NewAspectSerializer)
+        added = aspect_verbs.add_aspect(query=query, actor=access.user, **given)
+        return Response(AspectSerializer(added).data, status=201)
+
+
+class OneAspect(Route):
+    """Writing and removing an aspect."""
+
+    @extend_schema(request=AspectWriteSerializer, responses=AspectSerializer)
+    def put(self, request: Request, slug: str, pk: int) -> Response:
+        access, aspect = enter_aspect(self.person(), slug, pk)
+        given = self.read(AspectWriteSerializer)
+        given["expected"] = given.pop("version")
+        written = aspect_verbs.save_aspect(aspect=aspect, actor=access.user, **given)
+        return Response(AspectSerializer(written).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, slug: str, pk: int) -> Response:
+        access, aspect = enter_aspect(self.person(), slug, pk)
+        aspect_verbs.remove_aspect(aspect=aspect, actor=access.user)
+        return Response(status=204)
+
+
+class AspectRestore(Route):
+    """Bringing a removed aspect back."""
+
+    @extend_schema(request=None, responses={204: None})
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access, aspect = enter_aspect(self.person(), slug, pk)
+        aspect_verbs.restore_aspect(aspect=aspect, actor=access.user)
+        return Response(status=204)
+
+
+class AspectMove(Route):
+    """Moving an aspect up or down."""
+
+    @extend_schema(request=DirectionSerializer, responses={204: None})
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access, aspect = enter_aspect(self.person(), slug, pk)
+        given = self.read(DirectionSerializer)
+        aspect_verbs.move_aspect(aspect=aspect, actor=access.user, **given)
+        return Response(status=204)
 
 
 class AspectSplit(Route):
@@ -217,14 +271,14 @@ class BenchmarkScale(Route):
     @extend_schema(responses=ScaleSerializer)
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        return Response(_weighing(access.benchmark))
+        return Response(ScaleSerializer(scales.scale_of_benchmark(access.benchmark)).data)
 
     @extend_schema(request=ScaleSerializer, responses=ScaleSerializer)
     def put(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(ScaleSerializer)
-        scales.choose_scale(benchmark=access.benchmark, actor=access.user, **given)
-        return Response(_weighing(access.benchmark))
+        chosen = scales.choose_scale(benchmark=access.benchmark, actor=access.user, **given)
+        return Response(ScaleSerializer(chosen).data)
 
 
 class Missing(Route):
@@ -236,13 +290,13 @@ class Missing(Route):
         return Response(MissingSerializer(checklist.missing(query=query), many=True).data)
 
 
-def _weighing(benchmark: Benchmark) -> dict[str, str | int]:
-    return {"scale": scales.benchmark_scale(benchmark), "far": scales.points_apart(benchmark)}
-
-
 _QUERY = "b/<slug:slug>/queries/<int:pk>"
 _ASPECT = "b/<slug:slug>/aspects/<int:pk>"
 urlpatterns = [
+    path(f"{_QUERY}/aspects/", Aspects.as_view(), name="api-aspects"),
+    path(f"{_ASPECT}/", OneAspect.as_view(), name="api-aspect"),
+    path(f"{_ASPECT}/restore/", AspectRestore.as_view(), name="api-aspect-restore"),
+    path(f"{_ASPECT}/move/", AspectMove.as_view(), name="api-aspect-move"),
     path(f"{_ASPECT}/split/", AspectSplit.as_view(), name="api-aspect-split"),
     path(f"{_ASPECT}/merge/", AspectMerge.as_view(), name="api-aspect-merge"),
     path(f"{_QUERY}/history/", Changes.as_view(), name="api-aspect-history"),

@@ -1,8 +1,5 @@
-"""API of collecting: pages by address, text or file, and the pieces cut from them.
+"""API of collecting: pages by address, text or file, and the passages cut from them."""
 
-Pages that experts bring, and the pieces cut from them, as the API shows and takes them."""
-
-from django.http import Http404
 from django.urls import path
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -10,16 +7,13 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.loaders import enter_query
-from annotate.models import Aspect
+from annotate.loaders import enter_query, first_or_404, present_aspect
 from annotate.workspace import collecting
-from annotate.workspace import collecting as segments
 from annotate.workspace.api.gold import GoldPassageSerializer
 from annotate.workspace.views.collecting import pages_of
 from annotate.workspace.views.segmenting import get_page
 from corpus.models import CollectedPage, PageFetch
 from kit.api import Route
-from kit.errors import Refused
 
 
 class BlockSerializer(serializers.Serializer):
@@ -129,9 +123,7 @@ class FetchStop(Route):
     @extend_schema(request=None, responses=FetchSerializer)
     def post(self, request: Request, slug: str, pk: int, fetch_pk: int) -> Response:
         access, query = enter_query(self.person(), slug, pk)
-        fetch = PageFetch.objects.filter(query=query, pk=fetch_pk).first()
-        if fetch is None:
-            raise Http404("No such fetch.")
+        fetch = first_or_404(PageFetch.objects.filter(query=query, pk=fetch_pk), "fetch")
         collecting.stop_fetch(fetch=fetch, actor=access.user)
         return Response(FetchSerializer(fetch).data)
 
@@ -184,13 +176,10 @@ class Segments(Route):
         access, query = enter_query(self.person(), slug, pk)
         page = get_page(access, page_pk)
         given = self.read(NewSegmentSerializer)
-        aspect = Aspect.objects.filter(query=query, pk=given.pop("aspect")).present().first()
-        if aspect is None:
-            raise Refused("This aspect is gone. Choose another one.", field="aspect")
+        given["aspect"] = present_aspect(query, given["aspect"])
         given["text"] = given["text"] or None
-        made = segments.add_segment(
-            query=query, page=page, aspect=aspect, actor=access.user, **given
-        )
+        gold, overlaps = collecting.add_segment(query=query, page=page, actor=access.user, **given)
+        made = {"gold": gold, "overlaps": overlaps}
         return Response(SegmentSerializer(made).data, status=201)
 
 

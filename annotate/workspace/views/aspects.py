@@ -7,10 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_POST
 
-from annotate.forms import AspectForm
 from annotate.loaders import enter_aspect, enter_query
 from annotate.models import Aspect
 from annotate.workspace import aspects as verbs
+from annotate.workspace.forms import AspectForm
 from annotate.workspace.views.queries import WORKSPACE, workspace, workspace_url
 from corpus.access import Access
 from corpus.models import Query
@@ -34,7 +34,9 @@ def aspect_save(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access, aspect = enter_aspect(request.user, slug, pk)
     form = AspectForm(request.POST)
     if not form.is_valid():
-        return _refuse(request, access, aspect, _first_error(form))
+        name, errors = next(iter(form.errors.items()))
+        message = f"Not saved ({FIELDS.get(name, name)}): {errors[0]}"
+        return _refuse(request, access, aspect, message)
     data = dict(form.cleaned_data)
     expected = data.pop("version")
     try:
@@ -98,7 +100,7 @@ def _saved(
         version=aspect.version,
         version_id=f"version-{pk}",
         slot=f"aspect-{pk}",
-        fields=[_kept(name, mine[name], aspect) for name in FIELDS],
+        fields=[_stored(name, mine[name], aspect) for name in FIELDS],
     )
     # The numbers beside the form follow; the form itself stays as it is under the cursor.
     context = workspace(access, aspect.query) | {"hx_oob": True}
@@ -106,7 +108,7 @@ def _saved(
     return response
 
 
-def _kept(name: str, mine: Any, aspect: Aspect) -> htmx.Sides:
+def _stored(name: str, mine: Any, aspect: Aspect) -> htmx.Sides:
     # A weight that nobody chose is none: the form must not show the one it began with as chosen.
     theirs = aspect.chosen_weight if name == "weight" else getattr(aspect, name)
     return htmx.Sides(name, "", *("" if each is None else each for each in (mine, theirs)))
@@ -116,9 +118,18 @@ def _conflict(
     request: HttpRequest, access: Access, conflict: Conflict, mine: dict[str, Any]
 ) -> HttpResponse:
     current: Aspect = conflict.current
+    sides = [
+        htmx.Sides(
+            name,
+            f"{FIELDS[name].capitalize()} of a{current.k}",
+            mine[name],
+            getattr(current, name),
+        )
+        for name in conflict.fields
+    ]
     context = {
         "label": f"a{current.k}",
-        "sides": [_sides(name, current, mine) for name in conflict.fields],
+        "sides": sides,
         "theirs_by": current.updated_by,
         "theirs_at": current.updated_at,
         "version": current.version,
@@ -129,19 +140,9 @@ def _conflict(
     return htmx.conflict(request, context)
 
 
-def _sides(name: str, current: Aspect, mine: dict[str, Any]) -> htmx.Sides:
-    label = f"{FIELDS[name].capitalize()} of a{current.k}"
-    return htmx.Sides(name, label, mine[name], getattr(current, name))
-
-
 def _refuse(request: HttpRequest, access: Access, aspect: Aspect, message: str) -> HttpResponse:
     messages.warning(request, message)
     if not htmx.is_fragment(request):
         return htmx.redirect(request, workspace_url(access, aspect.query))
     # Nothing of the page changes: the message comes out of band, the words stay in the field.
     return htmx.vary(HttpResponse(status=422))
-
-
-def _first_error(form: AspectForm) -> str:
-    name, errors = next(iter(form.errors.items()))
-    return f"Not saved ({FIELDS.get(name, name)}): {errors[0]}"

@@ -1,12 +1,13 @@
 """What the query workspace shows: passages with their verdicts, aspects with their shares.
 
 Read from the database after every write; a handful of queries whatever the size of the query.
-
-One passage and one aspect as the query workspace shows them."""
+"""
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from django.db.models import QuerySet
 
 from annotate.loaders import get_domain_passage
 from annotate.models import Aspect, GoldPassage, Scale
@@ -176,7 +177,7 @@ class Board:
         scale = self.cards[0].aspect.scale if self.cards else Scale.LIKERT5
         return sorted(RUBRIC[scale].items(), reverse=True)
 
-    def beside(self, step: int) -> Row | None:
+    def _neighbour(self, step: int) -> Row | None:
         """The row after (1) or before (-1) the open one, for the keys J and K."""
         if self.current not in self.rows:
             return self.rows[0] if self.rows else None
@@ -186,12 +187,12 @@ class Board:
     @property
     def following(self) -> Row | None:
         """The row below the open one."""
-        return self.beside(1)
+        return self._neighbour(1)
 
     @property
     def preceding(self) -> Row | None:
         """The row above the open one."""
-        return self.beside(-1)
+        return self._neighbour(-1)
 
 
 def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = False) -> Board:
@@ -199,14 +200,19 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
 
     A passage of the domain that is not attached to the query yet opens as a candidate.
     """
-    verdicts = {gold.passage_id: gold for gold in _gold(query)}
-    labels = {label.passage_id: label for label in _expert_labels(query)}
-    originals = {label.passage_id: label.passage for label in _originals(query)}
+    gold_rows = GoldPassage.objects.standing().filter(query=query)
+    gold_rows = gold_rows.select_related("passage__document", "aspect").order_by("pk")
+    verdicts = {gold.passage_id: gold for gold in gold_rows}
+    expert = Judgment.objects.standing().filter(query=query, source=Source.EXPERT)
+    labels = {label.passage_id: label for label in _with_passages(expert)}
+    original = Judgment.objects.original().filter(query=query, label__gt=0)
+    originals = {label.passage_id: label.passage for label in _with_passages(original)}
     attached = {pk: gold.passage for pk, gold in verdicts.items()}
     attached |= {pk: label.passage for pk, label in labels.items()}
 
     tags = problems_of(query)
-    near = _neighbours([*originals.values(), *_still_gold(attached, originals, verdicts)], labels)
+    added = [each for pk, each in attached.items() if pk in verdicts and pk not in originals]
+    near = _neighbours([*originals.values(), *added], labels)
 
     def row(pk: int, passage: Passage) -> Row:
         gold, is_original = verdicts.get(pk), pk in originals
@@ -255,13 +261,6 @@ def _cards(query: Query, gold: Iterable[GoldPassage]) -> list[Card]:
     ]
 
 
-def _still_gold(
-    attached: dict[int, Passage], originals: dict[int, Passage], verdicts: dict[int, GoldPassage]
-) -> list[Passage]:
-    """Passages that stand under an aspect beside the originals."""
-    return [each for pk, each in attached.items() if pk in verdicts and pk not in originals]
-
-
 def _neighbours(passages: list[Passage], labels: dict[int, Judgment]) -> dict[int, list[Piece]]:
     """For each passage the others of its run on the page; what was merged already is left out."""
     merged = {pk for pk, label in labels.items() if label.provenance.get("rule") == REMADE}
@@ -272,16 +271,5 @@ def _neighbours(passages: list[Passage], labels: dict[int, Judgment]) -> dict[in
     return found
 
 
-def _gold(query: Query) -> list[GoldPassage]:
-    rows = GoldPassage.objects.standing().filter(query=query)
-    return list(rows.select_related("passage__document", "aspect").order_by("pk"))
-
-
-def _expert_labels(query: Query) -> list[Judgment]:
-    labels = Judgment.objects.standing().filter(query=query, source=Source.EXPERT)
-    return list(labels.select_related("passage__document").order_by("pk"))
-
-
-def _originals(query: Query) -> list[Judgment]:
-    labels = Judgment.objects.original().filter(query=query, label__gt=0)
-    return list(labels.select_related("passage__document").order_by("pk"))
+def _with_passages(labels: QuerySet[Judgment]) -> QuerySet[Judgment]:
+    return labels.select_related("passage__document").order_by("pk")

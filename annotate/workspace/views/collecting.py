@@ -5,15 +5,17 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.forms import PageFileForm, PageTextForm, PageUrlForm
-from annotate.loaders import enter_query
+from annotate.loaders import enter_query, first_or_404
 from annotate.voting.items import titled
 from annotate.workspace import collecting
-from annotate.workspace.views.segmenting import check_form, page_url
+from annotate.workspace.forms import PageFileForm, PageTextForm, PageUrlForm, cleaned
+from annotate.workspace.views.queries import query_context
+from annotate.workspace.views.segmenting import page_url
 from corpus.access import Access
 from corpus.models import CollectedPage, PageFetch, Query
 from kit import htmx
@@ -25,7 +27,7 @@ _SHOWN = 50
 
 @require_GET
 def collect(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The pages of this query and the three ways to bring another."""
+    """The pages of this query and the three ways to collect another."""
     access, query = enter_query(request.user, slug, pk)
     return _collect(request, access, query)
 
@@ -37,12 +39,14 @@ def collect_url(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     form = PageUrlForm(request.POST)
 
     def fetch() -> str:
-        check_form(form)
-        run = collecting.collect_url(query=query, actor=access.user, **form.cleaned_data)
-        if run.page is None:
-            return _collect_url(access, query)
-        messages.info(request, _said_known(run.page))
-        return page_url(access, query, run.page)
+        run = collecting.collect_url(query=query, actor=access.user, **cleaned(form))
+        page = run.page
+        if page is None:
+            return reverse("collect", args=[slug, pk])
+        by = f" by {page.created_by}" if page.created_by else ""
+        day = f"{page.created_at:%Y-%m-%d}"
+        messages.info(request, f"This page was collected{by} on {day} already; here it is.")
+        return page_url(access, query, page)
 
     return _bring(request, access, query, fetch, url_form=form)
 
@@ -52,13 +56,7 @@ def collect_text(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Keep the text of a page as it was pasted."""
     access, query = enter_query(request.user, slug, pk)
     form = PageTextForm(request.POST)
-
-    def keep() -> str:
-        check_form(form)
-        page = collecting.collect_text(query=query, actor=access.user, **form.cleaned_data)
-        return page_url(access, query, page)
-
-    return _bring(request, access, query, keep, text_form=form)
+    return _keep(request, access, query, collecting.collect_text, text_form=form)
 
 
 @require_POST
@@ -66,36 +64,39 @@ def collect_file(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Keep an uploaded page."""
     access, query = enter_query(request.user, slug, pk)
     form = PageFileForm(request.POST, request.FILES)
+    return _keep(request, access, query, collecting.collect_file, file_form=form)
+
+
+def _keep(
+    request: HttpRequest,
+    access: Access,
+    query: Query,
+    verb: Callable[..., CollectedPage],
+    **forms: Form,
+) -> HttpResponse:
+    (form,) = forms.values()
 
     def keep() -> str:
-        check_form(form)
-        page = collecting.collect_file(query=query, actor=access.user, **form.cleaned_data)
+        page = verb(query=query, actor=access.user, **cleaned(form))
         return page_url(access, query, page)
 
-    return _bring(request, access, query, keep, file_form=form)
+    return _bring(request, access, query, keep, **forms)
 
 
 @require_POST
 def fetch_stop(request: HttpRequest, slug: str, pk: int, fetch_pk: int) -> HttpResponse:
     """Give up a fetch."""
     access, query = enter_query(request.user, slug, pk)
-    fetch = PageFetch.objects.filter(query=query, pk=fetch_pk).first()
-    if fetch is None:
-        raise Http404("No such fetch.")
+    fetch = first_or_404(PageFetch.objects.filter(query=query, pk=fetch_pk), "fetch")
     collecting.stop_fetch(fetch=fetch, actor=access.user)
-    return htmx.redirect(request, _collect_url(access, query))
+    return htmx.redirect(request, reverse("collect", args=[slug, pk]))
 
 
 def pages_of(query: Query) -> list[CollectedPage]:
-    """Pages that were brought for the query or that a gold passage of it was cut from."""
+    """Pages that were collected for the query or that a gold passage of it was cut from."""
     mine = Q(fetches__query=query) | Q(document__passages__gold_passages__query=query)
     rows = CollectedPage.objects.filter(mine).distinct().select_related("document")
     return list(rows.order_by("-pk")[:_SHOWN])
-
-
-def _said_known(page: CollectedPage) -> str:
-    by = f" by {page.created_by}" if page.created_by else ""
-    return f"This page was collected{by} on {page.created_at:%Y-%m-%d} already; here it is."
 
 
 def _bring(
@@ -118,9 +119,7 @@ def _collect(
 ) -> HttpResponse:
     fetches = list(query.fetches.filter(page=None)[:_SHOWN])
     context = {
-        "access": access,
-        "tab": "queries",
-        "query": query,
+        **query_context(access, query),
         "fetches": fetches,
         "is_waiting": any(not fetch.is_over for fetch in fetches),
         "pages": pages_of(query),
@@ -131,7 +130,3 @@ def _collect(
         **forms,
     }
     return htmx.render(request, COLLECT, context, partial="list", status=status)
-
-
-def _collect_url(access: Access, query: Query) -> str:
-    return reverse("collect", args=[access.benchmark.slug, query.pk])

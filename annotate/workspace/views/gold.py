@@ -1,6 +1,4 @@
-"""Verdicts on passages: assign to an aspect, discard with a reason, take back.
-
-The audit of old gold: every original with its verdict and problems, filtered and counted."""
+"""Verdicts on passages (assign, discard, undo), and the audit of the original gold."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,12 +8,18 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.forms import DiscardForm
-from annotate.loaders import enter_query, get_domain_passage, number
-from annotate.models import Aspect, GoldPassage, Problem, ProblemTag
+from annotate.loaders import (
+    enter_passage,
+    enter_query,
+    get_domain_passage,
+    number,
+    present_aspect,
+)
+from annotate.models import GoldPassage, Problem, ProblemTag
 from annotate.voting.disputes import domain_choices
 from annotate.voting.majority import REMADE
 from annotate.workspace import gold, problems, remaking
+from annotate.workspace.forms import DiscardForm
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.views.queries import WORKSPACE, workspace, workspace_url
 from corpus.access import Access, enter
@@ -28,14 +32,10 @@ from kit.tables import Column, Filter, Table
 @require_POST
 def passage_assign(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
     """The passage supports one aspect of the query."""
-    access, query = enter_query(request.user, slug, pk)
-    passage = get_domain_passage(query, passage_pk)
-    wanted = number(request.POST.get("aspect", "")) or 0
-    aspect = Aspect.objects.filter(query=query, pk=wanted).present().first()
+    access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
 
     def assign() -> str:
-        if aspect is None:
-            raise Refused("This aspect is gone. Choose another one.")
+        aspect = present_aspect(query, request.POST.get("aspect"))
         gold.assign_passage(query=query, passage=passage, aspect=aspect, actor=access.user)
         return f"supports a{aspect.k}"
 
@@ -45,8 +45,7 @@ def passage_assign(request: HttpRequest, slug: str, pk: int, passage_pk: int) ->
 @require_POST
 def passage_discard(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
     """The passage is no gold, for one of four reasons."""
-    access, query = enter_query(request.user, slug, pk)
-    passage = get_domain_passage(query, passage_pk)
+    access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
     form = DiscardForm(request.POST)
 
     def discard() -> str:
@@ -54,16 +53,15 @@ def passage_discard(request: HttpRequest, slug: str, pk: int, passage_pk: int) -
             raise Refused("Choose why the passage is discarded.")
         data = form.cleaned_data
         gold.discard_passage(query=query, passage=passage, actor=access.user, **data)
-        return f"discarded: {gold.DiscardReason(data['reason']).label.lower()}"
+        return f"discarded: {DiscardReason(data['reason']).label.lower()}"
 
     return _decide(request, access, query, passage, discard)
 
 
 @require_POST
 def passage_undo(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
-    """Take the verdict back; the passage is open again."""
-    access, query = enter_query(request.user, slug, pk)
-    passage = get_domain_passage(query, passage_pk)
+    """Undo the verdict; the passage is open again."""
+    access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
 
     def undo() -> str:
         remaking.take_back(query=query, passage=passage, actor=access.user)
@@ -174,28 +172,27 @@ def _lines(rows: Sequence[Judgment], slug: str) -> list[dict[str, Any]]:
     tags: dict[tuple[int, int | None], list[str]] = {}
     for tag in ProblemTag.objects.standing().filter(query__in=queries):
         tags.setdefault((tag.query_id, tag.passage_id), []).append(tag.get_problem_display())
-    return [
-        {
+    lines = []
+    for row in rows:
+        pair = (row.query_id, row.passage_id)
+        label = verdicts.get(pair)
+        tagged = [*tags.get(pair, ()), *tags.get((row.query_id, None), ())]
+        line = {
             "row": row,
-            "verdict": _said(
-                attached.get((row.query_id, row.passage_id)),
-                verdicts.get((row.query_id, row.passage_id)),
-            ),
-            "note": _note(verdicts.get((row.query_id, row.passage_id))),
-            "problems": [
-                *_of_reason(verdicts.get((row.query_id, row.passage_id))),
-                *tags.get((row.query_id, row.passage_id), ()),
-                *tags.get((row.query_id, None), ()),
-            ],
-            "url": reverse(
-                "query", args=[slug, row.query_id]
-            ) + f"?passage={row.passage_id}",
+            "verdict": _verdict(attached.get(pair), label),
+            "note": "",
+            "problems": tagged,
+            "url": reverse("query", args=[slug, row.query_id]) + f"?passage={row.passage_id}",
         }
-        for row in rows
-    ]  # fmt: skip
+        if label is not None and label.label == 0:
+            line["note"] = str(label.provenance.get("note", ""))
+            problem = problems.OF_REASON.get(label.provenance.get("reason", ""))
+            line["problems"] = [*([Problem(problem).label] if problem else []), *tagged]
+        lines.append(line)
+    return lines
 
 
-def _said(gold: GoldPassage | None, label: Judgment | None) -> tuple[str, str]:
+def _verdict(gold: GoldPassage | None, label: Judgment | None) -> tuple[str, str]:
     """The verdict in words and the class of its tag."""
     if gold is not None and gold.aspect.removed_at is not None:
         return f"asks for a new aspect: a{gold.aspect.k} is gone", "warn"
@@ -207,12 +204,3 @@ def _said(gold: GoldPassage | None, label: Judgment | None) -> tuple[str, str]:
         return f"part of {label.provenance.get('into')}", "good"
     reason = label.provenance.get("reason", "")
     return f"discarded: {dict(DiscardReason.choices).get(reason, reason)}".lower(), "bad"
-
-
-def _of_reason(label: Judgment | None) -> list[str]:
-    reason = label.provenance.get("reason") if label and label.label == 0 else None
-    return [Problem(problems.OF_REASON[reason]).label] if reason in problems.OF_REASON else []
-
-
-def _note(label: Judgment | None) -> str:
-    return str(label.provenance.get("note", "")) if label and label.label == 0 else ""

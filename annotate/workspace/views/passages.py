@@ -1,4 +1,4 @@
-"""Passages: the list, and one with its page, neighbours and labels."""
+"""Passages: the list, one with its page and labels, and what a corpus version does not inherit."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from annotate.voting.items import web_url
+from annotate.workspace.carrying import lost_work
 from corpus.access import enter, get_passage
 from corpus.lists import as_it_is, domain_choices, place_of, version_choices
 from corpus.models import Judgment, Passage
@@ -17,11 +18,13 @@ from corpus.services.finding import MOST_FOUND, find_passages
 from corpus.services.indexing import searchable
 from corpus.services.overview import passages_counted
 from corpus.services.shown import shown_labels
+from corpus.views.versions import READERS, get_version
 from kit import htmx
 from kit.tables import Column, Filter, Table
 
 EXCERPT = 220  # characters of a passage shown in the list
 MOST_LABELS = 100
+MOST_LOST = 100
 
 
 def _by_text(passages: QuerySet[Passage], value: str) -> QuerySet[Passage]:
@@ -53,7 +56,7 @@ def passages(request: HttpRequest, slug: str) -> HttpResponse:
     place = place_of(access.benchmark, request.GET)
     rows = place.holds(Passage.objects.select_related("domain").defer("text"))
     rows = rows.annotate(excerpt=Substr("text", 1, EXCERPT), length=Length("text"))
-    # Told of the domain, because a search does not go through more than it shows.
+    # Searched in the domain alone, because a search does not go through more than it shows.
     shown = replace(
         PASSAGES,
         count_limit=MOST_FOUND - 1 if request.GET.get("q", "").strip() else PASSAGES.count_limit,
@@ -68,8 +71,12 @@ def passages(request: HttpRequest, slug: str) -> HttpResponse:
     total = passages_counted(place.version, place.domain) if _is_whole(request.GET) else None
     table = shown.read(rows, request.GET, choices=choices, total=total)
     table = replace(table, filters=[each for each in table.filters if each.choices])
-    context = {"access": access, "tab": "passages", "table": table}
-    context["searchable"] = searchable(place.version)
+    context = {
+        "access": access,
+        "tab": "passages",
+        "table": table,
+        "searchable": searchable(place.version),
+    }
     return htmx.render(request, "annotate/passages.html", context, partial="results")
 
 
@@ -87,6 +94,24 @@ def passage(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "labels": _labels(found),
     }
     return htmx.render(request, "annotate/passage.html", context | _neighbours(found))
+
+
+@require_GET
+def version_work(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Citations and gold passages that a version does not inherit; a part of another page."""
+    access = enter(request.user, slug, *READERS)
+    version = get_version(access, pk)
+    citations, support = lost_work(version)
+    context = {
+        "access": access,
+        "tab": "versions",
+        "version": version,
+        "citations": citations[:MOST_LOST],
+        "citation_count": len(citations),
+        "support": support[:MOST_LOST],
+        "support_count": len(support),
+    }
+    return htmx.render(request, "annotate/carried.html", context, partial="part")
 
 
 def _is_whole(params: Mapping[str, str]) -> bool:

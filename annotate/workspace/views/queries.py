@@ -10,14 +10,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotate.assignments.views import work_context
-from annotate.home import present_aspects
 from annotate.loaders import is_blind, may_write, number
-from annotate.models import Aspect, GoldPassage
+from annotate.models import GoldPassage
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import titled, web_url
 from annotate.workspace import checklist
-from annotate.workspace.changes import last_change, said_of
+from annotate.workspace.changes import described, last_change
 from annotate.workspace.gold import DiscardReason
+from annotate.workspace.models import present_aspects
 from annotate.workspace.problems import OF_PASSAGE
 from annotate.workspace.views.board import Board, read_board
 from corpus.access import Access, enter, get_query
@@ -77,8 +77,12 @@ def query(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     found = get_query(access, pk)
     context = workspace(access, found, open_pk=number(request.GET.get("passage", "")))
     words = clean(request.GET.get("find", ""))
-    context |= {"find": words, "found": _find(access, found, words) if words else None}
-    context["removed"] = _removed(found, number(request.GET.get("removed", "")))
+    removed = found.aspects.filter(removed_at__isnull=False)
+    context |= {
+        "find": words,
+        "found": _find(access, found, words) if words else None,
+        "removed": removed.filter(pk=number(request.GET.get("removed", "")) or 0).first(),
+    }
     partial = "found" if htmx.is_fragment(request, "found") else "passages"
     return htmx.render(request, WORKSPACE, context, partial=partial)
 
@@ -90,40 +94,34 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
     writes = is_annotator and not work["work_reason"]
     board: Board = read_board(found, open_pk=open_pk, open_next=writes)
     current = board.current.passage.document if board.current else None
+    items = checklist.missing(query=found)
+    change = last_change(found, access.user)
     return {
-        "access": access,
-        "tab": "queries",
-        "query": found,
+        **query_context(access, found),
         "board": board,
         "may_write": writes,
         "is_blind": is_blind(access, found),
         "reasons": list(zip("tiof", DiscardReason.choices, strict=True)),
         "problem_choices": [(each.value, each.label) for each in OF_PASSAGE],
-        **_checklist(found),
-        **_undoable(found, access),
+        "blocking": [item for item in items if item.blocking],
+        "hints": [item for item in items if not item.blocking],
+        # What the key Z undoes, and how it is called.
+        "last_change": change,
+        "last_said": described(change) if change else "",
         "source_url": web_url(current.source_url if current else ""),
         **work,
         **reading(found),
     }
 
 
+def query_context(access: Access, found: Query) -> dict[str, Any]:
+    """What every page of one query needs."""
+    return {"access": access, "tab": "queries", "query": found}
+
+
 def workspace_url(access: Access, found: Query) -> str:
     """Where a write without JavaScript leads back to."""
     return reverse("query", args=[access.benchmark.slug, found.pk])
-
-
-def _checklist(found: Query) -> dict[str, Any]:
-    items = checklist.missing(query=found)
-    return {
-        "blocking": [item for item in items if item.blocking],
-        "hints": [item for item in items if not item.blocking],
-    }
-
-
-def _undoable(found: Query, access: Access) -> dict[str, Any]:
-    """What the key Z takes back, and how it is called."""
-    change = last_change(found, access.user)
-    return {"last_change": change, "last_said": said_of(change) if change else ""}
 
 
 def reading(found: Query) -> dict[str, Any]:
@@ -134,11 +132,6 @@ def reading(found: Query) -> dict[str, Any]:
         if isinstance(answer, dict)
     ]
     return {**titled(found.text), "community_answers": answers}
-
-
-def _removed(found: Query, pk: int | None) -> Aspect | None:
-    removed = found.aspects.filter(removed_at__isnull=False)
-    return removed.filter(pk=pk).first() if pk is not None else None
 
 
 def _find(access: Access, found: Query, words: str) -> list[Passage]:

@@ -6,15 +6,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.http import require_http_methods
 
-from annotate.forms import RemakeForm
-from annotate.loaders import enter_query, get_domain_passage, number
-from annotate.models import Aspect
+from annotate.loaders import enter_passage, get_domain_passage, number, present_aspect
 from annotate.voting.items import titled, web_url
+from annotate.workspace.forms import RemakeForm, cleaned
 from annotate.workspace.remaking import as_piece, proposal, remake
-from annotate.workspace.views.board import Board, Row, read_board
-from annotate.workspace.views.queries import workspace_url
-from annotate.workspace.views.segmenting import Piece, shown
-from corpus.access import Access
+from annotate.workspace.views.board import Board, read_board
+from annotate.workspace.views.queries import query_context, workspace_url
+from annotate.workspace.views.texts import Run, shown
 from corpus.models import CollectedPage, Document, Passage, Query
 from kit import htmx
 from kit.errors import Refused
@@ -25,89 +23,60 @@ TEMPLATE = "annotate/remake.html"
 @require_http_methods(["GET", "POST"])
 def passage_remake(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
     """The passage on its page; POST makes one new passage of it and of those chosen with it."""
-    access, query = enter_query(request.user, slug, pk)
-    passage = get_domain_passage(query, passage_pk)
-    if request.method == "GET":
-        return _page(request, access, query, passage, request.GET)
-    form = RemakeForm(request.POST)
+    access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
+    is_sent = request.method == "POST"
+    others = _chosen(query, passage, request.POST if is_sent else request.GET)
+    form = RemakeForm(request.POST if is_sent else None)
+    refusal = ""
+    if is_sent:
+        try:
+            data = cleaned(form)
+            data |= {"aspect": present_aspect(query, data["aspect"]), "text": data["text"] or None}
+            gold = remake(query=query, passages=[passage, *others], actor=access.user, **data)
+        except Refused as refused:
+            refusal = refused.message
+        else:
+            messages.success(request, f"{gold.passage.pid} supports a{gold.aspect.k}.")
+            return htmx.redirect(request, workspace_url(access, query))
     try:
-        gold = remake(
-            query=query,
-            passages=[passage, *chosen(query, passage, request.POST)],
-            actor=access.user,
-            **_given(query, form),
-        )
+        *_, text = proposal([passage, *others])
     except Refused as refused:
-        return _page(
-            request, access, query, passage, request.POST, refusal=refused.message, form=form
-        )
-    messages.success(request, f"{gold.passage.pid} supports a{gold.aspect.k}.")
-    return htmx.redirect(request, workspace_url(access, query))
+        text, refusal = "", refusal or refused.message
+    board = read_board(query, open_pk=passage.pk)
+    document = passage.document
+    context = {
+        **query_context(access, query),
+        "board": board,
+        "row": board.current,
+        "passage": passage,
+        "document": document,
+        "pieces": _pieces(document) if document and document.text else [],
+        "source_url": web_url(passage.source_url or (document.source_url if document else "")),
+        "neighbours": _neighbours(board, others),
+        "on_page": _on_page(board, passage),
+        "proposal": text,
+        "is_merge": bool(others),
+        "form": form,
+        **titled(query.text),
+        "refusal": refusal,
+    }
+    return htmx.render(request, TEMPLATE, context, status=422 if is_sent else 200)
 
 
-def chosen(query: Query, passage: Passage, params: QueryDict) -> list[Passage]:
+def _chosen(query: Query, passage: Passage, params: QueryDict) -> list[Passage]:
     """The other passages named by `with`, of the query's own domain."""
     keys = {number(each) for each in params.getlist("with")} - {None, passage.pk}
     return [get_domain_passage(query, key) for key in sorted(key for key in keys if key)]
 
 
-def _given(query: Query, form: RemakeForm) -> dict[str, Any]:
-    if not form.is_valid():
-        raise Refused(str(next(iter(form.errors.values()))[0]))
-    data = form.cleaned_data
-    aspect = Aspect.objects.filter(query=query, pk=data["aspect"]).present().first()
-    if aspect is None:
-        raise Refused("This aspect is gone. Choose another one.")
-    return {**data, "aspect": aspect, "text": data["text"] or None}
-
-
-def _page(
-    request: HttpRequest,
-    access: Access,
-    query: Query,
-    passage: Passage,
-    params: QueryDict,
-    **more: Any,
-) -> HttpResponse:
-    board = read_board(query, open_pk=passage.pk)
-    current = board.current
-    others = chosen(query, passage, params)
-    document = passage.document
-    try:
-        *_, text = proposal([passage, *others])
-    except Refused as refused:
-        text, more = "", {"refusal": refused.message, **more}
-    context = {
-        "access": access,
-        "tab": "queries",
-        "query": query,
-        "board": board,
-        "row": current,
-        "passage": passage,
-        "document": document,
-        "pieces": _pieces(document) if document and document.text else [],
-        "source_url": web_url(passage.source_url or (document.source_url if document else "")),
-        "neighbours": _neighbours(board, current, others),
-        "on_page": _on_page(board, passage),
-        "proposal": text,
-        "is_merge": bool(others),
-        "form": RemakeForm(),
-        **titled(query.text),
-        **more,
-    }
-    return htmx.render(request, TEMPLATE, context, status=422 if request.method == "POST" else 200)
-
-
-def _pieces(document: Document) -> list[Piece]:
+def _pieces(document: Document) -> list[Run]:
     page = CollectedPage.objects.filter(document=document).select_related("document").first()
-    return list(shown(page)) if page else [Piece(document.text)]
+    return list(shown(page)) if page else [Run(document.text)]
 
 
-def _neighbours(
-    board: Board, current: Row | None, others: list[Passage]
-) -> list[tuple[Passage, bool]]:
+def _neighbours(board: Board, others: list[Passage]) -> list[tuple[Passage, bool]]:
     """Those that touch it, and others that were chosen; each with whether it is chosen."""
-    near = [each.pk for each in current.touches] if current else []
+    near = [each.pk for each in board.current.touches] if board.current else []
     rows = {row.passage.pk: row.passage for row in board.rows}
     picked = {each.pk: each for each in others}
     keys = dict.fromkeys([*near, *picked])

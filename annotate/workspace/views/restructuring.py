@@ -1,28 +1,23 @@
-"""Splitting and merging aspects, moving them to the other scale, history and undo.
-
-The history of a query's aspects, and undoing a change."""
+"""Splitting and merging aspects, moving them to the other scale, history and undo."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.forms import PARTS, MergeForm, PartForm, ScaleForm
-from annotate.loaders import enter_aspect, enter_query, may_write, number
+from annotate.loaders import enter_aspect, enter_query, first_or_404, may_write, number
 from annotate.models import Aspect, AspectChange, Scale
 from annotate.workspace import restructuring, scales
-from annotate.workspace.changes import passages_of, said_of
+from annotate.workspace.changes import described, passages_of
+from annotate.workspace.forms import PARTS, PartForm, ScaleForm
 from annotate.workspace.models import RUBRIC, SCALE_TOP
 from annotate.workspace.undoing import undo_change
-from annotate.workspace.views.queries import workspace_url
+from annotate.workspace.views.queries import query_context, workspace_url
+from annotate.workspace.views.texts import difference
 from corpus.access import Access, enter, get_query
-from corpus.marcus.alignment import blocks
-from corpus.marcus.tokens import Token
 from corpus.models import Passage, Query
 from kit import htmx
 from kit.errors import Conflict, Refused
@@ -36,26 +31,28 @@ _SHOWN = 200
 def aspect_split(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Write the aspects that one becomes."""
     access, aspect = enter_aspect(request.user, slug, pk)
-    if request.method == "GET":
-        first = {"content": aspect.content, "rationale": aspect.rationale, "weight": aspect.weight}
-        forms = [PartForm(prefix=f"p{n}", initial=first if n == 0 else {}) for n in range(PARTS)]
-        return _split_page(request, access, aspect, forms)
-    forms = [PartForm(request.POST, prefix=f"p{n}") for n in range(PARTS)]
-    expected = number(request.POST.get("version", "")) or 0
+    sent = request.POST if request.method == "POST" else None
+    first = {"content": aspect.content, "rationale": aspect.rationale, "weight": aspect.weight}
+    forms = [PartForm(sent, prefix=f"p{n}", initial={} if n else first) for n in range(PARTS)]
+
+    def page(refusal: str = "", fresh: Aspect | None = None) -> HttpResponse:
+        context = {
+            **_aspect_context(access, aspect, [aspect]),
+            "forms": forms,
+            "version": (fresh or aspect).version,
+            "refusal": refusal,
+        }
+        return _render(request, "annotate/aspect_split.html", context)
 
     def split() -> AspectChange:
-        parts = [form.part() for form in forms if form.is_written()]
         return restructuring.split_aspect(
-            aspect=aspect, parts=parts, actor=access.user, expected=expected
+            aspect=aspect,
+            parts=[form.part() for form in forms if form.is_written()],
+            actor=access.user,
+            expected=number(request.POST.get("version", "")) or 0,
         )
 
-    return _do(
-        request,
-        access,
-        aspect.query,
-        split,
-        lambda **more: _split_page(request, access, aspect, forms, **more),
-    )
+    return page() if sent is None else _do(request, access, aspect.query, split, page)
 
 
 @require_http_methods(["GET", "POST"])
@@ -65,45 +62,53 @@ def aspect_merge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     others = Aspect.objects.filter(query=aspect.query).present().exclude(pk=pk)
     given = request.POST if request.method == "POST" else request.GET
     partner = others.filter(pk=number(given.get("with", "")) or 0).first()
-    if request.method == "GET" or partner is None:
-        initial = _both(aspect, partner) if partner else {}
-        return _merge_page(request, access, aspect, partner, MergeForm(initial=initial), others)
-    form = MergeForm(request.POST)
+    pair = [aspect, *([partner] if partner else [])]
+    is_sent = request.method == "POST" and partner is not None
+    both = {
+        "content": " ".join(each.content for each in pair).strip(),
+        "rationale": "\n".join(each.rationale for each in pair if each.rationale),
+    }
+    form = PartForm(request.POST if is_sent else None, initial=both if partner else {})
+
+    def page(refusal: str = "", fresh: Aspect | None = None) -> HttpResponse:
+        versions = {each.pk: each.version for each in [*pair, *([fresh] if fresh else [])]}
+        context = {
+            **_aspect_context(access, aspect, pair),
+            "partner": partner,
+            "partners": list(zip(LETTERS, others, strict=False)),
+            "form": form,
+            "version": versions[aspect.pk],
+            "other": versions[partner.pk] if partner else 0,
+            "refusal": refusal,
+        }
+        return _render(request, "annotate/aspect_merge.html", context)
 
     def merge() -> AspectChange:
-        form.full_clean()
+        versions = (number(request.POST.get(name, "")) or 0 for name in ("version", "other"))
         return restructuring.merge_aspects(
-            aspects=[aspect, partner],
+            aspects=pair,
             into=form.part(),
             actor=access.user,
-            expected={aspect.pk: form.version("version"), partner.pk: form.version("other")},
+            expected={each.pk: version for each, version in zip(pair, versions, strict=True)},
         )
 
-    return _do(
-        request,
-        access,
-        aspect.query,
-        merge,
-        lambda **more: _merge_page(request, access, aspect, partner, form, others, **more),
-    )
+    return _do(request, access, aspect.query, merge, page) if is_sent else page()
 
 
 @require_http_methods(["GET", "POST"])
 def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Weigh the query's aspects on the other scale, each anew."""
     access, query = enter_query(request.user, slug, pk)
-    wanted = (request.POST if request.method == "POST" else request.GET).get("to", "")
+    sent = request.POST if request.method == "POST" else None
+    wanted = (request.GET if sent is None else sent).get("to", "")
     target = wanted if wanted in Scale.values else _other(scales.scale_of(query))
     moving = scales.off_scale(query, target)
     earlier = scales.earlier_weights(query, target)
-    sent = request.POST if request.method == "POST" else None
     form = ScaleForm(sent, aspects=moving, top=SCALE_TOP[target], earlier=earlier)
 
-    def page(**more: Any) -> HttpResponse:
+    def page(refusal: str = "", fresh: Aspect | None = None) -> HttpResponse:
         context = {
-            "access": access,
-            "tab": "queries",
-            "query": query,
+            **query_context(access, query),
             "rows": [
                 (aspect, RUBRIC[aspect.scale].get(aspect.weight, ""), earlier.get(aspect.pk))
                 for aspect in moving
@@ -113,13 +118,10 @@ def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             "top": SCALE_TOP[target],
             "other": _other(target),
             "rubric": sorted(RUBRIC[target].items(), reverse=True),
-            **more,
+            "refusal": refusal,
+            "fresh": fresh,
         }
-        status = 422 if "refusal" in more else 200
-        return htmx.render(request, "annotate/query_scale.html", context, status=status)
-
-    if request.method == "GET":
-        return page()
+        return _render(request, "annotate/query_scale.html", context)
 
     def move() -> AspectChange:
         form.full_clean()
@@ -131,7 +133,7 @@ def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             actor=access.user,
         )
 
-    return _do(request, access, query, move, page)
+    return page() if sent is None else _do(request, access, query, move, page)
 
 
 def _do(
@@ -145,87 +147,34 @@ def _do(
     try:
         change = verb()
     except Refused as refused:
-        return page(refusal=refused.message)
+        return page(refused.message)
     except Conflict as conflict:
         current = conflict.current
         by = current.updated_by or "Somebody"
         words = (
             f"{by} changed a{current.k} meanwhile; it says now: {current.content or '(nothing)'}"
         )
-        return page(refusal=f"{words} Look again, then send this once more.", fresh=current)
-    messages.success(request, said_of(change))
+        return page(f"{words} Look again, then send this once more.", current)
+    messages.success(request, described(change))
     return htmx.redirect(request, workspace_url(access, query))
 
 
-def _split_page(
-    request: HttpRequest, access: Access, aspect: Aspect, forms: list[PartForm], **more: Any
-) -> HttpResponse:
-    context = {
-        **_page_of(access, aspect),
-        "forms": forms,
-        "version": more["fresh"].version if "fresh" in more else aspect.version,
-        "passages": _passages([aspect]),
-        **more,
-    }
-    status = 422 if "refusal" in more else 200
-    return htmx.render(request, "annotate/aspect_split.html", context, status=status)
+def _render(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    return htmx.render(request, template, context, status=422 if context["refusal"] else 200)
 
 
-def _merge_page(
-    request: HttpRequest,
-    access: Access,
-    aspect: Aspect,
-    partner: Aspect | None,
-    form: MergeForm,
-    others: QuerySet[Aspect],
-    **more: Any,
-) -> HttpResponse:
-    fresh = {each.pk: each for each in [more["fresh"]]} if "fresh" in more else {}
-    context = {
-        **_page_of(access, aspect),
-        "partner": partner,
-        "partners": list(zip(LETTERS, others, strict=False)),
-        "form": form,
-        "version": fresh.get(aspect.pk, aspect).version,
-        "other": fresh.get(partner.pk, partner).version if partner else 0,
-        "passages": _passages([aspect, *([partner] if partner else [])]),
-        **more,
-    }
-    status = 422 if "refusal" in more else 200
-    return htmx.render(request, "annotate/aspect_merge.html", context, status=status)
-
-
-def _page_of(access: Access, aspect: Aspect) -> dict[str, Any]:
+def _aspect_context(access: Access, aspect: Aspect, pair: list[Aspect]) -> dict[str, Any]:
+    keys = [pk for each in pair for pk in passages_of(each)]
     return {
-        "access": access,
-        "tab": "queries",
-        "query": aspect.query,
+        **query_context(access, aspect.query),
         "aspect": aspect,
         "scale": sorted(RUBRIC[aspect.scale].items()),
+        "passages": list(Passage.objects.filter(pk__in=keys).order_by("pk")),
     }
-
-
-def _passages(aspects: list[Aspect]) -> list[Passage]:
-    keys = [pk for aspect in aspects for pk in passages_of(aspect)]
-    return list(Passage.objects.filter(pk__in=keys).order_by("pk"))
-
-
-def _both(aspect: Aspect, partner: Aspect) -> dict[str, Any]:
-    texts = (f"{aspect.content} {partner.content}".strip(),)
-    reasons = "\n".join(filter(None, (aspect.rationale, partner.rationale)))
-    return {"content": texts[0], "rationale": reasons}
 
 
 def _other(scale: str) -> str:
     return Scale.LIKERT3 if scale == Scale.LIKERT5 else Scale.LIKERT5
-
-
-@dataclass(frozen=True)
-class Words:
-    """A run of words in a text and whether it is old, new or both ("")."""
-
-    text: str
-    css: str = ""
 
 
 @require_GET
@@ -235,9 +184,7 @@ def aspect_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     query = get_query(access, pk)
     rows = AspectChange.objects.filter(query=query).select_related("created_by", "undone_by")
     context = {
-        "access": access,
-        "tab": "queries",
-        "query": query,
+        **query_context(access, query),
         "changes": [_shown_change(each) for each in rows[:_SHOWN]],
         "may_write": may_write(access, query),
     }
@@ -251,7 +198,7 @@ def change_undo(request: HttpRequest, slug: str, pk: int, change_pk: int) -> Htt
     change = get_change(query, change_pk)
     try:
         undo_change(change=change, actor=access.user)
-        messages.success(request, f"Undone: {said_of(change)}")
+        messages.success(request, f"Undone: {described(change)}")
     except Refused as refused:
         messages.warning(request, refused.message)
     to_history = request.POST.get("back") == "history"
@@ -261,10 +208,7 @@ def change_undo(request: HttpRequest, slug: str, pk: int, change_pk: int) -> Htt
 
 def get_change(query: Query, pk: int) -> AspectChange:
     """A change of this query, or 404."""
-    change = AspectChange.objects.filter(query=query, pk=pk).first()
-    if change is None:
-        raise Http404("No such change.")
-    return change
+    return first_or_404(AspectChange.objects.filter(query=query, pk=pk), "change")
 
 
 def _shown_change(change: AspectChange) -> dict[str, Any]:
@@ -274,19 +218,4 @@ def _shown_change(change: AspectChange) -> dict[str, Any]:
         if change.kind in ("clarify", "scale")
         else []
     )  # fmt: skip
-    return {"change": change, "said": said_of(change), "pairs": pairs}
-
-
-def difference(old: str, new: str) -> list[Words]:
-    """Both texts in one, word by word: what is gone and what is new marked."""
-    before, after = old.split(), new.split()
-    found = []
-    words = ([Token(word, 0, 0) for word in each] for each in (before, after))
-    for block in blocks(*words):
-        old_words, new_words = before[block.a0 : block.a1], after[block.b0 : block.b1]
-        if block.same:
-            found.append(Words(" ".join(old_words)))
-            continue
-        found += [Words(" ".join(old_words), "del")] if old_words else []
-        found += [Words(" ".join(new_words), "ins")] if new_words else []
-    return found
+    return {"change": change, "said": described(change), "pairs": pairs}

@@ -1,90 +1,30 @@
-"""Cutting a collected page into passages: each piece supports one aspect of the query.
+"""Cutting a collected page into passages: each piece supports one aspect of the query."""
 
-A page's text as it is shown: in runs, with its outline and what was edited in a piece."""
-
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.forms import SegmentForm
-from annotate.loaders import enter_query, get_domain_passage, number
-from annotate.models import Aspect, GoldPassage
+from annotate.loaders import enter_passage, enter_query, first_or_404, present_aspect
+from annotate.models import GoldPassage
 from annotate.voting.items import titled, web_url
-from annotate.workspace import collecting as segments
+from annotate.workspace import collecting
+from annotate.workspace.forms import SegmentForm, cleaned
 from annotate.workspace.gold import assign_passage
 from annotate.workspace.remaking import remake, take_back
 from annotate.workspace.views.board import COLOURS, read_board
+from annotate.workspace.views.queries import query_context
+from annotate.workspace.views.texts import edited, outline, shown
 from corpus.access import Access
-from corpus.extraction import Kind
-from corpus.models import CollectedPage, Passage, Query
+from corpus.models import CollectedPage, Query
 from corpus.services.pages import pages_like
 from kit import htmx
 from kit.errors import Refused
 
 _SHOWN = 50
-_HEADINGS = 300
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A run of a page's text as it is shown; `css` says what it is, "" for the gaps between."""
-
-    text: str
-    css: str = ""
-    # DOM id of a heading, to which the outline leads.
-    anchor: str = ""
-
-
-def shown(page: CollectedPage) -> Iterator[Piece]:
-    """The whole text in runs; put together they are the document's text, to the last blank."""
-    text, at = page.document.text, 0
-    for start, end, kind, _, is_main in page.spans:
-        if at < start:
-            yield Piece(text[at:start], "" if is_main else "left-out")
-        css = f"block-{kind}" if is_main else f"block-{kind} left-out"
-        yield Piece(text[start:end], css, f"block-{start}" if kind == Kind.HEADING else "")
-        at = end
-    if at < len(text):
-        yield Piece(text[at:])
-
-
-def outline(page: CollectedPage) -> list[dict[str, Any]]:
-    """The page's headings, what was left out included."""
-    return [
-        {"start": start, "level": level, "is_main": is_main, "text": page.document.text[start:end]}
-        for start, end, kind, level, is_main in page.spans
-        if kind == Kind.HEADING
-    ][:_HEADINGS]
-
-
-def used_elsewhere(query: Query, page: CollectedPage) -> QuerySet[Query]:
-    """Other queries of the benchmark that have a gold passage from this page."""
-    standing = {"gold_passages__ended_at": None, "gold_passages__passage__document": page.document}
-    rows = Query.objects.in_benchmark(page.benchmark).filter(**standing)
-    return rows.exclude(pk=query.pk).distinct()[:_SHOWN]
-
-
-def edited(page: CollectedPage, passage: Passage) -> Iterator[Piece]:
-    """How a refined text differs from the slice it was cut as; nothing for a verbatim one."""
-    changes = (passage.extra or {}).get("edits", ())
-    piece, at = page.document.text[passage.start : passage.end], 0
-    for place, gone, new in changes:
-        yield Piece(piece[at:place])
-        if gone:
-            yield Piece(piece[place : place + gone], "del")
-        if new:
-            yield Piece(new, "ins")
-        at = place + gone
-    if changes:
-        yield Piece(piece[at:])
-
-
 PAGE = "annotate/collect_page.html"
 
 
@@ -110,13 +50,12 @@ def segment_undo(
     request: HttpRequest, slug: str, pk: int, page_pk: int, passage_pk: int
 ) -> HttpResponse:
     """Take a piece back: it is no gold passage any more."""
-    access, query = enter_query(request.user, slug, pk)
-    page, passage = get_page(access, page_pk), get_domain_passage(query, passage_pk)
+    access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
 
     def undo() -> None:
         take_back(query=query, passage=passage, actor=access.user)
 
-    return _cut(request, access, query, page, undo)
+    return _cut(request, access, query, get_page(access, page_pk), undo)
 
 
 @require_POST
@@ -124,17 +63,13 @@ def segment_move(
     request: HttpRequest, slug: str, pk: int, page_pk: int, passage_pk: int
 ) -> HttpResponse:
     """Let a piece support another aspect."""
-    access, query = enter_query(request.user, slug, pk)
-    page, passage = get_page(access, page_pk), get_domain_passage(query, passage_pk)
+    access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
 
     def move() -> None:
-        wanted = number(request.POST.get("aspect", "")) or 0
-        aspect = Aspect.objects.filter(query=query, pk=wanted).present().first()
-        if aspect is None:
-            raise Refused("This aspect is gone. Choose another one.")
+        aspect = present_aspect(query, request.POST.get("aspect"))
         assign_passage(query=query, passage=passage, aspect=aspect, actor=access.user)
 
-    return _cut(request, access, query, page, move)
+    return _cut(request, access, query, get_page(access, page_pk), move)
 
 
 def _cut(
@@ -142,77 +77,45 @@ def _cut(
     access: Access,
     query: Query,
     page: CollectedPage,
-    verb: Callable[[], segments.Segment | None],
+    verb: Callable[[], dict[str, Any] | None],
 ) -> HttpResponse:
     """Do the verb and show what is cut from the page now; refused, what was typed stays typed."""
-    said: dict[str, Any] = {}
+    added, refusal = None, ""
     try:
-        said["added"] = verb()
+        added = verb()
     except Refused as refused:
-        said["refusal"] = refused.message
+        refusal = refused.message
     if not htmx.is_fragment(request):
-        if "refusal" in said:
-            messages.warning(request, said["refusal"])
+        if refusal:
+            messages.warning(request, refusal)
         return htmx.redirect(request, page_url(access, query, page))
-    context = _page_context(access, query, page) | said
+    context = _page_context(access, query, page) | {"added": added, "refusal": refusal}
     answer = htmx.render(request, PAGE, context, partial="kept")
-    return htmx.trigger(answer, "segment:added") if said.get("added") else answer
+    return htmx.trigger(answer, "segment:added") if added else answer
 
 
 def get_page(access: Access, pk: int) -> CollectedPage:
     """A collected page of this benchmark, or 404."""
     pages = CollectedPage.objects.filter(benchmark=access.benchmark, pk=pk)
-    page = pages.select_related("document", "benchmark").first()
-    if page is None:
-        raise Http404("No such page.")
-    return page
+    return first_or_404(pages.select_related("document", "benchmark"), "page")
 
 
-def _add(access: Access, query: Query, page: CollectedPage, form: SegmentForm) -> segments.Segment:
-    check_form(form)
-    data = form.cleaned_data
-    start, end = data["start"], data["end"]
-    if data["recut"]:
-        return _recut(access, query, page, data)
-    aspect = Aspect.objects.filter(query=query, pk=data["aspect"]).present().first()
-    if aspect is None:
-        raise Refused("This aspect is gone. Choose another one.")
-    text = data["text"] or None
+def _add(access: Access, query: Query, page: CollectedPage, form: SegmentForm) -> dict[str, Any]:
+    """Cut the chosen piece: a new one, or one in the place of `recut`, under its aspect."""
+    data = cleaned(form)
+    start, end, text = data["start"], data["end"], data["text"] or None
+    piece: dict[str, Any] = {"query": query, "actor": access.user, "start": start, "end": end}
     if text is None and data["main_only"]:
-        text = segments.main_text_of(page, start, end) or None
-    return segments.add_segment(
-        query=query, page=page, start=start, end=end, aspect=aspect, actor=access.user, text=text
-    )
-
-
-def _recut(
-    access: Access, query: Query, page: CollectedPage, data: dict[str, Any]
-) -> segments.Segment:
-    """Let the chosen piece take the place of one that was cut before, under its aspect."""
+        text = collecting.main_text_of(page, start, end) or None
+    if not data["recut"]:
+        aspect = present_aspect(query, data["aspect"])
+        gold, overlaps = collecting.add_segment(page=page, aspect=aspect, text=text, **piece)
+        return {"gold": gold, "overlaps": overlaps}
     standing = GoldPassage.objects.standing().filter(query=query)
     old = standing.filter(passage__document=page.document_id, passage=data["recut"]).first()
     if old is None:
         raise Refused("This passage is gone. Look at the page again.")
-    text = data["text"] or None
-    if text is None and data["main_only"]:
-        text = segments.main_text_of(page, data["start"], data["end"]) or None
-    gold = remake(
-        query=query,
-        passages=[old.passage],
-        aspect=old.aspect,
-        actor=access.user,
-        start=data["start"],
-        end=data["end"],
-        text=text,
-    )
-    return segments.Segment(gold, ())
-
-
-def check_form(form: Any) -> None:
-    """Refused, naming the field, with the first thing that is wrong in the form."""
-    if not form.is_valid():
-        field, errors = next(iter(form.errors.items()))
-        raise Refused(str(errors[0]), field=field)
+    return {"gold": remake(passages=[old.passage], aspect=old.aspect, text=text, **piece)}
 
 
 def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str, Any]:
@@ -225,21 +128,22 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
             "gold": gold,
             "card": numbers.get(gold.aspect_id),
             "passage": gold.passage,
-            "overlaps": segments.overlapping(gold.passage, [each.passage for each in pieces]),
+            "overlaps": collecting.overlapping(gold.passage, [each.passage for each in pieces]),
             "changes": list(edited(page, gold.passage)),
         }
         for gold in pieces
     ]
+    # Other queries of the benchmark that have a gold passage from this page.
+    standing = {"gold_passages__ended_at": None, "gold_passages__passage__document": page.document}
+    elsewhere = Query.objects.in_benchmark(page.benchmark).filter(**standing)
     return {
-        "access": access,
-        "tab": "queries",
-        "query": query,
+        **query_context(access, query),
         "page": page,
         "pieces": list(shown(page)),
         "dropped": sum(not is_main for *_, is_main in page.spans),
         "main_count": sum(is_main for *_, is_main in page.spans),
         "outline": outline(page),
-        "elsewhere": list(used_elsewhere(query, page)),
+        "elsewhere": list(elsewhere.exclude(pk=query.pk).distinct()[:_SHOWN]),
         "board": board,
         "kept": kept,
         "alike": pages_like(page),

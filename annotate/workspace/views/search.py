@@ -1,7 +1,6 @@
-"""Search beside the work: passages of the domain for an aspect, ranked, attached by one key."""
+"""Passage search: passages of the domain for an aspect, ranked, attached by one key."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -9,7 +8,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.loaders import enter_query, get_domain_passage, number
+from annotate.loaders import enter_passage, enter_query, number, present_aspect
 from annotate.models import Aspect
 from annotate.workspace.gold import assign_passage
 from annotate.workspace.views.board import Row, read_board
@@ -23,12 +22,11 @@ from kit import htmx
 from kit.errors import Refused
 from kit.tables import clean
 
-BESIDE = "annotate/query_beside.html"
+RESULTS = "annotate/query_beside.html"
 MOST_SHOWN = 10
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """A passage found: what is shown of it, and what was decided about it already."""
 
     hit: Hit
@@ -37,22 +35,22 @@ class Result:
 
 
 @require_GET
-def beside(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def passage_search(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """What a search finds for an aspect (`?aspect=`), or for words (`?words=`) and an aspect."""
     access, query = enter_query(request.user, slug, pk)
-    return _answer(request, access, query, _context(access, query, request.GET))
+    full = workspace(access, query) | _context(access, query, request.GET)
+    if not htmx.is_fragment(request):
+        return htmx.render(request, "annotate/beside.html", full)
+    return htmx.render(request, RESULTS, full, partial="results")
 
 
 @require_POST
-def beside_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
+def search_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
     """The passage found supports the aspect that was searched for."""
-    access, query = enter_query(request.user, slug, pk)
-    passage = get_domain_passage(query, passage_pk)
-    aspect = _aspect(query, request.POST)
+    access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
     said = ""
     try:
-        if aspect is None:
-            raise Refused("This aspect is gone. Choose another one.")
+        aspect = present_aspect(query, request.POST.get("aspect"))
         assign_passage(query=query, passage=passage, aspect=aspect, actor=access.user)
         said = f"supports a{aspect.k}"
     except Refused as refusal:
@@ -60,7 +58,11 @@ def beside_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> 
     if not htmx.is_fragment(request):
         return htmx.redirect(request, reverse("query", args=[slug, pk]))
     context = _context(access, query, request.POST) | {"said": said, "decided": passage}
-    return _attached(request, access, query, context)
+    # The passages of the query, as after every verdict, and the results beside them anew.
+    full = workspace(access, query) | context | {"hx_oob": True}
+    response = htmx.render(request, WORKSPACE, full, partial="verdict")
+    response.write(render_to_string(f"{RESULTS}#results", full, request))
+    return response
 
 
 def find(access: Access, query: Query, text: str) -> list[Result]:
@@ -75,7 +77,9 @@ def find(access: Access, query: Query, text: str) -> list[Result]:
 
 
 def _context(access: Access, query: Query, params: Any) -> dict[str, Any]:
-    aspect, words = _aspect(query, params), clean(params.get("words", ""))
+    wanted = number(params.get("aspect", "")) or 0
+    aspect = Aspect.objects.filter(query=query, pk=wanted).present().first()
+    words = clean(params.get("words", ""))
     text = words or (aspect.content if aspect else "")
     version = CorpusVersion.objects.loaded(access.benchmark)
     return {
@@ -85,27 +89,3 @@ def _context(access: Access, query: Query, params: Any) -> dict[str, Any]:
         "results": find(access, query, text),
         "is_indexed": is_ready(version),
     }
-
-
-def _aspect(query: Query, params: Any) -> Aspect | None:
-    wanted = number(params.get("aspect", "")) or 0
-    return Aspect.objects.filter(query=query, pk=wanted).present().first()
-
-
-def _answer(
-    request: HttpRequest, access: Access, query: Query, context: dict[str, Any]
-) -> HttpResponse:
-    full = workspace(access, query) | context
-    if not htmx.is_fragment(request):
-        return htmx.render(request, "annotate/beside.html", full)
-    return htmx.render(request, BESIDE, full, partial="results")
-
-
-def _attached(
-    request: HttpRequest, access: Access, query: Query, context: dict[str, Any]
-) -> HttpResponse:
-    """The passages of the query, as after every verdict, and the results beside them anew."""
-    full = workspace(access, query) | context | {"hx_oob": True}
-    response = htmx.render(request, WORKSPACE, full, partial="verdict")
-    response.write(render_to_string(f"{BESIDE}#results", full, request))
-    return response
