@@ -12,7 +12,7 @@ from annotate.adjudication.items import read_item
 from annotate.adjudication.queue import counted, find_item, named, open_items
 from annotate.adjudication.views import READERS, decisions, get_decision, settle
 from annotate.models import Adjudication, OpenKind
-from annotate.review.third import step_in
+from annotate.review.services import step_in
 from corpus.access import enter
 from corpus.models import Domain
 from kit.api import Route

@@ -15,7 +15,7 @@ from annotate.adjudication.forms import SettleForm
 from annotate.adjudication.items import ShownItem, read_item
 from annotate.adjudication.queue import OpenItem, counted, find_item, named, open_items
 from annotate.models import Adjudication, OpenKind
-from annotate.review.third import step_in
+from annotate.review.services import step_in
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import item_context, titled
 from annotate.workspace.models import RUBRIC, SCALE_TOP

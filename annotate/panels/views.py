@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -53,9 +54,10 @@ def panel_new(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     form = PanelForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
     if form.is_valid():
-        plan = verbs.PanelPlan(**form.cleaned_data)
         try:
-            panel = verbs.draw_panel(benchmark=access.benchmark, plan=plan, actor=access.user)
+            panel = verbs.draw_panel(
+                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
+            )
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
@@ -140,7 +142,7 @@ def panel_items(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_GET
 def override_log(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Every look of a senior, corrected ones too."""
+    """Every spot check, corrected ones too."""
     access = enter(request.user, slug, *READERS)
     found = get_panel(access, pk)
     choices = {"domain": domain_choices(access.benchmark)}
@@ -165,12 +167,12 @@ def is_reader(access: Access) -> bool:
     return access.is_admin or access.is_reviewer
 
 
-def panels_seen(access: Access) -> list[ReferencePanel]:
+def panels_seen(access: Access) -> QuerySet[ReferencePanel]:
     """The panels of the benchmark; to whoever only labels, those that are or were open."""
     rows = ReferencePanel.objects.filter(benchmark=access.benchmark).select_related("benchmark")
     if not is_reader(access):
         rows = rows.exclude(status=PanelStatus.PREPARING)
-    return list(rows)
+    return rows
 
 
 def get_panel(access: Access, pk: int) -> ReferencePanel:

@@ -1,6 +1,4 @@
-"""Second review: another expert of the domain looks at a query (docs/protocol.md 3.1 step 6).
-
-Weights scored blind, in second reviews and in samples (docs/protocol.md 3.1, steps 6 and 7)."""
+"""Second reviews, and weights scored blind (docs/protocol.md 3.1, steps 6 and 7)."""
 
 from typing import Self
 
@@ -51,6 +49,10 @@ class ReviewQuerySet(models.QuerySet["Review"]):
     def open(self) -> Self:
         """Reviews that still go on."""
         return self.exclude(status__in=OVER)
+
+    def with_people(self) -> Self:
+        """With everything that a page or a move reads of them."""
+        return self.select_related("query__domain__benchmark", "reviewer", "author", "third")
 
 
 class Review(models.Model):
