@@ -1,4 +1,4 @@
-"""Dawid and Skene's likely labels beside the plain majority: where the two would decide apart."""
+"""Dawid and Skene's likely labels compared with the plain majority, and where they disagree."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from kit.stats.dawid_skene import dawid_skene
 
 
 @dataclass(frozen=True)
-class Apart:
+class Disagreement:
     """One item on which the model and the majority differ; `certainty` is the model's posterior.
 
     `majority` is None where the labels tie.
@@ -30,7 +30,7 @@ class ModelReport:
     n_items: int
     converged: bool
     prevalence: tuple[float, ...] | None
-    apart: tuple[Apart, ...]
+    apart: tuple[Disagreement, ...]
 
 
 def model_report(opinions: Sequence[Opinion], scale: Scale) -> ModelReport:
@@ -46,7 +46,7 @@ def model_report(opinions: Sequence[Opinion], scale: Scale) -> ModelReport:
     majority, likely = counts.argmax(axis=1), fit.posterior.argmax(axis=1)
     rows = np.flatnonzero(ties | (majority != likely))
     apart = [
-        Apart(
+        Disagreement(
             item=item,
             labels=tuple(
                 label

@@ -1,4 +1,4 @@
-"""Agreement of pairs of people, and each person beside the others."""
+"""Agreement of pairs of people, and of each person with the others."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def _pair(ratings: Ratings, scale: Scale, first: int, second: int, options: Opti
 
 @dataclass(frozen=True)
 class PersonReport:
-    """One rater beside the others.
+    """One rater compared with the others.
 
     `beside_others` holds the others' majority as truth (items on which they tie are left out;
     `n_tied` counts them), and `agreement` the share over all its items. `modelled` is how often

@@ -69,7 +69,7 @@ class OpenPanelSerializer(serializers.Serializer):
 
 
 class PanelItemSerializer(serializers.ModelSerializer):
-    """An item; label null while it has none. Nothing tells how an open one stands."""
+    """An item; label null while it has none. Nothing shows the state of an open one."""
 
     domain = serializers.CharField(source="case.query.domain.name")
     query = serializers.CharField(source="case.query.qid")

@@ -118,9 +118,9 @@ def met_elsewhere(voter: int) -> QuerySet[VoteSlot]:
 def next_item(
     *, access: Access, panel: ReferencePanel, after: ReferenceItem | None = None
 ) -> ReferenceItem | None:
-    """An item with a place held for this person; None where none waits.
+    """An item with a vote slot leased to this person; None where none waits.
 
-    `after` is the one they leave for later: its place goes back.
+    `after` is the one they leave for later: its slot goes back.
     """
     if after is not None:
         VoteSlot.objects.held_by(access.user.pk).filter(case=after.case_id).give_back()
@@ -129,12 +129,12 @@ def next_item(
         found = _first_waiting(access, panel, after)
         if found is None:
             return None
-        if hold_item(access=access, item=found, plan=plan) is not None:
+        if lease_item(access=access, item=found, plan=plan) is not None:
             return found
     return None
 
 
-def hold_item(
+def lease_item(
     *, access: Access, item: ReferenceItem, plan: VotingPlan | None = None
 ) -> VoteSlot | None:
     """The person's place of this item, taken now if one is free; None where there is none."""
@@ -224,7 +224,7 @@ def correct_label(
             replaces=mine.pk,
         )
         if earlier is not None and Judgment.objects.standing().filter(pk=earlier.pk).exists():
-            take_back_verdict(verdict=earlier, actor=access.user)  # and nothing came in its place
+            take_back_verdict(verdict=earlier, actor=access.user)  # and nothing replaced it
         return vote
 
 
@@ -238,7 +238,7 @@ def own_items(access: Access, panels: Iterable[ReferencePanel]) -> QuerySet[Refe
 def _first_waiting(
     access: Access, panel: ReferencePanel, after: ReferenceItem | None
 ) -> ReferenceItem | None:
-    """The item to go to: held already, else the first that is free behind the one left."""
+    """The item to go to: leased already, else the first free one after the one left for later."""
     cases = waiting_labels(access, panel)
     if after is not None:
         cases = cases.exclude(pk=after.case_id)
@@ -255,7 +255,7 @@ def _first_waiting(
 
 
 def _reopen(item: ReferenceItem, actor: User) -> Judgment | None:
-    """Let the item wait for its corrected label; the label that it stood at, if any."""
+    """Let the item wait for its corrected label; returns the label that it had, if any."""
     case = EscalationCase.objects.select_related("judgment").get(pk=item.case_id)
     if case.status == CaseStatus.OPEN:
         return None

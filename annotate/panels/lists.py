@@ -22,7 +22,7 @@ def _by_look(rows: QuerySet[ReferenceItem], value: str) -> QuerySet[ReferenceIte
     looks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
     if value == "override":
         return rows.filter(Exists(looks.filter(kind=CheckKind.OVERRIDE)))
-    # Of an item that is being labelled nobody is told whether a senior will look at it.
+    # Of an item that is being labelled nobody learns whether a senior will check it.
     drawn = rows.filter(in_spot_check=True).exclude(case__status=CaseStatus.OPEN)
     return drawn if value == "drawn" else drawn.exclude(Exists(looks))
 

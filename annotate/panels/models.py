@@ -92,7 +92,7 @@ class ReferenceItemQuerySet(models.QuerySet["ReferenceItem"]):
 
 
 class ReferenceItem(models.Model):
-    """One drawn pair. Its case holds places, votes and the frozen snapshot with both reasons."""
+    """One drawn pair. Its case has vote slots, votes and the frozen snapshot with both reasons."""
 
     panel = models.ForeignKey(ReferencePanel, on_delete=models.PROTECT, related_name="items")
     case = models.OneToOneField(

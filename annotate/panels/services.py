@@ -255,7 +255,7 @@ def open_panel(*, panel: ReferencePanel, access: Access, without_hints: bool = F
 
 
 def close_panel(*, panel: ReferencePanel, access: Access) -> None:
-    """End a panel for good: items that nobody labelled are given up, and counted.
+    """End a panel for good: items that nobody labelled are deleted, and counted.
 
     An item with one label of two waits for a senior, who decides it.
     """

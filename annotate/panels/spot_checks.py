@@ -48,7 +48,7 @@ def may_check(access: Access, domain: int) -> bool:
 
 
 def checkable(access: Access, panel: ReferencePanel) -> QuerySet[ReferenceItem]:
-    """Items that are a senior's to look at and this person's too: never what they labelled."""
+    """Items that this person may check as a senior: never what they labelled."""
     if not (access.is_admin or access.is_reviewer):
         return ReferenceItem.objects.none()
     voter = access.user.pk

@@ -1,5 +1,7 @@
 """Reference panels as admins and seniors see them: setting up, opening, report, items, log."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -24,6 +26,7 @@ from kit import htmx
 from kit.csvfile import csv_response
 from kit.errors import Refused
 from kit.sheets import csv_header, csv_rows
+from kit.tables import Table
 
 READERS = (Role.REVIEWER, Role.ADMIN)
 LOG_HEADER = (
@@ -108,13 +111,11 @@ def panel_open(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Let the experts begin; `bare` opens it although reasons are missing."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_panel(access, pk)
-    try:
-        verbs.open_panel(panel=found, access=access, without_hints="bare" in request.POST)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    else:
-        messages.success(request, "The panel is open: its experts find it under Panels.")
-    return htmx.redirect(request, panel_url(found))
+    act = partial(
+        verbs.open_panel, panel=found, access=access, without_hints="bare" in request.POST
+    )
+    said = "The panel is open: its experts find it under Panels."
+    return htmx.attempt(request, act, panel_url(found), said)
 
 
 @require_POST
@@ -122,34 +123,41 @@ def panel_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """End a panel for good."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_panel(access, pk)
-    try:
-        verbs.close_panel(panel=found, access=access)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, panel_url(found))
+    act = partial(verbs.close_panel, panel=found, access=access)
+    return htmx.attempt(request, act, panel_url(found))
 
 
 @require_GET
 def panel_items(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The items behind the numbers; nothing tells how an open one stands."""
-    access = enter(request.user, slug, *READERS)
-    found = get_panel(access, pk)
-    choices = {"domain": domain_choices(access.benchmark)}
-    table = ITEMS.read(items_listed(found), request.GET, choices=choices)
-    context = {"access": access, "tab": "panels", "panel": found, "table": table}
-    return htmx.render(request, "annotate/panel_items.html", context, partial="results")
+    """The items behind the numbers, without the state of an open one."""
+    return _list(request, slug, pk, "annotate/panel_items.html", ITEMS, items_listed)
 
 
 @require_GET
 def override_log(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Every spot check, corrected ones too."""
+    return _list(request, slug, pk, "annotate/override_log.html", CHECKS, checks_listed)
+
+
+def _list(
+    request: HttpRequest,
+    slug: str,
+    pk: int,
+    template: str,
+    table: Table,
+    rows: Callable[[ReferencePanel], QuerySet[Any]],
+) -> HttpResponse:
     access = enter(request.user, slug, *READERS)
     found = get_panel(access, pk)
     choices = {"domain": domain_choices(access.benchmark)}
-    table = CHECKS.read(checks_listed(found), request.GET, choices=choices)
-    context = {"access": access, "tab": "panels", "panel": found, "table": table}
-    context["csv_query"] = request.GET.urlencode()
-    return htmx.render(request, "annotate/override_log.html", context, partial="results")
+    context = {
+        "access": access,
+        "tab": "panels",
+        "panel": found,
+        "table": table.read(rows(found), request.GET, choices=choices),
+        "csv_query": request.GET.urlencode(),
+    }
+    return htmx.render(request, template, context, partial="results")
 
 
 @require_GET

@@ -1,4 +1,4 @@
-"""Blind scores beside authors' weights, and reviewers' verdicts beside theirs. Reads only.
+"""Blind scores compared with authors' weights, and reviewers' verdicts with theirs. Reads only.
 
 Whoever may still score a query blind must not see this: it holds weights.
 """
@@ -56,7 +56,7 @@ def weight_opinions(benchmark: Benchmark, **purpose: bool | str) -> WeightOpinio
 
 
 def answered_opinions(benchmark: Benchmark) -> list[Opinion]:
-    """What reviewers said of passages beside what authors said after they had read it.
+    """Reviewers' verdicts on passages, compared with the authors' answers to them.
 
     Where the reviewer wanted a passage removed, the author agreed or objected; where it was kept,
     both say gold. Removals that nobody answered (an import has no author) are left out.

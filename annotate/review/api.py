@@ -32,7 +32,7 @@ def _note() -> serializers.CharField:
 
 
 class ReviewSerializer(serializers.ModelSerializer):
-    """Where a review stands; people as user names."""
+    """A review and its state; people as user names."""
 
     reviewer = serializers.CharField(source="reviewer.username")
     author = serializers.CharField(source="author.username", default=None)
@@ -44,7 +44,7 @@ class ReviewSerializer(serializers.ModelSerializer):
 
 
 class ReviewPointSerializer(serializers.ModelSerializer):
-    """Where one point stands and what was changed for it."""
+    """One point, its state, and what was changed for it."""
 
     class Meta:
         model = ReviewPoint

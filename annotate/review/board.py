@@ -22,7 +22,7 @@ REASONS = dict(DiscardReason.choices)
 
 @dataclass
 class Entry:
-    """One thing to look at. `point` is None while nobody did; `is_current` carries the keys."""
+    """One thing to look at. `point` is None while nobody did; `is_current` takes the keys."""
 
     kind: str
     name: str

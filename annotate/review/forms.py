@@ -113,5 +113,5 @@ class SampleForm(forms.Form):
 
 
 def first_error(form: forms.Form) -> str:
-    """The first thing that is wrong, in words."""
+    """The first error."""
     return next(str(error) for errors in form.errors.values() for error in errors)

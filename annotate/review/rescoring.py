@@ -86,6 +86,21 @@ SIZE, SEED = 50, 1
 MAX_SIZE, MAX_SEED = 10_000, 2**31 - 1
 
 
+def draw_queries(queries: QuerySet[Query], *, size: int, seed: int) -> list[int]:
+    """Keys of queries, drawn by domain in proportion; the same seed draws the same.
+
+    Raises Refused for numbers out of range.
+    """
+    if not 1 <= size <= MAX_SIZE:
+        raise Refused(f"Draw 1 to {MAX_SIZE:,} queries.", field="size")
+    if not 0 <= seed <= MAX_SEED:
+        raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
+    strata: defaultdict[str, list[int]] = defaultdict(list)
+    for domain, pk in queries.order_by("pk").values_list("domain__name", "pk"):
+        strata[domain].append(pk)
+    return draw(strata, size, seed)
+
+
 def draw_sample(
     *, benchmark: Benchmark, actor: User, size: int = SIZE, seed: int = SEED
 ) -> RescoreSample:
@@ -96,19 +111,12 @@ def draw_sample(
     place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
     if place is None or Role.ADMIN not in place.roles:
         raise PermissionDenied("Samples are drawn by admins.")
-    if not 1 <= size <= MAX_SIZE:
-        raise Refused(f"Draw 1 to {MAX_SIZE:,} queries.", field="size")
-    if not 0 <= seed <= MAX_SEED:
-        raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
     with transaction.atomic():
-        strata: defaultdict[str, list[int]] = defaultdict(list)
         present = Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)
         # A weight that nobody chose is nothing to compare with.
-        rows = Query.objects.in_benchmark(benchmark).filter(Exists(present)).order_by("pk")
+        rows = Query.objects.in_benchmark(benchmark).filter(Exists(present))
         rows = rows.exclude(Exists(present.filter(weighed=False)))
-        for domain, pk in rows.values_list("domain__name", "pk"):
-            strata[domain].append(pk)
-        drawn = draw(strata, size, seed)
+        drawn = draw_queries(rows, size=size, seed=seed)
         if not drawn:
             raise Refused("No query has aspects with weights yet.")
         sample = RescoreSample.objects.create(

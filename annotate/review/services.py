@@ -1,4 +1,4 @@
-"""The second review of a query, from taking it to accepting it; findings stand in points.py."""
+"""The second review of a query, from taking it to accepting it; findings are in points.py."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -305,7 +305,7 @@ def unsettle_point(
 def _as_objected(point: ReviewPoint, actor: User) -> dict[str, Any]:
     """What the point changed, done again where the decision had undone it."""
     was = dict(point.change.get("was", {}))
-    if not was:  # the change stood, or there was none
+    if not was:  # the change was kept, or there was none
         return {key: value for key, value in point.change.items() if key != "settled"}
     if point.change.get("restored") != "yes":
         return was
