@@ -2,33 +2,24 @@
 
 from typing import Any
 
-from django import forms
 from django.http import Http404
 from django.urls import reverse
 
-from annotate.answers.evidence import Material, check, material_of
+from annotate.answers.evidence import AnswerEvidence, check, material_of
+from annotate.answers.forms import ReviewForm
 from annotate.answers.rights import (
     answers_are_hidden,
     may_review_answers,
     model_is_hidden,
     why_not_answer,
 )
-from annotate.models import AnswerAuthor, AnswerReview, AnswerVerdict, ReferenceAnswer
+from annotate.models import AnswerAuthor, AnswerReview, ReferenceAnswer
 from annotate.workspace.views.queries import reading
 from corpus.access import Access
 from corpus.models import Query
 
 IMPORT = "import"
 MODEL = "model"
-
-
-class ReviewForm(forms.Form):
-    """A second person's word."""
-
-    verdict = forms.ChoiceField(choices=AnswerVerdict.choices, widget=forms.RadioSelect)
-    note = forms.CharField(
-        label="What should change", required=False, max_length=4000, widget=forms.Textarea
-    )
 
 
 def editor(access: Access, query: Query, *, begin: str = "", **typed: Any) -> dict[str, Any]:
@@ -62,17 +53,16 @@ def editor(access: Access, query: Query, *, begin: str = "", **typed: Any) -> di
     }
 
 
-def passage_cards(material: Material) -> list[dict[str, Any]]:
-    """Gold passages by their number, each with its aspect."""
-    supports = {each.pk: (aspect, css) for aspect, own, css in _coloured(material) for each in own}
+def passage_cards(material: AnswerEvidence) -> list[dict[str, Any]]:
+    """Gold passages by their number, each with its aspect and the aspect's colour."""
+    supports = {
+        each.pk: {"aspect": aspect, "css": f"n{place % 6 + 1}"}
+        for place, (aspect, own) in enumerate(material.aspects)
+        for each in own
+    }
     return [
-        {
-            "number": place,
-            "passage": each,
-            "aspect": supports[each.pk][0],
-            "css": supports[each.pk][1],
-        }
-        for place, each in enumerate(material.passages, start=1)
+        {"number": number, "passage": each, **supports[each.pk]}
+        for number, each in enumerate(material.passages, start=1)
     ]
 
 
@@ -96,16 +86,10 @@ def get_answer(access: Access, query: Query, pk: int) -> ReferenceAnswer:
     return found
 
 
-def _coloured(material: Material) -> list[tuple[Any, Any, str]]:
-    return [
-        (aspect, own, f"n{place % 6 + 1}") for place, (aspect, own) in enumerate(material.aspects)
-    ]
-
-
 def _start(
     query: Query, mine: ReferenceAnswer | None, model: ReferenceAnswer | None, begin: str
 ) -> dict[str, Any]:
-    """What the field holds when the page is opened, and what it was written over."""
+    """The text when the page is opened, and the version it replaces."""
     start = {
         "text": mine.text if mine else "",
         "version": mine.version if mine else 0,

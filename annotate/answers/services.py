@@ -1,10 +1,7 @@
-"""Writing and restoring reference answers. Versions are added, never edited.
+"""Writing, restoring, choosing and reviewing reference answers. Versions are added, never edited.
 
-Blind comparisons read what stands here (comparing.py); each write refills their open pairs.
-
-Which answer of a query releases publish.
-
-A second person's word on a reference answer."""
+Blind comparisons compare the standing versions (comparing.py); each write refills open pairs.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +14,8 @@ from annotate.answers.comparing import fill_pairs
 from annotate.answers.evidence import check, material_of
 from annotate.answers.rights import (
     access_of,
-    hold_for_answer,
-    hold_for_choice,
+    lock_for_answer,
+    lock_for_choice,
     model_is_hidden,
     require_answer_reviewer,
 )
@@ -40,12 +37,12 @@ from kit.errors import Conflict, Refused
 
 
 def choose_answer(*, answer: ReferenceAnswer, actor: User) -> ReferenceAnswer:
-    """Let releases publish this version. Refused for one that does not stand or cites foreigners.
+    """Let releases publish this version; Refused for an older one or one with foreign citations.
 
     By whoever may write here, and by admins. An accepted query counts as answered from then on.
     """
     with transaction.atomic():
-        hold_for_choice(answer.query, actor)
+        lock_for_choice(answer.query, actor)
         refuse_unseen(answer, actor)
         current = ReferenceAnswer.objects.select_related("query__domain__benchmark").get(
             pk=answer.pk
@@ -63,7 +60,7 @@ def choose_answer(*, answer: ReferenceAnswer, actor: User) -> ReferenceAnswer:
 def unchoose_answer(*, query: Query, actor: User) -> None:
     """Publish nothing written here: releases fall back to what came with the query."""
     with transaction.atomic():
-        hold_for_choice(query, actor)
+        lock_for_choice(query, actor)
         chosen = ReferenceAnswer.objects.chosen().filter(query=query).first()
         if chosen is None:
             raise Refused("No answer is chosen.")
@@ -73,7 +70,7 @@ def unchoose_answer(*, query: Query, actor: User) -> None:
 
 
 def mark_chosen(answer: ReferenceAnswer, actor: User) -> None:
-    """Publish it instead of what was chosen before; for a transaction that holds the query."""
+    """Publish it instead of what was chosen before; for a transaction that locked the query."""
     others = ReferenceAnswer.objects.chosen().filter(query=answer.query_id)
     before = others.values_list("pk", flat=True).first()
     others.update(is_chosen=False)
@@ -113,7 +110,7 @@ _COPIED = ("text", "begun_from", "endpoint", "model", "prompt_version", "prompt_
 
 @dataclass(frozen=True)
 class Making:
-    """How a model's answer came to be; `call` is the key of its row in the ledger."""
+    """What wrote a model's answer; `call` is the key of its row in the ledger."""
 
     endpoint: str
     model: str
@@ -149,7 +146,7 @@ def write_answer(
     if base is not None and (base.query_id != query.pk or base.author != AnswerAuthor.MODEL):
         raise Refused("That answer belongs to another query.")
     with transaction.atomic():
-        hold_for_answer(query, actor)
+        lock_for_answer(query, actor)
         material = material_of(query)
         if material.missing:
             raise Refused(material.missing)
@@ -205,10 +202,10 @@ def record_model_answer(*, query: Query, text: str, making: Making) -> Reference
 
 
 def restore_answer(*, answer: ReferenceAnswer, actor: User, expected: int) -> ReferenceAnswer:
-    """Let an earlier version stand again, as a new one of its line; errors as `write_answer`."""
+    """Make an earlier version the last again, as a new one; errors as `write_answer`."""
     query = answer.query
     with transaction.atomic():
-        hold_for_answer(query, actor)
+        lock_for_answer(query, actor)
         refuse_unseen(answer, actor)
         standing = _standing(query, answer.author)
         assert standing is not None  # the line has a version
@@ -239,7 +236,7 @@ def _standing(query: Query, author: str) -> ReferenceAnswer | None:
 def _beginning(
     standing: ReferenceAnswer | None, base: ReferenceAnswer | None, from_import: bool
 ) -> str:
-    """What was once begun from another answer stays so, whoever corrects it."""
+    """What was once started from another answer stays so, whoever corrects it."""
     if base is not None:
         return Beginning.MODEL
     if from_import:
@@ -270,7 +267,7 @@ def _add(
 def review_answer(
     *, answer: ReferenceAnswer, access: Access, verdict: str, note: str = ""
 ) -> AnswerReview:
-    """A second person's word on a standing version; it replaces one's own earlier word.
+    """A second person's verdict on a standing version; it replaces one's own earlier one.
 
     Raises PermissionDenied for whoever wrote here or may have to rate, Refused without a note
     where changes are asked for.
@@ -285,13 +282,12 @@ def review_answer(
             raise Refused("Say what should change.", field="note")
         if not ReferenceAnswer.objects.standing().filter(pk=answer.pk).exists():
             raise Refused("A newer version stands. Look at that one.")
-        earlier = AnswerReview.objects.filter(answer=answer, reviewer=actor, stands=True).first()
-        if earlier is not None:
-            AnswerReview.objects.filter(pk=earlier.pk).update(stands=False)
+        mine = AnswerReview.objects.filter(answer=answer, reviewer=actor, stands=True)
+        replaced = AnswerReview.objects.filter(pk__in=list(mine.values_list("pk", flat=True)))
+        replaced.update(stands=False)
         given = AnswerReview.objects.create(
             answer=answer, reviewer=actor, verdict=verdict, note=note
         )
-        if earlier is not None:
-            AnswerReview.objects.filter(pk=earlier.pk).update(superseded_by=given)
+        replaced.update(superseded_by=given)
         note_answer(answer, actor, "review answer", verdict=verdict, note=note)
     return given

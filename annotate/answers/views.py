@@ -1,13 +1,9 @@
-"""Reference answers: the editor with its live checks.
-
-Versions of reference answers: history, restoring, choice and review.
-
-Every query with how far its reference answer is."""
+"""Reference answers: the editor with its live checks, their versions, and the list of queries."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
@@ -17,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotate.answers import services as verbs
 from annotate.answers.editor import answer_url, editor, get_answer, visible
 from annotate.answers.evidence import check, material_of
+from annotate.answers.forms import AnswerForm
 from annotate.answers.rating import to_rate
 from annotate.answers.rights import (
     answers_are_hidden,
@@ -24,7 +21,6 @@ from annotate.answers.rights import (
     require_writer,
     why_not_answer,
 )
-from annotate.answers.services import choose_answer, restore_answer, review_answer, unchoose_answer
 from annotate.home import present_aspects
 from annotate.loaders import number
 from annotate.models import AnswerAuthor, AnswerComparison, AnswerReview, ReferenceAnswer
@@ -38,16 +34,6 @@ from kit.errors import Conflict, Refused
 from kit.tables import Column, Filter, Table
 
 EDITOR = "annotate/answers/editor.html"
-
-
-class AnswerForm(forms.Form):
-    """A submitted answer, and what it was written over and begun from."""
-
-    text = forms.CharField(max_length=verbs.LONGEST, strip=False, required=False)
-    version = forms.IntegerField(min_value=0)
-    reason = forms.CharField(max_length=2000, required=False)
-    base = forms.IntegerField(required=False, min_value=1)
-    from_import = forms.BooleanField(required=False)
 
 
 @require_http_methods(["GET", "POST"])
@@ -108,6 +94,7 @@ def _conflict(
     request: HttpRequest, access: Access, query: Query, conflict: Conflict
 ) -> HttpResponse:
     current: ReferenceAnswer | None = conflict.current
+    url = answer_url(access, query)
     context = {
         "label": f"answer to {query}",
         "field": "text",
@@ -116,8 +103,8 @@ def _conflict(
         "theirs_by": current.created_by if current else None,
         "theirs_at": current.updated_at if current else None,
         "version": current.version if current else 0,
-        "save_url": answer_url(access, query),
-        "back_url": answer_url(access, query),
+        "save_url": url,
+        "back_url": url,
     }
     return htmx.conflict(request, context)
 
@@ -139,11 +126,11 @@ def answer_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def answer_restore(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
-    """Let an earlier version stand again."""
+    """Make an earlier version the last again."""
     access, found = _get(request, slug, pk, answer_pk)
     expected = number(request.POST.get("version", "")) or 0
     try:
-        restored = restore_answer(answer=found, actor=access.user, expected=expected)
+        restored = verbs.restore_answer(answer=found, actor=access.user, expected=expected)
         messages.success(request, f"Version {found.version} stands again, as {restored.version}.")
     except Conflict:
         messages.warning(request, "Somebody wrote meanwhile. Look at the newest version first.")
@@ -156,12 +143,9 @@ def answer_restore(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> 
 def answer_choose(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
     """Let releases publish this version."""
     access, found = _get(request, slug, pk, answer_pk)
-    try:
-        choose_answer(answer=found, actor=access.user)
-        messages.success(request, "Releases publish this answer from now on.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, answer_url(access, found.query))
+    act = partial(verbs.choose_answer, answer=found, actor=access.user)
+    said = "Releases publish this answer from now on."
+    return htmx.attempt(request, act, answer_url(access, found.query), said)
 
 
 @require_POST
@@ -169,25 +153,18 @@ def answer_unchoose(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Publish nothing that was written here."""
     access = enter(request.user, slug)
     query = get_query(access, pk)
-    try:
-        unchoose_answer(query=query, actor=access.user)
-        messages.success(request, "Releases publish no answer written here any more.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, answer_url(access, query))
+    act = partial(verbs.unchoose_answer, query=query, actor=access.user)
+    said = "Releases publish no answer written here any more."
+    return htmx.attempt(request, act, answer_url(access, query), said)
 
 
 @require_POST
 def answer_review(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
-    """A second person's word on a version."""
+    """A second person's verdict on a version."""
     access, found = _get(request, slug, pk, answer_pk)
     given = {name: request.POST.get(name, "") for name in ("verdict", "note")}
-    try:
-        review_answer(answer=found, access=access, **given)
-        messages.success(request, "Your word is kept.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, answer_url(access, found.query))
+    act = partial(verbs.review_answer, answer=found, access=access, **given)
+    return htmx.attempt(request, act, answer_url(access, found.query), "Your word is kept.")
 
 
 def _get(
@@ -269,7 +246,7 @@ def answers(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def answer_rows(access: Access) -> QuerySet[Query]:
-    """Queries with aspects; `chosen_by` says whose line is published, `verdict` the last word."""
+    """Queries with aspects; `chosen_by` says whose line is published, `verdict` is the last one."""
     written = ReferenceAnswer.objects.filter(query=OuterRef("pk"))
     standing: Any = written.standing()
     words = AnswerReview.objects.filter(
