@@ -1,4 +1,4 @@
-"""Reference answers by people and by models, and blind comparisons of both (protocol.md 3.1)."""
+"""Reference answers by people and models, and their comparisons (docs/protocol.md 3.1)."""
 
 from datetime import datetime
 from typing import Self

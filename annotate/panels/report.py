@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from annotate.agreement.opinions import BINARY, Opinion, ratings_of
 from annotate.agreement.people import pair_reports
+from annotate.agreement.ratings import BINARY, Rating, ratings_of
 from annotate.models import CaseStatus, CheckKind, ReferencePanel, SpotCheck, Vote
 from kit.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.agreement import krippendorff_alpha, percent_agreement
@@ -119,13 +119,13 @@ def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
 
 def _agreement(panel: ReferencePanel) -> Sheet:
     """Each pair of experts, and all of them together."""
-    opinions = _opinions(panel)
+    given = _ratings(panel)
     numbers: dict[int, int] = {}
-    for each in opinions:
+    for each in given:
         numbers.setdefault(each.person, len(numbers) + 1)
-    rows = [_pooled("All", opinions)] if opinions else []
-    for domain in sorted({each.domain for each in opinions}):
-        own = [each for each in opinions if each.domain == domain]
+    rows = [_pooled("All", given)] if given else []
+    for domain in sorted({each.domain for each in given}):
+        own = [each for each in given if each.domain == domain]
         for pair in pair_reports(own, BINARY, most=_MOST_PAIRS):
             names = " and ".join(
                 f"expert {numbers[int(str(p))]}" for p in (pair.first, pair.second)
@@ -156,8 +156,8 @@ def _agreement(panel: ReferencePanel) -> Sheet:
     )
 
 
-def _pooled(name: str, opinions: Sequence[Opinion]) -> tuple[Cell, ...]:
-    ratings = ratings_of(opinions, BINARY)
+def _pooled(name: str, given: Sequence[Rating]) -> tuple[Cell, ...]:
+    ratings = ratings_of(given, BINARY)
     alpha = krippendorff_alpha(ratings)
     return (
         text(name),
@@ -169,7 +169,7 @@ def _pooled(name: str, opinions: Sequence[Opinion]) -> tuple[Cell, ...]:
     )
 
 
-def _opinions(panel: ReferencePanel) -> list[Opinion]:
+def _ratings(panel: ReferencePanel) -> list[Rating]:
     """The labels of items that have both, whatever a senior said of them later."""
     rows = (
         Vote.objects.standing()
@@ -180,7 +180,7 @@ def _opinions(panel: ReferencePanel) -> list[Opinion]:
     )
     both = Counter(item for item, *_ in rows)
     return [
-        Opinion(item=item, rater=voter, label=int(label or 0), person=voter, domain=domain)
+        Rating(item=item, rater=voter, label=int(label or 0), person=voter, domain=domain)
         for item, voter, label, domain in rows
         if both[item] == 2
     ]

@@ -8,8 +8,8 @@ so its votes stay out too.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from annotate.agreement.opinions import BINARY, Opinion
 from annotate.agreement.people import PairReport, PersonReport, pair_reports, person_reports
+from annotate.agreement.ratings import BINARY, Rating
 from annotate.agreement.slices import Slice, measured, sliced
 from annotate.models import CaseStatus, Vote
 from annotate.voting.majority import RULE
@@ -58,7 +58,7 @@ def vote_agreement(
     )
 
 
-def vote_opinions(benchmark: Benchmark) -> Sequence[Opinion]:
+def vote_opinions(benchmark: Benchmark) -> Sequence[Rating]:
     """One opinion per standing vote with a label on a closed case; the item is the case."""
     rows = _votes(benchmark).exclude(label=None).order_by("pk")
     fields = (
@@ -70,7 +70,7 @@ def vote_opinions(benchmark: Benchmark) -> Sequence[Opinion]:
         "guideline",
     )
     return [
-        Opinion(
+        Rating(
             item=case,
             rater=voter,
             label=label,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from django.contrib.auth.models import User
 
-from annotate.agreement.opinions import BINARY, Opinion, Scale
-from annotate.review.agreement import answered_opinions, verdict_opinions, weight_opinions
+from annotate.agreement.ratings import BINARY, Rating, Scale
+from annotate.review.agreement import answered_ratings, verdict_ratings, weight_ratings
 from annotate.voting.agreement import vote_opinions
 from annotate.voting.majority import RULE
 from corpus.access import Access
@@ -37,7 +37,7 @@ class Reading:
     title: str
     item: str
     scale: Scale
-    opinions: Sequence[Opinion]
+    opinions: Sequence[Rating]
     headline: str
     rule: str
     label_names: dict[int, str]
@@ -95,7 +95,7 @@ def sample_reading(access: Access) -> Reading:
 
 
 def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
-    found = weight_opinions(access.benchmark, **purpose)
+    found = weight_ratings(access.benchmark, **purpose)
     notes = ["Raw weights over the whole scale, all aspects together; quadratic κ is the headline."]
     if found.left_out:
         notes.append(
@@ -110,7 +110,7 @@ def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
         title=title,
         item="score",
         scale=Scale("interval", tuple(range(1, found.top + 1))),
-        opinions=found.opinions,
+        opinions=found.ratings,
         headline=QUADRATIC,
         rule=(
             "Each aspect has its author’s weight, and one that a reviewer gave without seeing it. "
@@ -118,7 +118,7 @@ def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
         ),
         label_names={point: str(point) for point in range(1, found.top + 1)},
         people={},
-        scorers=_scorers(found.opinions),
+        scorers=_scorers(found.ratings),
         notes=tuple(notes),
         empty="Nobody has scored weights blind yet.",
     )
@@ -131,7 +131,7 @@ def verdict_reading(access: Access) -> Reading:
         title="Verdicts on gold passages",
         item="passage",
         scale=BINARY,
-        opinions=verdict_opinions(access.benchmark),
+        opinions=verdict_ratings(access.benchmark),
         headline=PERCENT,
         rule=(
             "An author assigned the passage to an aspect; the reviewer kept or removed it. The "
@@ -152,7 +152,7 @@ def answered_reading(access: Access) -> Reading:
         title="Verdicts on gold passages after the author’s answer",
         item="passage",
         scale=BINARY,
-        opinions=answered_opinions(access.benchmark),
+        opinions=answered_ratings(access.benchmark),
         headline=COHEN,
         rule=(
             "The reviewer kept or removed the passage. Of a removal the author’s verdict is their "
@@ -166,7 +166,7 @@ def answered_reading(access: Access) -> Reading:
     )
 
 
-def _scorers(opinions: Iterable[Opinion]) -> dict[str, str]:
+def _scorers(opinions: Iterable[Rating]) -> dict[str, str]:
     rows = User.objects.filter(pk__in={each.person for each in opinions})
     return {str(pk): name for pk, name in rows.values_list("pk", "username")}
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotate.agreement.opinions import Scale
+from annotate.agreement.ratings import Scale
 from annotate.agreement.slices import measured
 from annotate.models import CaseStatus, PointKind, Review, ReviewPoint, ReviewStatus, WeightScore
-from annotate.review.agreement import weight_opinions
+from annotate.review.agreement import weight_ratings
 from corpus.models import Benchmark, Domain, Judgment
 from debate.configuration import SIMULATED
 from debate.kinds import config_of
@@ -103,13 +103,13 @@ def second_reviews(benchmark: Benchmark) -> Reviewed:
     """Of a whole benchmark."""
     accepted = Review.objects.in_benchmark(benchmark).filter(status=ReviewStatus.ACCEPTED)
     queries = accepted.order_by().values("query").distinct().count()
-    found = weight_opinions(benchmark, review__status=ReviewStatus.ACCEPTED)
-    if not found.opinions:
+    found = weight_ratings(benchmark, review__status=ReviewStatus.ACCEPTED)
+    if not found.ratings:
         return Reviewed(queries)
     scale = Scale("interval", tuple(range(1, found.top + 1)))
-    kappa = measured(found.opinions, scale).coefficient("cohen_kappa_quadratic")
+    kappa = measured(found.ratings, scale).coefficient("cohen_kappa_quadratic")
     ends = (kappa.interval.low, kappa.interval.high) if kappa.interval else (None, None)
-    return Reviewed(queries, len(found.opinions) // 2, kappa.value, *ends)
+    return Reviewed(queries, len(found.ratings) // 2, kappa.value, *ends)
 
 
 # The columns of a course's pairs. `ended` says of how many pairs the course was that labelled it.

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from annotate.models import Aspect, GoldPassage, Review, WeightScore
 from annotate.review import points
 from annotate.review import services as verbs
-from annotate.review.agreement import verdict_opinions
+from annotate.review.agreement import verdict_ratings
 from annotate.review.authorship import author_of, authors_of, weights_are_hidden
 from annotate.review.queue import ready_queries
 from annotate.review.services import unsettle_point
@@ -464,7 +464,7 @@ def test_who_was_overruled_still_said_what_they_said(desk, review):
         verbs.settle_point(review=review, point=point, actor=desk.third, uphold=False, text="So.")
     verbs.accept_review(review=review, actor=desk.reviewer)
     said = {
-        each.rater: each.label for each in verdict_opinions(desk.benchmark) if each.item == gone.pk
+        each.rater: each.label for each in verdict_ratings(desk.benchmark) if each.item == gone.pk
     }
     assert said == {"author": 1, "reviewer": 0}
 
