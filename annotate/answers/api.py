@@ -20,7 +20,6 @@ from annotate.answers.comparison_views import (
     rating_rows,
     sheets_of,
 )
-from annotate.answers.editor import get_answer, visible
 from annotate.answers.evidence import check, material_of
 from annotate.answers.rights import (
     HIDDEN,
@@ -29,6 +28,7 @@ from annotate.answers.rights import (
     require_writer,
 )
 from annotate.answers.services import LONGEST
+from annotate.answers.views import get_answer, visible
 from annotate.models import (
     AnswerComparison,
     AnswerPair,
@@ -306,18 +306,6 @@ class AnswerReviews(AnswerRoute):
         return Response(AnswerReviewSerializer(review).data, status=201)
 
 
-_ANSWER = "b/<slug:slug>/queries/<int:pk>/answers"
-_ONE = f"{_ANSWER}/<int:answer_pk>"
-urlpatterns = [
-    path(f"{_ANSWER}/", QueryAnswers.as_view(), name="api-answers"),
-    path(f"{_ANSWER}/check/", AnswerCheck.as_view(), name="api-answer-check"),
-    path(f"{_ANSWER}/unchoose/", AnswerUnchoose.as_view(), name="api-answer-unchoose"),
-    path(f"{_ONE}/restore/", AnswerRestore.as_view(), name="api-answer-restore"),
-    path(f"{_ONE}/choose/", AnswerChoose.as_view(), name="api-answer-choose"),
-    path(f"{_ONE}/reviews/", AnswerReviews.as_view(), name="api-answer-reviews"),
-]
-
-
 class Comparisons(Route):
     """Comparisons of the benchmark, and drawing one."""
 
@@ -362,6 +350,11 @@ class ComparisonRatings(Route):
         return self.page(rating_rows(get_closed(access, pk)), AnswerRatingSerializer)
 
 
+_NOTHING: dict[str, object] = {
+    "pair": None, "query": None, "text": None, "aspects": [], "first": None, "second": None,
+}  # fmt: skip
+
+
 class NextPair(Route):
     """The next two answers that wait for my points."""
 
@@ -389,11 +382,6 @@ class OnePair(Route):
         return Response(status=204)
 
 
-_NOTHING: dict[str, object] = {
-    "pair": None, "query": None, "text": None, "aspects": [], "first": None, "second": None,
-}  # fmt: skip
-
-
 def _pair(access: Access, pk: int) -> AnswerPair:
     return get_object_or_404(rating.rateable(access), pk=pk)
 
@@ -410,8 +398,16 @@ def _shown(access: Access, pair: AnswerPair) -> dict[str, object]:
     }
 
 
+_ANSWER = "b/<slug:slug>/queries/<int:pk>/answers"
+_ONE = f"{_ANSWER}/<int:answer_pk>"
 _COMPARISON = "b/<slug:slug>/answer-comparisons"
-urlpatterns += [
+urlpatterns = [
+    path(f"{_ANSWER}/", QueryAnswers.as_view(), name="api-answers"),
+    path(f"{_ANSWER}/check/", AnswerCheck.as_view(), name="api-answer-check"),
+    path(f"{_ANSWER}/unchoose/", AnswerUnchoose.as_view(), name="api-answer-unchoose"),
+    path(f"{_ONE}/restore/", AnswerRestore.as_view(), name="api-answer-restore"),
+    path(f"{_ONE}/choose/", AnswerChoose.as_view(), name="api-answer-choose"),
+    path(f"{_ONE}/reviews/", AnswerReviews.as_view(), name="api-answer-reviews"),
     path(f"{_COMPARISON}/", Comparisons.as_view(), name="api-comparisons"),
     path(f"{_COMPARISON}/<int:pk>/close/", ComparisonClose.as_view(), name="api-comparison-close"),
     path(

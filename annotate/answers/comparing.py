@@ -24,6 +24,9 @@ from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Refused
 
+# The paper validated 20 queries.
+SIZE, SEED = 20, 1
+
 
 def fill_pairs(query: Query) -> None:
     """Fill open pairs of the query with the standing answers; rated ones keep what was rated.
@@ -37,10 +40,6 @@ def fill_pairs(query: Query) -> None:
     human = standing.independent().first()
     model = standing.filter(author=AnswerAuthor.MODEL).first()
     pairs.update(human=human, model=model)
-
-
-# The paper validated 20 queries.
-SIZE, SEED = 20, 1
 
 
 def draw_comparison(*, access: Access, size: int = SIZE, seed: int = SEED) -> AnswerComparison:

@@ -62,6 +62,7 @@ _CSV = (
     "domain", "query", "rater", "human_completeness", "human_quality", "model_completeness",
     "model_quality", "preferred", "shown_first", "note", "guideline",
 )  # fmt: skip
+TEMPLATE = "annotate/answers/rate.html"
 
 
 @require_http_methods(["GET", "POST"])
@@ -185,9 +186,6 @@ def _csv_row(rating: AnswerRating) -> list[Any]:
     first = "human" if rating.human_first else "model"
     who = [query.domain.name, query.qid, rating.rater.username]
     return [*who, *points, rating.preferred, first, rating.note, rating.guideline]
-
-
-TEMPLATE = "annotate/answers/rate.html"
 
 
 @require_http_methods(["GET", "POST"])

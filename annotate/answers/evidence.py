@@ -23,6 +23,9 @@ from corpus.services.crosswalk import targets
 _AT_ONCE = 500
 T = TypeVar("T", int, str)
 
+# What renamed() puts between brackets that follow each other.
+_NEXT = "]["
+
 
 @dataclass(frozen=True)
 class AnswerEvidence:
@@ -134,10 +137,6 @@ def _known(domain: Domain, texts: Mapping[int, str]) -> dict[int, frozenset[str]
         rows = Passage.objects.filter(domain=domain, pid__in=pids)
         there.update(rows.values_list("pid", flat=True))
     return {pk: frozenset(there.intersection(cited)) for pk, cited in named.items()}
-
-
-# What renamed() puts between brackets that follow each other.
-_NEXT = "]["
 
 
 def answers_in(

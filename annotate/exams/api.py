@@ -25,11 +25,6 @@ from corpus.access import Access, enter
 from corpus.models import Membership, Role
 from kit.api import Route
 
-RULE_FIELDS = [
-    *("required", "pass_mark", "exam_size", "needs_approval", "approval_above"),
-    *("approved_least", "recheck_below", "recheck_window"),
-]
-
 
 def _key() -> serializers.IntegerField:
     return serializers.IntegerField(min_value=1, max_value=2**63 - 1)
@@ -137,7 +132,10 @@ class RuleSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = QualificationRule
-        fields = [*RULE_FIELDS, "version"]
+        fields = [
+            *("required", "pass_mark", "exam_size", "needs_approval", "approval_above"),
+            *("approved_least", "recheck_below", "recheck_window", "version"),
+        ]
 
 
 class ApprovalSerializer(serializers.Serializer):
@@ -275,7 +273,8 @@ class Rule(Route):
 
     @extend_schema(responses=RuleSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        return Response(_rule(enter(self.person(), slug, Role.ADMIN)))
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(RuleSerializer(rule_of(access.benchmark)).data)
 
     @extend_schema(request=RuleSerializer, responses=RuleSerializer)
     def put(self, request: Request, slug: str) -> Response:
@@ -283,7 +282,7 @@ class Rule(Route):
         given = self.read(RuleSerializer)
         expected = given.pop("version")
         set_rule(benchmark=access.benchmark, actor=access.user, expected=expected, **given)
-        return Response(_rule(access))
+        return Response(RuleSerializer(rule_of(access.benchmark)).data)
 
 
 class People(Route):
@@ -326,12 +325,6 @@ class Rechecks(Route):
 
 def _shown(access: Access, pk: int) -> dict[str, object]:
     return dict(ExamItemSerializer(bank_verbs.bank(access.benchmark).get(pk=pk)).data)
-
-
-def _rule(access: Access) -> dict[str, object]:
-    rule = rule_of(access.benchmark)
-    shown = {name: getattr(rule, name) for name in RULE_FIELDS}
-    return shown | {"version": rule.version if rule.pk else 0}
 
 
 _QUALIFICATION = "b/<slug:slug>/qualification"

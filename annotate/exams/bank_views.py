@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms as django_forms
 from django.contrib import messages
+from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -105,8 +106,7 @@ def qualification_rules(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     benchmark = access.benchmark
     rule = rule_of(benchmark)
-    start = {name: getattr(rule, name) for name in forms.RuleForm.base_fields if name != "expected"}
-    start["expected"] = rule.version if rule.pk else 0
+    start = model_to_dict(rule) | {"expected": rule.version}
     shown: Shown = {
         "rule": partial(forms.RuleForm, initial=start, auto_id="rule-%s"),
         "approvals": partial(forms.ApprovalForm, auto_id="approvals-%s"),

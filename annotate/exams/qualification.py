@@ -26,6 +26,8 @@ from corpus.models import Benchmark, Domain, Membership, Role
 from kit import audit
 from kit.errors import Refused
 
+APPROVAL_COLUMNS = ("username", "rate", "approved")
+
 
 @dataclass(frozen=True)
 class QualificationStatus:
@@ -42,9 +44,9 @@ class QualificationStatus:
 
 
 def rule_of(benchmark: Benchmark) -> QualificationRule:
-    """What the benchmark asks; an unsaved row that asks nothing where none was written."""
+    """What the benchmark asks; until it is written an unsaved row, version 0, that asks nothing."""
     found = QualificationRule.objects.filter(benchmark=benchmark).first()
-    return found or QualificationRule(benchmark=benchmark)
+    return found or QualificationRule(benchmark=benchmark, version=0)
 
 
 def qualified_for(person: User, domain: Domain) -> QualificationStatus:
@@ -269,9 +271,6 @@ def as_data(row: PersonRow) -> dict[str, object]:
         "approved": approval.approved if approval else None,
         "recheck": recheck.reason if recheck else "",
     }
-
-
-APPROVAL_COLUMNS = ("username", "rate", "approved")
 
 
 def import_approvals(

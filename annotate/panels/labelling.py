@@ -30,6 +30,7 @@ from kit import htmx
 from kit.errors import Refused
 
 TEMPLATE = "annotate/panel_item.html"
+SPOT_CHECKS_TEMPLATE = "annotate/spot_check.html"
 
 
 @require_GET
@@ -142,9 +143,6 @@ def _context(
         "last_url": panel_url(panel, "panel-item", last.pk) if last else "",
         **item_context(item.case, shown_item(access, item)),
     }
-
-
-SPOT_CHECKS_TEMPLATE = "annotate/spot_check.html"
 
 
 @require_GET

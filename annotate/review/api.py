@@ -253,22 +253,6 @@ class ReviewMove(ReviewRoute):
         return go(access, review, **given)
 
 
-_REVIEW = "b/<slug:slug>/reviews/<int:pk>"
-urlpatterns = [
-    path("b/<slug:slug>/reviews/", Reviews.as_view(), name="api-reviews"),
-    path("b/<slug:slug>/queries/<int:pk>/review/", ReviewStart.as_view(), name="api-review-start"),
-    path(f"{_REVIEW}/", OneReview.as_view(), name="api-review"),
-    path(f"{_REVIEW}/scores/", ReviewScores.as_view(), name="api-review-scores"),
-    path(f"{_REVIEW}/aspects/", ReviewAspects.as_view(), name="api-review-aspects"),
-    path(f"{_REVIEW}/weights/<int:aspect_pk>/", ReviewWeight.as_view(), name="api-review-weight"),
-    path(
-        f"{_REVIEW}/passages/<int:passage_pk>/", ReviewPassage.as_view(), name="api-review-passage"
-    ),
-    path(f"{_REVIEW}/points/<int:point_pk>/", ReviewAnswer.as_view(), name="api-review-point"),
-    path(f"{_REVIEW}/move/<slug:verb>/", ReviewMove.as_view(), name="api-review-move"),
-]
-
-
 class SampleSerializer(serializers.ModelSerializer):
     """A sample with how far it is."""
 
@@ -340,7 +324,19 @@ class TaskScores(Route):
         return Response(status=204)
 
 
-urlpatterns += [
+_REVIEW = "b/<slug:slug>/reviews/<int:pk>"
+urlpatterns = [
+    path("b/<slug:slug>/reviews/", Reviews.as_view(), name="api-reviews"),
+    path("b/<slug:slug>/queries/<int:pk>/review/", ReviewStart.as_view(), name="api-review-start"),
+    path(f"{_REVIEW}/", OneReview.as_view(), name="api-review"),
+    path(f"{_REVIEW}/scores/", ReviewScores.as_view(), name="api-review-scores"),
+    path(f"{_REVIEW}/aspects/", ReviewAspects.as_view(), name="api-review-aspects"),
+    path(f"{_REVIEW}/weights/<int:aspect_pk>/", ReviewWeight.as_view(), name="api-review-weight"),
+    path(
+        f"{_REVIEW}/passages/<int:passage_pk>/", ReviewPassage.as_view(), name="api-review-passage"
+    ),
+    path(f"{_REVIEW}/points/<int:point_pk>/", ReviewAnswer.as_view(), name="api-review-point"),
+    path(f"{_REVIEW}/move/<slug:verb>/", ReviewMove.as_view(), name="api-review-move"),
     path("b/<slug:slug>/rescoring/", NextTask.as_view(), name="api-rescoring"),
     path("b/<slug:slug>/rescoring/samples/", Samples.as_view(), name="api-rescore-samples"),
     path("b/<slug:slug>/rescoring/<int:pk>/", TaskScores.as_view(), name="api-rescoring-scores"),

@@ -28,6 +28,8 @@ from kit.errors import Refused
 from kit.stats.sampling import draw
 
 CHANGED = "The aspects were changed meanwhile. Look at them again, then score."
+SIZE, SEED = 50, 1
+MAX_SIZE, MAX_SEED = 10_000, 2**31 - 1
 
 
 def unscored(query: Query, person: User) -> list[Aspect]:
@@ -80,10 +82,6 @@ def store_scores(
             return WeightScore.objects.bulk_create(rows)
     except IntegrityError:
         raise Refused(CHANGED, field="weight") from None
-
-
-SIZE, SEED = 50, 1
-MAX_SIZE, MAX_SEED = 10_000, 2**31 - 1
 
 
 def draw_queries(queries: QuerySet[Query], *, size: int, seed: int) -> list[int]:
