@@ -51,24 +51,9 @@ class ReferenceAnswerSerializer(serializers.ModelSerializer):
     class Meta:
         model = ReferenceAnswer
         fields = [
-            "id",
-            "query",
-            "author",
-            "version",
-            "text",
-            "reason",
-            "begun_from",
-            "based_on",
-            "endpoint",
-            "model",
-            "prompt_version",
-            "prompt_sha256",
-            "practice",
-            "guideline",
-            "is_chosen",
-            "stands",
-            "created_by",
-            "created_at",
+            *("id", "query", "author", "version", "text", "reason", "begun_from", "based_on"),
+            *("endpoint", "model", "prompt_version", "prompt_sha256", "practice", "guideline"),
+            *("is_chosen", "stands", "created_by", "created_at"),
         ]
         read_only_fields = fields
 
@@ -194,18 +179,9 @@ class AnswerRatingSerializer(serializers.ModelSerializer):
     class Meta:
         model = AnswerRating
         fields = [
-            "id",
-            "query",
-            "rater",
-            "human_completeness",
-            "human_quality",
-            "model_completeness",
-            "model_quality",
-            "preferred",
-            "human_first",
-            "note",
-            "guideline",
-            "created_at",
+            *("id", "query", "rater", "human_completeness", "human_quality"),
+            *("model_completeness", "model_quality", "preferred", "human_first"),
+            *("note", "guideline", "created_at"),
         ]
 
 
