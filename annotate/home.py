@@ -24,8 +24,8 @@ from annotate.models import (
 )
 from annotate.panels.labels import waiting_labels
 from annotate.panels.spot_checks import waiting_checks
+from annotate.review.queue import my_turn, waiting_for_review
 from annotate.review.rescoring import waiting_tasks
-from annotate.review.services import my_turn, waiting_for_review
 from annotate.voting.eligibility import waiting_for
 from annotate.workspace.models import present_aspects
 from corpus.access import Access

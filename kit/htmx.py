@@ -6,10 +6,11 @@ render the same markup: `render(request, "corpus/queries.html", ctx, partial="re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseRedirect
 from django.template.loader import render_to_string
@@ -22,6 +23,8 @@ from django_htmx.http import (
     trigger_client_event,
 )
 from django_htmx.middleware import HtmxDetails
+
+from kit.errors import Refused
 
 Context = Mapping[str, Any]
 ResponseT = TypeVar("ResponseT", bound=HttpResponseBase)
@@ -98,6 +101,20 @@ def redirect(request: HttpRequest, url: str) -> HttpResponse:
     if details(request):
         return vary(HttpResponseClientRedirect(url))
     return vary(HttpResponseRedirect(url))
+
+
+def attempt(
+    request: HttpRequest, act: Callable[[], object], url: str, said: str = ""
+) -> HttpResponse:
+    """Do it and say `said`, or say why it was refused; then go to `url`."""
+    try:
+        act()
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    else:
+        if said:
+            messages.success(request, said)
+    return redirect(request, url)
 
 
 @dataclass(frozen=True)

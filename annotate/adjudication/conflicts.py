@@ -53,7 +53,7 @@ def final_scores() -> QuerySet[WeightScore]:
 
 def conflicting_weights(benchmark: Benchmark) -> QuerySet[Aspect]:
     """Present aspects with a weight that somebody chose and a blind score contradicts."""
-    points = points_apart(benchmark)
+    points = scale_of_benchmark(benchmark).far
     scores = final_scores().filter(aspect=OuterRef("pk"), scale=OuterRef("scale"))
     far = scores.filter(
         Q(weight__gte=OuterRef("weight") + points) | Q(weight__lte=OuterRef("weight") - points)

@@ -26,7 +26,7 @@ from annotate.models import (
     Review,
     Vote,
 )
-from annotate.review.third import step_in
+from annotate.review.services import step_in
 from annotate.voting.majority import ADJUDICATED, named
 from annotate.workspace.aspects import write_weight
 from annotate.workspace.gold import (

@@ -1,4 +1,4 @@
-"""Agreement of pairs of people, and each person beside the others."""
+"""Pairs of raters, each rater and the others, and Dawid and Skene's model of their errors."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from annotate.agreement.opinions import Opinion, Scale, items_at, ratings_of
+from annotate.agreement.ratings import Rating, Scale, items_at, ratings_of
 from kit.stats.agreement import DEFAULT, Options, cohen_kappa, percent_agreement
 from kit.stats.classes import ClassReport, class_report
 from kit.stats.dawid_skene import dawid_skene
@@ -33,7 +33,7 @@ class PairReport:
 
 
 def pair_reports(
-    opinions: Sequence[Opinion],
+    given: Sequence[Rating],
     scale: Scale,
     *,
     at_least: int = 1,
@@ -41,9 +41,9 @@ def pair_reports(
     options: Options = DEFAULT,
 ) -> tuple[PairReport, ...]:
     """Every pair with `at_least` shared items (the `most` largest), most shared items first."""
-    ratings = ratings_of(opinions, scale)
-    given = (ratings.codes != MISSING).astype(np.int64)
-    shared = np.triu(given.T @ given, k=1)
+    ratings = ratings_of(given, scale)
+    labelled = (ratings.codes != MISSING).astype(np.int64)
+    shared = np.triu(labelled.T @ labelled, k=1)
     places = zip(*np.nonzero(shared >= max(at_least, 1)), strict=True)
     pairs = sorted(places, key=lambda place: -int(shared[place]))[:most]
     return tuple(_pair(ratings, scale, int(first), int(second), options) for first, second in pairs)
@@ -70,7 +70,7 @@ def _pair(ratings: Ratings, scale: Scale, first: int, second: int, options: Opti
 
 @dataclass(frozen=True)
 class PersonReport:
-    """One rater beside the others.
+    """One rater compared with the others.
 
     `beside_others` holds the others' majority as truth (items on which they tie are left out;
     `n_tied` counts them), and `agreement` the share over all its items. `modelled` is how often
@@ -87,11 +87,11 @@ class PersonReport:
     against: tuple[int, ...]
 
 
-def person_reports(opinions: Sequence[Opinion], scale: Scale) -> tuple[PersonReport, ...]:
-    """Every rater, most labels first; empty without opinions."""
-    if not opinions:
+def person_reports(given: Sequence[Rating], scale: Scale) -> tuple[PersonReport, ...]:
+    """Every rater, most labels first; empty without ratings."""
+    if not given:
         return ()
-    ratings = ratings_of(opinions, scale)
+    ratings = ratings_of(given, scale)
     fit = dawid_skene(ratings)
     rates = [float(rate) if fit.converged else None for rate in fit.accuracy]
     found = [_person(ratings, at, rate) for at, rate in enumerate(rates)]
@@ -123,3 +123,61 @@ def _person(ratings: Ratings, at: int, modelled: float | None) -> PersonReport:
 
 def _labels(ratings: Ratings, codes: NDArray) -> Iterator[Hashable]:
     return (ratings.categories[code] for code in codes)
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One item on which the model and the majority differ; `certainty` is the model's posterior.
+
+    `majority` is None where the labels tie.
+    """
+
+    item: int
+    labels: tuple[int, ...]
+    majority: Hashable | None
+    modelled: Hashable
+    certainty: float
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """`prevalence` per category in the scale's order; None where the fit did not converge."""
+
+    n_items: int
+    converged: bool
+    prevalence: tuple[float, ...] | None
+    apart: tuple[Disagreement, ...]
+
+
+def model_report(given: Sequence[Rating], scale: Scale) -> ModelReport:
+    """The model over all ratings; empty without any."""
+    if not given:
+        return ModelReport(0, False, None, ())
+    ratings = ratings_of(given, scale)
+    fit = dawid_skene(ratings)
+    if not fit.converged:
+        return ModelReport(len(ratings.items), False, None, ())
+    counts = ratings.counts
+    ties = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    majority, likely = counts.argmax(axis=1), fit.posterior.argmax(axis=1)
+    rows = np.flatnonzero(ties | (majority != likely))
+    apart = [
+        Disagreement(
+            item=item,
+            labels=tuple(
+                label
+                for label, n in zip(scale.categories, counts[row], strict=True)
+                for _ in range(int(n))
+            ),
+            majority=None if ties[row] else ratings.categories[majority[row]],
+            modelled=ratings.categories[likely[row]],
+            certainty=float(fit.posterior[row].max()),
+        )
+        for row, item in zip(rows, items_at(ratings, rows), strict=True)
+    ]
+    return ModelReport(
+        n_items=len(ratings.items),
+        converged=True,
+        prevalence=tuple(float(share) for share in fit.prevalence),
+        apart=tuple(apart),
+    )

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from annotate.agreement.opinions import Opinion, Scale, items_at, ratings_of
+from annotate.agreement.ratings import Rating, Scale, items_at, ratings_of
 from kit.stats.agreement import DEFAULT, Options, every_coefficient
 from kit.stats.ratings import Ratings
 from kit.stats.results import Estimate
@@ -39,10 +39,10 @@ class Slice:
 
 
 def measured(
-    opinions: Sequence[Opinion], scale: Scale, *, key: str = ALL, options: Options = DEFAULT
+    given: Sequence[Rating], scale: Scale, *, key: str = ALL, options: Options = DEFAULT
 ) -> Slice:
-    """Agreement over all these opinions."""
-    ratings = ratings_of(opinions, scale)
+    """Agreement over all these ratings."""
+    ratings = ratings_of(given, scale)
     split = np.flatnonzero((ratings.counts > 0).sum(axis=1) > 1)
     return Slice(
         key=key,
@@ -55,30 +55,30 @@ def measured(
 
 
 def sliced(
-    opinions: Iterable[Opinion], scale: Scale, by: Dimension, *, options: Options = DEFAULT
+    given: Iterable[Rating], scale: Scale, by: Dimension, *, options: Options = DEFAULT
 ) -> tuple[Slice, ...]:
     """One slice per key, in the keys' order.
 
     An item goes whole into one slice: into the month of its last label, and into "mixed" where
     its labels were given under different guideline versions.
     """
-    groups = grouped(opinions, by)
+    groups = grouped(given, by)
     return tuple(measured(groups[key], scale, key=key, options=options) for key in sorted(groups))
 
 
-def grouped(opinions: Iterable[Opinion], by: Dimension) -> dict[str, list[Opinion]]:
-    """The opinions of each key, as `sliced` measures them."""
-    items: defaultdict[int, list[Opinion]] = defaultdict(list)
-    for each in opinions:
+def grouped(given: Iterable[Rating], by: Dimension) -> dict[str, list[Rating]]:
+    """The ratings of each key, as `sliced` measures them."""
+    items: defaultdict[int, list[Rating]] = defaultdict(list)
+    for each in given:
         items[each.item].append(each)
-    groups: defaultdict[str, list[Opinion]] = defaultdict(list)
+    groups: defaultdict[str, list[Rating]] = defaultdict(list)
     for group in items.values():
         groups[_key(group, by)] += group
     return dict(groups)
 
 
-def _key(opinions: Sequence[Opinion], by: Dimension) -> str:
-    keys = sorted({str(getattr(each, by)) for each in opinions})
+def _key(given: Sequence[Rating], by: Dimension) -> str:
+    keys = sorted({str(getattr(each, by)) for each in given})
     if by == "month":
         return keys[-1]
     return keys[0] if len(keys) == 1 else MIXED

@@ -1,13 +1,9 @@
-"""API of reference answers: writing, checking, restoring, choosing and reviewing them.
-
-API of blind comparisons of answers.
-
-How reference answers, their checks and blind comparisons look in the API."""
+"""API of reference answers and of their blind comparisons."""
 
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -24,7 +20,6 @@ from annotate.answers.comparison_views import (
     rating_rows,
     sheets_of,
 )
-from annotate.answers.editor import get_answer, visible
 from annotate.answers.evidence import check, material_of
 from annotate.answers.rights import (
     HIDDEN,
@@ -32,7 +27,8 @@ from annotate.answers.rights import (
     require_answer_reviewer,
     require_writer,
 )
-from annotate.answers.services import LONGEST, choose_answer, review_answer, unchoose_answer
+from annotate.answers.services import LONGEST
+from annotate.answers.views import get_answer, visible
 from annotate.models import (
     AnswerComparison,
     AnswerPair,
@@ -48,31 +44,16 @@ from kit.sheets import as_data
 
 
 class ReferenceAnswerSerializer(serializers.ModelSerializer):
-    """One version; `author` is person or model, `stands` says that none followed it."""
+    """One version; `author` is person or model, `stands` says that it is the last."""
 
     created_by = serializers.CharField(source="created_by.username", default=None, read_only=True)
 
     class Meta:
         model = ReferenceAnswer
         fields = [
-            "id",
-            "query",
-            "author",
-            "version",
-            "text",
-            "reason",
-            "begun_from",
-            "based_on",
-            "endpoint",
-            "model",
-            "prompt_version",
-            "prompt_sha256",
-            "practice",
-            "guideline",
-            "is_chosen",
-            "stands",
-            "created_by",
-            "created_at",
+            *("id", "query", "author", "version", "text", "reason", "begun_from", "based_on"),
+            *("endpoint", "model", "prompt_version", "prompt_sha256", "practice", "guideline"),
+            *("is_chosen", "stands", "created_by", "created_at"),
         ]
         read_only_fields = fields
 
@@ -125,20 +106,20 @@ class AnswerChecksSerializer(serializers.Serializer):
 
 
 class AnswerVersionSerializer(serializers.Serializer):
-    """The version that stands in the line, as it was read."""
+    """The last version that was read."""
 
     version = serializers.IntegerField(min_value=1)
 
 
 class NewAnswerReviewSerializer(serializers.Serializer):
-    """A second person's word."""
+    """A second person's verdict."""
 
     verdict = serializers.ChoiceField(choices=AnswerVerdict.choices)
     note = serializers.CharField(required=False, allow_blank=True, default="", max_length=4000)
 
 
 class AnswerReviewSerializer(serializers.ModelSerializer):
-    """A reviewer's word on a version."""
+    """A reviewer's verdict on a version."""
 
     reviewer = serializers.CharField(source="reviewer.username")
 
@@ -198,22 +179,27 @@ class AnswerRatingSerializer(serializers.ModelSerializer):
     class Meta:
         model = AnswerRating
         fields = [
-            "id",
-            "query",
-            "rater",
-            "human_completeness",
-            "human_quality",
-            "model_completeness",
-            "model_quality",
-            "preferred",
-            "human_first",
-            "note",
-            "guideline",
-            "created_at",
+            *("id", "query", "rater", "human_completeness", "human_quality"),
+            *("model_completeness", "model_quality", "preferred", "human_first"),
+            *("note", "guideline", "created_at"),
         ]
 
 
-class QueryAnswers(Route):
+class AnswerRoute(Route):
+    """A route about the answers of one query."""
+
+    def enter(self, slug: str, pk: int) -> tuple[Access, Query]:
+        """The query with the person's access."""
+        access = enter(self.person(), slug)
+        return access, get_query(access, pk)
+
+    def enter_answer(self, slug: str, pk: int, answer_pk: int) -> tuple[Access, ReferenceAnswer]:
+        """A version that the person may see, with their access."""
+        access, query = self.enter(slug, pk)
+        return access, get_answer(access, query, answer_pk)
+
+
+class QueryAnswers(AnswerRoute):
     """Every version of a query's answers that this person may see, and writing one."""
 
     @extend_schema(responses=ReferenceAnswerSerializer(many=True))
@@ -228,93 +214,72 @@ class QueryAnswers(Route):
         access, query = self.enter(slug, pk)
         require_writer(access, query)
         given = self.read(NewAnswerSerializer)
-        key = given.pop("base")
+        key, expected = given.pop("base"), given.pop("version")
         base = get_answer(access, query, key) if key else None
-        expected = given.pop("version")
         written = verbs.write_answer(
             query=query, actor=access.user, expected=expected, base=base, **given
         )
         return Response(ReferenceAnswerSerializer(written).data, status=201)
 
-    def enter(self, slug: str, pk: int) -> tuple[Access, Query]:
-        """The query with the person's access."""
-        access = enter(self.person(), slug)
-        return access, get_query(access, pk)
 
-
-class AnswerCheck(Route):
+class AnswerCheck(AnswerRoute):
     """The checks of a text against the gold of a query."""
 
     @extend_schema(request=AnswerTextSerializer, responses=AnswerChecksSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        query = get_query(enter(self.person(), slug), pk)
+        _, query = self.enter(slug, pk)
         text = self.read(AnswerTextSerializer)["text"]
         return Response(AnswerChecksSerializer(check(material_of(query), text)).data)
 
 
-class AnswerRestore(Route):
-    """Letting an earlier version stand again."""
+class AnswerRestore(AnswerRoute):
+    """Making an earlier version the last again."""
 
     @extend_schema(request=AnswerVersionSerializer, responses={201: ReferenceAnswerSerializer})
     def post(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
-        access = enter(self.person(), slug)
-        found = get_answer(access, get_query(access, pk), answer_pk)
+        access, found = self.enter_answer(slug, pk, answer_pk)
         require_writer(access, found.query)
         expected = self.read(AnswerVersionSerializer)["version"]
         again = verbs.restore_answer(answer=found, actor=access.user, expected=expected)
         return Response(ReferenceAnswerSerializer(again).data, status=201)
 
 
-class AnswerChoose(Route):
+class AnswerChoose(AnswerRoute):
     """Letting releases publish a version."""
 
     @extend_schema(request=None, responses=ReferenceAnswerSerializer)
     def post(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
-        access = enter(self.person(), slug)
-        found = get_answer(access, get_query(access, pk), answer_pk)
-        chosen = choose_answer(answer=found, actor=access.user)
+        access, found = self.enter_answer(slug, pk, answer_pk)
+        chosen = verbs.choose_answer(answer=found, actor=access.user)
         return Response(ReferenceAnswerSerializer(chosen).data)
 
 
-class AnswerUnchoose(Route):
+class AnswerUnchoose(AnswerRoute):
     """Publishing nothing that was written here."""
 
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug)
-        unchoose_answer(query=get_query(access, pk), actor=access.user)
+        access, query = self.enter(slug, pk)
+        verbs.unchoose_answer(query=query, actor=access.user)
         return Response(status=204)
 
 
-class AnswerReviews(Route):
-    """Reviewers' words on a version, and giving one's own."""
+class AnswerReviews(AnswerRoute):
+    """Reviewers' verdicts on a version, and giving one's own."""
 
     @extend_schema(responses=AnswerReviewSerializer(many=True))
     def get(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
-        access = enter(self.person(), slug)
-        found = get_answer(access, get_query(access, pk), answer_pk)
+        _, found = self.enter_answer(slug, pk, answer_pk)
         rows = found.reviews.filter(stands=True).select_related("reviewer")
         return self.page(rows, AnswerReviewSerializer)
 
     @extend_schema(request=NewAnswerReviewSerializer, responses={201: AnswerReviewSerializer})
     def post(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
-        access = enter(self.person(), slug)
-        found = get_answer(access, get_query(access, pk), answer_pk)
+        access, found = self.enter_answer(slug, pk, answer_pk)
         require_answer_reviewer(access, found.query)
-        given = review_answer(answer=found, access=access, **self.read(NewAnswerReviewSerializer))
-        return Response(AnswerReviewSerializer(given).data, status=201)
-
-
-_ANSWER = "b/<slug:slug>/queries/<int:pk>/answers"
-_ONE = f"{_ANSWER}/<int:answer_pk>"
-urlpatterns = [
-    path(f"{_ANSWER}/", QueryAnswers.as_view(), name="api-answers"),
-    path(f"{_ANSWER}/check/", AnswerCheck.as_view(), name="api-answer-check"),
-    path(f"{_ANSWER}/unchoose/", AnswerUnchoose.as_view(), name="api-answer-unchoose"),
-    path(f"{_ONE}/restore/", AnswerRestore.as_view(), name="api-answer-restore"),
-    path(f"{_ONE}/choose/", AnswerChoose.as_view(), name="api-answer-choose"),
-    path(f"{_ONE}/reviews/", AnswerReviews.as_view(), name="api-answer-reviews"),
-]
+        given = self.read(NewAnswerReviewSerializer)
+        review = verbs.review_answer(answer=found, access=access, **given)
+        return Response(AnswerReviewSerializer(review).data, status=201)
 
 
 class Comparisons(Route):
@@ -361,6 +326,11 @@ class ComparisonRatings(Route):
         return self.page(rating_rows(get_closed(access, pk)), AnswerRatingSerializer)
 
 
+_NOTHING: dict[str, object] = {
+    "pair": None, "query": None, "text": None, "aspects": [], "first": None, "second": None,
+}  # fmt: skip
+
+
 class NextPair(Route):
     """The next two answers that wait for my points."""
 
@@ -384,40 +354,36 @@ class OnePair(Route):
         access = enter(self.person(), slug, Role.REVIEWER)
         pair = _pair(access, pk)
         given = self.read(NewAnswerRatingSerializer)
-        first, second = (
-            rating.Points(given.pop(f"{place}_completeness"), given.pop(f"{place}_quality"))
-            for place in (rating.FIRST, rating.SECOND)
-        )
-        rating.rate_pair(pair=pair, access=access, first=first, second=second, **given)
+        rating.rate_pair(pair=pair, access=access, **rating.split_points(given))
         return Response(status=204)
 
 
-_NOTHING: dict[str, object] = {
-    "pair": None, "query": None, "text": None, "aspects": [], "first": None, "second": None,
-}  # fmt: skip
-
-
 def _pair(access: Access, pk: int) -> AnswerPair:
-    pair = rating.rateable(access).filter(pk=pk).first()
-    if pair is None:
-        raise Http404("This pair does not wait for you.")
-    return pair
+    return get_object_or_404(rating.rateable(access), pk=pk)
 
 
 def _shown(access: Access, pair: AnswerPair) -> dict[str, object]:
-    shown = rating.shown_to(pair, access.user)
+    first, second = rating.shown_to(pair, access.user)
     return {
         "pair": pair.pk,
         "query": str(pair.query),
         "text": pair.query.text,
         "aspects": [aspect.content for aspect, _ in material_of(pair.query).aspects],
-        "first": shown.texts[0],
-        "second": shown.texts[1],
+        "first": first,
+        "second": second,
     }
 
 
+_ANSWER = "b/<slug:slug>/queries/<int:pk>/answers"
+_ONE = f"{_ANSWER}/<int:answer_pk>"
 _COMPARISON = "b/<slug:slug>/answer-comparisons"
-urlpatterns += [
+urlpatterns = [
+    path(f"{_ANSWER}/", QueryAnswers.as_view(), name="api-answers"),
+    path(f"{_ANSWER}/check/", AnswerCheck.as_view(), name="api-answer-check"),
+    path(f"{_ANSWER}/unchoose/", AnswerUnchoose.as_view(), name="api-answer-unchoose"),
+    path(f"{_ONE}/restore/", AnswerRestore.as_view(), name="api-answer-restore"),
+    path(f"{_ONE}/choose/", AnswerChoose.as_view(), name="api-answer-choose"),
+    path(f"{_ONE}/reviews/", AnswerReviews.as_view(), name="api-answer-reviews"),
     path(f"{_COMPARISON}/", Comparisons.as_view(), name="api-comparisons"),
     path(f"{_COMPARISON}/<int:pk>/close/", ComparisonClose.as_view(), name="api-comparison-close"),
     path(

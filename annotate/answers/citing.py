@@ -67,7 +67,7 @@ class Report:
 
     @property
     def errors(self) -> list[Finding]:
-        """Findings that stand in the way of a final release."""
+        """Findings that keep a release from being final."""
         return [each for each in self.findings if each.is_error]
 
     @property
@@ -96,19 +96,19 @@ def foreign_citations(answer: str, gold: Collection[str], known: Collection[str]
 
 
 def numbered(cited: str, gold: Sequence[str]) -> str | None:
-    """The id that `doc_3` stands for; None for other words and for a number that is too high."""
+    """The id that `doc_3` means; None for other words and for a number that is too high."""
     number = _NUMBERED.fullmatch(cited)
     place = int(number[1]) if number else 0
     return gold[place - 1] if 1 <= place <= len(gold) else None
 
 
 def numbers_gold(cited: str) -> bool:
-    """Whether it is a number in the gold, as `doc_3`, whatever stands there."""
+    """Whether it is a number in the gold, as `doc_3`, whether there is such a passage or not."""
     return _NUMBERED.fullmatch(cited) is not None
 
 
 def renamed(answer: str, names: Mapping[str, str]) -> str:
-    """The answer with citations of `names` replaced by what they stand for."""
+    """The answer with citations of `names` replaced by what they mean."""
 
     def put(match: re.Match[str]) -> str:
         cited = _cited(match[1])
@@ -118,7 +118,7 @@ def renamed(answer: str, names: Mapping[str, str]) -> str:
 
 
 def check_answer(answer: str, evidence: Evidence, *, known: Collection[str] = ()) -> Report:
-    """Everything that can be told of an answer by its citations and words alone.
+    """Everything that the citations and words of an answer show by themselves.
 
     `known` are ids of passages of the domain among `brackets(answer)`.
     """

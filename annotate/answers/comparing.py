@@ -1,11 +1,7 @@
-"""Drawing and closing blind comparisons of people's and models' answers.
+"""Blind comparisons of people's and models' answers: drawn, filled, closed (docs/protocol.md 3.1).
 
-docs/protocol.md 3.1 step 8. How they are rated stands in rating.py.
-
-Which answers a comparison compares."""
-
-from collections import defaultdict
-from typing import Final
+How they are rated stands in rating.py.
+"""
 
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
@@ -21,19 +17,22 @@ from annotate.models import (
     GoldPassage,
     ReferenceAnswer,
 )
+from annotate.review.rescoring import draw_queries
 from corpus.access import Access
-from corpus.models import Membership, Query, Role
+from corpus.models import Query
 from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Refused
-from kit.stats.sampling import draw
+
+# The paper validated 20 queries.
+SIZE, SEED = 20, 1
 
 
 def fill_pairs(query: Query) -> None:
-    """Let open pairs of the query hold what stands now; rated ones keep what was rated.
+    """Fill open pairs of the query with the standing answers; rated ones keep what was rated.
 
     The person's answer must be their own: one begun from a model's or an imported answer compares
-    nothing. For a caller that holds the query in its transaction.
+    nothing. For a caller that locked the query.
     """
     rated = Exists(AnswerRating.objects.filter(pair=OuterRef("pk")))
     pairs = AnswerPair.objects.filter(query=query, comparison__closed_at=None).exclude(rated)
@@ -41,11 +40,6 @@ def fill_pairs(query: Query) -> None:
     human = standing.independent().first()
     model = standing.filter(author=AnswerAuthor.MODEL).first()
     pairs.update(human=human, model=model)
-
-
-# The paper validated 20 queries.
-SIZE, SEED = 20, 1
-MOST: Final = 10_000
 
 
 def draw_comparison(*, access: Access, size: int = SIZE, seed: int = SEED) -> AnswerComparison:
@@ -56,16 +50,9 @@ def draw_comparison(*, access: Access, size: int = SIZE, seed: int = SEED) -> An
     open or nothing can be drawn.
     """
     actor, benchmark = access.user, access.benchmark
-    _need_admin(access)
-    if not 1 <= size <= MOST:
-        raise Refused(f"Draw 1 to {MOST:,} queries.", field="size")
-    if not 0 <= seed <= 2**31 - 1:
-        raise Refused("The seed is a number from 0 to 2,147,483,647.", field="seed")
+    _require_admin(access)
     with transaction.atomic():
-        strata: defaultdict[str, list[int]] = defaultdict(list)
-        for domain, pk in _answerable(access).values_list("domain__name", "pk"):
-            strata[domain].append(pk)
-        drawn = draw(strata, size, seed)
+        drawn = draw_queries(_answerable(access), size=size, seed=seed)
         if not drawn:
             raise Refused("No query has aspects with gold passages yet.")
         try:
@@ -91,7 +78,7 @@ def draw_comparison(*, access: Access, size: int = SIZE, seed: int = SEED) -> An
 
 def close_comparison(*, comparison: AnswerComparison, access: Access) -> None:
     """End the ratings and show everybody concerned whose answers were rated; admins do."""
-    _need_admin(access)
+    _require_admin(access)
     with transaction.atomic():
         rows = AnswerComparison.objects.open().filter(pk=comparison.pk)
         if not rows.update(closed_at=timezone.now(), closed_by=access.user):
@@ -106,10 +93,9 @@ def _answerable(access: Access) -> QuerySet[Query]:
     )
     begun = ReferenceAnswer.objects.standing().by_people().filter(query=OuterRef("pk"))
     queries = Query.objects.in_benchmark(access.benchmark).filter(Exists(gold))
-    return queries.exclude(Exists(begun.exclude(begun_from=Beginning.NOTHING))).order_by("pk")
+    return queries.exclude(Exists(begun.exclude(begun_from=Beginning.NOTHING)))
 
 
-def _need_admin(access: Access) -> None:
-    found = Membership.objects.filter(user=access.user, benchmark=access.benchmark).first()
-    if found is None or Role.ADMIN not in found.roles:
+def _require_admin(access: Access) -> None:
+    if not access.is_admin:
         raise PermissionDenied("Comparisons are drawn and closed by admins.")

@@ -1,22 +1,22 @@
-"""Blind comparisons of answers: drawing, progress, closing, and the report afterwards.
+"""Blind comparisons of answers: drawing, rating, closing, and the report afterwards."""
 
-Rating two answers without knowing whose they are."""
-
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.answers import comparing as verbs
 from annotate.answers import rating
 from annotate.answers.evidence import material_of
+from annotate.answers.forms import DrawForm, RatingForm
 from annotate.answers.rating import to_rate
 from annotate.answers.report import report
 from annotate.loaders import number
@@ -62,22 +62,7 @@ _CSV = (
     "domain", "query", "rater", "human_completeness", "human_quality", "model_completeness",
     "model_quality", "preferred", "shown_first", "note", "guideline",
 )  # fmt: skip
-
-
-class DrawForm(forms.Form):
-    """How many queries, and the seed that draws them again."""
-
-    size = forms.IntegerField(
-        label="Queries",
-        min_value=1,
-        max_value=verbs.MOST,
-        initial=verbs.SIZE,
-        help_text="Drawn by domain, in proportion to its queries with gold passages.",
-    )
-    seed = forms.IntegerField(
-        label="Seed", min_value=0, max_value=2**31 - 1, initial=verbs.SEED,
-        help_text="The same seed draws the same queries from the same benchmark.",
-    )  # fmt: skip
+TEMPLATE = "annotate/answers/rate.html"
 
 
 @require_http_methods(["GET", "POST"])
@@ -85,16 +70,15 @@ def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
     """Comparisons so far; admins draw another."""
     access = enter(request.user, slug, *READERS)
     form = DrawForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST":
-        if not access.is_admin:
-            raise PermissionDenied("Comparisons are drawn by admins.")
-        if form.is_valid():
-            try:
-                drawn = verbs.draw_comparison(access=access, **form.cleaned_data)
-            except Refused as refusal:
-                form.add_error(refusal.field or None, refusal.message)
-            else:
-                return htmx.redirect(request, reverse("comparison", args=[slug, drawn.pk]))
+    if form.is_bound and not access.is_admin:
+        raise PermissionDenied("Comparisons are drawn by admins.")
+    if form.is_valid():
+        try:
+            drawn = verbs.draw_comparison(access=access, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, reverse("comparison", args=[slug, drawn.pk]))
     table = COMPARISONS.read(comparison_rows(access), request.GET)
     context = {"access": access, "tab": "answers", "form": form, "table": table}
     context["to_rate"] = to_rate(access).count()
@@ -123,12 +107,9 @@ def comparison_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """End the ratings and show what they say."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_comparison(access, pk)
-    try:
-        verbs.close_comparison(comparison=found, access=access)
-        messages.success(request, "The comparison is closed.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, reverse("comparison", args=[slug, pk]))
+    act = partial(verbs.close_comparison, comparison=found, access=access)
+    url = reverse("comparison", args=[slug, pk])
+    return htmx.attempt(request, act, url, "The comparison is closed.")
 
 
 @require_GET
@@ -157,7 +138,7 @@ def comparison_table(request: HttpRequest, slug: str, pk: int, name: str) -> Htt
 
 
 def comparison_rows(access: Access) -> QuerySet[AnswerComparison]:
-    """Comparisons with how far they are: counts that tell nothing of whose answers are better."""
+    """Comparisons with how far they are: counts that do not show whose answers are better."""
     both = Q(pairs__human__isnull=False, pairs__model__isnull=False)
     rated = Count("pairs", filter=Q(pairs__ratings__stands=True), distinct=True)
     rows = AnswerComparison.objects.filter(benchmark=access.benchmark)
@@ -188,10 +169,7 @@ def sheets_of(access: Access, found: AnswerComparison) -> list[Sheet]:
 
 def get_comparison(access: Access, pk: int) -> AnswerComparison:
     """A comparison of this benchmark, or 404."""
-    found = AnswerComparison.objects.filter(benchmark=access.benchmark, pk=pk).first()
-    if found is None:
-        raise Http404("No such comparison.")
-    return found
+    return get_object_or_404(AnswerComparison, benchmark=access.benchmark, pk=pk)
 
 
 def get_closed(access: Access, pk: int) -> AnswerComparison:
@@ -210,43 +188,6 @@ def _csv_row(rating: AnswerRating) -> list[Any]:
     return [*who, *points, rating.preferred, first, rating.note, rating.guideline]
 
 
-TEMPLATE = "annotate/answers/rate.html"
-_POINTS = [(value, str(value)) for value in rating.POINTS]
-FIELDS = ("first_completeness", "first_quality", "second_completeness", "second_quality")
-NAMES = {"completeness": "Completeness", "quality": "Overall quality"}
-
-
-def _points(place: str, what: str) -> forms.TypedChoiceField:
-    missing = f"Give the {place} answer 1 to 5 points for {what}."
-    return forms.TypedChoiceField(
-        choices=_POINTS, coerce=int, error_messages={"required": missing, "invalid_choice": missing}
-    )
-
-
-class RatingForm(forms.Form):
-    """Points for both answers as they were shown, and which is better."""
-
-    first_completeness = _points("first", "completeness")
-    first_quality = _points("first", "overall quality")
-    second_completeness = _points("second", "completeness")
-    second_quality = _points("second", "overall quality")
-    preferred = forms.ChoiceField(
-        choices=[(value, value) for value in (rating.FIRST, rating.SECOND, rating.NEITHER)],
-        error_messages={"required": "Say which answer is better, or neither."},
-    )
-    note = forms.CharField(max_length=4000, required=False)
-    reason = forms.CharField(max_length=2000, required=False)
-
-    def as_verb(self) -> dict[str, Any]:
-        """The cleaned data as rate_pair takes it."""
-        given = self.cleaned_data
-        return {
-            "first": rating.Points(given["first_completeness"], given["first_quality"]),
-            "second": rating.Points(given["second_completeness"], given["second_quality"]),
-            **{name: given[name] for name in ("preferred", "note", "reason")},
-        }
-
-
 @require_http_methods(["GET", "POST"])
 def answer_rate(request: HttpRequest, slug: str) -> HttpResponse:
     """The next pair, or `?pair=` to correct a rating; points once given, the one after it."""
@@ -261,7 +202,7 @@ def answer_rate(request: HttpRequest, slug: str) -> HttpResponse:
     errors = [] if form.is_valid() else [each[0] for each in form.errors.values()]
     if not errors:
         try:
-            rating.rate_pair(pair=pair, access=access, **form.as_verb())
+            rating.rate_pair(pair=pair, access=access, **rating.split_points(form.cleaned_data))
         except Refused as refusal:
             errors = [refusal.message]
         else:
@@ -269,11 +210,6 @@ def answer_rate(request: HttpRequest, slug: str) -> HttpResponse:
             return htmx.redirect(request, reverse("answer-rate", args=[slug]))
     context = _context(access, pair, request.POST) | {"errors": errors}
     return htmx.invalid(request, TEMPLATE, context)
-
-
-def given_before(access: Access, pair: AnswerPair) -> AnswerRating | None:
-    """This person's own rating of the pair, if any."""
-    return AnswerRating.objects.standing().filter(pair=pair, rater=access.user).first()
 
 
 def _asked(access: Access, params: Any) -> AnswerPair | None:
@@ -294,11 +230,12 @@ def _context(access: Access, pair: AnswerPair | None, sent: Any) -> dict[str, An
     }
     if pair is None:
         return context
-    earlier = given_before(access, pair)
+    earlier = AnswerRating.objects.standing().filter(pair=pair, rater=access.user).first()
     before: dict[str, Any] = rating.as_shown(earlier) if earlier else {}
-    values = {name: sent.get(name, before.get(name, "")) for name in (*FIELDS, "preferred", "note")}
-    shown = rating.shown_to(pair, access.user)
-    places = zip((rating.FIRST, rating.SECOND), shown.texts, strict=True)
+    names = (*rating.FIELDS, "preferred", "note")
+    values = {name: sent.get(name, before.get(name, "")) for name in names}
+    texts = rating.shown_to(pair, access.user)
+    places = zip((rating.FIRST, rating.SECOND), texts, strict=True)
     return context | {
         "query": pair.query,
         "aspects": [aspect for aspect, _ in material_of(pair.query).aspects],
@@ -311,7 +248,7 @@ def _context(access: Access, pair: AnswerPair | None, sent: Any) -> dict[str, An
                 "text": text,
                 "fields": [
                     (f"{place}_{what}", name, number(str(values[f"{place}_{what}"])))
-                    for what, name in NAMES.items()
+                    for what, name in rating.MEASURES.items()
                 ],
             }
             for place, text in places

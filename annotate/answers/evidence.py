@@ -1,16 +1,17 @@
-"""What reference answers may cite, and which of them are published.
-
-Citations of published answers as they stand in a corpus version that a cleaning made.
+"""What reference answers may cite, which of them are published, and how a corpus version cites.
 
 Answers cite passages as they were loaded, and stay as they were written: read for a derived
 version, each citation becomes those of the passages that take over what it cites, as judgments,
-gold passages and aspects do (docs/cleaning.md)."""
+gold passages and aspects do (docs/cleaning.md).
+"""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
+from typing import TypeVar
 
 from annotate.answers.citing import Evidence, Report, brackets, check_answer, numbered, renamed
 from annotate.models import Aspect, GoldPassage, ReferenceAnswer
@@ -20,10 +21,14 @@ from corpus.services.crosswalk import targets
 
 # Ids asked for at a time.
 _AT_ONCE = 500
+T = TypeVar("T", int, str)
+
+# What renamed() puts between brackets that follow each other.
+_NEXT = "]["
 
 
 @dataclass(frozen=True)
-class Material:
+class AnswerEvidence:
     """A query's present aspects with the gold passages of each, in the order people gave them."""
 
     query: Query
@@ -71,12 +76,12 @@ class Material:
         return SCALE_TOP[aspect.scale]
 
 
-def material_of(query: Query) -> Material:
+def material_of(query: Query) -> AnswerEvidence:
     """Aspects and gold of one query."""
     return materials([query])[query.pk]
 
 
-def materials(queries: Iterable[Query]) -> dict[int, Material]:
+def materials(queries: Iterable[Query]) -> dict[int, AnswerEvidence]:
     """The same of many queries, by key."""
     known = {each.pk: each for each in queries}
     standing = GoldPassage.objects.standing().filter(query__in=known).select_related("passage")
@@ -87,10 +92,10 @@ def materials(queries: Iterable[Query]) -> dict[int, Material]:
     for aspect in Aspect.objects.filter(query__in=known).present():
         own = sorted(gold[aspect.pk], key=lambda passage: passage.pid)
         aspects[aspect.query_id].append((aspect, tuple(own)))
-    return {pk: Material(query, tuple(aspects[pk])) for pk, query in known.items()}
+    return {pk: AnswerEvidence(query, tuple(aspects[pk])) for pk, query in known.items()}
 
 
-def check(material: Material, text: str) -> Report:
+def check(material: AnswerEvidence, text: str) -> Report:
     """The checks of an answer as its citations stand now."""
     named = brackets(text)[:_AT_ONCE]
     domain = Passage.objects.shown().filter(domain_id=material.query.domain_id, pid__in=named)
@@ -99,11 +104,15 @@ def check(material: Material, text: str) -> Report:
 
 @dataclass(frozen=True)
 class Published:
-    """What a release says in answer to a query; `cited` are ids of passages of its domain."""
+    """What a release says in answer to a query; `cited` are ids of passages of its domain.
 
-    text: str
+    `uncarried` are citations that no passage of the corpus version takes over.
+    """
+
+    text: str = ""
     practice: bool = False
     cited: frozenset[str] = frozenset()
+    uncarried: tuple[str, ...] = ()
 
 
 def published_answers(domain: Domain, *, only: int | None = None) -> dict[int, Published]:
@@ -123,30 +132,16 @@ def published_answers(domain: Domain, *, only: int | None = None) -> dict[int, P
 
 def _known(domain: Domain, texts: Mapping[int, str]) -> dict[int, frozenset[str]]:
     named = {pk: brackets(text) for pk, text in texts.items()}
-    wanted = sorted({each for cited in named.values() for each in cited})
     there: set[str] = set()
-    for start in range(0, len(wanted), _AT_ONCE):
-        rows = Passage.objects.filter(domain=domain, pid__in=wanted[start : start + _AT_ONCE])
+    for pids in _groups({each for cited in named.values() for each in cited}):
+        rows = Passage.objects.filter(domain=domain, pid__in=pids)
         there.update(rows.values_list("pid", flat=True))
     return {pk: frozenset(there.intersection(cited)) for pk, cited in named.items()}
 
 
-# Ids asked for at a time.
-# What renamed() puts between brackets that follow each other.
-_NEXT = "]["
-
-
-@dataclass(frozen=True)
-class PublishedIn(Published):
-    """An answer as a version has it; `uncarried` are citations that no passage there takes over."""
-
-    text: str = ""
-    uncarried: tuple[str, ...] = ()
-
-
 def answers_in(
     version: CorpusVersion | None, domain: Domain, *, only: int | None = None
-) -> dict[int, PublishedIn]:
+) -> dict[int, Published]:
     """Published answers of the domain's queries (or `only` that), cited by ids of the version.
 
     `[doc_3]` counts the gold of the query's aspects as it was loaded, and becomes ids. What cannot
@@ -154,7 +149,7 @@ def answers_in(
     """
     published = published_answers(domain, only=only)
     if version is None or not version.is_derived:
-        return {pk: PublishedIn(**vars(answer)) for pk, answer in published.items()}
+        return published
     cited = {pk: brackets(answer.text) for pk, answer in published.items() if answer.text}
     meant = _meant(domain, cited)
     names = _names_in(version, domain, {pid for own in meant.values() for pid in own.values()})
@@ -163,13 +158,13 @@ def answers_in(
 
 def _carried(
     answer: Published, meant: Mapping[str, str], names: Mapping[str, tuple[str, ...]]
-) -> PublishedIn:
+) -> Published:
     """`meant` gives the id behind each bracket, `names` those of the version for each id."""
     there = {words: names[pid] for words, pid in meant.items() if names.get(pid)}
     lost = tuple(words for words, pid in meant.items() if pid in names and not names[pid])
     text = renamed(answer.text, {words: _NEXT.join(pids) for words, pids in there.items()})
     known = frozenset(pid for pids in there.values() for pid in pids)
-    return PublishedIn(_once(text), answer.practice, known | answer.cited, lost)
+    return Published(_once(text), answer.practice, known | answer.cited, lost)
 
 
 def _once(text: str) -> str:
@@ -200,9 +195,8 @@ def _names_in(
         root = root.parent
     loaded: dict[str, int] = {}
     found: dict[str, tuple[str, ...]] = {}
-    wanted = sorted(pids)
-    for start in range(0, len(wanted), _AT_ONCE):
-        rows = Passage.objects.filter(domain=domain, pid__in=wanted[start : start + _AT_ONCE])
+    for group in _groups(pids):
+        rows = Passage.objects.filter(domain=domain, pid__in=group)
         columns = ("pk", "pid", "version_id", "version__state")
         for pk, pid, layer, state in rows.order_by("pk").values_list(*columns):
             if state == VersionState.GROWING:
@@ -212,9 +206,14 @@ def _names_in(
             elif layer in version.layers and pid not in found:
                 found[pid] = (pid,)
     reached = targets(version, set(loaded.values()))
-    after = sorted({pk for pks in reached.values() for pk in pks})
     names: dict[int, str] = {}
-    for start in range(0, len(after), _AT_ONCE):
-        rows = Passage.objects.filter(pk__in=after[start : start + _AT_ONCE]).order_by()
-        names.update(rows.values_list("pk", "pid"))
+    for keys in _groups({pk for pks in reached.values() for pk in pks}):
+        names.update(Passage.objects.filter(pk__in=keys).order_by().values_list("pk", "pid"))
     return found | {pid: tuple(names[each] for each in reached[pk]) for pid, pk in loaded.items()}
+
+
+def _groups(wanted: Iterable[T]) -> Iterator[list[T]]:
+    """As many of them as are asked for at a time."""
+    rest = iter(sorted(wanted))
+    while group := list(islice(rest, _AT_ONCE)):
+        yield group

@@ -1,6 +1,4 @@
-"""Reference answers of queries: versions by people and by models, and what reviewers said.
-
-Blind comparisons of people's and models' reference answers (docs/protocol.md 3.1 step 8)."""
+"""Reference answers by people and models, and their comparisons (docs/protocol.md 3.1)."""
 
 from datetime import datetime
 from typing import Self
@@ -21,7 +19,7 @@ class AnswerAuthor(models.TextChoices):
 
 
 class Beginning(models.TextChoices):
-    """What a person's answer was begun from."""
+    """What a person's answer was started from."""
 
     NOTHING = "nothing", "an empty page"
     MODEL = "model", "a model's answer"
@@ -70,16 +68,16 @@ class ReferenceAnswer(models.Model):
     begun_from = models.CharField(
         max_length=8, choices=Beginning.choices, default=Beginning.NOTHING
     )
-    # The version whose text it took over, or began with.
+    # The version whose text it took over, or started from.
     based_on = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
-    # Of a model's answer: who was asked what. The raw reply stands in the call.
+    # Of a model's answer: who was asked what. The raw reply is in the call.
     endpoint = models.CharField(max_length=60, blank=True, default="")
     model = models.CharField(max_length=120, blank=True, default="")
     prompt_version = models.PositiveIntegerField(default=0)
     prompt_sha256 = models.CharField(max_length=64, blank=True, default="")
     call = models.ForeignKey(Call, null=True, on_delete=models.PROTECT, related_name="+")
     practice = models.BooleanField(default=False)
-    # The version of the guidelines that it was written by; 0: the house's own.
+    # The version of the guidelines that it was written by; 0: the default.
     guideline = models.PositiveIntegerField(default=0)
     is_chosen = models.BooleanField(default=False)
     stands = models.BooleanField(default=True)
@@ -121,11 +119,6 @@ class ReferenceAnswer(models.Model):
         """When it was written; under the name by which a stale write is answered."""
         return self.created_at
 
-    @property
-    def is_independent(self) -> bool:
-        """Whether a person wrote it without beginning from another answer."""
-        return self.author == AnswerAuthor.PERSON and self.begun_from == Beginning.NOTHING
-
 
 class AnswerVerdict(models.TextChoices):
     """What a reviewer says of an answer."""
@@ -135,7 +128,7 @@ class AnswerVerdict(models.TextChoices):
 
 
 class AnswerReview(models.Model):
-    """A second person's word on one version of an answer. Immutable; the last one stands."""
+    """A second person's verdict on one version of an answer. Immutable; the last one counts."""
 
     answer = models.ForeignKey(ReferenceAnswer, on_delete=models.PROTECT, related_name="reviews")
     reviewer = models.ForeignKey(
@@ -206,11 +199,11 @@ class AnswerComparison(models.Model):
 
 
 class AnswerPair(models.Model):
-    """One query of a comparison; both answers are those that stood when it was first rated."""
+    """One query of a comparison; both answers are the standing ones of when it was first rated."""
 
     comparison = models.ForeignKey(AnswerComparison, on_delete=models.PROTECT, related_name="pairs")
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="answer_pairs")
-    # Place in the queue: the sample's own order, which tells nothing.
+    # Place in the queue: the sample's own order, which says nothing.
     place = models.PositiveIntegerField()
     human = models.ForeignKey(
         ReferenceAnswer, null=True, on_delete=models.PROTECT, related_name="+"

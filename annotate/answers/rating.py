@@ -1,11 +1,11 @@
 """Rating a person's and a model's answer blind (docs/protocol.md 3.1 step 8; Bright-Pro 3.2).
 
 A rater sees two answers in an order of their own, keyed by a server secret, and gives both points
-for completeness and quality. Whose answer is whose is told to nobody before the comparison closes.
+for completeness and quality. Nobody learns which answer is whose before the comparison closes.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -29,20 +29,8 @@ POINTS: Final = range(1, 6)
 FIRST, SECOND, NEITHER = "first", "second", "neither"
 
 
-@dataclass(frozen=True)
-class Points:
-    """What a rater gives one answer, each 1 to 5."""
-
-    completeness: int
-    quality: int
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A pair as its rater sees it: two texts, and nothing of whose they are."""
-
-    pair: AnswerPair
-    texts: tuple[str, str]
+MEASURES: Final = {"completeness": "Completeness", "quality": "Overall quality"}
+FIELDS: Final = tuple(f"{place}_{what}" for place in (FIRST, SECOND) for what in MEASURES)
 
 
 def rateable(access: Access) -> QuerySet[AnswerPair]:
@@ -72,37 +60,46 @@ def to_rate(access: Access) -> QuerySet[AnswerPair]:
     return rateable(access).exclude(Exists(mine))
 
 
-def shown_to(pair: AnswerPair, rater: User) -> Shown:
-    """Both texts in this rater's order."""
+def shown_to(pair: AnswerPair, rater: User) -> tuple[str, str]:
+    """Both texts in this rater's order, and nothing that says whose they are."""
     assert pair.human is not None  # rateable pairs are complete
     assert pair.model is not None
-    texts = (_plain(pair.human.text), _plain(pair.model.text))
-    return Shown(pair, texts if human_is_first(pair, rater) else (texts[1], texts[0]))
+    human, model = _plain(pair.human.text), _plain(pair.model.text)
+    return (human, model) if human_is_first(pair, rater) else (model, human)
 
 
 def human_is_first(pair: AnswerPair, rater: User) -> bool:
-    """The order in which this rater sees the pair; nobody can tell it without the server's key."""
+    """The order in which this rater sees the pair, foreseeable with the server's key alone."""
     code = salted_hmac("assay.answers", f"{pair.pk}:{rater.pk}", algorithm="sha256")
     return code.digest()[0] % 2 == 0
+
+
+def split_points(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a form or a request gives, as `rate_pair` takes it: `points` by FIELDS, and the rest."""
+    rest = {name: value for name, value in given.items() if name not in FIELDS}
+    return {"points": {name: given[name] for name in FIELDS}, **rest}
 
 
 def rate_pair(
     *,
     pair: AnswerPair,
     access: Access,
-    first: Points,
-    second: Points,
+    points: Mapping[str, int],
     preferred: str,
     note: str = "",
     reason: str = "",
 ) -> AnswerRating:
-    """Give points to both answers as they were shown, and say which one is better.
+    """Give `points` (by FIELDS) to both answers as they were shown, and say which one is better.
 
     A second rating corrects the first while the comparison is open, and needs a reason. Raises
     Refused for points off the scale and a pair that does not wait for this person.
     """
-    rater, note, reason = access.user, note.strip(), reason.strip()
-    _check(first, second, preferred)
+    rater, reason = access.user, reason.strip()
+    for name in FIELDS:
+        if points[name] not in POINTS:
+            raise Refused(f"Give 1 to 5 points for {name.partition('_')[2]}.", field=name)
+    if preferred not in (FIRST, SECOND, NEITHER):
+        raise Refused("Say which answer is better, or neither.", field="preferred")
     with transaction.atomic():
         hold_queries([pair.query_id])
         found = rateable(access).filter(pk=pair.pk).first()
@@ -113,65 +110,47 @@ def rate_pair(
         if earlier is not None and not reason:
             raise Refused("You have rated this pair. Say why you change it.", field="reason")
         mine.update(stands=False)
-        given = _store(found, rater, first, second, preferred, note, reason)
+        human_first = human_is_first(found, rater)
+        sides = dict(zip(_sides(human_first), (FIRST, SECOND), strict=True))
+        given = AnswerRating.objects.create(
+            pair=found,
+            rater=rater,
+            human_first=human_first,
+            preferred=next((side for side in sides if sides[side] == preferred), Preferred.NEITHER),
+            note=note.strip(),
+            reason=reason,
+            guideline=Guideline.objects.current_version(found.comparison.benchmark_id),
+            **{
+                f"{side}_{what}": points[f"{place}_{what}"]
+                for side, place in sides.items()
+                for what in MEASURES
+            },
+        )
         if earlier is not None:
             AnswerRating.objects.filter(pk=earlier.pk).update(superseded_by=given)
         # Not among what members read of the benchmark: who looks there must learn nothing.
         scope = f"{access.benchmark.slug}#answers"
-        points = {"first": asdict(first), "second": asdict(second), "preferred": preferred}
-        data = {"pair": found.pk, "reason": reason, **points}
+        data: dict[str, Any] = {"pair": found.pk, "reason": reason, "preferred": preferred}
+        for place in (FIRST, SECOND):
+            data[place] = {what: points[f"{place}_{what}"] for what in MEASURES}
         audit.record(actor=rater, verb="rate answers", target=given, scope=scope, data=data)
     return given
 
 
 def as_shown(rating: AnswerRating) -> dict[str, int | str]:
     """A rating in the words of its rater: first and second instead of whose they are."""
-    sides = ("human", "model") if rating.human_first else ("model", "human")
+    places = dict(zip(_sides(rating.human_first), (FIRST, SECOND), strict=True))
     given: dict[str, int | str] = {
         f"{place}_{what}": getattr(rating, f"{side}_{what}")
-        for place, side in zip((FIRST, SECOND), sides, strict=True)
-        for what in ("completeness", "quality")
+        for side, place in places.items()
+        for what in MEASURES
     }
-    places = dict(zip(sides, (FIRST, SECOND), strict=True))
     return given | {"preferred": places.get(rating.preferred, NEITHER), "note": rating.note}
 
 
-def _store(
-    pair: AnswerPair,
-    rater: User,
-    first: Points,
-    second: Points,
-    preferred: str,
-    note: str,
-    reason: str,
-) -> AnswerRating:
-    human_first = human_is_first(pair, rater)
-    human, model = (first, second) if human_first else (second, first)
-    sides = {FIRST: Preferred.HUMAN, SECOND: Preferred.MODEL}
-    if not human_first:
-        sides = {FIRST: Preferred.MODEL, SECOND: Preferred.HUMAN}
-    return AnswerRating.objects.create(
-        pair=pair,
-        rater=rater,
-        human_completeness=human.completeness,
-        human_quality=human.quality,
-        model_completeness=model.completeness,
-        model_quality=model.quality,
-        preferred=sides.get(preferred, Preferred.NEITHER),
-        human_first=human_first,
-        note=note,
-        reason=reason,
-        guideline=Guideline.objects.current_version(pair.comparison.benchmark_id),
-    )
-
-
-def _check(first: Points, second: Points, preferred: str) -> None:
-    for name, points in ((FIRST, first), (SECOND, second)):
-        for what, value in asdict(points).items():
-            if value not in POINTS:
-                raise Refused(f"Give 1 to 5 points for {what}.", field=f"{name}_{what}")
-    if preferred not in (FIRST, SECOND, NEITHER):
-        raise Refused("Say which answer is better, or neither.", field="preferred")
+def _sides(human_first: bool) -> tuple[str, str]:
+    sides = (Preferred.HUMAN.value, Preferred.MODEL.value)
+    return sides if human_first else sides[::-1]
 
 
 def _plain(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from annotate.answers.rating import MEASURES
 from annotate.models import AnswerComparison, AnswerRating, Preferred
 from kit.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.agreement import cohen_kappa, krippendorff_alpha
@@ -22,7 +23,6 @@ from kit.stats.proportions import proportion
 from kit.stats.ratings import from_columns, from_triples
 from kit.stats.results import Estimate
 
-MEASURES: Final = {"completeness": "Completeness", "quality": "Overall quality"}
 SCALE: Final = (1, 2, 3, 4, 5)
 _MOST_RATERS: Final = 12
 

@@ -26,7 +26,7 @@ def open_pairs() -> QuerySet[AnswerPair]:
 
 
 def wrote_answers(query: Query) -> set[int]:
-    """Keys of everybody who wrote an answer to the query, or holds it and is to write one."""
+    """Keys of everybody who wrote an answer to the query, or is assigned to write one."""
     written = ReferenceAnswer.objects.filter(query=query).by_people()
     found = set(written.values_list("created_by", flat=True))
     found |= set(Assignment.objects.standing().filter(query=query).values_list("holder", flat=True))
@@ -89,7 +89,7 @@ def require_answer_reviewer(access: Access, query: Query) -> None:
         raise PermissionDenied("Another reviewer of this domain has to look at this answer.")
 
 
-def hold_for_answer(query: Query, actor: User) -> None:
+def lock_for_answer(query: Query, actor: User) -> None:
     """Hold the query until the transaction ends, for somebody who may write an answer to it.
 
     Answers follow the work on aspects and passages, so they can be written whatever its state.
@@ -101,7 +101,7 @@ def hold_for_answer(query: Query, actor: User) -> None:
     require_writer(access_of(query, actor), query)
 
 
-def hold_for_choice(query: Query, actor: User) -> None:
+def lock_for_choice(query: Query, actor: User) -> None:
     """The same for choosing what is published, which admins may do as well."""
     membership = Membership.objects.filter(user=actor, benchmark=query.domain.benchmark_id).first()
     if membership is not None and Role.ADMIN in membership.roles:
@@ -109,7 +109,7 @@ def hold_for_choice(query: Query, actor: User) -> None:
         if answers_are_hidden(access_of(query, actor), query):
             raise PermissionDenied(HIDDEN)
         return
-    hold_for_answer(query, actor)
+    lock_for_answer(query, actor)
 
 
 def may_review_answers(access: Access, query: Query) -> bool:

@@ -1,10 +1,7 @@
-"""Writing and restoring reference answers. Versions are added, never edited.
+"""Writing, restoring, choosing and reviewing reference answers. Versions are added, never edited.
 
-Blind comparisons read what stands here (comparing.py); each write refills their open pairs.
-
-Which answer of a query releases publish.
-
-A second person's word on a reference answer."""
+Blind comparisons compare the standing versions (comparing.py); each write refills open pairs.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +14,8 @@ from annotate.answers.comparing import fill_pairs
 from annotate.answers.evidence import check, material_of
 from annotate.answers.rights import (
     access_of,
-    hold_for_answer,
-    hold_for_choice,
+    lock_for_answer,
+    lock_for_choice,
     model_is_hidden,
     require_answer_reviewer,
 )
@@ -38,82 +35,13 @@ from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Conflict, Refused
 
-
-def choose_answer(*, answer: ReferenceAnswer, actor: User) -> ReferenceAnswer:
-    """Let releases publish this version. Refused for one that does not stand or cites foreigners.
-
-    By whoever may write here, and by admins. An accepted query counts as answered from then on.
-    """
-    with transaction.atomic():
-        hold_for_choice(answer.query, actor)
-        refuse_unseen(answer, actor)
-        current = ReferenceAnswer.objects.select_related("query__domain__benchmark").get(
-            pk=answer.pk
-        )
-        if current.is_chosen:
-            return current
-        if not current.stands:
-            raise Refused("A newer version stands. Choose that one, or restore this one first.")
-        if errors := check(material_of(current.query), current.text).errors:
-            raise Refused(f"{errors[0].message} Correct it, then choose it.")
-        mark_chosen(current, actor)
-    return current
-
-
-def unchoose_answer(*, query: Query, actor: User) -> None:
-    """Publish nothing written here: releases fall back to what came with the query."""
-    with transaction.atomic():
-        hold_for_choice(query, actor)
-        chosen = ReferenceAnswer.objects.chosen().filter(query=query).first()
-        if chosen is None:
-            raise Refused("No answer is chosen.")
-        ReferenceAnswer.objects.filter(pk=chosen.pk).update(is_chosen=False)
-        note_answer(chosen, actor, "unchoose answer")
-        _move_work(query, actor, WorkState.ACCEPTED, "unanswer query")
-
-
-def mark_chosen(answer: ReferenceAnswer, actor: User) -> None:
-    """Publish it instead of what was chosen before; for a transaction that holds the query."""
-    others = ReferenceAnswer.objects.chosen().filter(query=answer.query_id)
-    before = others.values_list("pk", flat=True).first()
-    others.update(is_chosen=False)
-    ReferenceAnswer.objects.filter(pk=answer.pk).update(is_chosen=True)
-    answer.is_chosen = True
-    note_answer(answer, actor, "choose answer", instead_of=before)
-    _move_work(answer.query, actor, WorkState.ANSWERED, "answer query")
-
-
-def _move_work(query: Query, actor: User, to: str, verb: str) -> None:
-    """An accepted query whose answer is chosen is answered (docs/protocol.md 3.1)."""
-    states = (WorkState.ACCEPTED, WorkState.ANSWERED)
-    held = Assignment.objects.standing().filter(query=query, state__in=states).first()
-    if held is not None and Assignment.objects.move(held.pk, to):
-        slug = query.domain.benchmark.slug
-        audit.record(actor=actor, verb=verb, target=held, scope=slug)
-
-
-def refuse_unseen(answer: ReferenceAnswer, actor: User) -> None:
-    """A model's answer that is kept from somebody is neither restored nor chosen by them."""
-    if answer.author != AnswerAuthor.MODEL:
-        return
-    if model_is_hidden(access_of(answer.query, actor), answer.query):
-        raise PermissionDenied("Write your own answer first: it is compared with the model's.")
-
-
-def note_answer(answer: ReferenceAnswer, actor: User | None, verb: str, **data: Any) -> None:
-    """The event of a change of an answer."""
-    slug = answer.query.domain.benchmark.slug
-    kept = {"query": answer.query_id, "author": answer.author, "version": answer.version, **data}
-    audit.record(actor=actor, verb=verb, target=answer, scope=slug, data=kept)
-
-
 LONGEST = 100_000
 _COPIED = ("text", "begun_from", "endpoint", "model", "prompt_version", "prompt_sha256")
 
 
 @dataclass(frozen=True)
 class Making:
-    """How a model's answer came to be; `call` is the key of its row in the ledger."""
+    """What wrote a model's answer; `call` is the key of its row in the ledger."""
 
     endpoint: str
     model: str
@@ -149,7 +77,7 @@ def write_answer(
     if base is not None and (base.query_id != query.pk or base.author != AnswerAuthor.MODEL):
         raise Refused("That answer belongs to another query.")
     with transaction.atomic():
-        hold_for_answer(query, actor)
+        lock_for_answer(query, actor)
         material = material_of(query)
         if material.missing:
             raise Refused(material.missing)
@@ -205,10 +133,10 @@ def record_model_answer(*, query: Query, text: str, making: Making) -> Reference
 
 
 def restore_answer(*, answer: ReferenceAnswer, actor: User, expected: int) -> ReferenceAnswer:
-    """Let an earlier version stand again, as a new one of its line; errors as `write_answer`."""
+    """Make an earlier version the last again, as a new one; errors as `write_answer`."""
     query = answer.query
     with transaction.atomic():
-        hold_for_answer(query, actor)
+        lock_for_answer(query, actor)
         refuse_unseen(answer, actor)
         standing = _standing(query, answer.author)
         assert standing is not None  # the line has a version
@@ -239,7 +167,7 @@ def _standing(query: Query, author: str) -> ReferenceAnswer | None:
 def _beginning(
     standing: ReferenceAnswer | None, base: ReferenceAnswer | None, from_import: bool
 ) -> str:
-    """What was once begun from another answer stays so, whoever corrects it."""
+    """What was once started from another answer stays so, whoever corrects it."""
     if base is not None:
         return Beginning.MODEL
     if from_import:
@@ -267,10 +195,78 @@ def _add(
     return written
 
 
+def choose_answer(*, answer: ReferenceAnswer, actor: User) -> ReferenceAnswer:
+    """Let releases publish this version; Refused for an older one or one with foreign citations.
+
+    By whoever may write here, and by admins. An accepted query counts as answered from then on.
+    """
+    with transaction.atomic():
+        lock_for_choice(answer.query, actor)
+        refuse_unseen(answer, actor)
+        current = ReferenceAnswer.objects.select_related("query__domain__benchmark").get(
+            pk=answer.pk
+        )
+        if current.is_chosen:
+            return current
+        if not current.stands:
+            raise Refused("A newer version stands. Choose that one, or restore this one first.")
+        if errors := check(material_of(current.query), current.text).errors:
+            raise Refused(f"{errors[0].message} Correct it, then choose it.")
+        mark_chosen(current, actor)
+    return current
+
+
+def unchoose_answer(*, query: Query, actor: User) -> None:
+    """Publish nothing written here: releases fall back to what came with the query."""
+    with transaction.atomic():
+        lock_for_choice(query, actor)
+        chosen = ReferenceAnswer.objects.chosen().filter(query=query).first()
+        if chosen is None:
+            raise Refused("No answer is chosen.")
+        ReferenceAnswer.objects.filter(pk=chosen.pk).update(is_chosen=False)
+        note_answer(chosen, actor, "unchoose answer")
+        _move_work(query, actor, WorkState.ACCEPTED, "unanswer query")
+
+
+def mark_chosen(answer: ReferenceAnswer, actor: User) -> None:
+    """Publish it instead of what was chosen before; for a transaction that locked the query."""
+    others = ReferenceAnswer.objects.chosen().filter(query=answer.query_id)
+    before = others.values_list("pk", flat=True).first()
+    others.update(is_chosen=False)
+    ReferenceAnswer.objects.filter(pk=answer.pk).update(is_chosen=True)
+    answer.is_chosen = True
+    note_answer(answer, actor, "choose answer", instead_of=before)
+    _move_work(answer.query, actor, WorkState.ANSWERED, "answer query")
+
+
+def _move_work(query: Query, actor: User, to: str, verb: str) -> None:
+    """An accepted query whose answer is chosen is answered (docs/protocol.md 3.1)."""
+    states = (WorkState.ACCEPTED, WorkState.ANSWERED)
+    held = Assignment.objects.standing().filter(query=query, state__in=states).first()
+    if held is not None and Assignment.objects.move(held.pk, to):
+        slug = query.domain.benchmark.slug
+        audit.record(actor=actor, verb=verb, target=held, scope=slug)
+
+
+def refuse_unseen(answer: ReferenceAnswer, actor: User) -> None:
+    """A model's answer that is kept from somebody is neither restored nor chosen by them."""
+    if answer.author != AnswerAuthor.MODEL:
+        return
+    if model_is_hidden(access_of(answer.query, actor), answer.query):
+        raise PermissionDenied("Write your own answer first: it is compared with the model's.")
+
+
+def note_answer(answer: ReferenceAnswer, actor: User | None, verb: str, **data: Any) -> None:
+    """The event of a change of an answer."""
+    slug = answer.query.domain.benchmark.slug
+    kept = {"query": answer.query_id, "author": answer.author, "version": answer.version, **data}
+    audit.record(actor=actor, verb=verb, target=answer, scope=slug, data=kept)
+
+
 def review_answer(
     *, answer: ReferenceAnswer, access: Access, verdict: str, note: str = ""
 ) -> AnswerReview:
-    """A second person's word on a standing version; it replaces one's own earlier word.
+    """A second person's verdict on a standing version; it replaces one's own earlier one.
 
     Raises PermissionDenied for whoever wrote here or may have to rate, Refused without a note
     where changes are asked for.
@@ -285,13 +281,12 @@ def review_answer(
             raise Refused("Say what should change.", field="note")
         if not ReferenceAnswer.objects.standing().filter(pk=answer.pk).exists():
             raise Refused("A newer version stands. Look at that one.")
-        earlier = AnswerReview.objects.filter(answer=answer, reviewer=actor, stands=True).first()
-        if earlier is not None:
-            AnswerReview.objects.filter(pk=earlier.pk).update(stands=False)
+        mine = AnswerReview.objects.filter(answer=answer, reviewer=actor, stands=True)
+        replaced = AnswerReview.objects.filter(pk__in=list(mine.values_list("pk", flat=True)))
+        replaced.update(stands=False)
         given = AnswerReview.objects.create(
             answer=answer, reviewer=actor, verdict=verdict, note=note
         )
-        if earlier is not None:
-            AnswerReview.objects.filter(pk=earlier.pk).update(superseded_by=given)
+        replaced.update(superseded_by=given)
         note_answer(answer, actor, "review answer", verdict=verdict, note=note)
     return given

@@ -1,34 +1,32 @@
-"""Reference answers: the editor with its live checks.
-
-Versions of reference answers: history, restoring, choice and review.
-
-Every query with how far its reference answer is."""
+"""Reference answers: the editor with its live checks, their versions, and the list of queries."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.answers import services as verbs
-from annotate.answers.editor import answer_url, editor, get_answer, visible
-from annotate.answers.evidence import check, material_of
+from annotate.answers.evidence import AnswerEvidence, check, material_of
+from annotate.answers.forms import AnswerForm, ReviewForm
 from annotate.answers.rating import to_rate
 from annotate.answers.rights import (
     answers_are_hidden,
     hidden_queries,
+    may_review_answers,
+    model_is_hidden,
     require_writer,
     why_not_answer,
 )
-from annotate.answers.services import choose_answer, restore_answer, review_answer, unchoose_answer
 from annotate.loaders import number
 from annotate.models import AnswerAuthor, AnswerComparison, AnswerReview, ReferenceAnswer
 from annotate.voting.disputes import domain_choices
 from annotate.workspace.models import present_aspects
+from annotate.workspace.views.queries import reading
 from annotate.workspace.views.texts import difference
 from corpus.access import Access, enter, get_query
 from corpus.models import Query
@@ -38,16 +36,9 @@ from kit.errors import Conflict, Refused
 from kit.tables import Column, Filter, Table
 
 EDITOR = "annotate/answers/editor.html"
-
-
-class AnswerForm(forms.Form):
-    """A submitted answer, and what it was written over and begun from."""
-
-    text = forms.CharField(max_length=verbs.LONGEST, strip=False, required=False)
-    version = forms.IntegerField(min_value=0)
-    reason = forms.CharField(max_length=2000, required=False)
-    base = forms.IntegerField(required=False, min_value=1)
-    from_import = forms.BooleanField(required=False)
+IMPORT = "import"
+MODEL = "model"
+MAX_SHOWN = 50
 
 
 @require_http_methods(["GET", "POST"])
@@ -108,6 +99,7 @@ def _conflict(
     request: HttpRequest, access: Access, query: Query, conflict: Conflict
 ) -> HttpResponse:
     current: ReferenceAnswer | None = conflict.current
+    url = answer_url(access, query)
     context = {
         "label": f"answer to {query}",
         "field": "text",
@@ -116,13 +108,91 @@ def _conflict(
         "theirs_by": current.created_by if current else None,
         "theirs_at": current.updated_at if current else None,
         "version": current.version if current else 0,
-        "save_url": answer_url(access, query),
-        "back_url": answer_url(access, query),
+        "save_url": url,
+        "back_url": url,
     }
     return htmx.conflict(request, context)
 
 
-MOST_SHOWN = 50
+def editor(access: Access, query: Query, *, begin: str = "", **typed: Any) -> dict[str, Any]:
+    """Context of the editor: passages by number, what is written, and what may be done with it."""
+    context: dict[str, Any] = {"access": access, "tab": "queries", "query": query, **reading(query)}
+    if answers_are_hidden(access, query):
+        return context | {"hidden": True}
+    material = material_of(query)
+    lines = {each.author: each for each in visible(access, query).filter(stands=True)}
+    mine, model = lines.get(AnswerAuthor.PERSON), lines.get(AnswerAuthor.MODEL)
+    why_not = why_not_answer(access, query)
+    start = _start(query, mine, model, begin) | typed
+    shown = [each for each in (mine, model) if each is not None]
+    return context | {
+        "material": material,
+        "cards": passage_cards(material),
+        "mine": mine,
+        "model": model,
+        "model_is_hidden": model_is_hidden(access, query),
+        "chosen": visible(access, query).chosen().first(),
+        "why_not": why_not,
+        "may_write": not why_not and not material.missing,
+        "may_choose": access.is_admin or not why_not,
+        "may_review": may_review_answers(access, query),
+        "reviews": AnswerReview.objects.filter(answer__in=shown, stands=True).select_related(
+            "reviewer"
+        ),
+        "review_form": ReviewForm(),
+        "start": start,
+        "report": check(material, start["text"]),
+    }
+
+
+def passage_cards(material: AnswerEvidence) -> list[dict[str, Any]]:
+    """Gold passages by their number, each with its aspect and the aspect's colour."""
+    supports = {
+        each.pk: {"aspect": aspect, "css": f"n{place % 6 + 1}"}
+        for place, (aspect, own) in enumerate(material.aspects)
+        for each in own
+    }
+    return [
+        {"number": number, "passage": each, **supports[each.pk]}
+        for number, each in enumerate(material.passages, start=1)
+    ]
+
+
+def visible(access: Access, query: Query) -> Any:
+    """Versions that this person may see; none of a model where its answer is kept from them."""
+    rows = ReferenceAnswer.objects.filter(query=query).select_related("created_by", "based_on")
+    return rows.by_people() if model_is_hidden(access, query) else rows
+
+
+def answer_url(access: Access, query: Query) -> str:
+    """The editor of a query's answer."""
+    return reverse("answer", args=[access.benchmark.slug, query.pk])
+
+
+def get_answer(access: Access, query: Query, pk: int) -> ReferenceAnswer:
+    """A version that this person may see, or 404."""
+    found = visible(access, query).filter(pk=pk).first()
+    if found is None or answers_are_hidden(access, query):
+        raise Http404("No such answer.")
+    found.query = query
+    return found
+
+
+def _start(
+    query: Query, mine: ReferenceAnswer | None, model: ReferenceAnswer | None, begin: str
+) -> dict[str, Any]:
+    """The text when the page is opened, and the version it replaces."""
+    start = {
+        "text": mine.text if mine else "",
+        "version": mine.version if mine else 0,
+        "base": "",
+        "from_import": False,
+    }
+    if begin == MODEL and model is not None:
+        return start | {"text": model.text, "base": model.pk}
+    if begin == IMPORT and query.reference_answer:
+        return start | {"text": query.reference_answer, "from_import": True}
+    return start
 
 
 @require_GET
@@ -139,11 +209,11 @@ def answer_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def answer_restore(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
-    """Let an earlier version stand again."""
+    """Make an earlier version the last again."""
     access, found = _get(request, slug, pk, answer_pk)
     expected = number(request.POST.get("version", "")) or 0
     try:
-        restored = restore_answer(answer=found, actor=access.user, expected=expected)
+        restored = verbs.restore_answer(answer=found, actor=access.user, expected=expected)
         messages.success(request, f"Version {found.version} stands again, as {restored.version}.")
     except Conflict:
         messages.warning(request, "Somebody wrote meanwhile. Look at the newest version first.")
@@ -156,12 +226,9 @@ def answer_restore(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> 
 def answer_choose(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
     """Let releases publish this version."""
     access, found = _get(request, slug, pk, answer_pk)
-    try:
-        choose_answer(answer=found, actor=access.user)
-        messages.success(request, "Releases publish this answer from now on.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, answer_url(access, found.query))
+    act = partial(verbs.choose_answer, answer=found, actor=access.user)
+    said = "Releases publish this answer from now on."
+    return htmx.attempt(request, act, answer_url(access, found.query), said)
 
 
 @require_POST
@@ -169,25 +236,18 @@ def answer_unchoose(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Publish nothing that was written here."""
     access = enter(request.user, slug)
     query = get_query(access, pk)
-    try:
-        unchoose_answer(query=query, actor=access.user)
-        messages.success(request, "Releases publish no answer written here any more.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, answer_url(access, query))
+    act = partial(verbs.unchoose_answer, query=query, actor=access.user)
+    said = "Releases publish no answer written here any more."
+    return htmx.attempt(request, act, answer_url(access, query), said)
 
 
 @require_POST
 def answer_review(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> HttpResponse:
-    """A second person's word on a version."""
+    """A second person's verdict on a version."""
     access, found = _get(request, slug, pk, answer_pk)
     given = {name: request.POST.get(name, "") for name in ("verdict", "note")}
-    try:
-        review_answer(answer=found, access=access, **given)
-        messages.success(request, "Your word is kept.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, answer_url(access, found.query))
+    act = partial(verbs.review_answer, answer=found, access=access, **given)
+    return htmx.attempt(request, act, answer_url(access, found.query), "Your word is kept.")
 
 
 def _get(
@@ -201,7 +261,7 @@ def _versions(rows: Any) -> list[dict[str, Any]]:
     """Versions with what each changed against the one before it in its line."""
     before: dict[str, str] = {}
     shown = []
-    listed = list(rows.order_by("-pk")[:MOST_SHOWN])[::-1]
+    listed = list(rows.order_by("-pk")[:MAX_SHOWN])[::-1]
     stands = {each.author: each.version for each in listed if each.stands}
     for each in listed:
         changes = difference(before.get(each.author, ""), each.text)
@@ -271,7 +331,7 @@ def answers(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def answer_rows(access: Access) -> QuerySet[Query]:
-    """Queries with aspects; `chosen_by` says whose line is published, `verdict` the last word."""
+    """Queries with aspects; `chosen_by` says whose line is published, `verdict` is the last one."""
     written = ReferenceAnswer.objects.filter(query=OuterRef("pk"))
     standing: Any = written.standing()
     words = AnswerReview.objects.filter(

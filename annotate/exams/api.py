@@ -1,6 +1,4 @@
-"""API of qualification: sitting exams, the bank, what is asked, approval history, rechecks.
-
-What the API of qualification takes and shows."""
+"""API of qualification: taking exams, the bank, what is asked, approval history, rechecks."""
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -27,32 +25,30 @@ from corpus.access import Access, enter
 from corpus.models import Membership, Role
 from kit.api import Route
 
-RULE_FIELDS = [
-    *("required", "pass_mark", "exam_size", "needs_approval", "approval_above"),
-    *("approved_least", "recheck_below", "recheck_window"),
-]
-
 
 def _key() -> serializers.IntegerField:
     return serializers.IntegerField(min_value=1, max_value=2**63 - 1)
 
 
-class MyStandingSerializer(serializers.Serializer):
-    """How the person stands in one domain, and in words what is missing."""
+class StatusSerializer(serializers.Serializer):
+    """Whether a person is qualified, and in words what is missing."""
+
+    qualified = serializers.BooleanField()
+    missing = serializers.ListField(child=serializers.CharField())
+
+
+class MyStatusSerializer(StatusSerializer):
+    """The person's own qualification for one domain."""
 
     domain = serializers.IntegerField()
     name = serializers.CharField()
-    qualified = serializers.BooleanField()
-    missing = serializers.ListField(child=serializers.CharField())
 
 
-class PersonStandingSerializer(serializers.Serializer):
-    """How one annotator stands in one domain; `exam` is of 100, `approval_rate` a percentage."""
+class PersonStatusSerializer(StatusSerializer):
+    """One annotator in one domain; `exam` is of 100, `approval_rate` a percentage."""
 
     person = serializers.CharField()
     domain = serializers.CharField()
-    qualified = serializers.BooleanField()
-    missing = serializers.ListField(child=serializers.CharField())
     exam = serializers.FloatField(allow_null=True)
     approval_rate = serializers.FloatField(allow_null=True)
     approved = serializers.IntegerField(allow_null=True)
@@ -65,8 +61,8 @@ class StartSerializer(serializers.Serializer):
     practice = serializers.BooleanField(default=False)
 
 
-class SittingItemSerializer(serializers.Serializer):
-    """What is to be judged, and its place in the sitting."""
+class AttemptItemSerializer(serializers.Serializer):
+    """What is to be judged, and its place in the attempt."""
 
     place = serializers.IntegerField()
     question = serializers.CharField()
@@ -75,19 +71,19 @@ class SittingItemSerializer(serializers.Serializer):
     positions = serializers.JSONField()
 
 
-class SittingSerializer(serializers.ModelSerializer):
-    """A sitting; `score` is null until it is over, `item` once it is."""
+class AttemptSerializer(serializers.ModelSerializer):
+    """An attempt; `score` is null until it is over, `item` once it is."""
 
     size = serializers.IntegerField()
     score = serializers.FloatField(allow_null=True)
-    item = SittingItemSerializer(allow_null=True)
+    item = AttemptItemSerializer(allow_null=True)
 
     class Meta:
         model = ExamAttempt
         fields = ["id", "domain", "is_practice", "status", "pass_mark", "size", "score", "item"]
 
 
-class SittingAnswerSerializer(serializers.Serializer):
+class AttemptAnswerSerializer(serializers.Serializer):
     """The answer to the item at this place: 1 relevant, 0 not."""
 
     place = serializers.IntegerField(min_value=0)
@@ -136,7 +132,10 @@ class RuleSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = QualificationRule
-        fields = [*RULE_FIELDS, "version"]
+        fields = [
+            *("required", "pass_mark", "exam_size", "needs_approval", "approval_above"),
+            *("approved_least", "recheck_below", "recheck_window", "version"),
+        ]
 
 
 class ApprovalSerializer(serializers.Serializer):
@@ -155,8 +154,8 @@ class RecheckSerializer(serializers.Serializer):
     reason = serializers.CharField(max_length=300)
 
 
-def sitting(attempt: ExamAttempt) -> dict[str, object]:
-    """A sitting as its person may see it."""
+def attempt_data(attempt: ExamAttempt) -> dict[str, object]:
+    """An attempt as its person may see it."""
     item = verbs.next_item(attempt)
     shown = item and {
         "place": attempt.items.index(item.pk),
@@ -178,49 +177,49 @@ def sitting(attempt: ExamAttempt) -> dict[str, object]:
 
 
 class Qualification(Route):
-    """How I stand in each of my domains."""
+    """Whether I am qualified in each of my domains."""
 
-    @extend_schema(responses=MyStandingSerializer(many=True))
+    @extend_schema(responses=MyStatusSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
         rows = [
             {
-                "domain": each.domain.pk,
-                "name": each.domain.name,
-                "qualified": each.standing.qualified,
-                "missing": list(each.standing.missing),
+                "domain": each["domain"].pk,
+                "name": each["domain"].name,
+                "qualified": each["standing"].qualified,
+                "missing": list(each["standing"].missing),
             }
             for each in places(access)
         ]
         return Response(rows)
 
 
-class SittingStart(Route):
+class AttemptStart(Route):
     """Beginning an exam or a practice, or going on with the open one."""
 
-    @extend_schema(request=StartSerializer, responses=SittingSerializer)
+    @extend_schema(request=StartSerializer, responses=AttemptSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
         domain = get_domain(access, pk)
         given = self.read(StartSerializer)
         attempt = verbs.start_attempt(person=access.user, domain=domain, **given)
-        return Response(sitting(attempt))
+        return Response(attempt_data(attempt))
 
 
-class Sitting(Route):
-    """One sitting of mine."""
+class OneAttempt(Route):
+    """One attempt of mine."""
 
-    @extend_schema(responses=SittingSerializer)
+    @extend_schema(responses=AttemptSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        return Response(sitting(get_attempt(access, pk)))
+        return Response(attempt_data(get_attempt(access, pk)))
 
-    @extend_schema(request=SittingAnswerSerializer, responses=SittingSerializer)
+    @extend_schema(request=AttemptAnswerSerializer, responses=AttemptSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
         attempt = get_attempt(access, pk)
-        answered = answer(access, attempt, **self.read(SittingAnswerSerializer))
-        return Response(sitting(answered))
+        answered = answer(access, attempt, **self.read(AttemptAnswerSerializer))
+        return Response(attempt_data(answered))
 
 
 class ExamBank(Route):
@@ -236,8 +235,7 @@ class ExamBank(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewExamItemSerializer)
         domain = get_object_or_404(access.benchmark.domains, pk=given.pop("domain"))
-        answers = tuple(given.pop("answers"))
-        new = bank_verbs.NewItem(answers=answers, **given)
+        new = ExamItem(**given)
         (added,) = bank_verbs.add_items(domain=domain, actor=access.user, items=[new])
         return Response(_shown(access, added.pk), status=201)
 
@@ -275,7 +273,8 @@ class Rule(Route):
 
     @extend_schema(responses=RuleSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        return Response(_rule(enter(self.person(), slug, Role.ADMIN)))
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(RuleSerializer(rule_of(access.benchmark)).data)
 
     @extend_schema(request=RuleSerializer, responses=RuleSerializer)
     def put(self, request: Request, slug: str) -> Response:
@@ -283,13 +282,13 @@ class Rule(Route):
         given = self.read(RuleSerializer)
         expected = given.pop("version")
         set_rule(benchmark=access.benchmark, actor=access.user, expected=expected, **given)
-        return Response(_rule(access))
+        return Response(RuleSerializer(rule_of(access.benchmark)).data)
 
 
 class People(Route):
-    """How every annotator stands in each of their domains, with exam and approval history."""
+    """Every annotator's qualification in their domains, with exam and approval history."""
 
-    @extend_schema(responses=PersonStandingSerializer(many=True))
+    @extend_schema(responses=PersonStatusSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         return Response([as_data(row) for row in people_rows(access.benchmark)])
@@ -328,19 +327,13 @@ def _shown(access: Access, pk: int) -> dict[str, object]:
     return dict(ExamItemSerializer(bank_verbs.bank(access.benchmark).get(pk=pk)).data)
 
 
-def _rule(access: Access) -> dict[str, object]:
-    rule = rule_of(access.benchmark)
-    shown = {name: getattr(rule, name) for name in RULE_FIELDS}
-    return shown | {"version": rule.version if rule.pk else 0}
-
-
 _QUALIFICATION = "b/<slug:slug>/qualification"
 urlpatterns = [
     path(f"{_QUALIFICATION}/", Qualification.as_view(), name="api-qualification"),
     path(
-        f"{_QUALIFICATION}/domains/<int:pk>/start/", SittingStart.as_view(), name="api-exam-start"
+        f"{_QUALIFICATION}/domains/<int:pk>/start/", AttemptStart.as_view(), name="api-exam-start"
     ),
-    path(f"{_QUALIFICATION}/sittings/<int:pk>/", Sitting.as_view(), name="api-exam"),
+    path(f"{_QUALIFICATION}/sittings/<int:pk>/", OneAttempt.as_view(), name="api-exam"),
     path(f"{_QUALIFICATION}/bank/", ExamBank.as_view(), name="api-exam-bank"),
     path(f"{_QUALIFICATION}/bank/draw/", ExamDraw.as_view(), name="api-exam-draw"),
     path(f"{_QUALIFICATION}/bank/<int:pk>/", OneExamItem.as_view(), name="api-exam-item"),

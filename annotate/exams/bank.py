@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -21,27 +20,23 @@ LONGEST = 200_000
 MOST_DRAWN = 500
 
 
-@dataclass(frozen=True)
-class NewItem:
-    """One item to add; `label` 1 where the passage supports an answer, else 0."""
-
-    question: str
-    answers: tuple[str, ...]
-    passage: str
-    label: int
-    explanation: str = ""
-    is_practice: bool = False
-
-
-def add_items(*, domain: Domain, actor: User, items: Iterable[NewItem]) -> list[ExamItem]:
-    """Add items that an admin wrote; all of them or none.
+def add_items(*, domain: Domain, actor: User, items: Iterable[ExamItem]) -> list[ExamItem]:
+    """Add items that an admin wrote, as yet without domain and author; all of them or none.
 
     Raises Refused for an empty text or a label that is neither 0 nor 1.
     """
     require_admin(domain.benchmark, actor)
-    rows = [_row(domain, actor, each) for each in items]
+    rows = list(items)
     if not rows:
         raise Refused("There is no item to add.")
+    for each in rows:
+        if not each.question.strip() or not each.passage.strip():
+            raise Refused("Question and passage may not be empty.", field="question")
+        if each.label not in (0, 1):
+            raise Refused("Choose the right answer.", field="label")
+        if len(each.passage) > LONGEST or len(each.question) > LONGEST:
+            raise Refused(f"A text may have {LONGEST:,} characters.", field="passage")
+        each.domain, each.created_by = domain, actor
     with transaction.atomic():
         added = ExamItem.objects.bulk_create(rows)
         audit.record(
@@ -57,7 +52,7 @@ def add_items(*, domain: Domain, actor: User, items: Iterable[NewItem]) -> list[
 def draw_items(
     *, domain: Domain, actor: User, count: int, seed: int = 1, practice: bool = False
 ) -> list[ExamItem]:
-    """Draw items from what the benchmark holds: half old gold, half gold of another query.
+    """Draw items from the benchmark: half original gold, half gold of another query.
 
     A passage that is gold for another query of the domain and was never judged for this one is
     taken to be not relevant: look at such items before you ask for the exam. Positions of agents,
@@ -84,10 +79,25 @@ def draw_items(
         if not chosen:
             raise Refused(f"{domain.name} has no gold with its text that is not in the bank yet.")
         arguments = _arguments(domain)
-        rows = [
-            _drawn(domain, actor, pair, label, practice, _unrelated(arguments, pair[0], place))
-            for place, (pair, label) in enumerate(chosen)
-        ]
+        rows = []
+        for place, ((query_pk, passage_pk), label) in enumerate(chosen):
+            query, passage = Query.objects.get(pk=query_pk), Passage.objects.get(pk=passage_pk)
+            unrelated = [positions for other, positions in arguments if other != query_pk]
+            rows.append(
+                ExamItem(
+                    domain=domain,
+                    question=query.text,
+                    answers=query.answers,
+                    passage=passage.text or "",
+                    positions=unrelated[place % len(unrelated)] if unrelated else [],
+                    label=label,
+                    basis=Basis.GOLD if label else Basis.UNRELATED,
+                    is_practice=practice,
+                    source_query=query,
+                    source_passage=passage,
+                    created_by=actor,
+                )
+            )
         try:
             with transaction.atomic():
                 added = ExamItem.objects.bulk_create(rows)
@@ -104,7 +114,7 @@ def draw_items(
 
 
 def retire_item(*, item: ExamItem, actor: User) -> None:
-    """Draw this item no more; sittings that met it stay as they are."""
+    """Draw this item no more; attempts that met it stay as they are."""
     require_admin(item.domain.benchmark, actor)
     with transaction.atomic():
         rows = ExamItem.objects.filter(pk=item.pk, retired_at=None)
@@ -127,7 +137,7 @@ def bank(benchmark: Benchmark) -> QuerySet[ExamItem]:
     )
 
 
-def read_lines(rows: Iterator[dict[str, str]]) -> Iterator[NewItem]:
+def read_lines(rows: Iterator[dict[str, str]]) -> Iterator[ExamItem]:
     """Items out of rows of a CSV with question, answers, passage, label (explanation, practice).
 
     `answers` is a JSON list, or one answer as it stands. Raises Refused naming line and field.
@@ -139,9 +149,9 @@ def read_lines(rows: Iterator[dict[str, str]]) -> Iterator[NewItem]:
         for name in ("question", "passage"):
             if not row.get(name, "").strip():
                 raise Refused(f"Line {line}, {name}: this field is empty.", field="file")
-        yield NewItem(
+        yield ExamItem(
             question=row["question"],
-            answers=tuple(_answers(row.get("answers", ""), line)),
+            answers=_answers(row.get("answers", ""), line),
             passage=row["passage"],
             label=int(label),
             explanation=row.get("explanation", ""),
@@ -159,26 +169,6 @@ def _answers(text: str, line: int) -> list[str]:
     if not all(isinstance(each, str) for each in found):
         raise Refused(f"Line {line}, answers: every answer is a text.", field="file")
     return list(found)
-
-
-def _row(domain: Domain, actor: User, each: NewItem) -> ExamItem:
-    if not each.question.strip() or not each.passage.strip():
-        raise Refused("Question and passage may not be empty.", field="question")
-    if each.label not in (0, 1):
-        raise Refused("Choose the right answer.", field="label")
-    if len(each.passage) > LONGEST or len(each.question) > LONGEST:
-        raise Refused(f"A text may have {LONGEST:,} characters.", field="passage")
-    return ExamItem(
-        domain=domain,
-        question=each.question,
-        answers=list(each.answers),
-        passage=each.passage,
-        label=each.label,
-        explanation=each.explanation,
-        is_practice=each.is_practice,
-        basis=Basis.ADMIN,
-        created_by=actor,
-    )
 
 
 def _gold_pairs(domain: Domain) -> list[tuple[int, int]]:
@@ -202,36 +192,8 @@ def _foreign_pairs(domain: Domain, gold: list[tuple[int, int]]) -> list[tuple[in
 
 
 def _arguments(domain: Domain) -> list[tuple[int, list[Any]]]:
+    """Agents' positions in disputes of the benchmark, each with the key of its query."""
     cases = EscalationCase.objects.of_voters()
     cases = cases.filter(query__domain__benchmark=domain.benchmark_id)
     rows = cases.order_by("pk").values_list("query", "snapshot")[:200]
-    return [(query, snapshot.get("positions") or []) for query, snapshot in rows]
-
-
-def _unrelated(found: list[tuple[int, list[Any]]], query: int, place: int) -> list[Any]:
-    others = [positions for other, positions in found if other != query and positions]
-    return others[place % len(others)] if others else []
-
-
-def _drawn(
-    domain: Domain,
-    actor: User,
-    pair: tuple[int, int],
-    label: int,
-    practice: bool,
-    positions: list[Any],
-) -> ExamItem:
-    query, passage = Query.objects.get(pk=pair[0]), Passage.objects.get(pk=pair[1])
-    return ExamItem(
-        domain=domain,
-        question=query.text,
-        answers=query.answers,
-        passage=passage.text or "",
-        positions=positions,
-        label=label,
-        basis=Basis.GOLD if label else Basis.UNRELATED,
-        is_practice=practice,
-        source_query=query,
-        source_passage=passage,
-        created_by=actor,
-    )
+    return [(query, kept["positions"]) for query, kept in rows if kept.get("positions")]

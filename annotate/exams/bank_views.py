@@ -1,4 +1,4 @@
-"""Qualification as admins see it: the bank of items, what is asked, how people stand."""
+"""Qualification as admins see it: the bank of items, what is asked, who is qualified."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms as django_forms
 from django.contrib import messages
+from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -95,21 +96,17 @@ def exam_item(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def exam_item_retire(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Draw an item no more."""
     access = enter(request.user, slug, Role.ADMIN)
-    try:
-        verbs.retire_item(item=get_item(access, pk), actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, reverse("exam-bank", args=[slug]))
+    act = partial(verbs.retire_item, item=get_item(access, pk), actor=access.user)
+    return htmx.attempt(request, act, reverse("exam-bank", args=[slug]))
 
 
 @require_http_methods(["GET", "POST"])
 def qualification_rules(request: HttpRequest, slug: str) -> HttpResponse:
-    """What the benchmark asks, approval history, rechecks, and how people stand."""
+    """What the benchmark asks, approval history, rechecks, and who is qualified."""
     access = enter(request.user, slug, Role.ADMIN)
     benchmark = access.benchmark
     rule = rule_of(benchmark)
-    start = {name: getattr(rule, name) for name in forms.RuleForm.base_fields if name != "expected"}
-    start["expected"] = rule.version if rule.pk else 0
+    start = model_to_dict(rule) | {"expected": rule.version}
     shown: Shown = {
         "rule": partial(forms.RuleForm, initial=start, auto_id="rule-%s"),
         "approvals": partial(forms.ApprovalForm, auto_id="approvals-%s"),
@@ -162,7 +159,7 @@ def _act(
 
 def _add(access: Access, data: dict[str, Any]) -> str:
     domain = data.pop("domain")
-    verbs.add_items(domain=domain, actor=access.user, items=[verbs.NewItem(**data)])
+    verbs.add_items(domain=domain, actor=access.user, items=[ExamItem(**data)])
     return "One item was added."
 
 

@@ -11,7 +11,7 @@ from corpus.models import Benchmark, Domain
 
 
 class AnswerForm(forms.Form):
-    """One answer; `place` says to which item of the sitting, counted from 0."""
+    """One answer; `place` says to which item of the attempt, counted from 0."""
 
     place = forms.IntegerField(min_value=0)
     label = forms.TypedChoiceField(choices=[("1", "1"), ("0", "0")], coerce=int)
@@ -51,10 +51,10 @@ class ItemForm(_DomainForm):
     )
     is_practice = forms.BooleanField(label="For practice only", required=False)
 
-    def clean_answers(self) -> tuple[str, ...]:
-        """The lines that hold something."""
+    def clean_answers(self) -> list[str]:
+        """The lines that are not empty."""
         lines = self.cleaned_data["answers"].splitlines()
-        return tuple(line.strip() for line in lines if line.strip())
+        return [line.strip() for line in lines if line.strip()]
 
 
 class ItemFileForm(_DomainForm):

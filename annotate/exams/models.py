@@ -117,7 +117,7 @@ class AttemptQuerySet(models.QuerySet["ExamAttempt"]):
 
 
 class ExamAttempt(models.Model):
-    """One sitting of an exam or a practice; kept whatever came of it."""
+    """One try at an exam or a practice; kept whatever the result."""
 
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="exam_attempts"
@@ -149,14 +149,14 @@ class ExamAttempt(models.Model):
 
     @property
     def score(self) -> float | None:
-        """Percent right, of a sitting that is over."""
+        """Percent right, of an attempt that is over."""
         if self.status == AttemptState.OPEN or not self.items:
             return None
         return float(100 * self.right / len(self.items))
 
 
 class ExamAnswer(models.Model):
-    """One answer of one sitting; never changed."""
+    """One answer of one attempt; never changed."""
 
     attempt = models.ForeignKey(ExamAttempt, on_delete=models.PROTECT, related_name="answers")
     item = models.ForeignKey(ExamItem, on_delete=models.PROTECT, related_name="given")

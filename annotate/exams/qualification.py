@@ -1,13 +1,10 @@
 """Whether a person may vote in a domain: exam, approval elsewhere, rechecks (docs/protocol.md 2.4).
 
 `qualified_for` is the one question that other rooms and verbs ask.
-
-How every annotator of a benchmark stands before its exams. Reads only.
-
-Approval of people's earlier work elsewhere, read from CSV: username, rate, approved."""
+"""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -29,9 +26,11 @@ from corpus.models import Benchmark, Domain, Membership, Role
 from kit import audit
 from kit.errors import Refused
 
+APPROVAL_COLUMNS = ("username", "rate", "approved")
+
 
 @dataclass(frozen=True)
-class Standing:
+class QualificationStatus:
     """Whether the person is qualified, and in words what is missing."""
 
     qualified: bool
@@ -45,26 +44,26 @@ class Standing:
 
 
 def rule_of(benchmark: Benchmark) -> QualificationRule:
-    """What the benchmark asks; an unsaved row that asks nothing where none was written."""
+    """What the benchmark asks; until it is written an unsaved row, version 0, that asks nothing."""
     found = QualificationRule.objects.filter(benchmark=benchmark).first()
-    return found or QualificationRule(benchmark=benchmark)
+    return found or QualificationRule(benchmark=benchmark, version=0)
 
 
-def qualified_for(person: User, domain: Domain) -> Standing:
+def qualified_for(person: User, domain: Domain) -> QualificationStatus:
     """Whether this person may vote in this domain; always, where the benchmark asks nothing."""
     rule = rule_of(domain.benchmark)
-    return standing_of(person, domain, rule) if rule.required else Standing(True)
+    return standing_of(person, domain, rule) if rule.required else QualificationStatus(True)
 
 
-def standing_of(person: User, domain: Domain, rule: QualificationRule) -> Standing:
-    """How the person stands by this rule, whether it is required or not."""
+def standing_of(person: User, domain: Domain, rule: QualificationRule) -> QualificationStatus:
+    """The person's qualification by this rule, whether it is required or not."""
     return standings([person.pk], [domain.pk], rule)[person.pk, domain.pk]
 
 
 def standings(
     people: Collection[int], domains: Collection[int], rule: QualificationRule
-) -> dict[tuple[int, int], Standing]:
-    """How each of these people stands in each of these domains, in three queries.
+) -> dict[tuple[int, int], QualificationStatus]:
+    """The qualification of each of these people in each of these domains, in three queries.
 
     By the latest recheck, exam and approval of each.
     """
@@ -94,7 +93,7 @@ def _standing(
     recheck: Recheck | None,
     exams: Sequence[ExamAttempt],
     approval: ApprovalRecord | None,
-) -> Standing:
+) -> QualificationStatus:
     # The latest exam that counts: passed since the last recheck, at the mark of today.
     counting = (each for each in exams if recheck is None or each.started_at > recheck.created_at)
     passed = next((each for each in counting if is_enough(each, rule.pass_mark)), None)
@@ -103,25 +102,22 @@ def _standing(
         missing.append(f"the exam once more: {recheck.reason}")
     elif passed is None:
         missing.append(f"the exam, with {rule.pass_mark} of 100 or more")
-    if rule.needs_approval and not _is_approved(approval, rule):
+    is_approved = (
+        approval is not None
+        and approval.rate > rule.approval_above
+        and approval.approved >= rule.approved_least
+    )
+    if rule.needs_approval and not is_approved:
         missing.append(
             f"more than {rule.approval_above} % of earlier work approved, and at least "
             f"{rule.approved_least:,} pieces"
         )
-    return Standing(not missing, tuple(missing), passed, approval, recheck)
+    return QualificationStatus(not missing, tuple(missing), passed, approval, recheck)
 
 
 def is_enough(attempt: ExamAttempt, mark: int) -> bool:
     """Whether the attempt reaches a mark in percent: 90 passes a mark of 90, 89 fails."""
     return bool(attempt.items) and 100 * attempt.right >= mark * len(attempt.items)
-
-
-def _is_approved(record: ApprovalRecord | None, rule: QualificationRule) -> bool:
-    return (
-        record is not None
-        and record.rate > rule.approval_above
-        and record.approved >= rule.approved_least
-    )
 
 
 def recheck_needed(
@@ -236,11 +232,11 @@ def require_admin(benchmark: Benchmark, actor: User) -> None:
 
 @dataclass(frozen=True)
 class PersonRow:
-    """How one annotator stands in one domain."""
+    """The qualification of one annotator in one domain."""
 
     person: User
     domain: Domain
-    standing: Standing
+    standing: QualificationStatus
 
 
 def people_rows(benchmark: Benchmark) -> list[PersonRow]:
@@ -251,16 +247,15 @@ def people_rows(benchmark: Benchmark) -> list[PersonRow]:
     own = places.prefetch_related("domains")
     annotators = [place for place in own if Role.ANNOTATOR in place.roles]
     found = standings([place.user_id for place in annotators], list(domains), rule)
-    return [
-        PersonRow(place.user, domains[pk], found[place.user_id, pk])
-        for place in annotators
-        for pk in sorted(_chosen(place, domains.keys()) & domains.keys())
-    ]
-
-
-def _chosen(place: Membership, every: Set[int]) -> Set[int]:
-    """As Membership.domain_ids, of domains that were read along: none chosen means all."""
-    return {each.pk for each in place.domains.all()} or every
+    rows = []
+    for place in annotators:
+        # As Membership.domain_ids, of domains that were read along: none chosen means all.
+        chosen = {each.pk for each in place.domains.all()} or domains.keys()
+        rows += [
+            PersonRow(place.user, domains[pk], found[place.user_id, pk])
+            for pk in sorted(chosen & domains.keys())
+        ]
+    return rows
 
 
 def as_data(row: PersonRow) -> dict[str, object]:
@@ -276,9 +271,6 @@ def as_data(row: PersonRow) -> dict[str, object]:
         "approved": approval.approved if approval else None,
         "recheck": recheck.reason if recheck else "",
     }
-
-
-APPROVAL_COLUMNS = ("username", "rate", "approved")
 
 
 def import_approvals(

@@ -1,4 +1,4 @@
-"""Sitting an exam or a practice: drawn once, answered one by one, kept whatever comes of it."""
+"""Taking an exam or a practice: drawn once, answered one by one, kept whatever the result."""
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -16,7 +16,7 @@ from kit.errors import Refused
 def start_attempt(
     *, person: User, domain: Domain, practice: bool = False, size: int | None = None
 ) -> ExamAttempt:
-    """Begin a sitting, or go on with the one that is open.
+    """Begin an attempt, or go on with the one that is open.
 
     An exam has as many items as the rule asks for, half of them with either answer as far as the
     bank allows; items that the person has not met in an exam come first. A practice has every
@@ -60,9 +60,9 @@ def next_item(attempt: ExamAttempt) -> ExamItem | None:
 
 
 def answer_item(*, attempt: ExamAttempt, item: ExamItem, person: User, label: int) -> ExamAttempt:
-    """Give one answer, for good; the last one ends the sitting.
+    """Give one answer, for good; the last one ends the attempt.
 
-    Raises PermissionDenied for somebody else's sitting, and Refused for an item out of turn.
+    Raises PermissionDenied for somebody else's attempt, and Refused for an item out of turn.
     """
     if attempt.person_id != person.pk:
         raise PermissionDenied("This is somebody else's sitting.")

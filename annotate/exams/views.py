@@ -1,21 +1,20 @@
-"""Qualification as annotators see it: how they stand, practice, exams.
+"""Qualification as annotators see it: what is missing, practice, exams.
 
 An exam looks like the vote page and never says which answer was right.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.exams import services as verbs
 from annotate.exams.forms import AnswerForm
-from annotate.exams.qualification import Standing, rule_of, standings
+from annotate.exams.qualification import rule_of, standings
 from annotate.models import AttemptState, ExamAttempt, ExamItem
 from annotate.voting.items import titled
 from annotate.voting.snapshot import read_snapshot, segments
@@ -27,28 +26,9 @@ from kit.errors import Refused
 TEMPLATE = "annotate/exam.html"
 
 
-@dataclass(frozen=True)
-class Place:
-    """How a person stands in one domain."""
-
-    domain: Domain
-    standing: Standing
-    attempts: list[ExamAttempt]
-    has_practice: bool
-
-
-@dataclass(frozen=True)
-class ShownPassage:
-    """An exam's passage as annotate/item.html reads it: no id that could tell anything."""
-
-    text: str
-    pid: str = ""
-    is_loaded: bool = True
-
-
 @require_GET
 def qualification(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every domain of the person with what is still missing, and their sittings."""
+    """Every domain of the person with what is still missing, and their attempts."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     context = {
         "access": access,
@@ -76,7 +56,7 @@ def exam_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def exam(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The next item of a sitting, or how it ended."""
+    """The next item of an attempt, or its result."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     attempt = get_attempt(access, pk)
     if request.method == "GET":
@@ -99,19 +79,18 @@ def answer(access: Access, attempt: ExamAttempt, *, place: int, label: int) -> E
     return verbs.answer_item(attempt=attempt, item=item, person=access.user, label=label)
 
 
-def places(access: Access) -> list[Place]:
-    """How the person stands in each of their domains."""
+def places(access: Access) -> list[dict[str, Any]]:
+    """Each of the person's domains with their qualification and their attempts there."""
     rule = rule_of(access.benchmark)
-    rows = access.benchmark.domains.filter(pk__in=access.domain_ids, is_ready=True)
-    domains = list(rows)
+    domains = list(access.benchmark.domains.filter(pk__in=access.domain_ids, is_ready=True))
     found = standings([access.user.pk], [each.pk for each in domains], rule)
     return [
-        Place(
-            domain=domain,
-            standing=found[access.user.pk, domain.pk],
-            attempts=list(ExamAttempt.objects.of(access.user, domain)),
-            has_practice=ExamItem.objects.usable(domain).filter(is_practice=True).exists(),
-        )
+        {
+            "domain": domain,
+            "standing": found[access.user.pk, domain.pk],
+            "attempts": list(ExamAttempt.objects.of(access.user, domain)),
+            "has_practice": ExamItem.objects.usable(domain).filter(is_practice=True).exists(),
+        }
         for domain in domains
     ]
 
@@ -125,12 +104,9 @@ def get_domain(access: Access, pk: int) -> Domain:
 
 
 def get_attempt(access: Access, pk: int) -> ExamAttempt:
-    """The person's own sitting in this benchmark, or 404."""
-    rows = ExamAttempt.objects.filter(person=access.user, domain__benchmark=access.benchmark)
-    found = rows.select_related("domain__benchmark").filter(pk=pk).first()
-    if found is None:
-        raise Http404("No such sitting.")
-    return found
+    """The person's own attempt in this benchmark, or 404."""
+    rows = ExamAttempt.objects.select_related("domain__benchmark")
+    return get_object_or_404(rows, pk=pk, person=access.user, domain__benchmark=access.benchmark)
 
 
 def _context(access: Access, attempt: ExamAttempt) -> dict[str, Any]:
@@ -152,7 +128,8 @@ def _context(access: Access, attempt: ExamAttempt) -> dict[str, Any]:
     )
     return context | {
         "place": attempt.items.index(item.pk),
-        "passage": ShownPassage(item.passage),
+        # No id that could say anything.
+        "passage": {"text": item.passage, "pid": "", "is_loaded": True},
         "snapshot": snapshot,
         "segments": segments(item.passage, snapshot.spans),
         **titled(item.question),

@@ -1,6 +1,4 @@
-"""API of reference panels: drawing, opening, labelling, looking, the report and the log.
-
-How reference panels, their items and seniors' looks stand in the API."""
+"""API of reference panels: drawing, opening, labelling, spot checks, the report and the log."""
 
 from typing import Any
 
@@ -18,9 +16,8 @@ from annotate.panels import spot_checks
 from annotate.panels.labelling import shown_item
 from annotate.panels.labels import practice_left, start_practice
 from annotate.panels.lists import CHECKS, ITEMS, checks_listed, items_listed
-from annotate.panels.models import MOST_PER_DOMAIN
 from annotate.panels.report import panel_sheets
-from annotate.panels.services import HIGHEST_SEED, MOST_PRACTICE
+from annotate.panels.services import MAX_SEED
 from annotate.panels.views import READERS, get_item, get_panel, panels_seen
 from annotate.voting.api import AnswerSerializer, BinaryField, VoteSerializer, as_pair
 from annotate.voting.disputes import domain_choices
@@ -54,17 +51,15 @@ class OnePanelSerializer(PanelSerializer):
         fields = [*PanelSerializer.Meta.fields, "tables"]
 
 
-class NewPanelSerializer(serializers.Serializer):
+class NewPanelSerializer(serializers.ModelSerializer):
     """What to draw; `pool` null draws from every pool."""
 
-    name = serializers.CharField(max_length=120)
     pool = serializers.IntegerField(required=False, allow_null=True)
-    per_domain = serializers.IntegerField(min_value=1, max_value=MOST_PER_DOMAIN, default=100)
-    seed = serializers.IntegerField(min_value=0, max_value=HIGHEST_SEED, default=1)
-    labels_per_item = serializers.IntegerField(min_value=1, max_value=2, default=1)
-    practice_items = serializers.IntegerField(min_value=0, max_value=MOST_PRACTICE, default=5)
-    shows_hints = serializers.BooleanField(default=True)
-    check_percent = serializers.IntegerField(min_value=0, max_value=100, default=10)
+    seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED, default=1)
+
+    class Meta:
+        model = ReferencePanel
+        fields = _SETTINGS
 
 
 class OpenPanelSerializer(serializers.Serializer):
@@ -74,7 +69,7 @@ class OpenPanelSerializer(serializers.Serializer):
 
 
 class PanelItemSerializer(serializers.ModelSerializer):
-    """An item; label null while it has none. Nothing tells how an open one stands."""
+    """An item; label null while it has none. Nothing shows the state of an open one."""
 
     domain = serializers.CharField(source="case.query.domain.name")
     query = serializers.CharField(source="case.query.qid")
@@ -140,7 +135,7 @@ class NextCheckSerializer(serializers.Serializer):
 
 
 class NewCheckSerializer(serializers.Serializer):
-    """A senior's look; `replaces` names the look that it corrects."""
+    """A spot check; `replaces` names the one that it corrects."""
 
     label: serializers.Field = BinaryField()  # type: ignore[assignment]
     reason = serializers.CharField(allow_blank=True, default="", max_length=4000)
@@ -155,7 +150,7 @@ class NewCheckSerializer(serializers.Serializer):
 
 
 class SpotCheckSerializer(serializers.ModelSerializer):
-    """One look of a senior."""
+    """One spot check."""
 
     domain = serializers.CharField(source="item.case.query.domain.name")
     query = serializers.CharField(source="item.case.query.qid")
@@ -176,8 +171,7 @@ class Panels(Route):
     @extend_schema(responses=PanelSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        keys = [panel.pk for panel in panels_seen(access)]
-        return self.page(ReferencePanel.objects.filter(pk__in=keys), PanelSerializer)
+        return self.page(panels_seen(access), PanelSerializer)
 
     @extend_schema(request=NewPanelSerializer, responses={201: PanelSerializer})
     def post(self, request: Request, slug: str) -> Response:
@@ -185,8 +179,8 @@ class Panels(Route):
         given = self.read(NewPanelSerializer)
         pools = Pool.objects.filter(benchmark=access.benchmark)
         pool = get_object_or_404(pools, pk=given["pool"]) if given.get("pool") else None
-        plan = verbs.PanelPlan(**given | {"pool": pool})
-        panel = verbs.draw_panel(benchmark=access.benchmark, plan=plan, actor=access.user)
+        given["pool"] = pool
+        panel = verbs.draw_panel(benchmark=access.benchmark, actor=access.user, **given)
         return Response(PanelSerializer(panel).data, status=201)
 
 
@@ -302,7 +296,7 @@ class NextCheck(Route):
 
 
 class Checks(Route):
-    """Keeping, overriding or deciding a label; correcting a look."""
+    """Keeping, overriding or deciding a label; correcting a spot check."""
 
     @extend_schema(
         operation_id="panel_check", request=NewCheckSerializer, responses={201: SpotCheckSerializer}

@@ -4,8 +4,8 @@ from typing import Any
 
 from django import forms
 
-from annotate.panels.models import MOST_PER_DOMAIN
-from annotate.panels.services import HIGHEST_SEED, MOST_PRACTICE
+from annotate.panels.models import MAX_PER_DOMAIN
+from annotate.panels.services import MAX_PRACTICE, MAX_SEED
 from corpus.models import Benchmark, Pool
 
 
@@ -27,9 +27,9 @@ class PanelForm(forms.Form):
         help_text="One random pooled passage of each query.",
     )
     per_domain = _number(
-        "Queries of each domain", 1, MOST_PER_DOMAIN, 100, "All of them where there are fewer."
+        "Queries of each domain", 1, MAX_PER_DOMAIN, 100, "All of them where there are fewer."
     )
-    seed = _number("Seed", 0, HIGHEST_SEED, 1, "The same seed draws the same pairs again.")
+    seed = _number("Seed", 0, MAX_SEED, 1, "The same seed draws the same pairs again.")
     labels_per_item = forms.TypedChoiceField(
         label="Labels of each item",
         coerce=int,
@@ -37,7 +37,7 @@ class PanelForm(forms.Form):
         initial=1,
     )
     practice_items = _number(
-        "Practice items", 0, MOST_PRACTICE, 5, "With feedback, before the first real item."
+        "Practice items", 0, MAX_PRACTICE, 5, "With feedback, before the first real item."
     )
     shows_hints = forms.BooleanField(
         label="Each item is shown with two reasons, one for and one against",

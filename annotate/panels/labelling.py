@@ -30,6 +30,7 @@ from kit import htmx
 from kit.errors import Refused
 
 TEMPLATE = "annotate/panel_item.html"
+SPOT_CHECKS_TEMPLATE = "annotate/spot_check.html"
 
 
 @require_GET
@@ -78,7 +79,7 @@ def panel_item(request: HttpRequest, slug: str, pk: int, item: int) -> HttpRespo
     access = enter(request.user, slug, Role.ANNOTATOR)
     panel = get_panel(access, pk)
     found = get_item(panel, item)
-    slot = verbs.hold_item(access=access, item=found) if panel.is_open else None
+    slot = verbs.lease_item(access=access, item=found) if panel.is_open else None
     if slot is None:
         slot = VoteSlot.objects.filter(case=found.case, voter=access.user).first()
     if slot is None:
@@ -144,12 +145,9 @@ def _context(
     }
 
 
-SPOT_CHECKS_TEMPLATE = "annotate/spot_check.html"
-
-
 @require_GET
 def spot_checks(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The next item to look at; `?after=` is the one left for later."""
+    """The next item to check; `?after=` is the one left for later."""
     access = enter(request.user, slug, *READERS)
     panel = get_panel(access, pk)
     waiting = list(checking.waiting_checks(access, panel).values_list("pk", flat=True))
@@ -164,7 +162,7 @@ def spot_checks(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def spot_check(request: HttpRequest, slug: str, pk: int, item: int) -> HttpResponse:
-    """One item with its label: keep it, override it, or correct one's own or another's look."""
+    """One item with its label: keep it, override it, or correct one's own or another's check."""
     access = enter(request.user, slug, *READERS)
     panel = get_panel(access, pk)
     found = get_item(panel, item)

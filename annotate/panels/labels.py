@@ -1,10 +1,9 @@
 """Labelling the items of a reference panel, one by one, each expert blind to the others.
 
-Places, leases and votes are those of every case (slots.py, votes.py). Who labels has passed the
-exam where one is required, and the panel's practice; nobody labels a pair twice, one that they
-brought in, or one that they met among the disputes.
-
-Who may label in which domain of a panel: exam and practice (docs/protocol.md 2.6)."""
+Slots, leases and votes are those of every case (voting). Who labels has passed the exam where one
+is required, and the panel's practice (docs/protocol.md 2.6); nobody labels a pair twice, one that
+they collected, or one that they met among the disputes.
+"""
 
 from collections.abc import Iterable
 
@@ -40,6 +39,7 @@ from corpus.services.judgments import hold_queries
 from kit.errors import Refused
 
 NOT_OPEN = "This panel is not open for labels."
+_TRIES = 20
 
 
 def practised(person: User, domain: Domain) -> int:
@@ -77,10 +77,6 @@ def labelling_domains(access: Access, panel: ReferencePanel) -> set[int]:
     may_vote = voting_domains(access)
     left = practice_left(access, panel)
     return {domain.pk for domain, owed in left if not owed and domain.pk in may_vote}
-
-
-CHECKED = "A senior has looked at this item; its label is theirs to change now."
-_TRIES = 20
 
 
 def panel_plan(panel: ReferencePanel) -> VotingPlan:
@@ -122,23 +118,23 @@ def met_elsewhere(voter: int) -> QuerySet[VoteSlot]:
 def next_item(
     *, access: Access, panel: ReferencePanel, after: ReferenceItem | None = None
 ) -> ReferenceItem | None:
-    """An item with a place held for this person; None where none waits.
+    """An item with a vote slot leased to this person; None where none waits.
 
-    `after` is the one they leave for later: its place goes back.
+    `after` is the one they leave for later: its slot goes back.
     """
     if after is not None:
         VoteSlot.objects.held_by(access.user.pk).filter(case=after.case_id).give_back()
     plan = panel_plan(panel)
     for _ in range(_TRIES):
-        found = _look(access, panel, after)
+        found = _first_waiting(access, panel, after)
         if found is None:
             return None
-        if hold_item(access=access, item=found, plan=plan) is not None:
+        if lease_item(access=access, item=found, plan=plan) is not None:
             return found
     return None
 
 
-def hold_item(
+def lease_item(
     *, access: Access, item: ReferenceItem, plan: VotingPlan | None = None
 ) -> VoteSlot | None:
     """The person's place of this item, taken now if one is free; None where there is none."""
@@ -149,7 +145,10 @@ def hold_item(
         if not labelable(access, item.panel).filter(pk=item.case_id).exists():
             return None
         try:
-            return _take(access, item, plan)
+            with transaction.atomic():
+                free = VoteSlot.objects.free(timezone.now()).filter(case=item.case)
+                found = free.select_for_update(skip_locked=True).order_by("place").first()
+                return take(found, access.user.pk, plan, item.case) if found else None
         except IntegrityError:  # another tab of the same person took it just now
             return mine.first()
     if slot.vote_id is None:
@@ -169,12 +168,10 @@ def label_item(
 ) -> Vote:
     """Give one expert's label; None says that the pair cannot be judged, and needs a reason.
 
-    The last label that the item wants settles it (panel_settling.py). Raises Refused where the
+    The last label that the item wants settles it (settling.py). Raises Refused where the
     person may not label it, AlreadyVoted where they have.
     """
-    _need_labeller(access, item)
-    if not item.panel.is_open:
-        raise Refused(NOT_OPEN)
+    _check_labeller(access, item)
     if item.case.query.domain_id not in labelling_domains(access, item.panel):
         raise Refused("Do the practice items of this domain first.", field="practice")
     if EscalationCase.objects.filter(Exists(met_elsewhere(access.user.pk)), pk=item.case_id):
@@ -203,9 +200,7 @@ def correct_label(
     The earlier vote and the label it made stay as history. Raises Refused without a reason or a
     change.
     """
-    _need_labeller(access, item)
-    if not item.panel.is_open:
-        raise Refused(NOT_OPEN)
+    _check_labeller(access, item)
     if not reason.strip():
         raise Refused("Say in a few words why you change it.", field="reason")
     with transaction.atomic():
@@ -216,7 +211,7 @@ def correct_label(
         if mine.label == label:
             raise Refused("That is what you said before.", field="label")
         if item.checks.exists():
-            raise Refused(CHECKED)
+            raise Refused("A senior has looked at this item; its label is theirs to change now.")
         earlier = _reopen(item, access.user)
         vote = cast_vote(
             case=item.case,
@@ -229,7 +224,7 @@ def correct_label(
             replaces=mine.pk,
         )
         if earlier is not None and Judgment.objects.standing().filter(pk=earlier.pk).exists():
-            take_back_verdict(verdict=earlier, actor=access.user)  # and nothing came in its place
+            take_back_verdict(verdict=earlier, actor=access.user)  # and nothing replaced it
         return vote
 
 
@@ -240,10 +235,10 @@ def own_items(access: Access, panels: Iterable[ReferencePanel]) -> QuerySet[Refe
     return items.annotate(own=votes.values("pk")[:1]).order_by("-own")
 
 
-def _look(
+def _first_waiting(
     access: Access, panel: ReferencePanel, after: ReferenceItem | None
 ) -> ReferenceItem | None:
-    """The item to go to: held already, else the first that is free behind the one left."""
+    """The item to go to: leased already, else the first free one after the one left for later."""
     cases = waiting_labels(access, panel)
     if after is not None:
         cases = cases.exclude(pk=after.case_id)
@@ -259,15 +254,8 @@ def _look(
     return ReferenceItem.objects.select_related(*related).get(case=held.case_id)
 
 
-def _take(access: Access, item: ReferenceItem, plan: VotingPlan) -> VoteSlot | None:
-    with transaction.atomic():
-        free = VoteSlot.objects.free(timezone.now()).filter(case=item.case)
-        found = free.select_for_update(skip_locked=True).order_by("place").first()
-        return None if found is None else take(found, access.user.pk, plan, item.case)
-
-
 def _reopen(item: ReferenceItem, actor: User) -> Judgment | None:
-    """Let the item wait for its corrected label; the label that it stood at, if any."""
+    """Let the item wait for its corrected label; returns the label that it had, if any."""
     case = EscalationCase.objects.select_related("judgment").get(pk=item.case_id)
     if case.status == CaseStatus.OPEN:
         return None
@@ -278,8 +266,10 @@ def _reopen(item: ReferenceItem, actor: User) -> Judgment | None:
     return case.judgment
 
 
-def _need_labeller(access: Access, item: ReferenceItem) -> None:
+def _check_labeller(access: Access, item: ReferenceItem) -> None:
     if item.case.kind != CaseKind.REFERENCE or item.panel.benchmark_id != access.benchmark.pk:
         raise PermissionDenied("This item belongs to no panel of this benchmark.")
     if not access.is_annotator or item.case.query.domain_id not in access.domain_ids:
         raise PermissionDenied("Only annotators of this domain may label this.")
+    if not item.panel.is_open:
+        raise Refused(NOT_OPEN)

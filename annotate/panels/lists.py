@@ -6,7 +6,6 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotate.models import CaseStatus, CheckKind, ReferenceItem, ReferencePanel, SpotCheck
-from annotate.panels.spot_checks import checks_of
 from kit.tables import Column, Filter, Table
 
 STATES = (("waiting", "Waiting"), ("labelled", "Labelled"), ("undecided", "Undecided"))
@@ -23,7 +22,7 @@ def _by_look(rows: QuerySet[ReferenceItem], value: str) -> QuerySet[ReferenceIte
     looks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
     if value == "override":
         return rows.filter(Exists(looks.filter(kind=CheckKind.OVERRIDE)))
-    # Of an item that is being labelled nobody is told whether a senior will look at it.
+    # Of an item that is being labelled nobody learns whether a senior will check it.
     drawn = rows.filter(in_spot_check=True).exclude(case__status=CaseStatus.OPEN)
     return drawn if value == "drawn" else drawn.exclude(Exists(looks))
 
@@ -83,7 +82,7 @@ CHECKS = Table(
 
 
 def items_listed(panel: ReferencePanel) -> QuerySet[ReferenceItem]:
-    """The items with their pairs and the look that stands on each."""
+    """The items with their pairs and the standing check of each."""
     looks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
     rows = panel.items.select_related("case__query__domain", "case__passage")
     rows = rows.defer("case__snapshot", "case__passage__text")
@@ -91,9 +90,9 @@ def items_listed(panel: ReferencePanel) -> QuerySet[ReferenceItem]:
 
 
 def checks_listed(panel: ReferencePanel) -> QuerySet[SpotCheck]:
-    """The log with its pairs."""
+    """Every spot check with its pair, corrected ones included, the last first."""
     related = ("item__case__query__domain", "item__case__passage", "checker")
-    rows = checks_of(panel).select_related(*related)
+    rows = SpotCheck.objects.filter(item__panel=panel).select_related(*related).order_by("-pk")
     return rows.defer("item__case__snapshot", "item__case__passage__text")
 
 

@@ -1,4 +1,4 @@
-"""Reference panels: pairs drawn at random for experts to label, and a senior's look at a part."""
+"""Reference panels: pairs drawn at random for experts to label; seniors check a part of them."""
 
 from typing import Final, Self
 
@@ -7,10 +7,10 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from annotate.voting.models import CaseStatus, EscalationCase
+from annotate.voting.models import EscalationCase
 from corpus.models import Benchmark, Judgment, Pool
 
-MOST_PER_DOMAIN: Final = 2_000
+MAX_PER_DOMAIN: Final = 2_000
 _PERCENT = [MinValueValidator(0), MaxValueValidator(100)]
 
 
@@ -40,7 +40,7 @@ class ReferencePanel(models.Model):
     pool = models.ForeignKey(Pool, null=True, on_delete=models.PROTECT, related_name="+")
     seed = models.PositiveIntegerField()
     per_domain = models.PositiveSmallIntegerField(
-        default=100, validators=[MinValueValidator(1), MaxValueValidator(MOST_PER_DOMAIN)]
+        default=100, validators=[MinValueValidator(1), MaxValueValidator(MAX_PER_DOMAIN)]
     )
     # 2: blind double annotation.
     labels_per_item = models.PositiveSmallIntegerField(
@@ -86,21 +86,13 @@ class ReferencePanel(models.Model):
 class ReferenceItemQuerySet(models.QuerySet["ReferenceItem"]):
     """Vocabulary for reading items."""
 
-    def labelled(self) -> Self:
-        """Items whose label the panel has given."""
-        return self.filter(case__status=CaseStatus.CLOSED)
-
-    def undecided(self) -> Self:
-        """Items on which the experts differ, or that somebody could not judge."""
-        return self.filter(case__status=CaseStatus.EXPERT)
-
     def without_hints(self) -> Self:
         """Items that no reasons were written for (yet)."""
         return self.filter(hints={})
 
 
 class ReferenceItem(models.Model):
-    """One drawn pair. Its case holds places, votes and the frozen snapshot with both reasons."""
+    """One drawn pair. Its case has vote slots, votes and the frozen snapshot with both reasons."""
 
     panel = models.ForeignKey(ReferencePanel, on_delete=models.PROTECT, related_name="items")
     case = models.OneToOneField(
@@ -131,15 +123,15 @@ class CheckKind(models.TextChoices):
 
 
 class SpotCheckQuerySet(models.QuerySet["SpotCheck"]):
-    """Vocabulary for reading a senior's looks."""
+    """Vocabulary for reading spot checks."""
 
     def standing(self) -> Self:
-        """Those that no later look replaced."""
+        """Those that no later one replaced."""
         return self.filter(is_standing=True)
 
 
 class SpotCheck(models.Model):
-    """One look of a senior at one item. A correction is another row that replaces it."""
+    """A senior's label of one item. A correction is another row that replaces it."""
 
     item = models.ForeignKey(ReferenceItem, on_delete=models.PROTECT, related_name="checks")
     checker = models.ForeignKey(
@@ -169,4 +161,4 @@ class SpotCheck(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"look at {self.item}"
+        return f"spot check of {self.item}"

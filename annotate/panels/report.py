@@ -1,6 +1,6 @@
 """What a reference panel found: labels, agreement of its experts, and the seniors' overrides.
 
-Nothing here tells of an item that is still being labelled: it counts as waiting, whatever is in.
+Nothing here shows how an item stands that is still being labelled: it counts as waiting.
 """
 
 from collections import Counter
@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from annotate.agreement.opinions import BINARY, Opinion, ratings_of
 from annotate.agreement.people import pair_reports
+from annotate.agreement.ratings import BINARY, Rating, ratings_of
 from annotate.models import CaseStatus, CheckKind, ReferencePanel, SpotCheck, Vote
 from kit.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.agreement import krippendorff_alpha, percent_agreement
@@ -27,16 +27,17 @@ class Tally:
 
     labels: Counter[int] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
-    bare: int = 0
+    without_reasons: int = 0
     drawn: int = 0
-    looks: Counter[str] = field(default_factory=Counter)
+    checks: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
 
     def __iadd__(self, other: "Tally") -> "Tally":
         self.labels += other.labels
         self.states += other.states
-        self.looks += other.looks
-        self.bare, self.drawn = self.bare + other.bare, self.drawn + other.drawn
+        self.checks += other.checks
+        self.without_reasons += other.without_reasons
+        self.drawn += other.drawn
         self.seconds += other.seconds
         return self
 
@@ -65,7 +66,7 @@ def _labels(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
             ),
             cell(found.states[CaseStatus.EXPERT], state="undecided"),
             cell(found.states[CaseStatus.OPEN], state="waiting"),
-            cell(found.bare, reasons="none"),
+            cell(found.without_reasons, reasons="none"),
             measured(mean(found.seconds), "seconds"),
         )
 
@@ -88,7 +89,7 @@ def _labels(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
 
 def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
     def row(name: str, found: Tally, **narrow: str) -> tuple[Cell, ...]:
-        overridden, kept = found.looks[CheckKind.OVERRIDE], found.looks[CheckKind.KEEP]
+        overridden, kept = found.checks[CheckKind.OVERRIDE], found.checks[CheckKind.KEEP]
         log = _url(panel, "override-log", **narrow, kind="override")
         return (
             text(name),
@@ -97,7 +98,7 @@ def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
             Cell(overridden, url=log),
             percent(proportion(overridden, overridden + kept), log),
             Cell(
-                found.looks[CheckKind.DECIDE],
+                found.checks[CheckKind.DECIDE],
                 url=_url(panel, "override-log", **narrow, kind="decide"),
             ),
         )
@@ -118,13 +119,13 @@ def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
 
 def _agreement(panel: ReferencePanel) -> Sheet:
     """Each pair of experts, and all of them together."""
-    opinions = _opinions(panel)
+    given = _ratings(panel)
     numbers: dict[int, int] = {}
-    for each in opinions:
+    for each in given:
         numbers.setdefault(each.person, len(numbers) + 1)
-    rows = [_pooled("All", opinions)] if opinions else []
-    for domain in sorted({each.domain for each in opinions}):
-        own = [each for each in opinions if each.domain == domain]
+    rows = [_pooled("All", given)] if given else []
+    for domain in sorted({each.domain for each in given}):
+        own = [each for each in given if each.domain == domain]
         for pair in pair_reports(own, BINARY, most=_MOST_PAIRS):
             names = " and ".join(
                 f"expert {numbers[int(str(p))]}" for p in (pair.first, pair.second)
@@ -155,8 +156,8 @@ def _agreement(panel: ReferencePanel) -> Sheet:
     )
 
 
-def _pooled(name: str, opinions: Sequence[Opinion]) -> tuple[Cell, ...]:
-    ratings = ratings_of(opinions, BINARY)
+def _pooled(name: str, given: Sequence[Rating]) -> tuple[Cell, ...]:
+    ratings = ratings_of(given, BINARY)
     alpha = krippendorff_alpha(ratings)
     return (
         text(name),
@@ -168,7 +169,7 @@ def _pooled(name: str, opinions: Sequence[Opinion]) -> tuple[Cell, ...]:
     )
 
 
-def _opinions(panel: ReferencePanel) -> list[Opinion]:
+def _ratings(panel: ReferencePanel) -> list[Rating]:
     """The labels of items that have both, whatever a senior said of them later."""
     rows = (
         Vote.objects.standing()
@@ -179,7 +180,7 @@ def _opinions(panel: ReferencePanel) -> list[Opinion]:
     )
     both = Counter(item for item, *_ in rows)
     return [
-        Opinion(item=item, rater=voter, label=int(label or 0), person=voter, domain=domain)
+        Rating(item=item, rater=voter, label=int(label or 0), person=voter, domain=domain)
         for item, voter, label, domain in rows
         if both[item] == 2
     ]
@@ -192,13 +193,13 @@ def _tallies(panel: ReferencePanel) -> dict[str, Tally]:
     for domain, status, label, hints, is_drawn in panel.items.values_list(*columns):
         tally = found.setdefault(domain, Tally())
         tally.states[status] += 1
-        tally.bare += not hints
+        tally.without_reasons += not hints
         tally.drawn += is_drawn
         if label is not None:
             tally.labels[label] += 1
-    looks = SpotCheck.objects.standing().filter(item__panel=panel)
-    for domain, kind in looks.values_list("item__case__query__domain__name", "kind"):
-        found[domain].looks[kind] += 1
+    checks = SpotCheck.objects.standing().filter(item__panel=panel)
+    for domain, kind in checks.values_list("item__case__query__domain__name", "kind"):
+        found[domain].checks[kind] += 1
     votes = Vote.objects.standing().filter(case__reference_item__panel=panel)
     timed = votes.exclude(elapsed_ms=None).exclude(case__status=CaseStatus.OPEN)
     for domain, ms in timed.values_list("case__query__domain__name", "elapsed_ms"):

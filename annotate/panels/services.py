@@ -1,10 +1,9 @@
-"""Reference panels: drawing their pairs, freezing the reasons beside them, opening and closing.
+"""Reference panels: drawing their pairs, freezing the reasons for experts, opening and closing.
 
 Pairs are drawn by chance alone (docs/protocol.md 2.6): disputed ones too, or the set would be
-easier than the pool it stands for. Their cases are of a kind of their own, which voters are never
-asked about, so a pair may be voted on and labelled here at the same time.
-
-Drawing the pairs of a reference panel: random queries, one random pooled passage of each."""
+easier than the pool it is drawn from. Their cases are of a kind of their own, which voters are
+never asked about, so a pair may be voted on and labelled here at the same time.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ from annotate.models import (
     ReferencePanel,
     VoteSlot,
 )
-from annotate.panels.models import MOST_PER_DOMAIN
+from annotate.panels.models import MAX_PER_DOMAIN
 from corpus.access import Access
 from corpus.models import Benchmark, Domain, Judgment, Pool, PoolEntry, Query, Source
 from corpus.services.judgments import hold_queries
@@ -37,6 +36,8 @@ from kit.errors import Refused
 from kit.stats.sampling import draw
 
 _CHUNK = 500
+MAX_SEED = 2**31 - 1
+MAX_PRACTICE = 50
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """The draw of one domain; `queries` have a pooled passage that could be drawn."""
+class DomainSample:
+    """The pairs of one domain; `queries` have a pooled passage that could be drawn."""
 
     domain: Domain
     queries: int = 0
@@ -60,7 +61,7 @@ class Drawn:
 
 def draw_pairs(
     benchmark: Benchmark, *, pool: Pool | None, per_domain: int, seed: int
-) -> list[Drawn]:
+) -> list[DomainSample]:
     """The draw of every domain with pools, by name. The places are hashes of the seed and of the
     ids that came with the benchmark, so whoever has both can check the draw."""
     entries = _eligible(benchmark, pool)
@@ -71,7 +72,7 @@ def draw_pairs(
         keys = {qid: pk for pk, qid, answers in rows if any(str(a).strip() for a in answers)}
         chosen = draw({0: sorted(keys)}, per_domain, seed)
         pairs = _passages(entries, [keys[qid] for qid in chosen], seed)
-        found.append(Drawn(domain, len(keys), pairs))
+        found.append(DomainSample(domain, len(keys), pairs))
     return [each for each in found if each.queries]
 
 
@@ -100,29 +101,107 @@ def _passages(entries: QuerySet[PoolEntry], queries: Sequence[int], seed: int) -
     found = []
     for pk in queries:
         query = rows_of[pk]
-        # Beside its query: one passage of many pools must not be drawn for all of them at once.
+        # With its query: one passage of many pools must not be drawn for all of them at once.
         (key,) = draw({0: [(query.qid, pid) for pid in sorted(offered[pk])]}, 1, seed)
         passage, pool = offered[pk][key[1]]
         found.append(Pair(query, passage, pool, key))
     return found
 
 
-HIGHEST_SEED = 2**31 - 1
-MOST_PRACTICE = 50
+def draw_panel(
+    *,
+    benchmark: Benchmark,
+    actor: User | None,
+    name: str,
+    pool: Pool | None = None,
+    seed: int = 1,
+    **settings: int,
+) -> ReferencePanel:
+    """Draw a reference set: one random pooled passage of each of `per_domain` random queries.
+
+    `settings` are fields of the panel; its defaults are DREAM's. The same seed draws the same
+    pairs from the same pools. Left out are pairs whose text is not loaded, queries without
+    answers, and pairs that an expert or an earlier panel has labelled. Raises Refused, naming the
+    field, for numbers out of range, a name that is taken, and where nothing can be drawn;
+    PermissionDenied for everybody but admins (`actor` None: the shell).
+    """
+    if actor is not None:
+        require_admin(benchmark, actor)
+    panel = ReferencePanel(
+        benchmark=benchmark, name=name.strip(), pool=pool, seed=seed, created_by=actor, **settings
+    )
+    _check(panel)
+    drawn = draw_pairs(benchmark, pool=pool, per_domain=panel.per_domain, seed=seed)
+    if not any(each.pairs for each in drawn):
+        raise Refused(
+            "No pair is left to draw: build a pool first, whose queries have answers.", field="pool"
+        )
+    panel.drawn = [
+        {"domain": each.domain.name, "queries": each.queries, "drawn": len(each.pairs)}
+        for each in drawn
+    ]
+    data = {"seed": seed, "pool": pool.pk if pool else None, "drawn": panel.drawn}
+    try:
+        with transaction.atomic():
+            panel.save()
+            hold_queries(pair.query.pk for each in drawn for pair in each.pairs)
+            for each in drawn:
+                _add_items(panel, each)
+            labels = panel.labels_per_item
+            _note(panel, actor, "draw reference panel", labels_per_item=labels, **data)
+    except IntegrityError:
+        words = "Another panel drew from these pairs at this moment, or has this name. Try again."
+        raise Refused(words, field="name") from None
+    return panel
 
 
-@dataclass(frozen=True)
-class PanelPlan:
-    """What an admin asks for; the numbers are those of DREAM where nothing is said."""
+def _check(panel: ReferencePanel) -> None:
+    """Raise Refused for a new panel that cannot be drawn so."""
+    bounds = {
+        "per_domain": (1, MAX_PER_DOMAIN),
+        "seed": (0, MAX_SEED),
+        "labels_per_item": (1, 2),
+        "practice_items": (0, MAX_PRACTICE),
+        "check_percent": (0, 100),
+    }
+    for name, (low, high) in bounds.items():
+        if not low <= getattr(panel, name) <= high:
+            raise Refused(f"Give a number from {low:,} to {high:,}.", field=name)
+    if not panel.name:
+        raise Refused("Give the panel a name.", field="name")
+    if ReferencePanel.objects.filter(benchmark=panel.benchmark, name=panel.name).exists():
+        raise Refused("There is a panel of this name.", field="name")
+    if panel.pool is not None and panel.pool.benchmark_id != panel.benchmark_id:
+        raise Refused("This pool belongs to another benchmark.", field="pool")
 
-    name: str
-    pool: Pool | None = None
-    per_domain: int = 100
-    seed: int = 1
-    labels_per_item: int = 1
-    practice_items: int = 5
-    shows_hints: bool = True
-    check_percent: int = 10
+
+def _add_items(panel: ReferencePanel, drawn: DomainSample) -> None:
+    """The cases with their places, and the items, in the drawn order."""
+    cases = EscalationCase.objects.bulk_create(
+        EscalationCase(
+            origin=f"panel:{panel.pk}:{drawn.domain.pk}:{place}",
+            kind=CaseKind.REFERENCE,
+            query=pair.query,
+            passage_id=pair.passage,
+            snapshot={
+                "question": pair.query.text,
+                "answers": list(pair.query.answers),
+                "practice": False,
+                "rounds": 0,
+                "positions": [],
+            },
+        )
+        for place, pair in enumerate(drawn.pairs)
+    )
+    places = range(1, panel.labels_per_item + 1)
+    VoteSlot.objects.bulk_create(case.new_slot(place) for case in cases for place in places)
+    wanted = round(len(cases) * panel.check_percent / 100)
+    wanted = max(wanted, 1) if panel.check_percent and cases else wanted
+    checked = set(draw({0: [pair.key for pair in drawn.pairs]}, wanted, panel.seed + 2))
+    ReferenceItem.objects.bulk_create(
+        ReferenceItem(panel=panel, case=case, pool_id=pair.pool, in_spot_check=pair.key in checked)
+        for case, pair in zip(cases, drawn.pairs, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -132,30 +211,6 @@ class Reasons:
     item: int
     positions: Sequence[dict[str, Any]]
     provenance: dict[str, Any] = field(default_factory=dict)
-
-
-def draw_panel(*, benchmark: Benchmark, plan: PanelPlan, actor: User | None) -> ReferencePanel:
-    """Draw a reference set: one random pooled passage of each of `per_domain` random queries.
-
-    The same seed draws the same pairs from the same pools. Left out are pairs whose text is not
-    loaded, queries without answers, and pairs that an expert or an earlier panel has labelled.
-    Raises Refused, naming the field, for numbers out of range, a name that is taken, and where
-    nothing can be drawn; PermissionDenied for everybody but admins (`actor` None: the shell).
-    """
-    if actor is not None:
-        require_admin(benchmark, actor)
-    _check_plan(benchmark, plan)
-    drawn = draw_pairs(benchmark, pool=plan.pool, per_domain=plan.per_domain, seed=plan.seed)
-    if not any(each.pairs for each in drawn):
-        raise Refused(
-            "No pair is left to draw: build a pool first, whose queries have answers.", field="pool"
-        )
-    try:
-        with transaction.atomic():
-            return _store(benchmark, plan, drawn, actor)
-    except IntegrityError:
-        words = "Another panel drew from these pairs at this moment, or has this name. Try again."
-        raise Refused(words, field="name") from None
 
 
 def freeze_reasons(*, panel: ReferencePanel, reasons: Sequence[Reasons]) -> set[int]:
@@ -200,7 +255,7 @@ def open_panel(*, panel: ReferencePanel, access: Access, without_hints: bool = F
 
 
 def close_panel(*, panel: ReferencePanel, access: Access) -> None:
-    """End a panel for good: items that nobody labelled are given up, and counted.
+    """End a panel for good: items that nobody labelled are deleted, and counted.
 
     An item with one label of two waits for a senior, who decides it.
     """
@@ -224,76 +279,6 @@ def missing_practice(panel: ReferencePanel) -> list[str]:
     used = panel.items.values("case__query__domain")
     domains = panel.benchmark.domains.filter(pk__in=used).annotate(bank=bank)
     return [each.name for each in domains if each.bank < panel.practice_items]
-
-
-def _check_plan(benchmark: Benchmark, plan: PanelPlan) -> None:
-    bounds = {
-        "per_domain": (1, MOST_PER_DOMAIN),
-        "seed": (0, HIGHEST_SEED),
-        "labels_per_item": (1, 2),
-        "practice_items": (0, MOST_PRACTICE),
-        "check_percent": (0, 100),
-    }
-    for name, (least, most) in bounds.items():
-        if not least <= getattr(plan, name) <= most:
-            raise Refused(f"Give a number from {least:,} to {most:,}.", field=name)
-    if not plan.name.strip():
-        raise Refused("Give the panel a name.", field="name")
-    if ReferencePanel.objects.filter(benchmark=benchmark, name=plan.name.strip()).exists():
-        raise Refused("There is a panel of this name.", field="name")
-    if plan.pool is not None and plan.pool.benchmark_id != benchmark.pk:
-        raise Refused("This pool belongs to another benchmark.", field="pool")
-
-
-def _store(
-    benchmark: Benchmark, plan: PanelPlan, drawn: Sequence[Drawn], actor: User | None
-) -> ReferencePanel:
-    counts = [
-        {"domain": each.domain.name, "queries": each.queries, "drawn": len(each.pairs)}
-        for each in drawn
-    ]
-    values = {name: getattr(plan, name) for name in PanelPlan.__dataclass_fields__}
-    panel = ReferencePanel.objects.create(
-        **values | {"name": plan.name.strip()},
-        benchmark=benchmark,
-        drawn=counts,
-        created_by=actor,
-    )
-    hold_queries(pair.query.pk for each in drawn for pair in each.pairs)
-    for each in drawn:
-        _add_items(panel, each)
-    data = {"seed": plan.seed, "pool": plan.pool.pk if plan.pool else None, "drawn": counts}
-    _note(panel, actor, "draw reference panel", labels_per_item=plan.labels_per_item, **data)
-    return panel
-
-
-def _add_items(panel: ReferencePanel, drawn: Drawn) -> None:
-    """The cases with their places, and the items, in the drawn order."""
-    cases = EscalationCase.objects.bulk_create(
-        EscalationCase(
-            origin=f"panel:{panel.pk}:{drawn.domain.pk}:{place}",
-            kind=CaseKind.REFERENCE,
-            query=pair.query,
-            passage_id=pair.passage,
-            snapshot={
-                "question": pair.query.text,
-                "answers": list(pair.query.answers),
-                "practice": False,
-                "rounds": 0,
-                "positions": [],
-            },
-        )
-        for place, pair in enumerate(drawn.pairs)
-    )
-    places = range(1, panel.labels_per_item + 1)
-    VoteSlot.objects.bulk_create(case.new_slot(place) for case in cases for place in places)
-    wanted = round(len(cases) * panel.check_percent / 100)
-    wanted = max(wanted, 1) if panel.check_percent and cases else wanted
-    checked = set(draw({0: [pair.key for pair in drawn.pairs]}, wanted, panel.seed + 2))
-    ReferenceItem.objects.bulk_create(
-        ReferenceItem(panel=panel, case=case, pool_id=pair.pool, in_spot_check=pair.key in checked)
-        for case, pair in zip(cases, drawn.pairs, strict=True)
-    )
 
 
 def _move(panel: ReferencePanel, sources: list[str], to: str, **fields: Any) -> None:

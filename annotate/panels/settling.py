@@ -1,4 +1,4 @@
-"""What the labels of a panel's experts come to: a reference label, or a senior's decision."""
+"""The result of a panel's labels: a reference label, or a case for a senior."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -54,7 +54,7 @@ def settle_reference(case: EscalationCase) -> None:
 def close_reference(
     case: EscalationCase, judgment: Judgment | None, status: CaseStatus = CaseStatus.CLOSED
 ) -> None:
-    """Let the item's case stand at this label, and with it a dispute about the same pair."""
+    """Close the item's case with this label, and with it a dispute about the same pair."""
     label = judgment.label if judgment else None
     EscalationCase.objects.filter(pk=case.pk).update(
         status=status, label=label, judgment=judgment, closed_at=timezone.now()
@@ -64,7 +64,7 @@ def close_reference(
 
 
 def reference_provenance(item: ReferenceItem, rule: str) -> dict[str, Any]:
-    """What made a reference label: the panel, the case, and who wrote the reasons beside it."""
+    """What a reference label is based on: the panel, the case, and who wrote the reasons shown."""
     benchmark = item.panel.benchmark_id
     return {
         **named(rule),

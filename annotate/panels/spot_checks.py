@@ -1,4 +1,4 @@
-"""A senior's look at a panel's labels: a seeded part of them, and whatever was left undecided.
+"""Spot checks: a senior labels a seeded part of a panel again, and whatever was left undecided.
 
 A kept label stays as it is; an override is a new label that supersedes it. Both are rows of the
 log, and a correction of either is another row.
@@ -35,7 +35,7 @@ NOT_DRAWN = "This item was not drawn for the spot check."
 
 
 class AlreadyChecked(Refused):
-    """Somebody has looked at the item; carries what they found."""
+    """Somebody has checked the item; `check` says how."""
 
     def __init__(self, check: SpotCheck) -> None:
         super().__init__("A senior has looked at this item already.")
@@ -48,7 +48,7 @@ def may_check(access: Access, domain: int) -> bool:
 
 
 def checkable(access: Access, panel: ReferencePanel) -> QuerySet[ReferenceItem]:
-    """Items that are a senior's to look at and this person's too: never what they labelled."""
+    """Items that this person may check as a senior: never what they labelled."""
     if not (access.is_admin or access.is_reviewer):
         return ReferenceItem.objects.none()
     voter = access.user.pk
@@ -82,8 +82,8 @@ def check_item(
 ) -> SpotCheck:
     """Keep the experts' label by giving it again, or override it, or decide what they left open.
 
-    All but keeping need a reason. `replaces` names the look that this one corrects; without it
-    a second look is AlreadyChecked. Raises Refused for an item that is still being labelled or
+    All but keeping need a reason. `replaces` names the check that this one corrects; without it
+    a second check is AlreadyChecked. Raises Refused for an item that is still being labelled or
     was not drawn, and PermissionDenied for whoever is no senior of the domain or labelled it.
     """
     if label not in (0, 1):
@@ -95,11 +95,13 @@ def check_item(
         item.case = case.get(pk=item.case_id)
         earlier = _earlier(item, replaces)
         before = earlier.before if earlier else item.case.label
-        kind = _kind(before, label)
+        kind = CheckKind.KEEP if label == before else CheckKind.OVERRIDE
+        if before is None:
+            kind = CheckKind.DECIDE
         if not reason.strip() and (earlier is not None or kind != CheckKind.KEEP):
             raise Refused("Say in a few words why.", field="reason")
-        if earlier is not None:
-            SpotCheck.objects.filter(pk=earlier.pk).update(is_standing=False)
+        corrected = SpotCheck.objects.filter(pk=earlier.pk if earlier else 0)
+        corrected.update(is_standing=False)
         check = SpotCheck.objects.create(
             item=item,
             checker=access.user,
@@ -109,8 +111,7 @@ def check_item(
             reason=reason.strip(),
             elapsed_ms=elapsed_ms,
         )
-        if earlier is not None:
-            SpotCheck.objects.filter(pk=earlier.pk).update(replaced_by=check)
+        corrected.update(replaced_by=check)
         if label != item.case.label:
             _record(check, access.user)
         data: dict[str, Any] = {"kind": kind, "before": before, "label": label}
@@ -118,19 +119,8 @@ def check_item(
     return check
 
 
-def checks_of(panel: ReferencePanel) -> QuerySet[SpotCheck]:
-    """Every look at the panel's items, corrected ones included, the last first."""
-    return SpotCheck.objects.filter(item__panel=panel).order_by("-pk")
-
-
-def _kind(before: int | None, label: int) -> CheckKind:
-    if before is None:
-        return CheckKind.DECIDE
-    return CheckKind.KEEP if label == before else CheckKind.OVERRIDE
-
-
 def _earlier(item: ReferenceItem, replaces: int | None) -> SpotCheck | None:
-    """The look that is corrected; Refused or AlreadyChecked where there can be none."""
+    """The check that is corrected; Refused or AlreadyChecked where there can be none."""
     if item.case.status == CaseStatus.OPEN:
         raise Refused(OPEN)
     earlier = SpotCheck.objects.standing().filter(item=item).first()
@@ -144,7 +134,7 @@ def _earlier(item: ReferenceItem, replaces: int | None) -> SpotCheck | None:
 
 
 def _record(check: SpotCheck, actor: User) -> None:
-    """The senior's label as a new judgment, at which the item's case stands from now on."""
+    """The senior's label as a new judgment, which is that of the item's case from now on."""
     item, case = check.item, check.item.case
     provenance = reference_provenance(item, CHECKED)
     check.judgment = record_judgment(

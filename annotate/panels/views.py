@@ -1,8 +1,11 @@
 """Reference panels as admins and seniors see them: setting up, opening, report, items, log."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -23,6 +26,7 @@ from kit import htmx
 from kit.csvfile import csv_response
 from kit.errors import Refused
 from kit.sheets import csv_header, csv_rows
+from kit.tables import Table
 
 READERS = (Role.REVIEWER, Role.ADMIN)
 LOG_HEADER = (
@@ -53,9 +57,10 @@ def panel_new(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     form = PanelForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
     if form.is_valid():
-        plan = verbs.PanelPlan(**form.cleaned_data)
         try:
-            panel = verbs.draw_panel(benchmark=access.benchmark, plan=plan, actor=access.user)
+            panel = verbs.draw_panel(
+                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
+            )
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
@@ -106,13 +111,11 @@ def panel_open(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Let the experts begin; `bare` opens it although reasons are missing."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_panel(access, pk)
-    try:
-        verbs.open_panel(panel=found, access=access, without_hints="bare" in request.POST)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    else:
-        messages.success(request, "The panel is open: its experts find it under Panels.")
-    return htmx.redirect(request, panel_url(found))
+    act = partial(
+        verbs.open_panel, panel=found, access=access, without_hints="bare" in request.POST
+    )
+    said = "The panel is open: its experts find it under Panels."
+    return htmx.attempt(request, act, panel_url(found), said)
 
 
 @require_POST
@@ -120,34 +123,41 @@ def panel_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """End a panel for good."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_panel(access, pk)
-    try:
-        verbs.close_panel(panel=found, access=access)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, panel_url(found))
+    act = partial(verbs.close_panel, panel=found, access=access)
+    return htmx.attempt(request, act, panel_url(found))
 
 
 @require_GET
 def panel_items(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The items behind the numbers; nothing tells how an open one stands."""
-    access = enter(request.user, slug, *READERS)
-    found = get_panel(access, pk)
-    choices = {"domain": domain_choices(access.benchmark)}
-    table = ITEMS.read(items_listed(found), request.GET, choices=choices)
-    context = {"access": access, "tab": "panels", "panel": found, "table": table}
-    return htmx.render(request, "annotate/panel_items.html", context, partial="results")
+    """The items behind the numbers, without the state of an open one."""
+    return _list(request, slug, pk, "annotate/panel_items.html", ITEMS, items_listed)
 
 
 @require_GET
 def override_log(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Every look of a senior, corrected ones too."""
+    """Every spot check, corrected ones too."""
+    return _list(request, slug, pk, "annotate/override_log.html", CHECKS, checks_listed)
+
+
+def _list(
+    request: HttpRequest,
+    slug: str,
+    pk: int,
+    template: str,
+    table: Table,
+    rows: Callable[[ReferencePanel], QuerySet[Any]],
+) -> HttpResponse:
     access = enter(request.user, slug, *READERS)
     found = get_panel(access, pk)
     choices = {"domain": domain_choices(access.benchmark)}
-    table = CHECKS.read(checks_listed(found), request.GET, choices=choices)
-    context = {"access": access, "tab": "panels", "panel": found, "table": table}
-    context["csv_query"] = request.GET.urlencode()
-    return htmx.render(request, "annotate/override_log.html", context, partial="results")
+    context = {
+        "access": access,
+        "tab": "panels",
+        "panel": found,
+        "table": table.read(rows(found), request.GET, choices=choices),
+        "csv_query": request.GET.urlencode(),
+    }
+    return htmx.render(request, template, context, partial="results")
 
 
 @require_GET
@@ -165,12 +175,12 @@ def is_reader(access: Access) -> bool:
     return access.is_admin or access.is_reviewer
 
 
-def panels_seen(access: Access) -> list[ReferencePanel]:
+def panels_seen(access: Access) -> QuerySet[ReferencePanel]:
     """The panels of the benchmark; to whoever only labels, those that are or were open."""
     rows = ReferencePanel.objects.filter(benchmark=access.benchmark).select_related("benchmark")
     if not is_reader(access):
         rows = rows.exclude(status=PanelStatus.PREPARING)
-    return list(rows)
+    return rows
 
 
 def get_panel(access: Access, pk: int) -> ReferencePanel:

@@ -1,4 +1,4 @@
-"""Blind scores beside authors' weights, and reviewers' verdicts beside theirs. Reads only.
+"""Blind scores compared with authors' weights, and reviewers' verdicts with theirs. Reads only.
 
 Whoever may still score a query blind must not see this: it holds weights.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotate.agreement.opinions import Opinion
+from annotate.agreement.ratings import Rating
 from annotate.models import PointKind, ReviewPoint, ReviewStatus, Scale, WeightScore
 from annotate.workspace.models import SCALE_TOP
 from corpus.models import Benchmark
@@ -17,17 +17,17 @@ AUTHOR, SCORER, REVIEWER = "author", "blind scorer", "reviewer"
 
 
 @dataclass(frozen=True)
-class WeightOpinions:
-    """Two opinions per score, the item is the score; `left_out` are scores on the rarer scale,
+class WeightRatings:
+    """Two ratings per score, the item is the score; `left_out` are scores on the rarer scale,
     `unweighed` those of aspects whose weight nobody had chosen yet."""
 
-    opinions: list[Opinion]
+    ratings: list[Rating]
     top: int
     left_out: int
     unweighed: int
 
 
-def weight_opinions(benchmark: Benchmark, **purpose: bool | str) -> WeightOpinions:
+def weight_ratings(benchmark: Benchmark, **purpose: bool | str) -> WeightRatings:
     """Raw weights on the commoner scale; `purpose` narrows the scores (reviews or samples)."""
     rows = WeightScore.objects.standing().filter(
         aspect__query__domain__benchmark=benchmark, **purpose
@@ -37,8 +37,8 @@ def weight_opinions(benchmark: Benchmark, **purpose: bool | str) -> WeightOpinio
     scales = Counter(each.scale for each in found)
     scale = max(scales, key=lambda name: (scales[name], name)) if scales else Scale.LIKERT5
     kept = [each for each in found if each.scale == scale]
-    opinions = [
-        Opinion(
+    ratings = [
+        Rating(
             item=each.pk,
             rater=rater,
             label=label,
@@ -50,13 +50,11 @@ def weight_opinions(benchmark: Benchmark, **purpose: bool | str) -> WeightOpinio
         for each in kept
         for rater, label in ((AUTHOR, each.author_weight), (SCORER, each.weight))
     ]
-    return WeightOpinions(
-        opinions, SCALE_TOP[scale], len(found) - len(kept), len(given) - len(found)
-    )
+    return WeightRatings(ratings, SCALE_TOP[scale], len(found) - len(kept), len(given) - len(found))
 
 
-def answered_opinions(benchmark: Benchmark) -> list[Opinion]:
-    """What reviewers said of passages beside what authors said after they had read it.
+def answered_ratings(benchmark: Benchmark) -> list[Rating]:
+    """Reviewers' verdicts on passages, compared with the authors' answers to them.
 
     Where the reviewer wanted a passage removed, the author agreed or objected; where it was kept,
     both say gold. Removals that nobody answered (an import has no author) are left out.
@@ -71,17 +69,17 @@ def answered_opinions(benchmark: Benchmark) -> list[Opinion]:
             continue
         else:
             pair = (1, 1)
-        found += _two_opinions(point, *pair)
+        found += _two_ratings(point, *pair)
     return found
 
 
-def verdict_opinions(benchmark: Benchmark) -> list[Opinion]:
-    """Two opinions per passage of an accepted review; the item is the point of the review.
+def verdict_ratings(benchmark: Benchmark) -> list[Rating]:
+    """Two ratings per passage of an accepted review; the item is the point of the review.
 
     The reviewer's is their own last word: a third person who decided otherwise did not change it.
     """
     points = _passage_points(benchmark).prefetch_related("turns")
-    return [opinion for point in points for opinion in _two_opinions(point, 1, _of_reviewer(point))]
+    return [each for point in points for each in _two_ratings(point, 1, _of_reviewer(point))]
 
 
 def _of_reviewer(point: ReviewPoint) -> int:
@@ -98,10 +96,10 @@ def _passage_points(benchmark: Benchmark) -> QuerySet[ReviewPoint]:
     return rows.select_related("review__query__domain").order_by("pk")
 
 
-def _two_opinions(point: ReviewPoint, author: int, reviewer: int) -> list[Opinion]:
+def _two_ratings(point: ReviewPoint, author: int, reviewer: int) -> list[Rating]:
     review = point.review
     return [
-        Opinion(
+        Rating(
             item=point.pk,
             rater=rater,
             label=label,

@@ -1,12 +1,7 @@
-"""API of second reviews: the verbs of the screens.
-
-API of weights scored blind for a sample.
-
-What the API of reviews takes and shows."""
+"""API of second reviews and of weights scored blind: the verbs of the screens."""
 
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import path
@@ -21,11 +16,11 @@ from annotate.review import points, rescoring
 from annotate.review import services as verbs
 from annotate.review.forms import ANSWERS
 from annotate.review.models import ASPECT_CHECKS, PASSAGE_CHECKS
+from annotate.review.queue import reviews_of
 from annotate.review.rescoring import unscored
 from annotate.review.rescoring_views import sample_rows
-from annotate.review.services import reviews_of
 from annotate.review.turns import REVIEWER, part_of
-from annotate.review.views import MOVES, answer, get_review, go
+from annotate.review.views import answer, get_review, go
 from annotate.workspace.gold import DiscardReason
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Role
@@ -37,7 +32,7 @@ def _note() -> serializers.CharField:
 
 
 class ReviewSerializer(serializers.ModelSerializer):
-    """Where a review stands; people as user names."""
+    """A review and its state; people as user names."""
 
     reviewer = serializers.CharField(source="reviewer.username")
     author = serializers.CharField(source="author.username", default=None)
@@ -49,7 +44,7 @@ class ReviewSerializer(serializers.ModelSerializer):
 
 
 class ReviewPointSerializer(serializers.ModelSerializer):
-    """Where one point stands and what was changed for it."""
+    """One point, its state, and what was changed for it."""
 
     class Meta:
         model = ReviewPoint
@@ -137,27 +132,19 @@ class ReviewMoveSerializer(serializers.Serializer):
     third = serializers.CharField(allow_blank=True, default="", max_length=19)
 
 
-class ReviewRoute(Route):
-    """A route about one review."""
-
-    def opened(self, slug: str, pk: int) -> tuple[Access, Review]:
-        """The review, for those who have a part in it and for admins."""
-        access = enter(self.person(), slug)
-        return access, get_review(access, pk)
-
-    def shown(self, access: Access, review: Review) -> Response:
-        """The review as this person may see it now."""
-        found = get_review(access, review.pk)
-        is_blind = found.status == ReviewStatus.BLIND
-        scores = is_blind and part_of(found, access.user) == REVIEWER
-        data: dict[str, Any] = dict(ReviewSerializer(found).data)
-        data["to_score"] = ToScoreSerializer(
-            unscored(found.query, access.user) if scores else [], many=True
-        ).data
-        data["points"] = ReviewPointSerializer(found.points.all(), many=True).data
-        turns = found.turns.select_related("actor") if not is_blind else []
-        data["turns"] = ReviewTurnSerializer(turns, many=True).data
-        return Response(data)
+def _shown(access: Access, review: Review) -> dict[str, Any]:
+    """The review as this person may see it now."""
+    found = get_review(access, review.pk)
+    is_blind = found.status == ReviewStatus.BLIND
+    scores = is_blind and part_of(found, access.user) == REVIEWER
+    aspects = unscored(found.query, access.user) if scores else []
+    turns = found.turns.select_related("actor") if not is_blind else []
+    return {
+        **ReviewSerializer(found).data,
+        "to_score": ToScoreSerializer(aspects, many=True).data,
+        "points": ReviewPointSerializer(found.points.all(), many=True).data,
+        "turns": ReviewTurnSerializer(turns, many=True).data,
+    }
 
 
 class Reviews(Route):
@@ -168,113 +155,102 @@ class Reviews(Route):
         return self.page(reviews_of(enter(self.person(), slug)), ReviewSerializer)
 
 
-class ReviewStart(ReviewRoute):
+class ReviewStart(Route):
     """Taking a query for review."""
 
     @extend_schema(request=None, responses={201: OneReviewSerializer})
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.REVIEWER)
         taken = verbs.start_review(query=get_own_query(access, pk), reviewer=access.user)
-        answer = self.shown(access, taken)
-        answer.status_code = 201
-        return answer
+        return Response(_shown(access, taken), status=201)
 
 
-class OneReview(ReviewRoute):
-    """One review."""
+class OneReview(Route):
+    """One review, for those who have a part in it and for admins."""
 
     @extend_schema(responses=OneReviewSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        return self.shown(*self.opened(slug, pk))
+        access = enter(self.person(), slug)
+        return Response(_shown(access, get_review(access, pk)))
 
 
+class ReviewRoute(Route):
+    """Something done with one review; answers with the review as it is then."""
+
+    takes: type[serializers.Serializer]
+
+    def act(self, access: Access, review: Review, **given: Any) -> object:
+        """Call the verb with what the address names and the body says."""
+        raise NotImplementedError
+
+    def post(self, request: Request, slug: str, pk: int, **about: Any) -> Response:
+        access = enter(self.person(), slug)
+        review = get_review(access, pk)
+        self.act(access, review, **about, **self.read(self.takes))
+        return Response(_shown(access, review))
+
+
+@extend_schema(request=BlindScoresSerializer, responses=OneReviewSerializer)
 class ReviewScores(ReviewRoute):
     """Giving the blind weights, all at once."""
 
-    @extend_schema(request=BlindScoresSerializer, responses=OneReviewSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, review = self.opened(slug, pk)
-        given = self.read(BlindScoresSerializer)
-        verbs.score_weights(review=review, actor=access.user, **given)
-        return self.shown(access, review)
+    takes = BlindScoresSerializer
+
+    def act(self, access: Access, review: Review, **given: Any) -> object:
+        return verbs.score_weights(review=review, actor=access.user, **given)
 
 
+@extend_schema(request=AspectsCheckSerializer, responses=OneReviewSerializer)
 class ReviewAspects(ReviewRoute):
     """Answering a question about the aspects."""
 
-    @extend_schema(request=AspectsCheckSerializer, responses=OneReviewSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, review = self.opened(slug, pk)
-        given = self.read(AspectsCheckSerializer)
-        points.check_aspects(review=review, actor=access.user, **given)
-        return self.shown(access, review)
+    takes = AspectsCheckSerializer
+
+    def act(self, access: Access, review: Review, **given: Any) -> object:
+        return points.check_aspects(review=review, actor=access.user, **given)
 
 
+@extend_schema(request=WeightCheckSerializer, responses=OneReviewSerializer)
 class ReviewWeight(ReviewRoute):
     """Keeping or changing a weight."""
 
-    @extend_schema(request=WeightCheckSerializer, responses=OneReviewSerializer)
-    def post(self, request: Request, slug: str, pk: int, aspect_pk: int) -> Response:
-        access, review = self.opened(slug, pk)
-        given = self.read(WeightCheckSerializer)
-        aspect = get_object_or_404(review.query.aspects, pk=aspect_pk)
-        points.check_weight(review=review, actor=access.user, aspect=aspect, **given)
-        return self.shown(access, review)
+    takes = WeightCheckSerializer
+
+    def act(self, access: Access, review: Review, **given: Any) -> object:
+        aspect = get_object_or_404(review.query.aspects, pk=given.pop("aspect_pk"))
+        return points.check_weight(review=review, actor=access.user, aspect=aspect, **given)
 
 
+@extend_schema(request=PassageCheckSerializer, responses=OneReviewSerializer)
 class ReviewPassage(ReviewRoute):
     """Keeping or removing a passage."""
 
-    @extend_schema(request=PassageCheckSerializer, responses=OneReviewSerializer)
-    def post(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
-        access, review = self.opened(slug, pk)
-        given = self.read(PassageCheckSerializer)
-        checks = {name: given.pop(name) for name in PASSAGE_CHECKS}
-        passage = get_domain_passage(review.query, passage_pk)
-        points.check_passage(
-            review=review, actor=access.user, passage=passage, checks=checks, **given
-        )
-        return self.shown(access, review)
+    takes = PassageCheckSerializer
+
+    def act(self, access: Access, review: Review, **given: Any) -> object:
+        given["checks"] = {name: given.pop(name) for name in PASSAGE_CHECKS}
+        passage = get_domain_passage(review.query, given.pop("passage_pk"))
+        return points.check_passage(review=review, actor=access.user, passage=passage, **given)
 
 
+@extend_schema(request=PointAnswerSerializer, responses=OneReviewSerializer)
 class ReviewAnswer(ReviewRoute):
     """Answering one point."""
 
-    @extend_schema(request=PointAnswerSerializer, responses=OneReviewSerializer)
-    def post(self, request: Request, slug: str, pk: int, point_pk: int) -> Response:
-        access, review = self.opened(slug, pk)
-        given = self.read(PointAnswerSerializer)
-        answer(access, review, point_pk, given["do"], given["text"])
-        return self.shown(access, review)
+    takes = PointAnswerSerializer
+
+    def act(self, access: Access, review: Review, **given: Any) -> object:
+        return answer(access, review, **given)
 
 
+@extend_schema(request=ReviewMoveSerializer, responses=OneReviewSerializer)
 class ReviewMove(ReviewRoute):
     """ask, answer, third, accept or drop."""
 
-    @extend_schema(request=ReviewMoveSerializer, responses=OneReviewSerializer)
-    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
-        access, review = self.opened(slug, pk)
-        given = self.read(ReviewMoveSerializer)
-        if verb not in MOVES:
-            raise PermissionDenied("There is no such move.")
-        go(access, review, verb, **given)
-        return self.shown(access, review)
+    takes = ReviewMoveSerializer
 
-
-_REVIEW = "b/<slug:slug>/reviews/<int:pk>"
-urlpatterns = [
-    path("b/<slug:slug>/reviews/", Reviews.as_view(), name="api-reviews"),
-    path("b/<slug:slug>/queries/<int:pk>/review/", ReviewStart.as_view(), name="api-review-start"),
-    path(f"{_REVIEW}/", OneReview.as_view(), name="api-review"),
-    path(f"{_REVIEW}/scores/", ReviewScores.as_view(), name="api-review-scores"),
-    path(f"{_REVIEW}/aspects/", ReviewAspects.as_view(), name="api-review-aspects"),
-    path(f"{_REVIEW}/weights/<int:aspect_pk>/", ReviewWeight.as_view(), name="api-review-weight"),
-    path(
-        f"{_REVIEW}/passages/<int:passage_pk>/", ReviewPassage.as_view(), name="api-review-passage"
-    ),
-    path(f"{_REVIEW}/points/<int:point_pk>/", ReviewAnswer.as_view(), name="api-review-point"),
-    path(f"{_REVIEW}/move/<slug:verb>/", ReviewMove.as_view(), name="api-review-move"),
-]
+    def act(self, access: Access, review: Review, **given: Any) -> object:
+        return go(access, review, **given)
 
 
 class SampleSerializer(serializers.ModelSerializer):
@@ -330,14 +306,8 @@ class NextTask(Route):
         if task is None:
             return Response({"task": None, "query": None, "text": None, "to_score": []})
         aspects = ToScoreSerializer(unscored(task.query, access.user), many=True).data
-        return Response(
-            {
-                "task": task.pk,
-                "query": str(task.query),
-                "text": task.query.text,
-                "to_score": aspects,
-            }
-        )
+        query = {"query": str(task.query), "text": task.query.text}
+        return Response({"task": task.pk, **query, "to_score": aspects})
 
 
 class TaskScores(Route):
@@ -354,7 +324,19 @@ class TaskScores(Route):
         return Response(status=204)
 
 
-urlpatterns += [
+_REVIEW = "b/<slug:slug>/reviews/<int:pk>"
+urlpatterns = [
+    path("b/<slug:slug>/reviews/", Reviews.as_view(), name="api-reviews"),
+    path("b/<slug:slug>/queries/<int:pk>/review/", ReviewStart.as_view(), name="api-review-start"),
+    path(f"{_REVIEW}/", OneReview.as_view(), name="api-review"),
+    path(f"{_REVIEW}/scores/", ReviewScores.as_view(), name="api-review-scores"),
+    path(f"{_REVIEW}/aspects/", ReviewAspects.as_view(), name="api-review-aspects"),
+    path(f"{_REVIEW}/weights/<int:aspect_pk>/", ReviewWeight.as_view(), name="api-review-weight"),
+    path(
+        f"{_REVIEW}/passages/<int:passage_pk>/", ReviewPassage.as_view(), name="api-review-passage"
+    ),
+    path(f"{_REVIEW}/points/<int:point_pk>/", ReviewAnswer.as_view(), name="api-review-point"),
+    path(f"{_REVIEW}/move/<slug:verb>/", ReviewMove.as_view(), name="api-review-move"),
     path("b/<slug:slug>/rescoring/", NextTask.as_view(), name="api-rescoring"),
     path("b/<slug:slug>/rescoring/samples/", Samples.as_view(), name="api-rescore-samples"),
     path("b/<slug:slug>/rescoring/<int:pk>/", TaskScores.as_view(), name="api-rescoring-scores"),

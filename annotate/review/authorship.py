@@ -29,7 +29,7 @@ def authors_of(query: Query) -> set[int]:
 
 
 def author_of(query: Query) -> User | None:
-    """Who answers for the query: who holds it, else who made most of its aspects or verdicts."""
+    """Who answers for the query: its assignee, else who made most of its aspects or verdicts."""
     held = Assignment.objects.standing().select_related("holder").filter(query=query).first()
     if held is not None:
         return held.holder

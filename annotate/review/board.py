@@ -1,7 +1,7 @@
-"""What the page of a review shows: what to look at, where each point stands, what was said."""
+"""What the page of a review shows: what to look at, the state of each point, what was said."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from itertools import islice
 
 from annotate.models import (
     PointKind,
@@ -13,22 +13,16 @@ from annotate.models import (
     WeightScore,
 )
 from annotate.review.models import ASPECT_CHECKS
-from annotate.review.turns import THIRD, Part
+from annotate.review.turns import AUTHOR, REVIEWER, THIRD, Part
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.views.board import Board, Card, Row, read_board
 
-CHECK_NAMES = {
-    "comprehensive": "Comprehensive",
-    "balanced": "Balanced",
-    "sound": "Sound",
-    "granularity": "Granularity",
-}
 REASONS = dict(DiscardReason.choices)
 
 
 @dataclass
 class Entry:
-    """One thing to look at. `point` is None while nobody did; `is_current` carries the keys."""
+    """One thing to look at. `point` is None while nobody did; `is_current` takes the keys."""
 
     kind: str
     name: str
@@ -80,35 +74,16 @@ class Entry:
 class ReviewBoard:
     """A review in full, for somebody who may see all of it."""
 
-    review: Review
     board: Board
     checks: list[Entry]
     weights: list[Entry]
     passages: list[Entry]
     turns: list[ReviewTurn]
-    entries: list[Entry] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.entries = self.checks + self.weights + self.passages
 
     @property
-    def unseen(self) -> int:
-        """Entries that the reviewer has not looked at."""
-        return sum(not entry.status for entry in self.entries)
-
-    def count(self, status: str) -> int:
-        """Points in this state."""
-        return sum(entry.status == status for entry in self.entries)
-
-    @property
-    def raised(self) -> int:
-        """Points that wait for the author."""
-        return self.count(PointStatus.RAISED)
-
-    @property
-    def objected(self) -> int:
-        """Points that author and reviewer see differently."""
-        return self.count(PointStatus.OBJECTED)
+    def entries(self) -> list[Entry]:
+        """Everything to look at, in the order of the review."""
+        return self.checks + self.weights + self.passages
 
 
 def read_review(review: Review, part: Part | None) -> ReviewBoard:
@@ -118,9 +93,10 @@ def read_review(review: Review, part: Part | None) -> ReviewBoard:
     by_key = {point.key: point for point in points if point.kind == PointKind.ASPECTS}
     by_aspect = {point.aspect_id: point for point in points if point.aspect_id}
     by_passage = {point.passage_id: point for point in points if point.passage_id}
-    scores = _scores(review)
+    blind = WeightScore.objects.standing().by(review.reviewer)
+    scores = {each.aspect_id: each for each in blind.filter(aspect__query=review.query_id)}
     checks = [
-        Entry("aspects", CHECK_NAMES[key], by_key.get(key), key=key, question=question)
+        Entry("aspects", key.capitalize(), by_key.get(key), key=key, question=question)
         for key, question in ASPECT_CHECKS.items()
     ]
     weights = [
@@ -139,31 +115,9 @@ def read_review(review: Review, part: Part | None) -> ReviewBoard:
         if row.aspect is not None or row.passage.pk in by_passage
     ]
     turns = list(review.turns.select_related("actor", "point__aspect", "point__passage"))
-    found = ReviewBoard(review, board, checks, weights, passages, turns)
-    _mark_current(found, part)
+    found = ReviewBoard(board, checks, weights, passages, turns)
+    waiting = {REVIEWER: "", AUTHOR: PointStatus.RAISED, THIRD: PointStatus.OBJECTED}
+    current = (entry for entry in found.entries if part and entry.status == waiting[part])
+    for entry in islice(current, 1):
+        entry.is_current = True
     return found
-
-
-def _scores(review: Review) -> dict[int, WeightScore]:
-    scores = WeightScore.objects.standing().by(review.reviewer)
-    return {each.aspect_id: each for each in scores.filter(aspect__query=review.query_id)}
-
-
-def _mark_current(found: ReviewBoard, part: Part | None) -> None:
-    waiting = {"reviewer": "", "author": PointStatus.RAISED, THIRD: PointStatus.OBJECTED}
-    if part is None:
-        return
-    for entry in found.entries:
-        if entry.status == waiting[part]:
-            entry.is_current = True
-            return
-
-
-def summary(found: ReviewBoard) -> dict[str, Any]:
-    """Numbers for the line at the foot of the page."""
-    return {
-        "unseen": found.unseen,
-        "raised": found.raised,
-        "objected": found.objected,
-        "agreed": found.count(PointStatus.AGREED),
-    }

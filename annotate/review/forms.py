@@ -7,17 +7,21 @@ from django import forms
 from annotate.forms import TextField
 from annotate.models import Aspect
 from annotate.review.models import PASSAGE_CHECKS
+from annotate.review.rescoring import MAX_SEED, MAX_SIZE, SEED, SIZE
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.models import SCALE_TOP
 
-_LONGEST = 4000
 ANSWERS = ("agree", "object", "yield", "uphold", "overrule", "unsettle")
 
 
-class NoteForm(forms.Form):
+def _note() -> TextField:
+    return TextField(required=False, max_length=4000)
+
+
+class MoveForm(forms.Form):
     """What somebody says with a move."""
 
-    text = TextField(required=False, max_length=_LONGEST)
+    text = _note()
 
 
 class BlindForm(forms.Form):
@@ -54,14 +58,14 @@ class AspectsCheckForm(forms.Form):
 
     key = forms.CharField(max_length=20)
     fine = forms.TypedChoiceField(choices=[("1", "yes"), ("0", "no")], coerce=lambda v: v == "1")
-    note = TextField(required=False, max_length=_LONGEST)
+    note = _note()
 
 
 class WeightCheckForm(forms.Form):
     """The weight that the reviewer finds right."""
 
     weight = forms.IntegerField(min_value=1, max_value=5)
-    note = TextField(required=False, max_length=_LONGEST)
+    note = _note()
 
 
 class PassageCheckForm(forms.Form):
@@ -72,26 +76,42 @@ class PassageCheckForm(forms.Form):
     credible = forms.BooleanField(required=False)
     relevant = forms.BooleanField(required=False)
     reason = forms.ChoiceField(choices=[("", ""), *DiscardReason.choices], required=False)
-    note = TextField(required=False, max_length=_LONGEST)
+    note = _note()
 
     def clean(self) -> dict[str, Any]:
         """`checks` as the verb takes them; removing needs at least one No."""
         data = super().clean() or self.cleaned_data
-        keep = bool(data.pop("keep", False))
-        answers = {name: keep or bool(data.pop(name, False)) for name in PASSAGE_CHECKS}
-        kept = {name: value for name, value in data.items() if name not in PASSAGE_CHECKS}
-        if not keep and all(answers.values()):
+        keep = data["keep"]
+        checks = {name: keep or data[name] for name in PASSAGE_CHECKS}
+        if not keep and all(checks.values()):
             raise forms.ValidationError("Take the tick from what the passage is not.")
-        return {**kept, "checks": answers}
+        return {"checks": checks} | {
+            name: data[name] for name in ("reason", "note") if name in data
+        }
 
 
-class PointForm(forms.Form):
+class PointForm(MoveForm):
     """An answer to one point."""
 
     do = forms.ChoiceField(choices=[(name, name) for name in ANSWERS])
-    text = TextField(required=False, max_length=_LONGEST)
+
+
+class SampleForm(forms.Form):
+    """How many queries, and the seed that draws them again."""
+
+    size = forms.IntegerField(
+        label="Queries",
+        min_value=1,
+        max_value=MAX_SIZE,
+        initial=SIZE,
+        help_text="Drawn by domain, in proportion to its queries with aspects.",
+    )
+    seed = forms.IntegerField(
+        label="Seed", min_value=0, max_value=MAX_SEED, initial=SEED,
+        help_text="The same seed draws the same queries from the same benchmark.",
+    )  # fmt: skip
 
 
 def first_error(form: forms.Form) -> str:
-    """The first thing that is wrong, in words."""
+    """The first error."""
     return next(str(error) for errors in form.errors.values() for error in errors)

@@ -1,6 +1,4 @@
-"""Second review: another expert of the domain looks at a query (docs/protocol.md 3.1 step 6).
-
-Weights scored blind, in second reviews and in samples (docs/protocol.md 3.1, steps 6 and 7)."""
+"""Second reviews, and weights scored blind (docs/protocol.md 3.1, steps 6 and 7)."""
 
 from typing import Self
 
@@ -52,9 +50,13 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         """Reviews that still go on."""
         return self.exclude(status__in=OVER)
 
+    def with_people(self) -> Self:
+        """With everything that a page or a move reads of them."""
+        return self.select_related("query__domain__benchmark", "reviewer", "author", "third")
+
 
 class Review(models.Model):
-    """A second look at one query's aspects, weights and passages, by somebody else."""
+    """Somebody else checks one query's aspects, weights and passages."""
 
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="reviews")
     reviewer = models.ForeignKey(
@@ -136,7 +138,7 @@ class PointStatus(models.TextChoices):
 
 
 class ReviewPoint(models.Model):
-    """Where one point of a review stands; how it came there is in its turns.
+    """One point of a review and its state; how it got there is in its turns.
 
     `key` is the check of the aspects, or "" where `aspect` or `passage` says what it is about.
     `change` holds what the reviewer did: {"from": 4, "to": 2} or {"judgment": 12}.
@@ -225,7 +227,7 @@ class RescoreTask(models.Model):
 
     sample = models.ForeignKey(RescoreSample, on_delete=models.PROTECT, related_name="tasks")
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="rescore_tasks")
-    # Place in the queue: the sample's own order, which tells nothing.
+    # Place in the queue: the sample's own order, which says nothing.
     place = models.PositiveIntegerField()
     scorer = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
@@ -277,7 +279,7 @@ class WeightScore(models.Model):
     task = models.ForeignKey(
         RescoreTask, null=True, on_delete=models.PROTECT, related_name="scores"
     )
-    # The version of the guidelines that it was given by; 0: the house's own.
+    # The version of the guidelines that it was given by; 0: the default.
     guideline = models.PositiveIntegerField(default=0)
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -68,30 +68,21 @@ def check_passage(
     _need(keep, note)
     with turn(review, actor, State.CHECKING) as current:
         point = _point(current, kind=PointKind.PASSAGE, passage=passage)
-        change = dict(point.change)
+        change = {} if keep else dict(point.change)
         if keep:
             take_back(point, actor)
-            change = {}
-            if not _stands(current, passage):
+        if not change:
+            gold = GoldPassage.objects.standing()
+            if not gold.filter(query=current.query_id, passage=passage).exists():
                 raise Refused("This passage stands under no aspect any more.")
-        elif not change:
-            if not _stands(current, passage):
-                raise Refused("This passage stands under no aspect any more.")
+        if not keep and not change:
             verdict = discard_passage(
                 query=current.query, passage=passage, reason=reason, note=note, actor=actor
             )
             change = {"judgment": verdict.pk, "reason": reason}
         failed = [name for name, answer in checks.items() if not answer]
-        return _conclude(
-            current,
-            point,
-            actor,
-            fine=keep,
-            note=note,
-            change=change,
-            about=passage.pid,
-            failed=failed,
-        )
+        about = {"about": passage.pid, "failed": failed}
+        return _conclude(current, point, actor, fine=keep, note=note, change=change, **about)
 
 
 def missing_points(review: Review) -> list[str]:
@@ -100,8 +91,12 @@ def missing_points(review: Review) -> list[str]:
     keys = {point.key for point in seen}
     weights = {point.aspect_id for point in seen}
     passages = {point.passage_id for point in seen}
-    missing = [f"whether the aspects are {key}" for key in ASPECT_CHECKS if key not in keys]
-    missing[:] = [each.replace("are granularity", "have the right granularity") for each in missing]
+    words = {"granularity": "have the right granularity"}
+    missing = [
+        f"whether the aspects {words.get(key, f'are {key}')}"
+        for key in ASPECT_CHECKS
+        if key not in keys
+    ]
     aspects = Aspect.objects.filter(query=review.query_id).present()
     missing += [f"the weight of a{each.k}" for each in aspects if each.pk not in weights]
     gold = GoldPassage.objects.standing().filter(query=review.query_id).select_related("passage")
@@ -111,7 +106,7 @@ def missing_points(review: Review) -> list[str]:
 def take_back(point: ReviewPoint, actor: User) -> str:
     """Undo what a point changed; "yes", "" where it changed nothing, "no" where others went on.
 
-    For a caller that holds the query; the point itself is the caller's to save.
+    For a caller that locked the query; the point itself is the caller's to save.
     """
     change = point.change
     point.change = {}
@@ -154,26 +149,11 @@ def _conclude(
     fine: bool,
     note: str,
     change: dict[str, object],
-    about: str,
     **data: object,
 ) -> ReviewPoint:
     point.status = PointStatus.FINE if fine else PointStatus.RAISED
     point.note, point.change = note.strip(), change
     point.save()
-    say(
-        review,
-        actor,
-        REVIEWER,
-        "keep" if fine else "change",
-        point=point,
-        text=point.note,
-        about=about,
-        **change,
-        **data,
-    )
+    verb = "keep" if fine else "change"
+    say(review, actor, REVIEWER, verb, point=point, text=point.note, **change, **data)
     return point
-
-
-def _stands(review: Review, passage: Passage) -> bool:
-    rows = GoldPassage.objects.standing().filter(query=review.query_id, passage=passage)
-    return rows.exists()

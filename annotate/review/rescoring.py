@@ -1,6 +1,4 @@
-"""Samples of queries whose weights are scored again, blind (docs/protocol.md 3.1 step 7).
-
-Scoring weights blind: stored whole, once, beside what the author's weights were then."""
+"""Weights scored blind, in reviews and for samples of queries (docs/protocol.md 3.1, 6 and 7)."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -30,6 +28,8 @@ from kit.errors import Refused
 from kit.stats.sampling import draw
 
 CHANGED = "The aspects were changed meanwhile. Look at them again, then score."
+SIZE, SEED = 50, 1
+MAX_SIZE, MAX_SEED = 10_000, 2**31 - 1
 
 
 def unscored(query: Query, person: User) -> list[Aspect]:
@@ -48,16 +48,15 @@ def store_scores(
 ) -> list[WeightScore]:
     """Keep one weight for every aspect that is still to be scored, or none.
 
-    For a caller that holds the query and has checked that the scorer may. Raises Refused where an
+    For a caller that locked the query and has checked that the scorer may. Raises Refused where an
     aspect is missing, unknown or its weight off the scale.
     """
     aspects = unscored(query, scorer)
-    if {each.pk for each in aspects} != set(weights):
-        missing = [each for each in aspects if each.pk not in weights]
-        if missing and set(weights) <= {each.pk for each in aspects}:
-            names = ", ".join(f"a{each.k}" for each in missing)
-            raise Refused(f"Give every aspect a weight; {names} has none yet.", field="weight")
+    if not set(weights) <= {each.pk for each in aspects}:
         raise Refused(CHANGED, field="weight")
+    if missing := [f"a{each.k}" for each in aspects if each.pk not in weights]:
+        names = ", ".join(missing)
+        raise Refused(f"Give every aspect a weight; {names} has none yet.", field="weight")
     for each in aspects:
         top = SCALE_TOP[each.scale]
         if not 1 <= weights[each.pk] <= top:
@@ -85,8 +84,19 @@ def store_scores(
         raise Refused(CHANGED, field="weight") from None
 
 
-SIZE, SEED = 50, 1
-MOST = 10_000
+def draw_queries(queries: QuerySet[Query], *, size: int, seed: int) -> list[int]:
+    """Keys of queries, drawn by domain in proportion; the same seed draws the same.
+
+    Raises Refused for numbers out of range.
+    """
+    if not 1 <= size <= MAX_SIZE:
+        raise Refused(f"Draw 1 to {MAX_SIZE:,} queries.", field="size")
+    if not 0 <= seed <= MAX_SEED:
+        raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
+    strata: defaultdict[str, list[int]] = defaultdict(list)
+    for domain, pk in queries.order_by("pk").values_list("domain__name", "pk"):
+        strata[domain].append(pk)
+    return draw(strata, size, seed)
 
 
 def draw_sample(
@@ -99,19 +109,12 @@ def draw_sample(
     place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
     if place is None or Role.ADMIN not in place.roles:
         raise PermissionDenied("Samples are drawn by admins.")
-    if not 1 <= size <= MOST:
-        raise Refused(f"Draw 1 to {MOST:,} queries.", field="size")
-    if not 0 <= seed <= 2**31 - 1:
-        raise Refused("The seed is a number from 0 to 2,147,483,647.", field="seed")
     with transaction.atomic():
-        strata: defaultdict[str, list[int]] = defaultdict(list)
         present = Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)
         # A weight that nobody chose is nothing to compare with.
-        rows = Query.objects.in_benchmark(benchmark).filter(Exists(present)).order_by("pk")
+        rows = Query.objects.in_benchmark(benchmark).filter(Exists(present))
         rows = rows.exclude(Exists(present.filter(weighed=False)))
-        for domain, pk in rows.values_list("domain__name", "pk"):
-            strata[domain].append(pk)
-        drawn = draw(strata, size, seed)
+        drawn = draw_queries(rows, size=size, seed=seed)
         if not drawn:
             raise Refused("No query has aspects with weights yet.")
         sample = RescoreSample.objects.create(
@@ -157,7 +160,7 @@ def waiting_tasks(access: Access) -> QuerySet[RescoreTask]:
 
 def next_task(access: Access) -> RescoreTask | None:
     """The first task whose scores by this person would be blind."""
-    for task in waiting_tasks(access)[:MOST]:
+    for task in waiting_tasks(access)[:MAX_SIZE]:
         if may_score_blind(task.query, access.user):
             return task
     return None

@@ -1,12 +1,8 @@
-"""Weights scored blind for a sample: the reviewer's queue, and drawing samples.
-
-What every page on which weights are scored blind shows: the aspects' words, nothing else."""
+"""Weights scored blind for a sample: the reviewer's queue, and drawing samples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from annotate.loaders import number
 from annotate.models import Aspect, RescoreSample, RescoreTask, Scale
 from annotate.review import rescoring as verbs
-from annotate.review.forms import BlindForm
+from annotate.review.forms import BlindForm, SampleForm
 from annotate.review.rescoring import unscored
 from annotate.workspace.models import RUBRIC, SCALE_TOP
 from annotate.workspace.views.queries import reading
@@ -27,21 +23,16 @@ from kit.errors import Refused
 from kit.tables import Column, Table
 
 
-@dataclass(frozen=True)
-class BlindField:
-    """One aspect with the choice of a weight; `value` is what was chosen before an error."""
-
-    aspect: Aspect
-    name: str
-    points: int
-    value: int | None
-
-
 def blind_context(aspects: Sequence[Aspect], sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Context of annotate/review_blind.html."""
+    """Context of annotate/review_blind.html: the aspects' words alone, and what was chosen."""
     scale = aspects[0].scale if aspects else Scale.LIKERT5
     fields = [
-        BlindField(each, name, SCALE_TOP[each.scale], number(str(sent.get(name, ""))))
+        {
+            "aspect": each,
+            "name": name,
+            "points": SCALE_TOP[each.scale],
+            "value": number(str(sent.get(name, ""))),
+        }
         for each in aspects
         for name in (f"weight-{each.pk}",)
     ]
@@ -61,29 +52,14 @@ SAMPLES = Table(
 )
 
 
-class SampleForm(forms.Form):
-    """How many queries, and the seed that draws them again."""
-
-    size = forms.IntegerField(
-        label="Queries",
-        min_value=1,
-        max_value=verbs.MOST,
-        initial=verbs.SIZE,
-        help_text="Drawn by domain, in proportion to its queries with aspects.",
-    )
-    seed = forms.IntegerField(
-        label="Seed", min_value=0, max_value=2**31 - 1, initial=verbs.SEED,
-        help_text="The same seed draws the same queries from the same benchmark.",
-    )  # fmt: skip
-
-
 @require_http_methods(["GET", "POST"])
 def rescoring(request: HttpRequest, slug: str) -> HttpResponse:
     """The next query to score; its weights once given, the one after it."""
     access = enter(request.user, slug, Role.REVIEWER)
     if request.method == "GET":
         return htmx.render(request, TEMPLATE, _context(access, {}), partial=PART)
-    task = _task(access, request.POST.get("task", ""))
+    key = number(request.POST.get("task", "")) or 0
+    task = verbs.waiting_tasks(access).filter(pk=key).first()
     if task is None:
         messages.info(request, "This query does not wait for you any more.")
         return _answer(request, access)
@@ -103,7 +79,7 @@ def rescore_samples(request: HttpRequest, slug: str) -> HttpResponse:
     """Samples drawn so far, and drawing another."""
     access = enter(request.user, slug, Role.ADMIN)
     form = SampleForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         try:
             drawn = verbs.draw_sample(
                 benchmark=access.benchmark, actor=access.user, **form.cleaned_data
@@ -113,13 +89,8 @@ def rescore_samples(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             messages.success(request, f"{drawn.tasks.count()} queries were drawn.")
             return htmx.redirect(request, reverse("rescore-samples", args=[slug]))
-    rows = sample_rows(access)
-    context = {
-        "access": access,
-        "tab": "reviews",
-        "form": form,
-        "table": SAMPLES.read(rows, request.GET),
-    }
+    table = SAMPLES.read(sample_rows(access), request.GET)
+    context = {"access": access, "tab": "reviews", "form": form, "table": table}
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "annotate/rescore_samples.html", context, partial="results")
 
@@ -140,11 +111,6 @@ def _context(access: Access, sent: Any, task: RescoreTask | None = None) -> dict
     waiting = verbs.waiting_tasks(access).count()
     context |= {"query": found.query, "waiting": waiting, **reading(found.query)}
     return context | blind_context(aspects, sent)
-
-
-def _task(access: Access, key: str) -> RescoreTask | None:
-    known = key.isascii() and key.isdigit() and len(key) < 19
-    return verbs.waiting_tasks(access).filter(pk=int(key)).first() if known else None
 
 
 def _answer(request: HttpRequest, access: Access) -> HttpResponse:

@@ -20,35 +20,40 @@ Part = Literal["reviewer", "author", "third"]
 REVIEWER: Part = "reviewer"
 AUTHOR: Part = "author"
 THIRD: Part = "third"
-# In whose hands a review is.
+# Whose turn it is.
 TURN: dict[str, Part] = {
     ReviewStatus.BLIND: REVIEWER,
     ReviewStatus.CHECKING: REVIEWER,
     ReviewStatus.CHANGES: AUTHOR,
     ReviewStatus.THIRD: THIRD,
 }
+GONE = "The review has gone on meanwhile. Look at it again."
 
 
 @contextmanager
-def turn(review: Review, actor: User, *statuses: str) -> Iterator[Review]:
-    """The review as it is now, held until the transaction ends, in one of these states.
-
-    Raises PermissionDenied for somebody whose review it is not, and Refused out of turn.
-    """
+def locked(review: Review) -> Iterator[Review]:
+    """The review as it is now, locked with its query until this transaction ends."""
     with transaction.atomic():
         # The query before everything that hangs on it, as everywhere.
         hold_queries([review.query_id])
-        current = Review.objects.select_related(
-            "query__domain__benchmark", "author", "reviewer", "third"
-        ).get(pk=review.pk)
-        if not any(holds(current, actor, TURN[status]) for status in statuses):
+        yield Review.objects.with_people().get(pk=review.pk)
+
+
+@contextmanager
+def turn(review: Review, actor: User, status: str) -> Iterator[Review]:
+    """The review as `locked`, in this state.
+
+    Raises PermissionDenied for somebody whose turn that state is not, and Refused in another one.
+    """
+    with locked(review) as current:
+        if not has_part(current, actor, TURN[status]):
             raise PermissionDenied("This is not your part of the review.")
-        if current.status not in statuses:
-            raise Refused("The review has gone on meanwhile. Look at it again.")
+        if current.status != status:
+            raise Refused(GONE)
         yield current
 
 
-def holds(review: Review, person: User, part: Part) -> bool:
+def has_part(review: Review, person: User, part: Part) -> bool:
     """Whether the person has this part in the review.
 
     Where nobody wrote on the query, or its author has left, an annotator of its domain answers.
@@ -65,17 +70,19 @@ def holds(review: Review, person: User, part: Part) -> bool:
 
 def part_of(review: Review, person: User) -> Part | None:
     """The person's part in the review, if any."""
-    return next((part for part in (REVIEWER, AUTHOR, THIRD) if holds(review, person, part)), None)
+    return next(
+        (part for part in (REVIEWER, AUTHOR, THIRD) if has_part(review, person, part)), None
+    )
 
 
 def move(review: Review, to: str) -> None:
-    """Change the state, if nobody did meanwhile; inside `turn`."""
+    """Change the state, if nobody did meanwhile; inside `locked`."""
     if to not in MOVES[review.status]:
         raise Refused("The review cannot go there from here.")
     rows = Review.objects.filter(pk=review.pk, status=review.status)
     ended = timezone.now() if to in OVER else None
     if not rows.update(status=to, ended_at=ended, third=review.third):
-        raise Refused("The review has gone on meanwhile. Look at it again.")
+        raise Refused(GONE)
     review.status = to
 
 
@@ -90,6 +97,7 @@ def say(
     **data: Any,
 ) -> None:
     """Keep the turn, and its event."""
+    text = text.strip()
     ReviewTurn.objects.create(
         review=review, point=point, actor=actor, part=part, verb=verb, text=text, data=data
     )

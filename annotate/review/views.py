@@ -1,89 +1,77 @@
-"""The second review: the list of what waits, and one review from blind scores to acceptance.
+"""The second review: the list of what waits, and one review from blind scores to acceptance."""
 
-A review fetched for a person, and its moves by name: shared by the screen and the API."""
-
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.loaders import get_domain_passage
-from annotate.models import Review, ReviewStatus
+from annotate.loaders import get_domain_passage, number
+from annotate.models import PointStatus, Review, ReviewPoint, ReviewStatus
 from annotate.review import forms, points
 from annotate.review import services as verbs
 from annotate.review.authorship import authors_of, may_review
-from annotate.review.board import read_review, summary
+from annotate.review.board import read_review
+from annotate.review.queue import my_turn, reviews_of, waiting_for_review
 from annotate.review.rescoring import unscored, waiting_tasks
 from annotate.review.rescoring_views import blind_context
-from annotate.review.services import my_turn, reviews_of, waiting_for_review
-from annotate.review.third import unsettle_point
-from annotate.review.turns import TURN, part_of
+from annotate.review.turns import REVIEWER, TURN, part_of
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Membership, Role
 from kit import htmx
+from kit.api import find_verb
 from kit.errors import Conflict, Refused
 from kit.tables import Column, Filter, Table
 
-MOVES = ("ask", "answer", "third", "accept", "drop")
 
-
-def answer(access: Access, found: Review, point_pk: int, do: str, text: str) -> Any:
+def answer(access: Access, found: Review, point_pk: int, do: str, text: str) -> ReviewPoint:
     """Call the verb that `do` names on one point; 404 for a point of another review."""
-    point = found.points.filter(pk=point_pk).first()
-    if point is None:
-        raise Http404("No such point.")
+    point = get_object_or_404(found.points, pk=point_pk)
     given: dict[str, Any] = {"review": found, "point": point, "actor": access.user, "text": text}
     if do in ("agree", "object"):
         return verbs.answer_point(**given, agree=do == "agree")
     if do == "yield":
         return verbs.yield_point(**given)
     if do == "unsettle":
-        return unsettle_point(**given)
+        return verbs.unsettle_point(**given)
     return verbs.settle_point(**given, uphold=do == "uphold")
 
 
 def go(access: Access, found: Review, verb: str, *, text: str = "", third: str = "") -> Review:
     """Call the verb of a move by its name; 404 for an unknown one."""
     given: dict[str, Any] = {"review": found, "actor": access.user}
-    if verb == "third":
-        return verbs.ask_third(**given, text=text, third=_third(access, third))
     if verb == "drop":
         return verbs.drop_review(**given)
+    given["text"] = text
+    if verb == "third":
+        members = User.objects.filter(memberships__benchmark=access.benchmark)
+        person = members.filter(pk=number(third) or 0).first()
+        if person is None:
+            raise Refused("Choose who settles it.", field="third")
+        return verbs.ask_third(**given, third=person)
     moves: dict[str, Callable[..., Review]] = {
         "ask": verbs.ask_changes,
         "answer": verbs.send_back,
         "accept": verbs.accept_review,
     }
-    if verb not in moves:
-        raise Http404("No such move.")
-    return moves[verb](**given, text=text)
+    return find_verb(moves, verb)(**given)
 
 
 def get_review(access: Access, pk: int) -> Review:
     """A review in which the person has a part, or any for admins: 404 outside, 403 otherwise."""
-    rows = Review.objects.in_benchmark(access.benchmark)
-    rows = rows.select_related("query__domain__benchmark", "reviewer", "author", "third")
-    found = rows.filter(pk=pk).first()
-    if found is None:
-        raise Http404("No such review.")
+    rows = Review.objects.in_benchmark(access.benchmark).with_people()
+    found = get_object_or_404(rows, pk=pk)
     if not access.is_admin and part_of(found, access.user) is None:
         raise PermissionDenied("This review is between its author and its reviewer.")
-    return found
-
-
-def _third(access: Access, key: str) -> User:
-    known = key.isascii() and key.isdigit() and len(key) < 19
-    rows = User.objects.filter(memberships__benchmark=access.benchmark)
-    found = rows.filter(pk=int(key)).first() if known else None
-    if found is None:
-        raise Refused("Choose who settles it.", field="third")
     return found
 
 
@@ -150,12 +138,8 @@ def review_scores(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if not form.is_valid():
         context = review_context(access, found, request.POST) | {"errors": form.messages}
         return htmx.invalid(request, TEMPLATE, context, partial=PART)
-    return _do(
-        request,
-        access,
-        found,
-        lambda: verbs.score_weights(review=found, actor=access.user, weights=form.weights),
-    )
+    act = partial(verbs.score_weights, review=found, actor=access.user, weights=form.weights)
+    return _do(request, access, found, act)
 
 
 @require_POST
@@ -169,9 +153,7 @@ def review_weight(request: HttpRequest, slug: str, pk: int, aspect_pk: int) -> H
     """A weight kept or changed."""
 
     def check(*, review: Review, **given: Any) -> Any:
-        aspect = review.query.aspects.filter(pk=aspect_pk).first()
-        if aspect is None:
-            raise Http404("No such aspect.")
+        aspect = get_object_or_404(review.query.aspects, pk=aspect_pk)
         return points.check_weight(review=review, aspect=aspect, **given)
 
     return _check(request, slug, pk, forms.WeightCheckForm, check)
@@ -197,8 +179,8 @@ def review_point(request: HttpRequest, slug: str, pk: int, point_pk: int) -> Htt
     if not form.is_valid():
         messages.warning(request, forms.first_error(form))
         return _answer(request, access, found)
-    do, text = form.cleaned_data["do"], form.cleaned_data["text"]
-    return _do(request, access, found, lambda: answer(access, found, point_pk, do, text))
+    act = partial(answer, access, found, point_pk, **form.cleaned_data)
+    return _do(request, access, found, act)
 
 
 @require_POST
@@ -206,10 +188,10 @@ def review_move(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResp
     """Hand back, answer, ask a third person, accept, give up."""
     access = enter(request.user, slug)
     found = get_review(access, pk)
-    form = forms.NoteForm(request.POST)
+    form = forms.MoveForm(request.POST)
     text = form.cleaned_data["text"] if form.is_valid() else ""
     third = request.POST.get("third", "")
-    return _do(request, access, found, lambda: go(access, found, verb, text=text, third=third))
+    return _do(request, access, found, partial(go, access, found, verb, text=text, third=third))
 
 
 def review_context(access: Access, found: Review, sent: Any = None) -> dict[str, Any]:
@@ -231,8 +213,15 @@ def review_context(access: Access, found: Review, sent: Any = None) -> dict[str,
         aspects = unscored(found.query, access.user) if is_turn else []
         return context | blind_context(aspects, sent or {})
     board = read_review(found, part if is_turn else None)
-    context |= {"board": board, **summary(board)}
-    if is_turn and part == "reviewer" and board.objected:
+    statuses = Counter(entry.status for entry in board.entries)
+    context |= {
+        "board": board,
+        "unseen": statuses[""],
+        "raised": statuses[PointStatus.RAISED],
+        "objected": statuses[PointStatus.OBJECTED],
+        "agreed": statuses[PointStatus.AGREED],
+    }
+    if is_turn and part == REVIEWER and context["objected"]:
         context["thirds"] = _thirds(found)
     return context
 
@@ -253,8 +242,8 @@ def _check(
     if not form.is_valid():
         messages.warning(request, forms.first_error(form))
         return _answer(request, access, found)
-    given = dict(form.cleaned_data)
-    return _do(request, access, found, lambda: verb(review=found, actor=access.user, **given))
+    act = partial(verb, review=found, actor=access.user, **form.cleaned_data)
+    return _do(request, access, found, act)
 
 
 def _do(

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from annotate.agreement.opinions import Opinion
+from annotate.agreement.ratings import Rating
 from annotate.models import CaseStatus, Vote
 from corpus.models import Benchmark, Source
 
 
-def vote_opinions(benchmark: Benchmark) -> Sequence[Opinion]:
+def vote_opinions(benchmark: Benchmark) -> Sequence[Rating]:
     """One rating per standing vote with a label on a closed case; the item is the case.
 
     Only cases that their votes have closed count: who may still vote on a case learns nothing
@@ -22,7 +22,7 @@ def vote_opinions(benchmark: Benchmark) -> Sequence[Opinion]:
     )
     fields = ("case_id", "voter_id", "label", "case__query__domain__name", "created_at")
     return [
-        Opinion(
+        Rating(
             item=case,
             rater=voter,
             label=label,

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotate.answers.evidence import Material, materials
+from annotate.answers.evidence import AnswerEvidence, materials
 from annotate.models import Aspect, ReferenceAnswer
 from corpus.models import Benchmark, Query
 from debate.answering.asking import (
@@ -84,7 +84,7 @@ def forecast(
     return Forecast(ready, calls, given, taken, usd, left_out, tuple(unready))
 
 
-def task_of(material: Material) -> Task:
+def task_of(material: AnswerEvidence) -> Task:
     """What a model is given: aspects, and the passages that have a text, in the order of ids."""
     supports = {each.pk: aspect.k for aspect, own in material.aspects for each in own}
     texts = [each for each in material.passages if each.text]
@@ -101,8 +101,8 @@ def task_of(material: Material) -> Task:
     )
 
 
-def all_materials(queries: QuerySet[Query]) -> Iterator[Material]:
-    """Material of many queries, some at a time."""
+def all_materials(queries: QuerySet[Query]) -> Iterator[AnswerEvidence]:
+    """AnswerEvidence of many queries, some at a time."""
     keys: Sequence[int] = list(queries.values_list("pk", flat=True))
     for start in range(0, len(keys), _AT_ONCE):
         part = Query.objects.filter(pk__in=keys[start : start + _AT_ONCE]).order_by("pk")

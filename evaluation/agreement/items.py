@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from annotate.agreement.opinions import Opinion
+from annotate.agreement.ratings import Rating
 from annotate.agreement.slices import Dimension, grouped
 from annotate.models import EscalationCase, ReviewPoint, WeightScore
 from corpus.models import Benchmark
@@ -83,7 +83,7 @@ def _labels(reading: Reading, params: Mapping[str, str], show: str) -> tuple[int
     return tuple(numbers) if set(numbers) <= set(scale) else None
 
 
-def _chosen(reading: Reading, params: Mapping[str, str]) -> tuple[Sequence[Opinion], str]:
+def _chosen(reading: Reading, params: Mapping[str, str]) -> tuple[Sequence[Rating], str]:
     by, key = params.get("by", ""), params.get("key", "")
     for dimension in DIMENSIONS:
         if by == dimension:

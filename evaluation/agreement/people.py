@@ -2,8 +2,14 @@
 
 from collections.abc import Callable
 
-from annotate.agreement.model import ModelReport, model_report
-from annotate.agreement.people import PairReport, PersonReport, pair_reports, person_reports
+from annotate.agreement.people import (
+    ModelReport,
+    PairReport,
+    PersonReport,
+    model_report,
+    pair_reports,
+    person_reports,
+)
 from evaluation.agreement.services import Reading
 from evaluation.agreement.sheets import To, estimate_cell, few
 from kit.sheets import Cell, Sheet, percent, text

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from django.contrib.auth.models import User
 
-from annotate.agreement.opinions import BINARY, Opinion, Scale
-from annotate.review.agreement import answered_opinions, verdict_opinions, weight_opinions
+from annotate.agreement.ratings import BINARY, Rating, Scale
+from annotate.review.agreement import answered_ratings, verdict_ratings, weight_ratings
 from annotate.voting.agreement import vote_opinions
 from annotate.voting.majority import RULE
 from corpus.access import Access
@@ -35,7 +35,7 @@ class Reading:
     title: str
     item: str
     scale: Scale
-    opinions: Sequence[Opinion]
+    opinions: Sequence[Rating]
     headline: str
     rule: str
     label_names: dict[int, str]
@@ -93,7 +93,7 @@ def sample_reading(access: Access) -> Reading:
 
 
 def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
-    found = weight_opinions(access.benchmark, **purpose)
+    found = weight_ratings(access.benchmark, **purpose)
     notes = ["Raw weights over the whole scale, all aspects together; quadratic κ is the headline."]
     if found.left_out:
         notes.append(
@@ -108,7 +108,7 @@ def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
         title=title,
         item="score",
         scale=Scale("interval", tuple(range(1, found.top + 1))),
-        opinions=found.opinions,
+        opinions=found.ratings,
         headline=QUADRATIC,
         rule=(
             "Each aspect has its author’s weight, and one that a reviewer gave without seeing it. "
@@ -116,7 +116,7 @@ def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
         ),
         label_names={point: str(point) for point in range(1, found.top + 1)},
         people={},
-        scorers=_scorers(found.opinions),
+        scorers=_scorers(found.ratings),
         notes=tuple(notes),
         empty="Nobody has scored weights blind yet.",
     )
@@ -127,7 +127,7 @@ def verdict_reading(access: Access) -> Reading:
     return _verdicts(
         VERDICTS,
         "Verdicts on gold passages",
-        verdict_opinions(access.benchmark),
+        verdict_ratings(access.benchmark),
         PERCENT,
         "An author assigned the passage to an aspect; the reviewer kept or removed it. The "
         "author’s verdict is therefore always “gold”, and κ has nothing to say here: it stands "
@@ -141,7 +141,7 @@ def answered_reading(access: Access) -> Reading:
     return _verdicts(
         ANSWERED,
         "Verdicts on gold passages after the author’s answer",
-        answered_opinions(access.benchmark),
+        answered_ratings(access.benchmark),
         COHEN,
         "The reviewer kept or removed the passage. Of a removal the author’s verdict is their "
         "last answer: agreed is “removed”, objected is “gold”. The two are not independent: "
@@ -151,7 +151,7 @@ def answered_reading(access: Access) -> Reading:
 
 
 def _verdicts(
-    key: str, title: str, opinions: Sequence[Opinion], headline: str, rule: str, note: str
+    key: str, title: str, opinions: Sequence[Rating], headline: str, rule: str, note: str
 ) -> Reading:
     return Reading(
         key=key,
@@ -168,7 +168,7 @@ def _verdicts(
     )
 
 
-def _scorers(opinions: Iterable[Opinion]) -> dict[str, str]:
+def _scorers(opinions: Iterable[Rating]) -> dict[str, str]:
     rows = User.objects.filter(pk__in={each.person for each in opinions})
     return {str(pk): name for pk, name in rows.values_list("pk", "username")}
 

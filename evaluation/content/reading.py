@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q
 
-from annotate.answers.evidence import PublishedIn, answers_in
+from annotate.answers.evidence import Published, answers_in
 from annotate.models import Aspect, GoldPassage
 from corpus.models import Domain, Judgment, Status
 from corpus.models.labels import Source
@@ -56,7 +56,7 @@ def read_queries(
             qid=qid,
             text=text,
             answers=tuple(answers),
-            reference_answer=(answer := published.get(pk, PublishedIn())).text,
+            reference_answer=(answer := published.get(pk, Published())).text,
             cited=answer.cited,
             uncarried_citations=answer.uncarried,
             practice_answer=answer.practice,

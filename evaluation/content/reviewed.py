@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from annotate.agreement.opinions import Scale
+from annotate.agreement.ratings import Scale
 from annotate.agreement.slices import measured
 from annotate.models import CaseStatus, PointKind, Review, ReviewPoint, ReviewStatus, WeightScore
-from annotate.review.agreement import weight_opinions
+from annotate.review.agreement import weight_ratings
 from corpus.models import Benchmark, Domain, Judgment
 from debate.configuration import SIMULATED
 from debate.kinds import config_of
@@ -92,12 +92,12 @@ def second_reviews(benchmark: Benchmark) -> tuple[int, int, Estimate | None]:
     the authors' (quadratic kappa; None without weights)."""
     accepted = Review.objects.in_benchmark(benchmark).filter(status=ReviewStatus.ACCEPTED)
     queries = accepted.order_by().values("query").distinct().count()
-    found = weight_opinions(benchmark, review__status=ReviewStatus.ACCEPTED)
-    if not found.opinions:
+    found = weight_ratings(benchmark, review__status=ReviewStatus.ACCEPTED)
+    if not found.ratings:
         return queries, 0, None
     scale = Scale("interval", tuple(range(1, found.top + 1)))
-    kappa = measured(found.opinions, scale).coefficient("cohen_kappa_quadratic")
-    return queries, len(found.opinions) // 2, kappa
+    kappa = measured(found.ratings, scale).coefficient("cohen_kappa_quadratic")
+    return queries, len(found.ratings) // 2, kappa
 
 
 # The columns of a course's pairs. `ended` says of how many pairs the course was that labelled it.

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from annotate.agreement.opinions import BINARY
+from annotate.agreement.ratings import BINARY
 from annotate.agreement.slices import measured
 from annotate.models import Aspect, CaseStatus, EscalationCase
 from annotate.voting.agreement import vote_opinions

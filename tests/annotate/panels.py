@@ -50,8 +50,8 @@ def access_of(world: World, person: User) -> Access:
 
 def make_panel(world: World, *, open_it: bool = True, **values: Any) -> ReferencePanel:
     """A drawn panel; open, unless said otherwise."""
-    plan = verbs.PanelPlan(**{"name": "experts", "per_domain": 3, "shows_hints": False} | values)
-    panel = verbs.draw_panel(benchmark=world.benchmark, plan=plan, actor=world.admin)
+    asked: dict[str, Any] = {"name": "experts", "per_domain": 3, "shows_hints": False} | values
+    panel = verbs.draw_panel(benchmark=world.benchmark, actor=world.admin, **asked)
     if open_it:
         verbs.open_panel(panel=panel, access=access_of(world, world.admin))
     return panel

@@ -20,8 +20,8 @@ from annotate.review.services import (
     send_back,
     settle_point,
     start_review,
+    step_in,
 )
-from annotate.review.third import step_in
 from annotate.voting.services import cast_vote
 from annotate.workspace.aspects import add_aspect, write_weight
 from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from annotate.agreement.opinions import Opinion, Scale
 from annotate.agreement.people import pair_reports, person_reports
+from annotate.agreement.ratings import Rating, Scale
 from annotate.agreement.slices import measured, sliced
 from annotate.models import Vote
 from annotate.voting.agreement import vote_opinions
@@ -18,7 +18,7 @@ BINARY = Scale("nominal", (0, 1))
 def opinions(table, **fields):
     """Rows of labels per item, one column per rater, None for no label."""
     return [
-        Opinion(item=item, rater=f"r{column}", label=label, person=column, **fields)
+        Rating(item=item, rater=f"r{column}", label=label, person=column, **fields)
         for item, row in enumerate(table, start=fields.pop("first", 1))
         for column, label in enumerate(row)
         if label is not None
@@ -41,10 +41,10 @@ def test_whole_slice_has_the_worked_value_and_the_items_behind_it():
 def test_an_item_goes_whole_into_its_last_month_and_into_mixed_guidelines():
     base = {"rater": "a", "label": 1, "person": 1}
     rows = [
-        Opinion(item=1, month="2026-09", guideline="1", **base),
-        Opinion(item=1, month="2026-10", guideline="2", **base | {"rater": "b"}),
-        Opinion(item=2, month="2026-09", guideline="1", **base | {"label": 0}),
-        Opinion(item=2, month="2026-09", guideline="1", **base | {"rater": "b"}),
+        Rating(item=1, month="2026-09", guideline="1", **base),
+        Rating(item=1, month="2026-10", guideline="2", **base | {"rater": "b"}),
+        Rating(item=2, month="2026-09", guideline="1", **base | {"label": 0}),
+        Rating(item=2, month="2026-09", guideline="1", **base | {"rater": "b"}),
     ]
     months = {each.key: each for each in sliced(rows, BINARY, "month")}
     assert {key: each.n_items for key, each in months.items()} == {"2026-09": 1, "2026-10": 1}

@@ -6,7 +6,7 @@ As tests/annotate/test_blind_worlds.py, whose worlds are made in transactions ro
 import pytest
 
 from annotate.answers import comparing
-from annotate.answers.rating import Points, rate_pair
+from annotate.answers.rating import rate_pair
 from annotate.answers.services import choose_answer
 from annotate.models import AnswerPair
 from tests.annotate.answering import GOOD, OTHER
@@ -152,9 +152,10 @@ def test_a_rating_in_words_of_places_is_all_that_its_rater_reads_again(room) -> 
     room.write()
     room.generate()
     pair = AnswerPair.objects.get(query=room.query)
-    points = Points(4, 4), Points(2, 2)
+    points = dict.fromkeys(("first_completeness", "first_quality"), 4)
+    points |= dict.fromkeys(("second_completeness", "second_quality"), 2)
     rate_pair(
-        pair=pair, access=room.access(room.reviewer), first=points[0], second=points[1],
+        pair=pair, access=room.access(room.reviewer), points=points,
         preferred="first", note="One is clearer.",
     )  # fmt: skip
     url = room.url(f"answers/rate/?pair={pair.pk}")

@@ -6,7 +6,6 @@ from django.test import override_settings
 
 from annotate.answers import comparing
 from annotate.answers.rating import (
-    Points,
     as_shown,
     human_is_first,
     rate_pair,
@@ -39,14 +38,18 @@ def complete(room):
 def rate(room, pair, person, human=(5, 4), model=(3, 2), preferred="human", **more):
     """Give points by whose answer it is, in the order in which the person sees them."""
     human_first = human_is_first(pair, person)
-    given = {"human": Points(*human), "model": Points(*model)}
+    given = {"human": human, "model": model}
     order = ("human", "model") if human_first else ("model", "human")
     places = dict(zip(order, ("first", "second"), strict=True))
+    points = {
+        f"{place}_{what}": value
+        for side, place in places.items()
+        for what, value in zip(("completeness", "quality"), given[side], strict=True)
+    }
     return rate_pair(
         pair=pair,
         access=room.access(person),
-        first=given[order[0]],
-        second=given[order[1]],
+        points=points,
         preferred=places.get(preferred, "neither"),
         **more,
     )
@@ -139,7 +142,7 @@ def test_points_go_to_whose_answer_was_shown(room) -> None:
     place = "second" if given.human_first else "first"
     assert shown["preferred"] == place
     assert shown[f"{place}_quality"] == 2
-    texts = shown_to(AnswerPair.objects.get(pk=pair.pk), room.reviewer).texts
+    texts = shown_to(AnswerPair.objects.get(pk=pair.pk), room.reviewer)
     assert texts[0 if given.human_first else 1] == GOOD
 
 

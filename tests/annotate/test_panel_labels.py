@@ -158,7 +158,7 @@ def test_a_place_is_kept_for_one_person_until_its_lease_is_over(world, panel):
     theirs = labels.next_item(access=two, panel=panel)
     assert theirs != mine
     VoteSlot.objects.filter(case=mine.case).update(expires_at=timezone.now())
-    assert labels.hold_item(access=two, item=mine) is not None
+    assert labels.lease_item(access=two, item=mine) is not None
     assert labels.next_item(access=one, panel=panel) not in (mine, theirs)
 
 

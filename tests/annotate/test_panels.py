@@ -130,8 +130,7 @@ def test_a_name_is_given_once_and_only_by_admins(world):
     with pytest.raises(Refused, match="panel of this name"):
         make_panel(world)
     with pytest.raises(PermissionDenied):
-        plan = verbs.PanelPlan(name="mine")
-        verbs.draw_panel(benchmark=world.benchmark, plan=plan, actor=world.reviewer)
+        verbs.draw_panel(benchmark=world.benchmark, actor=world.reviewer, name="mine")
 
 
 def test_each_item_has_as_many_places_as_labels_are_wanted(world):

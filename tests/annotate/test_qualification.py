@@ -29,18 +29,22 @@ def world(world):
     return world
 
 
-def fill(world, n=20, *, practice=False):
-    new = [
-        exam_bank.NewItem(
-            question=f"Question {k}?", answers=("yes",), passage=f"Text {k}.", label=k % 2,
+def written(n, *, practice=False):
+    return [
+        ExamItem(
+            question=f"Question {k}?", answers=["yes"], passage=f"Text {k}.", label=k % 2,
             explanation=f"because of {k}", is_practice=practice,
         )
         for k in range(n)
     ]  # fmt: skip
+
+
+def fill(world, n=20, *, practice=False):
     if not practice:  # an exam is asked for in all domains or none
         weather = world.benchmark.domains.get(name="weather")
-        exam_bank.add_items(domain=weather, actor=world.admin, items=new[:10])
-    return exam_bank.add_items(domain=world.domain, actor=world.admin, items=new)
+        exam_bank.add_items(domain=weather, actor=world.admin, items=written(min(n, 10)))
+    items = written(n, practice=practice)
+    return exam_bank.add_items(domain=world.domain, actor=world.admin, items=items)
 
 
 def ask(world, **fields):
@@ -180,7 +184,7 @@ def test_only_admins_manage(world):
 
 
 def fill_as(world):
-    new = exam_bank.NewItem("q", (), "p", 1)
+    new = ExamItem(question="q", passage="p", label=1)
     exam_bank.add_items(domain=world.domain, actor=world.reviewer, items=[new])
 
 

@@ -7,14 +7,14 @@ from django.db import IntegrityError, transaction
 from annotate.models import Aspect, GoldPassage, Review, WeightScore
 from annotate.review import points
 from annotate.review import services as verbs
-from annotate.review.agreement import verdict_opinions
+from annotate.review.agreement import verdict_ratings
 from annotate.review.authorship import author_of, authors_of, weights_are_hidden
-from annotate.review.services import ready_for_review
-from annotate.review.third import unsettle_point
+from annotate.review.queue import ready_queries
+from annotate.review.services import unsettle_point
 from annotate.voting.services import cast_vote
 from annotate.workspace.aspects import add_aspect, save_aspect
 from annotate.workspace.gold import assign_passage, discard_passage
-from corpus.models import Judgment
+from corpus.models import Judgment, Query
 from kit.errors import Refused
 from kit.models import Event
 from tests.factories import make_gold, make_member, make_passage
@@ -132,14 +132,14 @@ def test_the_database_refuses_an_author_as_reviewer_or_third(desk):
 
 @pytest.mark.parametrize("missing", ["aspect", "passage", "original"])
 def test_work_must_be_complete(desk, missing):
-    assert ready_for_review(desk.query)
+    assert ready_queries(Query.objects.filter(pk=desk.query.pk)).exists()
     if missing == "aspect":
         Aspect.objects.filter(query=desk.query).update(removed_at="2026-01-01T00:00Z")
     elif missing == "passage":
         add_aspect(query=desk.query, actor=desk.author, content="bare")
     else:
         make_gold(desk.query, make_passage(desk.benchmark, "page/8", "biology"))
-    assert not ready_for_review(desk.query)
+    assert not ready_queries(Query.objects.filter(pk=desk.query.pk)).exists()
     with pytest.raises(Refused):
         verbs.start_review(query=desk.query, reviewer=desk.reviewer)
 
@@ -464,7 +464,7 @@ def test_who_was_overruled_still_said_what_they_said(desk, review):
         verbs.settle_point(review=review, point=point, actor=desk.third, uphold=False, text="So.")
     verbs.accept_review(review=review, actor=desk.reviewer)
     said = {
-        each.rater: each.label for each in verdict_opinions(desk.benchmark) if each.item == gone.pk
+        each.rater: each.label for each in verdict_ratings(desk.benchmark) if each.item == gone.pk
     }
     assert said == {"author": 1, "reviewer": 0}
 

@@ -4,7 +4,7 @@ import pytest
 
 from annotate.exams import bank as exam_bank
 from annotate.exams import services as exams
-from annotate.models import ExamAnswer, RescoreTask, Review, WeightScore
+from annotate.models import ExamAnswer, ExamItem, RescoreTask, Review, WeightScore
 from annotate.review import rescoring
 from annotate.review import services as reviews
 from kit.errors import Refused
@@ -50,7 +50,7 @@ def test_blind_scores_sent_twice_are_kept_once(desk) -> None:
 
 
 def test_an_exam_answer_sent_twice_is_kept_once(desk) -> None:
-    new = [exam_bank.NewItem(f"q{n}", (), "p", n % 2) for n in range(10)]
+    new = [ExamItem(question=f"q{n}", passage="p", label=n % 2) for n in range(10)]
     exam_bank.add_items(domain=desk.query.domain, actor=desk.admin, items=new)
     attempt = exams.start_attempt(person=desk.author, domain=desk.query.domain)
     item = exams.next_item(attempt)
@@ -63,7 +63,7 @@ def test_an_exam_answer_sent_twice_is_kept_once(desk) -> None:
 
 
 def test_one_exam_is_begun(desk) -> None:
-    new = [exam_bank.NewItem(f"q{n}", (), "p", n % 2) for n in range(10)]
+    new = [ExamItem(question=f"q{n}", passage="p", label=n % 2) for n in range(10)]
     exam_bank.add_items(domain=desk.query.domain, actor=desk.admin, items=new)
 
     def start():

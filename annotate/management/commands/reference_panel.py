@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.models import ReferencePanel
 from annotate.panels.report import panel_sheets
-from annotate.panels.services import PanelPlan, close_panel, draw_panel, open_panel
+from annotate.panels.services import close_panel, draw_panel, open_panel
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Pool
 from kit.errors import Refused
@@ -66,7 +66,9 @@ class Command(BaseCommand):
             pool = Pool.objects.filter(benchmark=benchmark, pk=options["pool"]).first()
             if pool is None:
                 raise CommandError(f"There is no pool {options['pool']} here.")
-        plan = PanelPlan(
+        panel = draw_panel(
+            benchmark=benchmark,
+            actor=None,
             name=options["name"] or f"panel {panels.count() + 1}",
             pool=pool,
             per_domain=options["per_domain"],
@@ -76,7 +78,6 @@ class Command(BaseCommand):
             shows_hints=not options["no_hints"],
             check_percent=options["check"],
         )
-        panel = draw_panel(benchmark=benchmark, plan=plan, actor=None)
         for each in panel.drawn:
             self.stdout.write(
                 f"{each['domain']}: {each['drawn']} of {each['queries']} pooled queries"

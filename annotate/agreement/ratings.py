@@ -10,8 +10,8 @@ from kit.stats.ratings import Level, Ratings, from_triples
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """A label that counts.
+class Rating:
+    """One rater's label that counts.
 
     `rater` is who is compared: the person for votes, the part played (author, blind reviewer)
     for weights that two people score, whoever they are. `item` leads back to its row. `month` is
@@ -38,9 +38,9 @@ class Scale:
 BINARY = Scale("nominal", (0, 1))
 
 
-def ratings_of(opinions: Iterable[Opinion], scale: Scale) -> Ratings:
-    """The opinions as a table; ValueError for a label outside the scale or a second one."""
-    triples = ((each.item, each.rater, each.label) for each in opinions)
+def ratings_of(given: Iterable[Rating], scale: Scale) -> Ratings:
+    """The ratings as a table; ValueError for a label outside the scale or a second one."""
+    triples = ((each.item, each.rater, each.label) for each in given)
     return from_triples(triples, categories=scale.categories, scores=scale.categories)
 
 
