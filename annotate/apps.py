@@ -14,7 +14,7 @@ class AnnotateConfig(AppConfig):
         that their givers left are swept up."""
         from annotate.voting.cases import is_undecided
         from annotate.voting.services import finish_all_abandoned
-        from corpus.services.shown import hide_labels
+        from corpus.judgments.shown import hide_labels
         from kit.chores import every
 
         hide_labels(is_undecided)

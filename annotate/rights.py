@@ -11,8 +11,8 @@ from django.db.models import Model
 from django.utils import timezone
 
 from annotate.models import Assignment, Review, ReviewStatus, WorkState
+from corpus.judgments.services import hold_queries
 from corpus.models import Benchmark, Membership, Query, Role
-from corpus.services.judgments import hold_queries
 from kit import audit
 
 

@@ -18,7 +18,7 @@ urlpatterns = [
         login_not_required(SpectacularSwaggerSplitView.as_view(url_name="api-schema")),
         name="api-docs",
     ),
-    path("", include("corpus.api")),
+    path("", include("corpus.benchmarks.api")),
     path("", include("annotate.workspace.api.gold")),
     path("", include("annotate.workspace.api.aspects")),
     path("", include("annotate.workspace.api.collecting")),

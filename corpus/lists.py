@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet
 
+from corpus.judgments.models import GoldVersion
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -16,7 +17,6 @@ from corpus.models import (
     Source,
     Status,
 )
-from corpus.models.labels import GoldVersion
 
 SINCE = "since"
 T = TypeVar("T", Passage, Document)

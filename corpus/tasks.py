@@ -2,10 +2,12 @@
 
 from celery import shared_task
 
-from corpus import cleaning_tasks  # noqa: F401  (registers its task)
+from corpus.cleaning import tasks as cleaning_tasks  # noqa: F401  (registers its task)
+from corpus.computing import services as computing
 from corpus.models import PageFetch, PassageIndexRun, PoolBuild, RunComputation
-from corpus.services import computing, fetching, pool_builds
-from corpus.services.indexing import carry_out
+from corpus.pages import fetching
+from corpus.pools import builds as pool_builds
+from corpus.texts.indexing import carry_out
 from llm.tasks import look_for_lost_calls_later
 
 

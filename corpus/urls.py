@@ -2,24 +2,22 @@
 
 from django.urls import path
 
-from corpus.views import (
-    benchmarks,
-    cleaning,
-    cleaning_report,
-    computations,
-    current,
-    documents,
-    endpoints,
-    imports,
-    judgments,
-    people,
-    pool_builds,
-    pools,
-    ranked,
-    runs,
-    versions,
-    violations,
-)
+from corpus.benchmarks import views as benchmarks
+from corpus.benchmarks import views as people
+from corpus.cleaning import report_views as cleaning_report
+from corpus.cleaning import views as cleaning
+from corpus.cleaning import views as violations
+from corpus.computing import views as computations
+from corpus.endpoints import views as endpoints
+from corpus.imports import views as imports
+from corpus.judgments import views as judgments
+from corpus.pools import views as pool_builds
+from corpus.pools import views as pools
+from corpus.runs import views as ranked
+from corpus.runs import views as runs
+from corpus.texts import views as documents
+from corpus.versions import views as current
+from corpus.versions import views as versions
 
 urlpatterns = [
     path("home/corpus/", benchmarks.home_fragment, name="corpus-home"),

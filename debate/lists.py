@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from corpus.access import Access
 from corpus.lists import domain_choices, is_key
 from corpus.models import Query
-from corpus.services.finding import MOST_FOUND, begins_with, one_of, passages_named
+from corpus.texts.finding import MOST_FOUND, begins_with, one_of, passages_named
 from debate.dream import MAX_ROUNDS
 from debate.list_filters import (
     ALIKE,

@@ -21,7 +21,7 @@ from corpus.models import (
     Source,
     VersionState,
 )
-from corpus.services.indexing import index, request_index
+from corpus.texts.indexing import index, request_index
 from kit.prepared import Prepared
 
 # Asked for every person, query and passage of every world.

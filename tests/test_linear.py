@@ -19,7 +19,6 @@ from annotate.answers import citing
 from annotate.answers import evidence as answer_carrying
 from annotate.guidelines import views as guidelines
 from annotate.workspace import neighbours, wording
-from corpus import textindex
 from corpus.chunking import pieces, rules, semantic, sentences
 from corpus.extraction import extract_html, extract_text, page_blocks
 from corpus.importers.formats import all_formats
@@ -40,7 +39,8 @@ from corpus.marcus import (
     windows,
 )
 from corpus.retrieval import analysis
-from corpus.services import excerpts
+from corpus.texts import finding as excerpts
+from corpus.texts import index as textindex
 from debate.answering import asking as answering
 from debate.baselines import grades, relevance
 from debate.dream import closing, quotes, turns

@@ -7,12 +7,11 @@ import pytest
 from django.test import Client
 
 from corpus.access import enter
-from corpus.cleaning_forms import CleaningForm
-from corpus.computing_forms import ComputeForm
+from corpus.cleaning.forms import CleaningForm
+from corpus.cleaning.services import start_cleaning, take_seats
+from corpus.computing.config import freeze
+from corpus.computing.forms import ComputeForm
 from corpus.models import CorpusVersion
-from corpus.services.cleaning import start_cleaning
-from corpus.services.cleaning_seats import take_seats
-from corpus.services.computing_config import freeze
 from debate.configuration import RunConfig, Seat
 from debate.forms import HintForm
 from debate.models import AnswerRun

@@ -22,9 +22,8 @@ from annotate.models import (
 )
 from annotate.voting.majority import ADJUDICATED, REMADE
 from annotate.workspace.scales import scale_of_benchmark
+from corpus.judgments.services import first_row, givers
 from corpus.models import Benchmark, Judgment, Query, Source, Status
-from corpus.services.judges import givers
-from corpus.services.judgments import first_row
 
 
 def conflicting_verdicts(

@@ -17,8 +17,8 @@ from annotate.models import (
     Vote,
 )
 from annotate.voting.items import LABEL_WORDS
+from corpus.judgments.services import givers
 from corpus.models import Judgment, Passage, Query, Source
-from corpus.services.judges import givers
 
 Row = dict[str, Any]
 

@@ -37,8 +37,8 @@ from annotate.workspace.gold import (
 )
 from annotate.workspace.models import SCALE_TOP
 from corpus.access import Access
+from corpus.judgments.services import first_row, hold_queries
 from corpus.models import Passage, Query
-from corpus.services.judgments import first_row, hold_queries
 from kit import audit
 from kit.errors import Refused
 

@@ -24,8 +24,8 @@ from annotate.models import (
 from annotate.review.authorship import authors_of
 from annotate.voting.majority import ADJUDICATED
 from corpus.access import Access
+from corpus.judgments.services import givers
 from corpus.models import Judgment, Query, Source
-from corpus.services.judges import givers
 
 # Of an item of a batch.
 _JUDGED = Q(answered_at__isnull=False) | Q(committed_at__isnull=False)

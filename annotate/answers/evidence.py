@@ -17,7 +17,7 @@ from annotate.answers.citing import Evidence, Report, brackets, check_answer, nu
 from annotate.models import Aspect, GoldPassage, ReferenceAnswer
 from annotate.workspace.models import SCALE_TOP
 from corpus.models import CorpusVersion, Domain, Passage, Query, VersionState
-from corpus.services.crosswalk import targets
+from corpus.versions.crosswalk import targets
 
 # Ids asked for at a time.
 _AT_ONCE = 500

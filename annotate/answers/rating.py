@@ -21,7 +21,7 @@ from annotate.models import (
     ReferenceAnswer,
 )
 from corpus.access import Access
-from corpus.services.judgments import hold_queries
+from corpus.judgments.services import hold_queries
 from kit import audit
 from kit.errors import Refused
 

@@ -11,8 +11,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotate.models import AnswerPair, Assignment, ReferenceAnswer
 from annotate.rights import assignment_of, may_annotate
 from corpus.access import Access
+from corpus.judgments.services import hold_queries
 from corpus.models import Membership, Query, Role
-from corpus.services.judgments import hold_queries
 
 HIDDEN = (
     "You may be asked to rate the answers to this query without knowing whose they are, so they "

@@ -30,8 +30,8 @@ from annotate.models import (
     WorkState,
 )
 from corpus.access import Access
+from corpus.judgments.services import hold_queries
 from corpus.models import Query
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Conflict, Refused
 

@@ -30,7 +30,7 @@ from annotate.workspace.views.queries import reading
 from annotate.workspace.views.texts import difference
 from corpus.access import Access, enter, get_query
 from corpus.models import Query
-from corpus.services.finding import query_matches
+from corpus.texts.finding import query_matches
 from kit import htmx
 from kit.errors import Conflict, Refused
 from kit.tables import Column, Filter, Table

@@ -23,7 +23,7 @@ from annotate.workspace.api.aspects import MissingSerializer
 from annotate.workspace.checklist import missing
 from corpus.access import enter, get_query
 from corpus.models import Query, Role
-from corpus.services.finding import one_of
+from corpus.texts.finding import one_of
 from kit.api import Route
 from kit.errors import Refused
 

@@ -11,7 +11,7 @@ from annotate.assignments.models import unassigned
 from annotate.assignments.services import MOST_AT_ONCE, experts_of
 from annotate.workspace.models import present_aspects
 from corpus.models import Benchmark, Query
-from corpus.services.finding import query_matches
+from corpus.texts.finding import query_matches
 
 _DAY = forms.DateInput(attrs={"type": "date"})
 

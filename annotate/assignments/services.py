@@ -16,9 +16,9 @@ from annotate.assignments.models import WRITABLE, unassigned
 from annotate.models import Assignment, WorkState
 from annotate.rights import assignment_of, may_annotate, record, require_annotator
 from annotate.workspace.checklist import missing
+from corpus.judgments.services import hold_queries
 from corpus.models import Benchmark, Membership, Query, Role
-from corpus.services.finding import one_of
-from corpus.services.judgments import hold_queries
+from corpus.texts.finding import one_of
 from kit import audit
 from kit.errors import Refused
 

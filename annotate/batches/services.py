@@ -31,7 +31,7 @@ from annotate.voting.queue import draw
 from annotate.voting.services import Answer, check_answer, check_change, count_vote, fill
 from annotate.voting.slots import free_cases, lease, take
 from corpus.access import Access
-from corpus.services.judgments import hold_queries
+from corpus.judgments.services import hold_queries
 from kit import audit
 from kit.errors import Conflict, Refused
 

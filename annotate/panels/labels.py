@@ -34,8 +34,8 @@ from annotate.voting.services import cast_vote
 from annotate.voting.slots import lease, take
 from annotate.workspace.gold import take_back_verdict
 from corpus.access import Access
+from corpus.judgments.services import hold_queries
 from corpus.models import Domain, Judgment
-from corpus.services.judgments import hold_queries
 from kit.errors import Refused
 
 NOT_OPEN = "This panel is not open for labels."

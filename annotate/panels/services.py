@@ -29,8 +29,8 @@ from annotate.models import (
 )
 from annotate.panels.models import MAX_PER_DOMAIN
 from corpus.access import Access
+from corpus.judgments.services import hold_queries
 from corpus.models import Benchmark, Domain, Judgment, Pool, PoolEntry, Query, Source
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Refused
 from kit.stats.sampling import draw

@@ -8,8 +8,8 @@ from django.utils import timezone
 from annotate.models import CaseStatus, EscalationCase, Guideline, ReferenceItem, Vote
 from annotate.voting.cases import close_by_verdict, note
 from annotate.voting.majority import PANEL, Decision, named
+from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source
-from corpus.services.judgments import record_judgment
 
 
 def decide_reference(labels: Sequence[int | None], wanted: int) -> Decision:

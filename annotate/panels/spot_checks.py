@@ -25,8 +25,8 @@ from annotate.panels.settling import close_reference, reference_provenance
 from annotate.voting.cases import note
 from annotate.voting.majority import CHECKED
 from corpus.access import Access
+from corpus.judgments.services import hold_queries, record_judgment
 from corpus.models import Source
-from corpus.services.judgments import hold_queries, record_judgment
 from kit.errors import Refused
 
 OWN = "You labelled this item or brought its passage in, so another senior looks at it."

@@ -21,8 +21,8 @@ from annotate.models import (
 from annotate.review.authorship import author_of, may_score_blind
 from annotate.workspace.models import SCALE_TOP
 from corpus.access import Access
+from corpus.judgments.services import hold_queries
 from corpus.models import Benchmark, Membership, Query, Role
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Refused
 from kit.stats.sampling import draw

@@ -26,8 +26,8 @@ from annotate.workspace import checklist
 from annotate.workspace.aspects import write_weight
 from annotate.workspace.gold import discard_passage, standing_gold
 from corpus.access import Access
+from corpus.judgments.services import hold_queries
 from corpus.models import Membership, Query, Role
-from corpus.services.judgments import hold_queries
 from kit import audit
 from kit.errors import Refused
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotate.models import Review, ReviewPoint, ReviewStatus, ReviewTurn
 from annotate.review.models import MOVES, OVER
 from annotate.rights import may_annotate
-from corpus.services.judgments import hold_queries
+from corpus.judgments.services import hold_queries
 from kit import audit
 from kit.errors import Refused
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from annotate.models import CaseStatus, EscalationCase, Vote, VoteSlot
 from annotate.voting.majority import CAP, QUOTA, RULE, decide, named
+from corpus.judgments.services import hold_queries, record_judgment
 from corpus.models import Judgment, Passage, Query, Source
-from corpus.services.judgments import hold_queries, record_judgment
 from kit import audit
 from kit.errors import Refused
 

@@ -38,8 +38,8 @@ from annotate.voting.eligibility import judged_in_batch_of
 from annotate.voting.models import VoteSlotQuerySet
 from annotate.voting.slots import take
 from corpus.access import Access
+from corpus.judgments.services import hold_queries
 from corpus.models import Benchmark
-from corpus.services.judgments import hold_queries
 from kit.errors import Refused
 from kit.prepared import Prepared, preparing
 

@@ -9,9 +9,9 @@ from django.db.models import Q
 from annotate.answers.citing import brackets, numbers_gold
 from annotate.answers.evidence import answers_in
 from annotate.models import Aspect, GoldPassage
+from corpus.imports.context import chunks
 from corpus.models import CorpusVersion, Passage, Query
-from corpus.services.crosswalk import targets
-from corpus.services.loading_context import chunks
+from corpus.versions.crosswalk import targets
 
 
 @dataclass

@@ -14,8 +14,9 @@ from annotate.rights import lock_for_writing, record, require_expert
 from annotate.workspace.gold import assign_passage
 from corpus.extraction import Unreadable
 from corpus.models import CollectedPage, PageFetch, Passage, Query
-from corpus.services import fetching, pages
-from corpus.services.pages import growing_version
+from corpus.pages import fetching
+from corpus.pages import services as pages
+from corpus.pages.services import growing_version
 from kit.errors import Refused
 from kit.runs import RunStatus
 

@@ -17,14 +17,14 @@ from annotate.models import Adjudication, Aspect, GoldPassage, Guideline
 from annotate.rights import lock_for_verdict, lock_for_writing, record
 from annotate.voting.cases import close_by_verdict, reopen_case
 from annotate.voting.majority import ADJUDICATED, ASSIGNED, DISCARDED, REMADE, named
-from corpus.models import Judgment, Passage, Query, Source, Status
-from corpus.services.judgments import (
+from corpus.judgments.services import (
     first_row,
     record_judgment,
     restore_judgment,
+    strongest,
     withdraw_judgment,
 )
-from corpus.services.label_rules import strongest
+from corpus.models import Judgment, Passage, Query, Source, Status
 from kit.errors import Refused
 
 SETTLED: Final = (

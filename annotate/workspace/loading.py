@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from annotate.models import Aspect, GoldPassage
 from corpus.importers.rows import AspectRow, Key
+from corpus.imports.context import LoadContext, chunks
+from corpus.imports.loading import load
+from corpus.imports.uploads import forget_upload
+from corpus.judgments.services import hold_queries
 from corpus.models import ImportRun, Judgment, Source
-from corpus.services.judgments import hold_queries
-from corpus.services.loading import load
-from corpus.services.loading_context import LoadContext, chunks
-from corpus.services.uploads import forget_upload
 from kit.bulk import copy_rows
 from kit.runs import LostLease, RunStatus
 

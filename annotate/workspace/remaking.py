@@ -17,7 +17,7 @@ from annotate.workspace.collecting import edits, next_pid
 from annotate.workspace.gold import assign_passage, replace_passage, standing_verdict, undo_verdict
 from annotate.workspace.neighbours import Piece, groups, joined
 from corpus.models import Document, Judgment, Passage, Query, Source
-from corpus.services.pages import growing_version, url_key
+from corpus.pages.services import growing_version, url_key
 from kit.errors import Refused
 
 

@@ -1,15 +1,64 @@
-"""Unpacking a zip of data files: nothing outside its target, nothing beyond a size."""
+"""Unpacking a zip of data files: nothing outside its target, nothing beyond a size.
+
+How long a zip's list of entries is, before anything reads the list into memory.
+
+APPNOTE.TXT of the format, sections 4.3.14 to 4.3.16: the last record of the file states it.
+
+What every reader is wrapped in: whatever a path holds, it answers with problems."""
 
 import re
 import stat
+import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, Generic, TypeVar
 
-from corpus.importers.archive_end import directory_size
+from corpus.importers.files import Meter
 from corpus.importers.growth import TOO_DENSE, is_bomb
+from corpus.importers.listing import MOST_ENTRIES, is_crowded, name_of
+from corpus.importers.reading import Unreadable
+from corpus.importers.rows import Place, Problem
+
+_END = b"PK\x05\x06"
+_LOCATOR = b"PK\x06\x07"
+_END_64 = b"PK\x06\x06"
+_END_SIZE, _LOCATOR_SIZE, _END_64_SIZE = 22, 20, 56
+# The end record and the longest comment behind it.
+_TAIL = _END_SIZE + 65535
+_IN_END_64 = 0xFFFFFFFF
+
+
+def directory_size(archive: Path) -> int:
+    """Bytes of the list of entries as stated; 0 for a file that is no zip."""
+    try:
+        with archive.open("rb") as file:
+            size = file.seek(0, 2)
+            start = file.seek(max(0, size - _TAIL - _LOCATOR_SIZE))
+            tail = file.read()
+            found = tail.rfind(_END)
+            if found < 0 or len(tail) < found + _END_SIZE:
+                return 0
+            stated = int(struct.unpack_from("<L", tail, found + 12)[0])
+            locator = tail[max(0, found - _LOCATOR_SIZE) : found]
+            if not locator.startswith(_LOCATOR) or len(locator) < _LOCATOR_SIZE:
+                return stated
+            # Readers believe the larger record where there is one, and look for it right before.
+            places = struct.unpack_from("<Q", locator, 8)[0], start + found - 76
+            return max(stated % _IN_END_64, *(_in_end_64(archive, each) for each in places))
+    except OSError:
+        return 0
+
+
+def _in_end_64(archive: Path, offset: int) -> int:
+    with archive.open("rb") as file:
+        if not 0 <= offset <= archive.stat().st_size - _END_64_SIZE:
+            return 0
+        file.seek(offset)
+        record = file.read(_END_64_SIZE)
+    return int(struct.unpack_from("<Q", record, 40)[0]) if record.startswith(_END_64) else 0
+
 
 # Folders that formats know by name: they are never dropped from the paths of an archive.
 FOLDERS = {
@@ -138,3 +187,39 @@ def _copy(source: IO[bytes], sink: IO[bytes], written: int, *, most: int, packed
             raise BadArchive(TOO_DENSE)
         sink.write(block)
     return written
+
+
+T = TypeVar("T")
+
+
+class Guarded(Generic[T]):
+    """A reader that raises nothing about what the files hold; T includes Problem."""
+
+    def __init__(self, read: Callable[..., Iterator[T]]) -> None:
+        self._read = read
+
+    def __call__(
+        self, path: Path, *, qrels: Path | None = None, meter: Meter | None = None, domain: str = ""
+    ) -> Iterator[T]:
+        """The reader's own rows; a problem instead of an error about a file."""
+        named = {"domain": domain} if domain else {}
+        try:
+            yield from self._crowded(path, qrels) or self._read(
+                path, qrels=qrels, meter=meter, **named
+            )
+        except Unreadable as fault:
+            yield self._problem(Place(name_of(path), fault.line), fault.message)
+        except OSError as error:
+            name = Path(error.filename).name if error.filename else name_of(path)
+            yield self._problem(Place(name), "The file cannot be read.")
+
+    def _crowded(self, *paths: Path | None) -> list[Any]:
+        message = f"The folder holds more than {MOST_ENTRIES:,} files; give one that holds fewer."
+        return [
+            self._problem(Place(name_of(each)), message)
+            for each in paths
+            if each and is_crowded(each)
+        ]
+
+    def _problem(self, place: Place, message: str) -> Any:
+        return Problem(place, message)

@@ -12,13 +12,13 @@ from corpus.importers import (
     bright_pro,
     cranfield,
     hotpotqa,
-    pairs,
     score_json,
     trec,
     trec_run,
 )
+from corpus.importers import passages as pairs
+from corpus.importers.archive import Guarded
 from corpus.importers.files import Meter
-from corpus.importers.guard import Guarded
 from corpus.importers.rows import Row, RunFileRow
 
 R = TypeVar("R", covariant=True)

@@ -17,8 +17,8 @@ from corpus.importers.files import DataFile, Meter
 from corpus.importers.listing import missing
 from corpus.importers.reading import Unreadable, check_growth
 from corpus.importers.rows import Oddity, Place, Problem, RunFileRow, RunRow
-from corpus.importers.run_files import NO_TAG, oddities_of, run_files, run_name
 from corpus.importers.streams import NOT_UTF8
+from corpus.importers.trec_run import NO_TAG, oddities_of, run_files, run_name
 
 # An object is held as a whole, and grows to several times its size on the way.
 SIZE_LIMIT = 256 * 1024 * 1024

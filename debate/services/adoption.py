@@ -8,8 +8,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from corpus.judgments.services import adopt_judgments, hold_queries
 from corpus.models import Status
-from corpus.services.judgments import adopt_judgments, hold_queries
 from debate.escalation import escalate, kinds_of, origin_of
 from debate.models import Debate, DebateRun, RunKind
 from debate.services.verdicts import verdict_of
@@ -32,7 +32,7 @@ class Adopted:
 
 
 def adopt_run(*, run: DebateRun, actor: User | None) -> Adopted:
-    """Let a finished run's trial labels count, by the rules of corpus/services/label_rules.py.
+    """Let a finished run's trial labels count, by the rules of corpus/judgments/services.py.
 
     Labels of the practice model stand only where no real one does, and stay marked. Written in
     groups, so that voters need not wait; one that was cut short is finished by adopting again,

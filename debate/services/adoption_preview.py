@@ -18,8 +18,8 @@ from django.db.models import (
 )
 
 from annotate.models import EscalationCase
+from corpus.judgments.models import PRECEDENCE
 from corpus.models import Judgment, Status
-from corpus.models.labels import PRECEDENCE
 from debate.models import Debate, DebateRun
 from debate.services.adoption import caseless
 
@@ -118,7 +118,7 @@ def _weighed(debates: QuerySet[Debate]) -> QuerySet[Any]:
 
 
 def _weight(prefix: str) -> Case:
-    """`corpus.services.label_rules.weigh` as a number that orders in the same way."""
+    """`corpus.judgments.services.weigh` as a number that orders in the same way."""
     sources = [
         When(**{f"{prefix}source": source, f"{prefix}practice": practice}, then=Value(weight))
         for source, rank in PRECEDENCE.items()

@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from annotate.answers.evidence import check, material_of, materials
 from annotate.answers.services import Making, choose_answer, record_model_answer
 from annotate.models import ReferenceAnswer
+from corpus.judgments.services import hold_queries
 from corpus.models import Query
-from corpus.services.judgments import hold_queries
 from debate.answering.asking import Task, Written
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from debate.services.answer_plans import task_of

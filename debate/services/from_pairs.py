@@ -11,8 +11,8 @@ from annotate.workspace.loading import carry_out
 from corpus.importers.files import Meter, data_files
 from corpus.importers.reading import records
 from corpus.importers.rows import Place, Problem
+from corpus.imports.services import benchmark_for, drop_empty_benchmark, queue_import
 from corpus.models import Pool
-from corpus.services.imports import benchmark_for, drop_empty_benchmark, queue_import
 from debate.models import Debate, DebateRun
 from kit.runs import RunStatus
 

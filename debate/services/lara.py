@@ -16,8 +16,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotate.models import CaseStatus
-from corpus.services.judgments import hold_queries
-from corpus.services.references import reference_labels
+from corpus.judgments.services import hold_queries
+from corpus.judgments.shown import reference_labels
 from debate import dream
 from debate.baselines.groups import balanced_groups
 from debate.baselines.lara import (

@@ -7,8 +7,8 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
+from corpus.judgments.services import hold_queries, record_judgment
 from corpus.models import Judgment, Source
-from corpus.services.judgments import hold_queries, record_judgment
 from debate.baselines.lara import Course
 from debate.models import Debate, DebateRun, DebateStatus
 

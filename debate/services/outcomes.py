@@ -7,8 +7,8 @@ from typing import Any, Final
 from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
+from corpus.judgments.services import hold_queries, record_judgments
 from corpus.models import Judgment, Source, Status
-from corpus.services.judgments import hold_queries, record_judgments
 from debate import dream
 from debate.baselines.relevance import CONFIDENCE_ROLE, VERBALISED
 from debate.dream.lineup import ADJUDICATOR

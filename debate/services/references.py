@@ -7,10 +7,10 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotate.models import CaseStatus, EscalationCase
 from annotate.voting.cases import is_undecided
+from corpus.judgments.models import GoldVersion
 from corpus.models import Benchmark, Judgment, Pool, Source
-from corpus.models.labels import GoldVersion
-from corpus.services.carried_values import carried_values
-from corpus.services.finding import one_of
+from corpus.texts.finding import one_of
+from corpus.versions.carried import carried_values
 from debate.measures.accuracy import Judged
 from debate.models import DebateRun, DebateStatus
 

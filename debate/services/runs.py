@@ -9,8 +9,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from corpus.judgments.shown import reference_labels
 from corpus.models import Benchmark, Pool
-from corpus.services.references import reference_labels
 from debate.configuration import SIMULATED, BadConfig, RunConfig, Seat, as_json, check, role_of
 from debate.kinds import prompts_of
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn

@@ -7,8 +7,8 @@ from django.db import transaction
 
 from annotate.models import EscalationCase, Vote
 from annotate.voting.cases import withdraw_cases
-from corpus.services.judgments import hold_queries
-from corpus.services.unadopting import unadopt_judgments
+from corpus.judgments.services import hold_queries
+from corpus.judgments.unadopting import unadopt_judgments
 from debate.models import Debate, DebateRun
 from debate.services.adoption import OPENED, groups_of
 from kit import audit
@@ -28,7 +28,7 @@ class Undone:
 
 
 def undo_adoption(*, run: DebateRun, actor: User | None) -> Undone:
-    """Take an adoption back, label by label, by the rules of corpus/services/unadopting.py.
+    """Take an adoption back, label by label, by the rules of corpus/judgments/unadopting.py.
 
     The cases that it opened are withdrawn first, all of them in one transaction, and nothing
     happens where somebody has voted on one. Labels follow in groups; what was cut short is

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotate.answers.rights import hidden_queries, require_writer
 from corpus.access import Access, enter, get_query
-from corpus.cleaning_forms import BudgetForm
+from corpus.cleaning.forms import BudgetForm
 from corpus.models import Benchmark, Query, Role
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from debate.services import answer_runs as verbs

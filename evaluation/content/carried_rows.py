@@ -11,9 +11,9 @@ from typing import Any
 
 from django.db.models import Q
 
+from corpus.judgments.models import Source
 from corpus.models import CorpusVersion, Domain, Query, Status
-from corpus.models.labels import Source
-from corpus.services.held import Carriage, Held
+from corpus.versions.holding import Carriage, Held
 from evaluation.content import carried_view
 from evaluation.content.evidence import Pseudonym, evidence_of
 from evaluation.content.view import View

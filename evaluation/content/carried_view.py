@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from annotate.workspace.carrying import gold_in
+from corpus.judgments.models import Source
 from corpus.models import Domain, Passage
-from corpus.models.labels import Source
-from corpus.services.held import Held, Lost
-from corpus.services.holding import holding
+from corpus.versions.holding import Held, Lost, holding
 from evaluation.content.view import View
 from evaluation.exporters.records import Label
 

@@ -13,10 +13,9 @@ from typing import Any
 from django.conf import settings
 
 from annotate.models import Adjudication, Vote
+from corpus.judgments.models import Source
+from corpus.judgments.services import first_row, givers
 from corpus.models import Domain, Judgment, Status
-from corpus.models.labels import Source
-from corpus.services.judges import givers
-from corpus.services.judgments import first_row
 from debate.kinds import config_of
 from debate.models import Debate, DebateRun, RunKind, Turn
 from evaluation.content.carried_view import outweighed

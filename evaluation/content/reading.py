@@ -12,9 +12,9 @@ from django.db.models import Q
 
 from annotate.answers.evidence import Published, answers_in
 from annotate.models import Aspect, GoldPassage
+from corpus.judgments.models import Source
+from corpus.judgments.shown import shown_labels
 from corpus.models import Domain, Judgment, Status
-from corpus.models.labels import Source
-from corpus.services.shown import shown_labels
 from evaluation.content import carried_rows, carried_view
 from evaluation.content.view import View
 from evaluation.exporters.provenance import provenance_row

@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q
 
 from annotate.models import GoldPassage
+from corpus.judgments.models import JudgmentQuerySet
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query
-from corpus.models.labels import JudgmentQuerySet
-from corpus.models.texts import PassageQuerySet
+from corpus.texts.models import PassageQuerySet
 from evaluation.exporters.names import are_integers, split_names
 from evaluation.exporters.records import ReleaseSchema
 
@@ -81,7 +81,7 @@ def view_of(
     """The benchmark as it is now, in a corpus version, by default the current one.
 
     With `shown_only` as voters may see it: labels given since the import do not count while
-    their pair is voted on (corpus/services/shown.py).
+    their pair is voted on (corpus/judgments/shown.py).
     Raises NameClash where two domains share a split name.
     """
     domains = {each.name: each for each in benchmark.domains.ready()}

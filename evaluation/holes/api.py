@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from corpus.access import enter
 from corpus.models import RetrievalRun, Role
-from corpus.services.pools import MAX_DEPTH
+from corpus.pools.services import MAX_DEPTH
 from evaluation.holes import pages as hole_pages
 from evaluation.holes.debates import debate_holes
 from evaluation.leaderboard import services as leaderboard

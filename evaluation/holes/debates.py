@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from corpus.models import Benchmark, Pool, PoolBuild, RankedList, RetrievalRun
-from corpus.services.pool_builds import carry_out, start_build
+from corpus.pools.builds import carry_out, start_build
 from debate.models import DebateRun
 from debate.services.runs import start_run
 from kit.errors import Refused

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from corpus.access import Access, enter
 from corpus.models import CorpusVersion, RetrievalRun, Role
-from corpus.services.pools import MAX_DEPTH
+from corpus.pools.services import MAX_DEPTH
 from evaluation.holes import pages as hole_pages
 from evaluation.holes.debates import debate_holes
 from evaluation.leaderboard.views import sheet_context, version_of

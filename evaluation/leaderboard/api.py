@@ -8,8 +8,8 @@ from rest_framework.response import Response
 
 from corpus.access import Access, enter
 from corpus.models import CorpusVersion, RetrievalRun
-from corpus.services.versions import chosen, stored
-from corpus.views.runs import get_run
+from corpus.runs.views import get_run
+from corpus.versions.services import chosen, stored
 from evaluation.leaderboard import noise
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.before_after import request_matched

@@ -1,7 +1,7 @@
 """The leaderboard before and after: two corpus versions, or two views of one, system by system.
 
 Read from score sheets, nothing is scored here. Systems are the same where their runs have one
-name (corpus/models/runs.py).
+name (corpus/runs/models.py).
 """
 
 from collections.abc import Sequence

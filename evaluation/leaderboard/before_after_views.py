@@ -13,8 +13,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter, get_query
 from corpus.models import CorpusVersion, RetrievalRun
-from corpus.services.carried_gold import gold_before_after
-from corpus.services.versions import chosen
+from corpus.versions.carried import gold_before_after
+from corpus.versions.services import chosen
 from evaluation.leaderboard import before_after as verbs
 from evaluation.leaderboard.before_after import queries_sheet, systems_sheet
 from evaluation.leaderboard.drill import drill

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from corpus.models import CorpusVersion, Passage, Query, RankedList, RetrievalRun
 from corpus.pooling import Ranking, top
-from corpus.services.crosswalk import excluded_in
-from corpus.services.versions import stored
+from corpus.versions.crosswalk import excluded_in
+from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
 from evaluation.exporters.records import QueryRecord

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
-from corpus.services.versions import stored
+from corpus.versions.services import stored
 from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
 from evaluation.content.reading import read_queries

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
 from corpus.models import Benchmark, CorpusVersion, Role
-from corpus.services.versions import chosen, names
+from corpus.versions.services import chosen, names
 from evaluation.leaderboard import noise
 from evaluation.leaderboard.noise import MOST_DRAWS
 from evaluation.leaderboard.services import DEFAULT, NAMES, WORDS

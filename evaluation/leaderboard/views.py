@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET, require_POST
 from corpus.access import Access, enter, get_query
 from corpus.lists import is_key
 from corpus.models import CorpusVersion, Query, RetrievalRun
-from corpus.services.versions import chosen, stored
-from corpus.views.runs import get_run
+from corpus.runs.views import get_run
+from corpus.versions.services import chosen, stored
 from evaluation.leaderboard import services as boards
 from evaluation.leaderboard.drill import drill
 from evaluation.models import ScoreSheet

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
-from corpus.services.versions import chosen
+from corpus.versions.services import chosen
 from evaluation.leaderboard.api import CHOICE
 from evaluation.published import services as published
 from evaluation.published.ours import compare_with_ours

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from corpus.cleaning.report import passages_by_domain
 from corpus.marcus.figures import retention
 from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion
-from corpus.services.cleaning_report import passages_by_domain
 from evaluation.experiments.services import Measured, measure
 from evaluation.models import Experiment, Release
 from evaluation.published.services import (

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from corpus.access import enter
 from corpus.models import Role
-from corpus.services.versions import chosen
+from corpus.versions.services import chosen
 from evaluation.models import Release
 from evaluation.releases import services as verbs
 from evaluation.releases.views import diff_of, get_release, send_archive, send_file

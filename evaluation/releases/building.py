@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from corpus.services.versions import stored
+from corpus.versions.services import stored
 from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
 from evaluation.content.view import view_of

@@ -11,7 +11,7 @@ from annotate.agreement.slices import measured
 from annotate.models import Aspect, CaseStatus, EscalationCase
 from annotate.voting.agreement import vote_opinions
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query
-from corpus.models.texts import CLEANED
+from corpus.texts.models import CLEANED
 from evaluation.content import carried_view
 from evaluation.content.view import View
 from evaluation.exporters.faults import MOST_PLACES, Fault, Place

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from corpus.access import Access, enter
 from corpus.models import Benchmark, CorpusVersion, Role
-from corpus.services.versions import chosen
-from corpus.version_forms import FIELD, version_field
+from corpus.versions.forms import FIELD, version_field
+from corpus.versions.services import chosen
 from evaluation.exporters.card import place_name
 from evaluation.exporters.faults import BLOCKING
 from evaluation.models import Release

@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from corpus.judgments.models import Source
+from corpus.judgments.shown import shown_labels
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -24,9 +26,7 @@ from corpus.models import (
     RankedList,
     RetrievalRun,
 )
-from corpus.models.labels import Source
-from corpus.services.crosswalk import kept_of, origins, targets
-from corpus.services.shown import shown_labels
+from corpus.versions.crosswalk import kept_of, origins, targets
 from evaluation.content.carried_view import known
 from evaluation.exporters.records import Label, QueryRecord
 from evaluation.metrics.run import Run

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corpus.models import Benchmark, Domain, RankedList, RetrievalRun
-from corpus.services.versions import stored
+from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
 from evaluation.metrics.case import Case

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from corpus.models import Benchmark, CorpusVersion, Domain
-from corpus.services.crosswalk import excluded_in
-from corpus.services.versions import called
+from corpus.versions.crosswalk import excluded_in
+from corpus.versions.services import called
 from evaluation.content.frozen import frozen
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of

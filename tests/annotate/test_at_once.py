@@ -11,8 +11,8 @@ from annotate.workspace.gold import assign_passage, discard_passage
 from annotate.workspace.remaking import remake
 from annotate.workspace.restructuring import Part, split_aspect
 from corpus.access import enter
+from corpus.judgments.services import record_judgment
 from corpus.models import Judgment
-from corpus.services.judgments import record_judgment
 from kit.errors import Refused
 from tests.annotate.world import make_snapshot, make_world
 from tests.at_once import at_once

@@ -12,10 +12,10 @@ from annotate.models import GoldPassage
 from annotate.workspace.aspects import add_aspect
 from annotate.workspace.gold import assign_passage, discard_passage
 from corpus.models import CorpusVersion, Passage
-from corpus.services import ranked_search
-from corpus.services.excerpts import excerpt
-from corpus.services.ranked_search import K1, B, best_passages, search_words
-from corpus.textindex import words_of
+from corpus.texts import search as ranked_search
+from corpus.texts.finding import excerpt
+from corpus.texts.index import words_of
+from corpus.texts.search import K1, B, best_passages, search_words
 from tests.annotate.world import hx, signed_in
 from tests.factories import index_texts
 from tests.markup import one_line

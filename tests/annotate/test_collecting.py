@@ -23,7 +23,8 @@ from corpus.models import (
     Role,
     VersionState,
 )
-from corpus.services import fetching, pages
+from corpus.pages import fetching
+from corpus.pages import services as pages
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import RunStatus

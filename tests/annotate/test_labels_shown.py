@@ -4,8 +4,8 @@ import pytest
 
 from annotate.voting.services import cast_vote
 from annotate.workspace.gold import discard_passage, undo_verdict
+from corpus.judgments.services import record_judgment
 from corpus.models import Source
-from corpus.services.judgments import record_judgment
 from tests.annotate.world import masked, signed_in
 from tests.factories import index_texts, make_gold, make_passage, make_ranking
 

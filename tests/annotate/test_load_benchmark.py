@@ -7,9 +7,9 @@ from django.core.management import CommandError, call_command
 from annotate.models import Aspect, GoldPassage
 from annotate.tasks import import_benchmark
 from annotate.workspace.loading import EDITED, carry_out
+from corpus.benchmarks.services import create_benchmark
+from corpus.imports.services import queue_import
 from corpus.models import Benchmark, Domain, ImportRun, Judgment, Passage, Query
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.imports import queue_import
 from tests.corpus.import_files import aspect, bright_pro, bright_row, claimed, example, write_lines
 from tests.factories import make_user
 

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 
+from corpus.imports.hub import fetched
 from corpus.models import Benchmark, ImportRun, Passage, Query
-from corpus.services.hub import fetched
 from kit.errors import Refused
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ import pytest
 from annotate.models import Aspect, GoldPassage
 from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
 from annotate.workspace.loading import DECIDED, UNLISTED, carry_out
+from corpus.benchmarks.services import create_benchmark
 from corpus.models import Benchmark, ImportRun, Judgment, Passage, Query
-from corpus.services.benchmarks import create_benchmark
 from tests.annotate.world import signed_in
 from tests.corpus.import_files import aspect, bright_pro, claimed, example, write_lines
 from tests.factories import make_member

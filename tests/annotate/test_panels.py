@@ -9,8 +9,8 @@ from annotate.models import CaseKind, CaseStatus, EscalationCase, PanelStatus, R
 from annotate.panels import services as verbs
 from annotate.voting.cases import open_case
 from annotate.voting.eligibility import waiting_for
+from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source
-from corpus.services.judgments import record_judgment
 from kit.errors import Refused
 from kit.models import Event
 from tests.annotate.panels import (

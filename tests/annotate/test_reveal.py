@@ -11,8 +11,8 @@ from annotate.plans.report import arms_sheet
 from annotate.plans.services import as_shown, condition_of
 from annotate.voting.services import cast_vote, finish_abandoned
 from corpus.access import enter
+from corpus.judgments.services import record_judgment
 from corpus.models import Membership
-from corpus.services.judgments import record_judgment
 from debate.models import Debate, DebateRun
 from kit.chores import Chores
 from kit.errors import Refused

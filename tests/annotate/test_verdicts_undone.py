@@ -5,8 +5,8 @@ import pytest
 from annotate.models import GoldPassage
 from annotate.workspace.aspects import add_aspect, remove_aspect
 from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
+from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source, Status
-from corpus.services.judgments import record_judgment
 from kit.models import Event
 from tests.annotate.world import make_world
 from tests.factories import make_gold

@@ -51,7 +51,7 @@ def run(rows: int) -> None:
 
     django.setup()
     from corpus.models import Benchmark, CorpusVersion, Domain, Passage, VersionState
-    from corpus.services.indexing import index, request_index
+    from corpus.texts.indexing import index, request_index
 
     chance = random.Random(1)
     known = sentences()
@@ -82,7 +82,7 @@ def run(rows: int) -> None:
 
 def ask(version: Any, domain: Any, rows: int, known: list[str]) -> None:
     """Search and print the times."""
-    from corpus.services.ranked_search import best_passages
+    from corpus.texts.search import best_passages
 
     chance = random.Random(2)
     times, counts = [], []

@@ -7,6 +7,9 @@ from pathlib import Path
 from django.contrib.auth.models import User
 
 from annotate.models import EscalationCase, VoteSlot
+from corpus.benchmarks.services import create_benchmark
+from corpus.imports.loading import load
+from corpus.imports.services import queue_import
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -20,10 +23,7 @@ from corpus.models import (
     Source,
     Status,
 )
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.imports import queue_import
-from corpus.services.indexing import carry_out, is_ready, request_index
-from corpus.services.loading import load
+from corpus.texts.indexing import carry_out, is_ready, request_index
 from kit.bulk import analyze
 
 SLUG, ADMIN = "bench", "admin"

@@ -21,23 +21,13 @@ django.setup()
 from django.contrib.auth.models import User  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 
+from corpus.benchmarks.services import create_benchmark  # noqa: E402
 from corpus.chunking.rules import clean  # noqa: E402
-from corpus.cleaning_tasks import drive_claimed  # noqa: E402
-from corpus.models import (  # noqa: E402
-    CorpusVersion,
-    Crosswalk,
-    Domain,
-    Passage,
-    VersionState,
-)
-from corpus.services.benchmarks import create_benchmark  # noqa: E402
-from corpus.services.cleaning import (  # noqa: E402
-    cancel_cleaning,
-    drop_cancelled,
-    start_cleaning,
-)
-from corpus.services.cleaning_plan import plan  # noqa: E402
-from corpus.services.cleaning_rules import clean_by_rules  # noqa: E402
+from corpus.cleaning.plan import plan  # noqa: E402
+from corpus.cleaning.rules import clean_by_rules  # noqa: E402
+from corpus.cleaning.services import cancel_cleaning, drop_cancelled, start_cleaning
+from corpus.cleaning.tasks import drive_claimed  # noqa: E402
+from corpus.models import CorpusVersion, Crosswalk, Domain, Passage, VersionState
 from kit.bulk import copy_rows  # noqa: E402
 from kit.sharing import Share  # noqa: E402
 from llm.endpoints import Endpoint  # noqa: E402

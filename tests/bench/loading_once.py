@@ -18,10 +18,10 @@ django.setup()
 
 from django.db import connection, transaction  # noqa: E402
 
+from corpus.benchmarks.services import create_benchmark  # noqa: E402
+from corpus.imports.loading import load  # noqa: E402
+from corpus.imports.services import queue_import  # noqa: E402
 from corpus.models import Benchmark, CorpusVersion, Domain, Passage  # noqa: E402
-from corpus.services.benchmarks import create_benchmark  # noqa: E402
-from corpus.services.imports import queue_import  # noqa: E402
-from corpus.services.loading import load  # noqa: E402
 from tests.bench.loading_data import columns_of  # noqa: E402
 from tests.bench.processor import own_peak  # noqa: E402
 

@@ -16,14 +16,8 @@ django.setup()
 
 from django.db import transaction  # noqa: E402
 
-from corpus.models import (  # noqa: E402
-    Benchmark,
-    Passage,
-    Query,
-    RankedList,
-    RetrievalRun,
-)
-from corpus.services.pool_builds import build_pool  # noqa: E402
+from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun
+from corpus.pools.builds import build_pool  # noqa: E402
 from kit.bulk import analyze, copy_rows  # noqa: E402
 from tests.bench.processor import own_peak  # noqa: E402
 from tests.factories import make_benchmark  # noqa: E402

@@ -18,8 +18,8 @@ def fill(cases: int, people: int, reveal: str) -> dict[str, Any]:
     from rest_framework.authtoken.models import Token
 
     from annotate.models import EscalationCase, VoteSlot, VotingPlan
+    from corpus.benchmarks.services import create_benchmark
     from corpus.models import CorpusVersion, Domain, Membership, Passage, Query
-    from corpus.services.benchmarks import create_benchmark
     from kit.bulk import analyze
 
     benchmark = create_benchmark(name="Votes", slug=SLUG, actor=None)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from corpus.cleaning_tasks import drive_claimed
+from corpus.cleaning.services import start_cleaning
+from corpus.cleaning.tasks import drive_claimed
 from corpus.models import Benchmark, CleaningRun, CorpusVersion, Passage
-from corpus.services.cleaning import start_cleaning
 from llm import endpoints
 from tests.factories import make_benchmark, make_gold, make_passage, make_query
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from corpus.importers.formats import FORMATS
 from corpus.importers.rows import JudgmentRow, Oddity, PassageBatch, Problem, Row
+from corpus.imports.loading import load
+from corpus.imports.services import queue_import
 from corpus.models import Benchmark, ImportRun
-from corpus.services.imports import queue_import
-from corpus.services.loading import load
 
 PAGE = "Menu\nMoths turn their backs to the light.\nNobody knows why.\nShare this"
 PASSAGES = {

@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from corpus.benchmarks import services as people
 from corpus.models import Membership
-from corpus.services import people
 from kit.errors import Refused
 from kit.models import Event, SignInLink
 from kit.signin import choose_password, create_link, find_link, use_link

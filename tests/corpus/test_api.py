@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
 
+from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, ImportRun, Judgment, Membership, Source
-from corpus.services.judgments import record_judgment
 from kit.models import Event
 from kit.runs import RunStatus
 from kit.signin import create_link

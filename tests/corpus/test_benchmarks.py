@@ -4,9 +4,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from corpus.benchmarks.services import create_benchmark
+from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, Domain, Membership, Source
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.judgments import record_judgment
 from kit.errors import Refused
 from kit.models import Event
 from tests.factories import (

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from corpus.judgments.services import record_judgment
 from corpus.models import CorpusVersion, GoldVersion, Judgment, Source
-from corpus.services.judgments import record_judgment
 from tests.factories import (
     index_texts,
     make_benchmark,

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from rest_framework.authtoken.models import Token
 
+from corpus.judgments.services import record_judgment
 from corpus.models import GoldVersion, Judgment, Source
-from corpus.services.judgments import record_judgment
 from tests.factories import (
     index_texts,
     make_benchmark,

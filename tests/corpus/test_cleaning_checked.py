@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 from django.test import Client
 
-from corpus.cleaning_pump import CleaningPump
+from corpus.cleaning.decisions import decide, queue, undo
+from corpus.cleaning.outcomes import PageOutcome
+from corpus.cleaning.pump import CleaningPump
 from corpus.models import CleaningRun, PageState, Violation
-from corpus.services.cleaning_decisions import decide, queue, undo
-from corpus.services.cleaning_outcomes import PageOutcome
-from corpus.services.crosswalk import labels_of
+from corpus.versions.crosswalk import labels_of
 from kit.errors import Refused
 from kit.models import Event
 from tests.corpus.cleaning import clean, drive, make_corpus, texts

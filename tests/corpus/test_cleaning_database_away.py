@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from corpus.cleaning_tasks import clean_corpus, drive_claimed
+from corpus.cleaning.services import start_cleaning
+from corpus.cleaning.tasks import clean_corpus, drive_claimed
 from corpus.models import CleaningRun, CorpusVersion
-from corpus.services.cleaning import start_cleaning
 from kit.runs import RunGroup, RunStatus
 from llm.ledger.writing import list_lost_calls
 from llm.models import Call

@@ -6,7 +6,7 @@ import pytest
 
 from corpus.marcus.verify import verify
 from corpus.models import Passage, Violation
-from corpus.services.crosswalk import labels_of
+from corpus.versions.crosswalk import labels_of
 from llm import endpoints
 from tests.corpus.cleaning import clean
 from tests.corpus.real_texts import noisy_texts

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from corpus.cleaning_tasks import drive_claimed
+from corpus.cleaning.services import start_cleaning
+from corpus.cleaning.tasks import drive_claimed
 from corpus.models import CleaningRun, CorpusVersion, Passage
-from corpus.services.cleaning import start_cleaning
-from corpus.services.crosswalk import labels_of
+from corpus.versions.crosswalk import labels_of
 from kit.runs import TrackedRun
 from kit.sharing import Share
 from llm import endpoints
@@ -131,9 +131,9 @@ def test_a_killed_cleaning_ends_in_the_same_version(settings, monkeypatch, seed:
 
 @pytest.mark.parametrize("preset", ["diver_rules", "dchunk"])
 def test_a_killed_cleaning_by_rules_too(monkeypatch, preset: str) -> None:
-    monkeypatch.setattr("corpus.services.cleaning_rules.CHUNK", 3)
-    monkeypatch.setattr("corpus.services.cleaning_plan._LEAST", 7)
-    monkeypatch.setattr("corpus.services.cleaning_plan._LONG", 5)
+    monkeypatch.setattr("corpus.cleaning.rules.CHUNK", 3)
+    monkeypatch.setattr("corpus.cleaning.plan._LEAST", 7)
+    monkeypatch.setattr("corpus.cleaning.plan._LONG", 5)
     benchmark = big_corpus()
     with endpoints.practice_if_unconfigured() as practice:
         wanted = clean(benchmark, practice, preset=preset, name="in peace").figures

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
+from corpus.cleaning import plan as cleaning_plan
+from corpus.cleaning.services import start_cleaning
 from corpus.models import Benchmark, CleaningRun, CorpusVersion, Passage
-from corpus.services import cleaning_plan
-from corpus.services.cleaning import start_cleaning
 from llm.endpoints import Endpoint
 from tests.factories import make_benchmark, make_passage
 

@@ -5,9 +5,9 @@ import itertools
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.models import Benchmark, CleanedPage, CleaningRun, Document, Passage
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.holding import holding
+from corpus.versions.holding import holding
 from llm import endpoints
 from tests.corpus.cleaning import FERNS, MENU, MOTHS, clean
 from tests.corpus.import_files import imported, write_lines

@@ -2,10 +2,10 @@
 
 import pytest
 
+from corpus.cleaning.report import report
 from corpus.marcus.verify import verify
 from corpus.models import CorpusVersion, Document, PageState, Passage, Violation
-from corpus.services.cleaning_report import report
-from corpus.services.crosswalk import labels_of
+from corpus.versions.crosswalk import labels_of
 from llm import endpoints
 from tests.corpus.cleaning import clean
 from tests.corpus.real_texts import noisy_texts, web_pages

@@ -6,9 +6,9 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
+from corpus.cleaning.report import Widths, report
 from corpus.marcus.figures import bin_of, edges_of, histogram
 from corpus.models import CleaningRun, Domain, Judgment, Passage
-from corpus.services.cleaning_report import Widths, report
 from llm import endpoints
 from llm.models import Call
 from tests.corpus.cleaning import clean, make_corpus

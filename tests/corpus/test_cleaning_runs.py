@@ -7,7 +7,11 @@ from decimal import Decimal
 
 import pytest
 
-from corpus.cleaning_tasks import clean_corpus
+from corpus.cleaning import pages as cleaning_pages
+from corpus.cleaning import services as verbs
+from corpus.cleaning.plan import plan
+from corpus.cleaning.rules import clean_by_rules
+from corpus.cleaning.tasks import clean_corpus
 from corpus.marcus import asking
 from corpus.models import (
     CleaningRun,
@@ -18,11 +22,7 @@ from corpus.models import (
     VersionState,
     Violation,
 )
-from corpus.services import cleaning as verbs
-from corpus.services import cleaning_pages
-from corpus.services.cleaning_plan import plan
-from corpus.services.cleaning_rules import clean_by_rules
-from corpus.services.crosswalk import labels_of, targets
+from corpus.versions.crosswalk import labels_of, targets
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import LostLease

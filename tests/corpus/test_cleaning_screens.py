@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from corpus.cleaning_tasks import clean_corpus
+from corpus.cleaning.tasks import clean_corpus
 from corpus.models import CleaningRun, CorpusVersion, Passage
 from llm import endpoints
 from tests.corpus.cleaning import clean, make_corpus

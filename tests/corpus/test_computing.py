@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from corpus.computing import services as computing
 from corpus.models import (
     CorpusVersion,
     Judgment,
@@ -14,7 +15,6 @@ from corpus.models import (
     RunComputation,
     VersionState,
 )
-from corpus.services import computing
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import RunStatus

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.importers import archive, growth
-from corpus.importers.archive import BadArchive, unpack
-from corpus.importers.archive_end import directory_size
+from corpus.importers.archive import BadArchive, directory_size, unpack
 from tests.corpus.import_files import bright_pro, read
 
 PLENTY = 1 << 20

@@ -6,10 +6,10 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
 
+from corpus.imports import services as import_folder
+from corpus.imports.loading import load
+from corpus.imports.services import start_stored_import
 from corpus.models import ImportRun, Query
-from corpus.services import import_folder
-from corpus.services.imports import start_stored_import
-from corpus.services.loading import load
 from kit.errors import Refused
 from tests.corpus.import_files import bright_pro, bright_row, write_lines
 from tests.factories import make_benchmark, make_member

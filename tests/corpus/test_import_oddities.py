@@ -9,8 +9,8 @@ from importlib import import_module
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.models import GoldVersion, Judgment, Passage, Query, RetrievalRun
-from corpus.services.benchmarks import create_benchmark
 from tests.corpus.import_files import bright_row, imported, write_lines
 
 pytestmark = pytest.mark.django_db

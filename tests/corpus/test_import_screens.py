@@ -6,10 +6,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from corpus.imports.loading import load
+from corpus.imports.services import benchmark_for, drop_empty_benchmark, start_import
+from corpus.imports.uploads import forget_upload, safe_name
 from corpus.models import ImportRun, Query
-from corpus.services.imports import benchmark_for, drop_empty_benchmark, start_import
-from corpus.services.loading import load
-from corpus.services.uploads import forget_upload, safe_name
 from kit.errors import Refused
 from kit.models import Event
 from tests.corpus.import_files import bright_pro, bright_row, claimed, write_lines

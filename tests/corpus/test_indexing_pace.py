@@ -3,8 +3,8 @@
 import pytest
 from django.db import connection
 
-from corpus.services import indexing_pace
-from corpus.services.indexing_pace import Pace
+from corpus.texts import indexing as indexing_pace
+from corpus.texts.indexing import Pace
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

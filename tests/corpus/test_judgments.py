@@ -1,12 +1,12 @@
 import pytest
 
-from corpus.models import Judgment, Source, Status
-from corpus.services.judgments import (
+from corpus.judgments.services import (
     record_judgment,
     restore_judgment,
+    strongest,
     withdraw_judgment,
 )
-from corpus.services.label_rules import strongest
+from corpus.models import Judgment, Source, Status
 from kit.models import Event
 from tests.factories import make_benchmark, make_gold, make_passage, make_query, make_user
 

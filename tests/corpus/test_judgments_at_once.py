@@ -2,8 +2,8 @@
 
 import pytest
 
+from corpus.judgments.services import record_judgment, withdraw_judgment
 from corpus.models import Judgment
-from corpus.services.judgments import record_judgment, withdraw_judgment
 from tests.at_once import at_once
 from tests.factories import make_benchmark, make_passage, make_query, make_user
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from corpus.judgments.services import record_judgment, record_judgments
 from corpus.models import Judgment, Source, Status
-from corpus.services.judgments import record_judgment, record_judgments
 from kit.models import Event
 from kit.updates import update_rows
 from tests.factories import make_benchmark, make_passage, make_query

@@ -1,5 +1,7 @@
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
+from corpus.imports.context import CHUNK, KINDS
 from corpus.models import (
     CorpusVersion,
     Document,
@@ -11,10 +13,7 @@ from corpus.models import (
     PoolEntry,
     Query,
 )
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.finding import find_passages
-from corpus.services.loading_context import CHUNK
-from corpus.services.loading_tally import KINDS
+from corpus.texts.finding import find_passages
 from kit.models import Event
 from tests.corpus.import_files import (
     PAGE,

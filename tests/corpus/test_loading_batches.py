@@ -2,10 +2,10 @@
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.importers import reading
+from corpus.imports.context import MOST_ROWS, Pace
 from corpus.models import CorpusVersion, Passage, VersionState
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.loading_pace import MOST_ROWS, Pace
 from tests.corpus.import_files import bright_pro, example, imported
 
 pytestmark = pytest.mark.django_db

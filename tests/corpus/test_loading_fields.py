@@ -2,9 +2,9 @@
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
+from corpus.imports import named as loading_gather
 from corpus.models import Document, GoldVersion, Judgment, Passage, PassageIndexRun, Query
-from corpus.services import loading_gather
-from corpus.services.benchmarks import create_benchmark
 from tests.corpus.import_files import bright_pro, imported, write_lines
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +105,7 @@ def test_a_title_of_any_length_is_stored_whole(benchmark, tmp_path) -> None:
 
 def test_a_domain_whose_name_holds_a_slash_is_refused(benchmark, tmp_path, monkeypatch) -> None:
     from corpus.importers.rows import Place
-    from corpus.services.loading_context import open_context
+    from corpus.imports.context import open_context
     from tests.corpus.import_files import claimed
 
     context = open_context(claimed(benchmark, tmp_path))

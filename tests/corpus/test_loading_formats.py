@@ -2,9 +2,9 @@
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.importers.formats import FORMATS
 from corpus.models import Document, Judgment, Passage, Query
-from corpus.services.benchmarks import create_benchmark
 from tests.corpus.import_files import imported
 from tests.fuzz.samples import SAMPLES, TEXT, zipped
 from tests.fuzz.trial import write

@@ -7,7 +7,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.importers.formats import FORMATS, Format
+from corpus.imports import texts as loading_texts
+from corpus.imports.context import open_context
+from corpus.imports.loading import load, sweep_dead_loads
+from corpus.imports.services import cancel_import, queue_import
+from corpus.imports.texts import TextLoader
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -18,12 +24,6 @@ from corpus.models import (
     Query,
     VersionState,
 )
-from corpus.services import loading_texts
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.imports import cancel_import, queue_import
-from corpus.services.loading import load, sweep_dead_loads
-from corpus.services.loading_context import open_context
-from corpus.services.loading_texts import TextLoader
 from kit.runs import LostLease
 from tests.corpus.import_files import bright_pro, claimed, imported, one_by_one
 

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
+from corpus.imports import rankings as loading_runs
+from corpus.imports.loading import load, sweep_dead_loads
+from corpus.imports.services import queue_import
 from corpus.models import CorpusVersion, Domain, ImportRun, Query, RankedList, RetrievalRun
-from corpus.services import loading_runs
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.imports import queue_import
-from corpus.services.loading import load, sweep_dead_loads
 from tests.corpus.import_files import bright_pro, claimed, imported
 from tests.corpus.test_loading_interrupted import expire
 
@@ -178,7 +178,7 @@ def test_a_killed_load_of_a_run_is_swept(benchmark, tmp_path, monkeypatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.setattr(loading_runs.RunLoader, "show", die)
-    monkeypatch.setattr("corpus.services.loading._forget", lambda context: None)
+    monkeypatch.setattr("corpus.imports.loading._forget", lambda context: None)
     run = claimed(benchmark, bm25(tmp_path), "trec_run")
     with pytest.raises(KeyboardInterrupt):
         load(run)

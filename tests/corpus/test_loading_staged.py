@@ -6,6 +6,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from corpus.benchmarks.services import create_benchmark
+from corpus.imports import loading
+from corpus.imports import publish as loading_publish
+from corpus.imports.loading import load, sweep_dead_loads
+from corpus.imports.queries import show_queries
+from corpus.imports.texts import fill_passages
 from corpus.models import (
     CorpusVersion,
     Domain,
@@ -17,11 +23,6 @@ from corpus.models import (
     PoolEntry,
     Query,
 )
-from corpus.services import loading, loading_publish
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.loading import load, sweep_dead_loads
-from corpus.services.loading_fills import fill_passages
-from corpus.services.loading_queries import show_queries
 from tests.corpus.import_files import (
     aspect,
     bright_pro,
@@ -222,9 +223,9 @@ def test_a_text_that_another_load_filled_in_meanwhile_is_compared_anew(
 
 def test_filling_what_is_no_longer_empty_is_refused(benchmark, tmp_path) -> None:
     from corpus.importers.rows import PassageRow, Place
-    from corpus.services.loading_context import Overtaken
-    from corpus.services.loading_fills import Cut
-    from corpus.services.loading_queries import QueryChanges
+    from corpus.imports.context import Overtaken
+    from corpus.imports.queries import QueryChanges
+    from corpus.imports.texts import Cut
 
     imported(benchmark, bright_pro(tmp_path))
     passage, query = Passage.objects.all()[0], Query.objects.get()

@@ -3,7 +3,7 @@
 import pytest
 
 from corpus.models import CorpusVersion, Domain
-from corpus.services.overview import count_passages, domain_counts
+from corpus.texts.overview import count_passages, domain_counts
 from tests.factories import index_texts, make_benchmark, make_passage, make_version
 
 pytestmark = pytest.mark.django_db

@@ -2,8 +2,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from corpus.benchmarks import services as people
 from corpus.models import Domain, Membership
-from corpus.services import people
 from kit.errors import Refused
 from kit.models import Event
 from tests.factories import make_benchmark, make_member

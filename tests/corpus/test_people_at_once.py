@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from corpus.benchmarks import services as people
 from corpus.models import Membership
-from corpus.services import people
 from kit.errors import Refused
 from tests.at_once import at_once
 from tests.factories import make_benchmark, make_member

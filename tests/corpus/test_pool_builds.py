@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 
 from corpus.models import Pool, PoolBuild, PoolEntry, RankedList, RetrievalRun
-from corpus.services import pool_builds, pools
-from corpus.services.pool_builds import cancel_build, carry_out, start_build
+from corpus.pools import builds as pool_builds
+from corpus.pools import services as pools
+from corpus.pools.builds import cancel_build, carry_out, start_build
 from corpus.tasks import build_pool
 from kit.errors import Refused
 from kit.models import Event

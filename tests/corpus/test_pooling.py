@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from corpus.models import Judgment, Pool, PoolBuild, PoolEntry, RetrievalRun, Source
 from corpus.pooling import Place, Ranking, top, twins, union
-from corpus.services.pool_builds import build_pool
+from corpus.pools.builds import build_pool
 from corpus.tasks import build_pool as build_in_worker
 from kit.errors import Refused
 from kit.models import Event

@@ -6,11 +6,11 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from corpus import textindex
 from corpus.models import CorpusVersion, Passage, PassageIndexRun
-from corpus.services import indexing
-from corpus.services.finding import begins_with, find_passages, passages_called
 from corpus.tasks import index_passages
+from corpus.texts import index as textindex
+from corpus.texts import indexing
+from corpus.texts.finding import begins_with, find_passages, passages_called
 from kit.runs import LostLease, RunStatus, Stopping, stopping
 from tests.factories import index_texts, make_benchmark, make_passage, make_version
 

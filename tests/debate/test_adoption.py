@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotate.models import CaseKind, EscalationCase
+from corpus.judgments.services import adopt_judgments, record_judgment
 from corpus.models import Judgment, Source, Status
-from corpus.services.judgments import adopt_judgments, record_judgment
 from debate.configuration import LaraOptions, RunConfig, Seat
 from debate.models import DebateRun
 from debate.services.adoption import Adopted, adopt_run

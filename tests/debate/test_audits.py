@@ -6,8 +6,8 @@ import pytest
 
 from annotate.models import CaseKind, CaseStatus, EscalationCase
 from annotate.voting.services import cast_vote
+from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source
-from corpus.services.judgments import record_judgment
 from debate.models import AuditItem, Debate
 from debate.services.audits import audit_sheet, audited, draw_audit
 from kit.errors import Refused

@@ -7,8 +7,8 @@ import pytest
 
 from annotate.models import CaseKind, EscalationCase
 from annotate.voting.services import cast_vote
+from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Pool, Source
-from corpus.services.judgments import record_judgment
 from debate.baselines.lara import OnlineModel, label_batch, label_batches, simulate
 from debate.configuration import BadConfig, LaraOptions, RunConfig, check
 from debate.models import DebateRun, Turn

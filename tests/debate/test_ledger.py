@@ -14,8 +14,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from corpus.computing import services as computing
 from corpus.models import Benchmark
-from corpus.services import computing
 from debate.configuration import RunConfig, Seat
 from debate.models import DebateRun
 from debate.services.courses import played

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus.services.judgments import record_judgment
+from corpus.judgments.services import record_judgment
 from debate.models import DebateRun
 from debate.services.presets import PRESETS
 from kit.models import Event

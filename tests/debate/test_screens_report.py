@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from annotate.models import CaseStatus, EscalationCase
+from corpus.judgments.services import record_judgment
 from corpus.models import Source
-from corpus.services.judgments import record_judgment
 from debate.models import Debate, Turn
 from debate.services.courses import played
 from debate.services.references import reference_called

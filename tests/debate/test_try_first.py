@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from corpus.computing import services as computing
 from corpus.models import CorpusVersion, RunComputation
-from corpus.services import computing
 from debate.configuration import RunConfig, Seat
 from debate.models import DebateRun, Turn
 from debate.services.runs import resume_run

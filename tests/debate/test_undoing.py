@@ -4,8 +4,8 @@ import pytest
 
 from annotate.models import EscalationCase
 from annotate.voting.services import cast_vote
+from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source, Status
-from corpus.services.judgments import record_judgment
 from debate.configuration import RunConfig
 from debate.services import undoing
 from debate.services.adoption import Adopted, adopt_run

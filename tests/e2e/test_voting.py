@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 MAKE = """
 from annotate.models import EscalationCase, VotingPlan
 from corpus.models import Benchmark, Domain
-from corpus.services.people import add_person
+from corpus.benchmarks.services import add_person
 from tests.annotate.world import TEXT, make_snapshot
 from tests.factories import make_benchmark, make_gold, make_passage, make_query
 benchmark = make_benchmark("{slug}")

@@ -21,7 +21,7 @@ HOME = f"/b/{SLUG}/"
 PEOPLE = ("expert-1", "expert-2", "expert-3")
 SET_UP = f"""
 from corpus.models import Benchmark, Query
-from corpus.services.people import add_person
+from corpus.benchmarks.services import add_person
 from annotate.assignments.services import assign_queries
 benchmark = Benchmark.objects.get(slug="{SLUG}")
 for name in {PEOPLE}:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from annotate.models import Aspect, EscalationCase, GoldPassage
+from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
-from corpus.services.judgments import record_judgment
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
 from evaluation.metrics.profiles import STRICT, Profile

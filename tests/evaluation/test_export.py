@@ -5,8 +5,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.models import Benchmark, Passage, Query
-from corpus.services.benchmarks import create_benchmark
 from evaluation.releases.exporting import FORMATS, file_name
 from tests.corpus.import_files import imported, write_lines
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from annotate.models import EscalationCase
 from corpus.models import Pool, PoolBuild, RetrievalRun, Source
-from corpus.services import pool_builds
+from corpus.pools import builds as pool_builds
 from debate.models import DebateRun
 from evaluation.holes import debates as hole_debates
 from evaluation.holes import pages as hole_pages

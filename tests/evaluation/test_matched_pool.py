@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.models import CorpusVersion, Crosswalk, Passage, RankedList, RetrievalRun
-from corpus.services.crosswalk import kept_of, origins
+from corpus.versions.crosswalk import kept_of, origins
 from evaluation.leaderboard import before_after
 from evaluation.leaderboard.before_after import compare_sides, matched, query_gaps, side_of
 from evaluation.models import DomainScore, NoiseCheck, ScoreSheet

@@ -31,8 +31,8 @@ from typing import Any
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.models import Document, GoldVersion, Judgment, Passage, PoolEntry, Query, RankedList
-from corpus.services.benchmarks import create_benchmark
 from evaluation.releases.exporting import export_benchmark
 from tests.corpus.import_files import imported, write_lines
 

@@ -12,19 +12,12 @@ from django.urls import reverse
 
 from annotate.answers.evidence import answers_in
 from annotate.models import GoldPassage
-from corpus.models import (
-    CorpusVersion,
-    Crosswalk,
-    Judgment,
-    Passage,
-    Query,
-    RetrievalRun,
-    Source,
-)
-from corpus.services import computing, versions
-from corpus.services.holding import holding
-from corpus.services.judgments import record_judgment
-from corpus.services.pool_builds import build_pool
+from corpus.computing import services as computing
+from corpus.judgments.services import record_judgment
+from corpus.models import CorpusVersion, Crosswalk, Judgment, Passage, Query, RetrievalRun, Source
+from corpus.pools.builds import build_pool
+from corpus.versions import services as versions
+from corpus.versions.holding import holding
 from evaluation.leaderboard.before_after import compare_sides, query_gaps, side_of
 from evaluation.metrics.shifts import kendall_tau, shifts
 from evaluation.published.ours import compare_cleaning

@@ -3,8 +3,8 @@ from django.db import IntegrityError, connection, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.models import CorpusVersion, Domain, Passage
-from corpus.services.benchmarks import create_benchmark
 from kit.bulk import _copy_text, analyze, bulk_loading, copy_columns, copy_rows, vacuum
 
 pytestmark = pytest.mark.django_db

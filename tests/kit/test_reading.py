@@ -2,8 +2,8 @@
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
 from corpus.models import CorpusVersion, Domain, Passage
-from corpus.services.benchmarks import create_benchmark
 from kit.reading import in_key_order
 
 pytestmark = pytest.mark.django_db

@@ -7,10 +7,10 @@ import pytest
 from django.db import transaction
 
 from annotate.tasks import import_benchmark
+from corpus.benchmarks.services import create_benchmark
 from corpus.importers.formats import FORMATS, Format
+from corpus.imports.services import queue_import
 from corpus.models import ImportRun, Passage
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.imports import queue_import
 from debate.models import DebateRun
 from kit.pulse import Pulse
 from kit.runs import LostLease, RunStatus, Stopping, give_back, stopping

@@ -35,6 +35,7 @@ from annotate.models import (
     VotingPlan,
 )
 from annotate.workspace.collecting import collect_text, collect_url
+from corpus.benchmarks.services import add_person
 from corpus.models import (
     Benchmark,
     CleanedPage,
@@ -45,7 +46,6 @@ from corpus.models import (
     RunComputation,
     Violation,
 )
-from corpus.services.people import add_person
 from debate.dream.prompting import PROMPTS
 from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
 from debate.services.prompts import write_prompt

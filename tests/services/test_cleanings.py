@@ -9,12 +9,12 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from corpus.cleaning_tasks import drive_claimed
+from corpus.cleaning.digest import digest_of
+from corpus.cleaning.services import cancel_cleaning, start_cleaning
+from corpus.cleaning.tasks import drive_claimed
 from corpus.models import Benchmark, CleaningRun, CorpusVersion, Passage
-from corpus.services.cleaning import cancel_cleaning, start_cleaning
-from corpus.services.cleaning_digest import digest_of
-from corpus.services.crosswalk import labels_of
-from corpus.textindex import TABLE
+from corpus.texts.index import TABLE
+from corpus.versions.crosswalk import labels_of
 from llm import endpoints
 from llm.models import Call
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from corpus.benchmarks.services import create_benchmark
+from corpus.imports.services import queue_import
 from corpus.models import ImportRun, Passage
-from corpus.services.benchmarks import create_benchmark
-from corpus.services.imports import queue_import
 from kit.runs import RunStatus
 from llm.models import Call
 from tests.corpus.import_files import PASSAGES, bright_pro

@@ -14,8 +14,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from annotate.workspace.loading import carry_out
+from corpus.imports.services import queue_import
 from corpus.models import Benchmark, CorpusVersion, Domain, GoldVersion, ImportRun, Query
-from corpus.services.imports import queue_import
 from kit.models import Event
 from kit.runs import RunStatus
 from tests.services.processes import Site, database_url, wait_until

@@ -12,17 +12,17 @@ from django.core.validators import validate_slug
 
 from annotate.workspace.loading import carry_out
 from corpus.importers.formats import all_formats
-from corpus.models import Benchmark, ImportRun
-from corpus.services.hub import fetched
-from corpus.services.imports import (
+from corpus.imports.context import KINDS
+from corpus.imports.hub import fetched
+from corpus.imports.services import (
     benchmark_for,
     cancel_import,
     check_import,
     drop_empty_benchmark,
     queue_import,
 )
-from corpus.services.loading_tally import KINDS
-from corpus.services.versions import called
+from corpus.models import Benchmark, ImportRun
+from corpus.versions.services import called
 from kit.errors import Refused
 from kit.runs import RunStatus
 

@@ -19,7 +19,7 @@ from annotate.workspace.views.board import read_board
 from annotate.workspace.views.search import Result, find
 from corpus.access import enter, get_query
 from corpus.models import Role
-from corpus.views.versions import READERS, get_version
+from corpus.versions.views import READERS, get_version
 from kit.api import Route
 
 

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_GET
 from annotate.voting.items import web_url
 from annotate.workspace.carrying import lost_work
 from corpus.access import enter, get_passage
+from corpus.judgments.shown import shown_labels
 from corpus.lists import as_it_is, domain_choices, place_of, version_choices
 from corpus.models import Judgment, Passage
-from corpus.services.finding import MOST_FOUND, find_passages
-from corpus.services.indexing import searchable
-from corpus.services.overview import passages_counted
-from corpus.services.shown import shown_labels
-from corpus.views.versions import READERS, get_version
+from corpus.texts.finding import MOST_FOUND, find_passages
+from corpus.texts.indexing import searchable
+from corpus.texts.overview import passages_counted
+from corpus.versions.views import READERS, get_version
 from kit import htmx
 from kit.tables import Column, Filter, Table
 

@@ -22,7 +22,7 @@ from annotate.workspace.problems import OF_PASSAGE
 from annotate.workspace.views.board import Board, read_board
 from corpus.access import Access, enter, get_query
 from corpus.models import CorpusVersion, Judgment, Passage, Query
-from corpus.services.finding import find_passages, query_matches
+from corpus.texts.finding import find_passages, query_matches
 from kit import htmx
 from kit.tables import Column, Filter, Table, clean
 

@@ -15,9 +15,9 @@ from annotate.workspace.views.board import Row, read_board
 from annotate.workspace.views.queries import WORKSPACE, workspace
 from corpus.access import Access
 from corpus.models import CorpusVersion, Query
-from corpus.services.excerpts import excerpt
-from corpus.services.indexing import is_ready
-from corpus.services.ranked_search import Hit, best_passages, search_words
+from corpus.texts.finding import excerpt
+from corpus.texts.indexing import is_ready
+from corpus.texts.search import Hit, best_passages, search_words
 from kit import htmx
 from kit.errors import Refused
 from kit.tables import clean

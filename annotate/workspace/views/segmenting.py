@@ -20,7 +20,7 @@ from annotate.workspace.views.queries import query_context
 from annotate.workspace.views.texts import edited, outline, shown
 from corpus.access import Access
 from corpus.models import CollectedPage, Query
-from corpus.services.pages import pages_like
+from corpus.pages.services import pages_like
 from kit import htmx
 from kit.errors import Refused
 

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark, Pool, RetrievalRun
-from corpus.services.pool_builds import build_pool
-from corpus.services.versions import called
+from corpus.pools.builds import build_pool
+from corpus.versions.services import called
 from kit.errors import Refused
 
 

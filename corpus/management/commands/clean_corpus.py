@@ -7,17 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.cleaning_tasks import drive_claimed
-from corpus.models import (
-    Benchmark,
-    CleaningPreset,
-    CleaningRun,
-    CorpusVersion,
-    ViolationPolicy,
-)
-from corpus.services.cleaning import DEFAULTS, start_cleaning
-from corpus.services.cleaning_forecast import advise, forecast
-from corpus.services.cleaning_seats import by_role
+from corpus.cleaning.forecast import advise, forecast
+from corpus.cleaning.services import DEFAULTS, by_role, start_cleaning
+from corpus.cleaning.tasks import drive_claimed
+from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion, ViolationPolicy
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints

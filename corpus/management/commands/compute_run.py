@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.computing import services as computing
+from corpus.computing.config import BY_DOCUMENT
+from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
-from corpus.models.computations import Method
-from corpus.services import computing
-from corpus.services.computing_config import BY_DOCUMENT
-from corpus.services.versions import called
+from corpus.versions.services import called
 from kit.errors import Refused
 from kit.runs import LostLease, RunStatus
 from llm import endpoints

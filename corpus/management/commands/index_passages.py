@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from corpus.models import Benchmark, CorpusVersion, PassageIndexRun
-from corpus.services.indexing import carry_out, request_index
+from corpus.texts.indexing import carry_out, request_index
 from kit.runs import LostLease, RunStatus
 
 

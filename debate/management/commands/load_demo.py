@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
+from corpus.benchmarks.services import add_person
 from corpus.models import Benchmark, Role
-from corpus.services.people import add_person
 from debate.services.runs import start_run
 from llm import endpoints
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark
-from corpus.services.versions import called
+from corpus.versions.services import called
 from evaluation.models import Release
 from evaluation.releases.building import carry_out, fail, is_free, rebuild
 from evaluation.releases.services import start_here

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark, CorpusVersion
-from corpus.services.versions import called
+from corpus.versions.services import called
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.before_after import (
     Comparison,

@@ -14,8 +14,8 @@ import orjson
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.formats import RUN_FORMATS
 from corpus.importers.reading import Unreadable
-from corpus.importers.run_files import DUPLICATE, run_name
 from corpus.importers.score_json import content_of
+from corpus.importers.trec_run import DUPLICATE, run_name
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.reading.rows import JSON, PARQUET, data_file, good_rows, kind_of
 from evaluation.metrics.reading.strings import parsed, string_count

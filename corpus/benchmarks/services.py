@@ -1,0 +1,199 @@
+"""Making benchmarks.
+
+Who takes part in a benchmark, as what, and in which domains.
+
+How far an account reaches, and so what the admin of one benchmark may do with it.
+
+Whoever holds a sign-in link is let into the whole account. So a benchmark's admin gets links only
+to accounts that this benchmark made and that reach nothing else; and an account becomes a member
+of another benchmark only once its owner holds it alone, by a password that ends every link."""
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from corpus.models import Benchmark, Domain, Membership, Role
+from kit import audit
+from kit.errors import Refused
+from kit.models import Event
+from kit.signin import create_link, end_links
+
+
+def create_benchmark(
+    *, name: str, slug: str, actor: User | None, description: str = "", licence: str = ""
+) -> Benchmark:
+    """Make an empty benchmark; its maker becomes its admin. Raises Refused if the slug is taken."""
+    try:
+        with transaction.atomic():
+            benchmark = Benchmark.objects.create(
+                name=name, slug=slug, description=description, licence=licence
+            )
+            if actor is not None:
+                Membership.objects.create(user=actor, benchmark=benchmark, roles=[Role.ADMIN])
+            audit.record(actor=actor, verb="create benchmark", target=benchmark, scope=slug)
+            return benchmark
+    except IntegrityError:
+        raise Refused(f"There is a benchmark {slug!r} already.", field="slug") from None
+
+
+ADD = "add person"
+
+
+def open_account(*, username: str, benchmark: Benchmark) -> tuple[User, bool]:
+    """The account of this name, held until the transaction ends, and whether it was just made.
+
+    A new one has no password. Links of an old one that were not used yet stop working. Raises
+    Refused for a name that cannot be one, and for an account that others could still get into.
+    """
+    name = User.normalize_username(username)
+    found = User.objects.select_for_update(no_key=True).filter(username=name).first()
+    if found is None:
+        return _make(name), True
+    if not (found.has_usable_password() or is_own(found, benchmark)):
+        raise Refused(
+            f"{name} has no password yet: ask them to choose one under Account, then add them.",
+            field="username",
+        )
+    end_links(user=found)
+    return found, False
+
+
+def is_own(user: User, benchmark: Benchmark) -> bool:
+    """Whether the account was made by this benchmark, has no password and reaches nothing else."""
+    if user.has_usable_password() or user.is_staff or user.is_superuser:
+        return False
+    elsewhere = Membership.objects.filter(user=user).exclude(benchmark=benchmark)
+    return _was_made_by(user, benchmark) and not elsewhere.exists()
+
+
+def _was_made_by(user: User, benchmark: Benchmark) -> bool:
+    added = Event.objects.filter(
+        target_type=Membership._meta.label_lower, verb=ADD, data__user=user.pk
+    )
+    first = added.order_by("pk").first()
+    return first is not None and first.scope == benchmark.slug and first.data.get("is_new", True)
+
+
+def _make(name: str) -> User:
+    try:
+        UnicodeUsernameValidator()(name)
+    except ValidationError:
+        raise Refused("Use letters, digits and @ . + - _ only.", field="username") from None
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(name)
+    except IntegrityError:
+        message = f"{name} was given an account a moment ago. Try once more."
+        raise Refused(message, field="username") from None
+
+
+def add_person(
+    *,
+    benchmark: Benchmark,
+    username: str,
+    roles: Sequence[str],
+    domains: Sequence[Domain] = (),
+    actor: User | None,
+) -> tuple[Membership, str]:
+    """Make a person a member and return their membership with a one-time sign-in token.
+
+    A person new to this site gets an account without a password. The token is empty for an
+    account that reaches further than this benchmark; one that has no password yet and was not
+    made by this benchmark is refused (corpus/benchmarks/services.py says why).
+    """
+    _check_roles(roles)
+    with transaction.atomic():
+        _hold(benchmark)
+        user, is_new = open_account(username=username, benchmark=benchmark)
+        if Membership.objects.filter(user=user, benchmark=benchmark).exists():
+            raise Refused(f"{username} is a member already.", field="username")
+        membership = Membership.objects.create(user=user, benchmark=benchmark, roles=list(roles))
+        membership.domains.set(_own(benchmark, domains))
+        _note(actor, ADD, membership, is_new=is_new)
+        return membership, create_link(user=user) if is_own(user, benchmark) else ""
+
+
+def change_person(
+    *, membership: Membership, roles: Sequence[str], domains: Sequence[Domain], actor: User | None
+) -> None:
+    """Set a member's roles and domains; a benchmark keeps at least one admin."""
+    _check_roles(roles)
+    with transaction.atomic():
+        _hold_member(membership)
+        if Role.ADMIN not in roles:
+            _keep_an_admin(membership)
+        Membership.objects.filter(pk=membership.pk).update(roles=list(roles))
+        membership.domains.set(_own(membership.benchmark, domains))
+        membership.refresh_from_db()
+        _note(actor, "change person", membership)
+
+
+def remove_person(*, membership: Membership, actor: User | None) -> None:
+    """End a membership; what the person judged stays as it is."""
+    with transaction.atomic():
+        _hold_member(membership)
+        _keep_an_admin(membership)
+        _note(actor, "remove person", membership)
+        membership.delete()
+
+
+def renew_link(*, membership: Membership, actor: User) -> str:
+    """A new one-time sign-in token for a member; earlier unused ones stop working.
+
+    Refused unless the account was made by this benchmark, has no password and reaches nothing
+    else: a link lets its holder into all that the account may do.
+    """
+    with transaction.atomic():
+        _hold_member(membership)
+        user = User.objects.select_for_update(no_key=True).get(pk=membership.user_id)
+        if not is_own(user, membership.benchmark):
+            raise Refused(
+                f"The account of {user.username} reaches further than this benchmark. "
+                "Ask whoever runs the site for a link (manage.py sign_in_link)."
+            )
+        _note(actor, "renew sign-in link", membership)
+        return create_link(user=user)
+
+
+def _hold(benchmark: Benchmark) -> None:
+    """Changes of a benchmark's people take turns: each sees what the one before left."""
+    Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+
+
+def _hold_member(membership: Membership) -> None:
+    _hold(membership.benchmark)
+    try:
+        membership.refresh_from_db(fields=["roles"])
+    except Membership.DoesNotExist:
+        raise Refused("This person is no longer a member. Reload the page.") from None
+
+
+def _check_roles(roles: Sequence[str]) -> None:
+    if not roles or set(roles) - set(Role.values):
+        raise Refused("Choose at least one role.", field="roles")
+
+
+def _own(benchmark: Benchmark, domains: Sequence[Domain]) -> list[Domain]:
+    if any(domain.benchmark_id != benchmark.pk for domain in domains):
+        raise Refused("A domain belongs to another benchmark.", field="domains")
+    return list(domains)
+
+
+def _keep_an_admin(membership: Membership) -> None:
+    others = Membership.objects.filter(benchmark=membership.benchmark).exclude(pk=membership.pk)
+    # Roles are a JSON list, whose contents SQLite cannot be asked for; members are few.
+    if Role.ADMIN in membership.roles and not any(Role.ADMIN in o.roles for o in others):
+        raise Refused("A benchmark keeps at least one admin: make somebody else admin first.")
+
+
+def _note(actor: User | None, verb: str, membership: Membership, **more: object) -> None:
+    audit.record(
+        actor=actor,
+        verb=verb,
+        target=membership,
+        scope=membership.benchmark.slug,
+        data={"user": membership.user_id, "roles": list(membership.roles), **more},
+    )

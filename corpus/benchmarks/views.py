@@ -1,0 +1,191 @@
+"""Screens of benchmarks: mine, a new one, and the overview of one.
+
+Screens of the people in a benchmark."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.benchmarks import services as verbs
+from corpus.benchmarks.forms import BenchmarkForm, PersonForm, PlaceForm
+from corpus.benchmarks.services import create_benchmark
+from corpus.models import Benchmark, CorpusVersion, Membership, Role
+from corpus.texts.overview import domain_counts
+from kit import htmx
+from kit.errors import Refused
+from kit.models import Event
+from kit.tables import Column, Table
+
+
+@require_GET
+def home_fragment(request: HttpRequest) -> HttpResponse:
+    """The corpus room's part of the home page: the person's benchmarks."""
+    benchmarks = Benchmark.objects.for_user(request.user).annotate(
+        domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True)
+    )
+    context = {"benchmarks": benchmarks, "may_create": _is_staff(request)}
+    return htmx.render(request, "corpus/home.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def benchmark_new(request: HttpRequest) -> HttpResponse:
+    """Staff make a benchmark and become its admin."""
+    if not _is_staff(request):
+        raise PermissionDenied("Only staff may create benchmarks.")
+    form = BenchmarkForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        assert isinstance(request.user, User)
+        try:
+            made = create_benchmark(actor=request.user, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, reverse("benchmark", args=[made.slug]))
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "corpus/benchmark_new.html", {"form": form})
+
+
+@require_GET
+def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the benchmark holds, by domain, and what happened last."""
+    access = enter(request.user, slug)
+    context = {
+        "access": access,
+        "tab": "benchmark",
+        "domains": domain_counts(access.benchmark),
+        "version": CorpusVersion.objects.current(access.benchmark),
+        "events": _what_people_did(slug) if access.is_admin else [],
+    }
+    return htmx.render(request, "corpus/benchmark.html", context)
+
+
+def _what_people_did(slug: str) -> QuerySet[Event]:
+    """The latest events that have a person; the machine's are many and have pages of their own."""
+    return Event.objects.filter(scope=slug, actor__isnull=False).select_related("actor")[:12]
+
+
+def _is_staff(request: HttpRequest) -> bool:
+    return isinstance(request.user, User) and request.user.is_staff
+
+
+PEOPLE = Table(
+    search=("user__username",),
+    columns=(
+        Column("person", "Person", order=("user__username",)),
+        Column("roles", "Roles"),
+        Column("domains", "Domains"),
+        Column("seen", "Signed in last", order=("user__last_login",)),
+        Column("actions", "Change"),
+    ),
+    order=("user__username",),
+)
+
+
+@require_http_methods(["GET", "POST"])
+def people(request: HttpRequest, slug: str) -> HttpResponse:
+    """The members, and adding one."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = PersonForm(
+        request.POST if request.method == "POST" else None, benchmark=access.benchmark
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            added, token = verbs.add_person(
+                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
+            )
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return _show_link(request, access, added, token)
+    members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
+    table = PEOPLE.read(members.prefetch_related("domains"), request.GET)
+    context = {"access": access, "tab": "people", "form": form, "table": table}
+    if form.is_bound:
+        return htmx.invalid(request, "corpus/people.html", context)
+    return htmx.render(request, "corpus/people.html", context, partial="results")
+
+
+@require_http_methods(["GET", "POST"])
+def person(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Change one member's roles and domains."""
+    access = enter(request.user, slug, Role.ADMIN)
+    membership = get_member(access, pk)
+    form = PlaceForm(
+        request.POST if request.method == "POST" else None,
+        benchmark=access.benchmark,
+        membership=membership,
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            verbs.change_person(membership=membership, actor=access.user, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            messages.success(request, f"Saved for {membership.user}.")
+            return htmx.redirect(request, reverse("people", args=[slug]))
+    context = {"access": access, "tab": "people", "form": form, "membership": membership}
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "corpus/person.html", context)
+
+
+@require_POST
+def person_link(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """A new one-time link for one member."""
+    access = enter(request.user, slug, Role.ADMIN)
+    membership = get_member(access, pk)
+    try:
+        token = verbs.renew_link(membership=membership, actor=access.user)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return htmx.redirect(request, reverse("people", args=[slug]))
+    return _show_link(request, access, membership, token)
+
+
+@require_POST
+def person_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """End one membership."""
+    access = enter(request.user, slug, Role.ADMIN)
+    membership = get_member(access, pk)
+    try:
+        verbs.remove_person(membership=membership, actor=access.user)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"{membership.user} is no longer a member.")
+    if membership.user_id == access.user.pk and not _is_member(access):
+        return htmx.redirect(request, reverse("home"))
+    return htmx.redirect(request, reverse("people", args=[slug]))
+
+
+def get_member(access: Access, pk: int) -> Membership:
+    """A member of this benchmark, or 404."""
+    members = Membership.objects.select_related("user", "benchmark")
+    return get_object_or_404(members, pk=pk, benchmark=access.benchmark)
+
+
+def _is_member(access: Access) -> bool:
+    return Membership.objects.filter(user=access.user, benchmark=access.benchmark).exists()
+
+
+def _show_link(
+    request: HttpRequest, access: Access, membership: Membership, token: str
+) -> HttpResponse:
+    """The link is on this one page only: its token is stored nowhere."""
+    path = reverse("sign-in-link", args=[token]) if token else ""
+    context: dict[str, Any] = {
+        "access": access,
+        "tab": "people",
+        "membership": membership,
+        "link": request.build_absolute_uri(path) if path else "",
+    }
+    response = htmx.render(request, "corpus/person_link.html", context)
+    response["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,142 @@
+"""The report of a cleaning: counts, histograms, cost, and the rows behind each number.
+
+Two histograms as a drawing: places in a box, so that the page needs no style."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from corpus.access import enter
+from corpus.cleaning.forecast import advise
+from corpus.cleaning.forms import WidthForm
+from corpus.cleaning.report import Widths, bin_name, report, rows_of
+from corpus.cleaning.views import READERS, get_done
+from corpus.marcus.figures import Bin
+from corpus.models import CleaningPreset
+from kit import htmx
+from kit.csvfile import csv_response
+from kit.sheets import csv_header, csv_rows
+from llm import endpoints
+
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 260, 48, 12, 60
+
+
+def bars(title: str, before: list[Bin], after: list[Bin]) -> dict[str, Any]:
+    """Two histograms as bars beside each other, in shares; places in a box."""
+    totals = [sum(b.count for b in side) or 1 for side in (before, after)]
+    shares = [
+        (bin_name(a), a.count / totals[0], b.count / totals[1])
+        for a, b in zip(before, after, strict=True)
+    ]
+    top = max((max(a, b) for _, a, b in shares), default=0) or 1
+    step = (_WIDTH - _LEFT) / max(1, len(shares))
+    floor = _HEIGHT - _BOTTOM
+    marks = []
+    for number, (name, a, b) in enumerate(shares):
+        left = _LEFT + number * step
+        marks.append(
+            {
+                "name": name,
+                "x": left + step / 2,
+                "bars": [
+                    _bar(left + step * 0.08, step * 0.4, a / top, floor, "before", name, a),
+                    _bar(left + step * 0.52, step * 0.4, b / top, floor, "after", name, b),
+                ],
+            }
+        )
+    return {
+        "title": title,
+        "marks": marks,
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "left": _LEFT,
+        "floor": floor,
+        "top": f"{top:.0%}",
+        "label_y": floor + 14,
+    }
+
+
+def _bar(
+    x: float, width: float, share: float, floor: float, kind: str, name: str, value: float
+) -> dict[str, Any]:
+    height = share * (floor - _TOP)
+    words = f"{name}: {value:.1%} {kind}"
+    return {
+        "x": x,
+        "y": floor - height,
+        "width": width,
+        "height": height,
+        "kind": kind,
+        "words": words,
+    }
+
+
+@require_GET
+def cleaning_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Counts, histograms, cost and what could not be carried."""
+    access = enter(request.user, slug, *READERS)
+    run = get_done(access, pk)
+    widths = read_widths(request.GET)
+    found = report(run, widths)
+    endpoint = next((e for e in endpoints.available() if e.name == run.endpoint), None)
+    context = {
+        "access": access,
+        "tab": "versions",
+        "run": run,
+        "sheets": found.sheets,
+        "charts": [
+            bars("Lengths of passages, in tokens", *found.lengths),
+            bars("Cosine of queries and their gold", *found.similarities),
+        ],
+        "advice": advise(run.source, endpoint, run.budget_usd, run.model)
+        if run.has_agents
+        else None,
+        "presets": dict(CleaningPreset.choices),
+        "form": WidthForm(initial=widths.params),
+        "query": f"?{urlencode(widths.params)}" if widths.params else "",
+    }
+    return htmx.render(request, "corpus/cleaning/report.html", context)
+
+
+@require_GET
+def cleaning_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
+    """One table of the report as CSV."""
+    access = enter(request.user, slug, *READERS)
+    run = get_done(access, pk)
+    widths = read_widths(request.GET)
+    is_rows = name == "rows"
+    sheet = rows_of(run, request.GET, widths) if is_rows else report(run, widths).sheet(name)
+    if sheet is None:
+        raise Http404("No such table.")
+    return csv_response(f"cleaning-{run.pk}-{name}.csv", csv_header(sheet), csv_rows(sheet))
+
+
+@require_GET
+def cleaning_rows(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The rows behind one number of the report."""
+    access = enter(request.user, slug, *READERS)
+    run = get_done(access, pk)
+    sheet = rows_of(run, request.GET, read_widths(request.GET))
+    if sheet is None:
+        return htmx.redirect(request, reverse("cleaning-report", args=[slug, pk]))
+    csv_url = reverse("cleaning-table", args=[slug, pk, "rows"])
+    context = {
+        "access": access,
+        "tab": "versions",
+        "run": run,
+        "sheet": sheet,
+        "csv_url": f"{csv_url}?{request.GET.urlencode()}",
+    }
+    return htmx.render(request, "corpus/cleaning/rows.html", context)
+
+
+def read_widths(params: Any) -> Widths:
+    """The widths that the parameters ask for; what cannot be is left out."""
+    form = WidthForm(params)
+    form.is_valid()
+    given = form.cleaned_data
+    return Widths(given.get("tokens"), given.get("cosine"))

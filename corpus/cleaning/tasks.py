@@ -1,0 +1,50 @@
+"""The worker's way into cleaning runs."""
+
+import math
+import time
+
+from celery import shared_task
+
+from corpus.cleaning.plan import plan
+from corpus.cleaning.publish import close
+from corpus.cleaning.rules import clean_by_rules
+from corpus.cleaning.services import drop_cancelled
+from corpus.models import CleaningRun
+from kit.runs import RunStatus
+from kit.sharing import Share
+from llm import endpoints
+from llm.drives import Drive
+
+
+@shared_task(name=CleaningRun.task_name)
+def clean_corpus(run_id: int) -> None:
+    """Lead the run for a turn, or help who leads it, or drop what a cancelled one left.
+
+    Harmless when delivered twice.
+    """
+    CLEANINGS.take_part(run_id)
+    cancelled = CleaningRun.objects.filter(pk=run_id, status=RunStatus.CANCELLED)
+    for run in cancelled.select_related("version"):
+        drop_cancelled(run)
+
+
+def _work(share: Share[CleaningRun], seconds: float | None) -> None:
+    run = share.run
+    if not run.has_calls:
+        clean_by_rules(share, ends_at=math.inf if seconds is None else time.monotonic() + seconds)
+        return
+    if run.has_agents:
+        from corpus.cleaning.pump import CleaningPump as Pump  # the client is slow to import
+    else:
+        from corpus.cleaning.chunk_pump import ChunkPump as Pump  # type: ignore[assignment]
+    Pump(share, endpoints.get(run.endpoint), seconds=seconds).drive()
+
+
+CLEANINGS = Drive(
+    CleaningRun,
+    work=_work,
+    close=close,
+    plan=plan,
+    related=("benchmark", "source", "version", "created_by"),
+)
+drive_claimed = CLEANINGS.drive

@@ -1,0 +1,379 @@
+"""Cleaning runs: setting one up, watching it, its pages and its report.
+
+Where agents departed from gold text: the list, and deciding about it by keyboard."""
+
+import json
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.cleaning import services as verbs
+from corpus.cleaning.decisions import decide, following, last_of, may_undo, queue, undo
+from corpus.cleaning.forecast import advise, forecast
+from corpus.cleaning.forms import BudgetForm, CleaningForm
+from corpus.cleaning.services import by_role
+from corpus.lists import is_key
+from corpus.marcus.settings import SAFE_CLEAN, SPLITTER
+from corpus.marcus.showing import side_by_side, window
+from corpus.models import (
+    CleanedPage,
+    CleaningPreset,
+    CleaningRun,
+    CorpusVersion,
+    PageState,
+    Role,
+    Violation,
+)
+from corpus.texts.finding import begins_with
+from kit import htmx
+from kit.errors import Refused
+from kit.refusals import told
+from kit.tables import Column, Filter, Table
+from llm import endpoints
+from llm.ledger.accounts import set_budget
+
+READERS = (Role.ADMIN, Role.REVIEWER)
+VERBS = {
+    "pause": verbs.pause_cleaning,
+    "resume": verbs.resume_cleaning,
+    "cancel": verbs.cancel_cleaning,
+}
+
+
+def _of_id(rows: QuerySet[CleanedPage], words: str) -> QuerySet[CleanedPage]:
+    return rows.filter(begins_with("page_id", words))
+
+
+def _noted(rows: QuerySet[CleanedPage], value: str) -> QuerySet[CleanedPage]:
+    """Pages with that flag, or with that count."""
+    # As JSON writes it, between quotation marks, so that no flag is found in a longer one.
+    rows = rows.annotate(said=Cast("flags", TextField()))
+    return rows.filter(Q(said__contains=json.dumps(value)) | Q(counts__has_key=value))
+
+
+def _notes(run: CleaningRun) -> list[tuple[str, str]]:
+    names = [*run.figures.get("flags", {}), *run.figures.get("counts", {})]
+    return [(name, name.replace(":", ": ")) for name in sorted(names)]
+
+
+PAGES = Table(
+    search=_of_id,
+    filters=(
+        Filter("domain", "Domain", lookup="domain__name"),
+        Filter("state", "State", choices=tuple(PageState.choices)),
+        Filter("note", "What came up", apply=_noted),
+    ),
+    columns=(
+        Column("page", "Page", order=("page_id",)),
+        Column("state", "State"),
+        Column("notes", "What came up"),
+        Column("places", "Places listed", numeric=True),
+    ),
+    order=("pk",),
+)
+
+
+@require_http_methods(["GET", "POST"])
+def cleaning_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set a cleaning up and start it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = CleaningForm(
+        request.POST if request.method == "POST" else None, benchmark=access.benchmark
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            run = verbs.start_cleaning(
+                benchmark=access.benchmark, actor=access.user, **form.as_verb()
+            )
+        except Refused as refusal:
+            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
+        else:
+            return htmx.redirect(request, run_url(run))
+    current = CorpusVersion.objects.current(access.benchmark)
+    context = {"access": access, "tab": "versions", "form": form, "has_texts": current is not None}
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "corpus/cleaning/new.html", context)
+
+
+@require_GET
+def cleaning_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a preset would take on a version; a part of the page that sets a run up."""
+    access = enter(request.user, slug, Role.ADMIN)
+    context = {"access": access, "tab": "versions"} | forecast_of(access, request.GET)
+    return htmx.render(request, "corpus/cleaning/forecast.html", context, partial="part")
+
+
+@require_GET
+def cleaning(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The control room of a run."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    states = dict(run.pages.order_by().values_list("state").annotate(n=Count("pk")))
+    context = {
+        "access": access,
+        "tab": "versions",
+        "run": run,
+        "states": [(label, name, states.get(name, 0)) for name, label in PageState.choices],
+        "waiting": queue(run).count() if run.has_agents else 0,
+        "workers": run.groups.working().count(),
+        "can_pause": run.status in ("queued", "running") and access.is_admin,
+        "can_resume": run.status in ("paused", "failed") and access.is_admin and run.version,
+        "budget_form": BudgetForm(initial={"usd": run.budget_usd}),
+    }
+    response = htmx.render(request, "corpus/cleaning/run.html", context, partial="live")
+    finished = run.is_over and htmx.is_fragment(request)
+    return htmx.stop_polling(response) if finished else response
+
+
+@require_POST
+def cleaning_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
+    """Pause, resume or cancel."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_run(access, pk)
+    with told(request):
+        VERBS[verb](run=run, actor=access.user)
+    return htmx.redirect(request, run_url(run))
+
+
+@require_POST
+def cleaning_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Set or lift the limit on what the run may spend."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_run(access, pk)
+    form = BudgetForm(request.POST)
+    with told(request):
+        if not form.is_valid():
+            raise Refused("Give the budget in dollars and cents, or nothing.")
+        set_budget(run, form.cleaned_data["usd"], actor=access.user, scope=access.benchmark.slug)
+    return htmx.redirect(request, run_url(run))
+
+
+@require_GET
+def cleaning_pages(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The pages that agents worked on, and what came up."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    rows = run.pages.select_related("domain").defer("result").annotate(places=Count("violations"))
+    domains = [(d.name, d.name) for d in access.benchmark.domains.ready()]
+    table = PAGES.read(rows, request.GET, choices={"domain": domains, "note": _notes(run)})
+    context = {"access": access, "tab": "versions", "run": run, "table": table}
+    return htmx.render(request, "corpus/cleaning/pages.html", context, partial="results")
+
+
+def get_run(access: Access, pk: int) -> CleaningRun:
+    """A cleaning run of this benchmark, or 404."""
+    runs = CleaningRun.objects.filter(benchmark=access.benchmark, pk=pk)
+    found = runs.select_related("benchmark", "source", "version", "account").first()
+    if found is None:
+        raise Http404("No such cleaning run.")
+    return found
+
+
+def get_done(access: Access, pk: int) -> CleaningRun:
+    """The same, done: only then there is something to report."""
+    run = get_run(access, pk)
+    if run.status != "done" or run.version is None:
+        raise Http404("This run has no report yet.")
+    return run
+
+
+def run_url(run: CleaningRun) -> str:
+    """The control room of a run."""
+    return reverse("cleaning", args=[run.benchmark.slug, run.pk])
+
+
+def forecast_of(access: Access, params: Any) -> dict[str, Any]:
+    """Forecast and advice for what is chosen; by default MARCUS on the current version."""
+    ready = CorpusVersion.objects.ready().filter(benchmark=access.benchmark)
+    asked = params.get("source", "")
+    chosen = ready.filter(pk=int(asked)).first() if asked.isascii() and asked.isdigit() else None
+    source = chosen or CorpusVersion.objects.current(access.benchmark)
+    preset = params.get("preset", "")
+    preset = preset if preset in CleaningPreset.values else CleaningPreset.MARCUS
+    known = endpoints.available("cleaner")
+    endpoint = next((e for e in known if e.name == params.get("endpoint")), None)
+    if endpoint is None and not by_role():
+        endpoint = next(iter(known), None)
+    model = params.get("model", "")[:120]
+    if source is None:
+        return {"forecast": None, "advice": None}
+    return {
+        "forecast": forecast(source, preset, endpoint, model),
+        "advice": advise(source, endpoint, _usd(params.get("budget_usd", "")), model),
+        "has_agents": preset.startswith("marcus"),
+        "has_calls": verbs.asks(preset),
+        "presets": dict(CleaningPreset.choices),
+    }
+
+
+def _usd(given: str) -> Decimal | None:
+    try:
+        found = Decimal(given) if given else None
+    except InvalidOperation:
+        return None
+    return found if found is None or found.is_finite() else None
+
+
+KINDS = (
+    ("dropped", "dropped"),
+    ("added", "added"),
+    ("changed", "changed"),
+    ("moved", "moved"),
+    ("repaired", "characters repaired"),
+    ("table", "table in words"),
+)
+
+
+STAGES = ((SAFE_CLEAN, "SafeClean"), (SPLITTER, "the Splitter"))
+
+
+def _of_page(rows: QuerySet[Violation], words: str) -> QuerySet[Violation]:
+    return rows.filter(begins_with("page__page_id", words))
+
+
+def _decided(rows: QuerySet[Violation], value: str) -> QuerySet[Violation]:
+    if value == "open":
+        return rows.filter(decision="", is_violation=True)
+    return rows.filter(decision=value)
+
+
+TABLE = Table(
+    search=_of_page,
+    filters=(
+        Filter("kind", "Kind", choices=KINDS),
+        Filter("stage", "Found behind", choices=STAGES),
+        Filter(
+            "decision",
+            "What became of it",
+            choices=(
+                ("open", "open"),
+                ("accepted", "the agent's text"),
+                ("repaired", "repaired"),
+                ("original", "original kept"),
+            ),
+            apply=_decided,
+        ),
+    ),
+    columns=(
+        Column("page", "Page", order=("page__page_id", "pk")),
+        Column("kind", "Kind"),
+        Column("source", "In the source"),
+        Column("output", "In the agent's text"),
+        Column("decision", "What became of it"),
+    ),
+    order=("pk",),
+)
+
+
+@require_GET
+def violations(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Every place that was listed."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    rows = listed(run)
+    context = {
+        "access": access,
+        "tab": "versions",
+        "run": run,
+        "waiting": queue(run).count(),
+        "table": TABLE.read(rows, request.GET),
+    }
+    return htmx.render(request, "corpus/cleaning/violations.html", context, partial="results")
+
+
+@require_GET
+def next_violation(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The first that waits for a person, or the one behind `?after=`."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    asked = request.GET.get("after", "")
+    behind = listed(run).filter(pk=int(asked)).first() if is_key(asked) else None
+    found = following(run, behind) if behind else queue(run).first()
+    if found is not None:
+        return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, found.pk]))
+    return htmx.redirect(request, reverse("cleaning-violations", args=[slug, pk]))
+
+
+@require_GET
+def violation(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> HttpResponse:
+    """One place: the source and the agent's text side by side."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    found = get_violation(run, violation_pk)
+    source, output = texts_of(found)
+    context: dict[str, Any] = {
+        "access": access,
+        "tab": "versions",
+        "run": run,
+        "violation": found,
+        "waiting": queue(run).count(),
+        "before": window(source, found.start, found.end),
+        "after": window(output, found.out_start, found.out_end),
+        "sides": side_by_side(source, output),
+        "can_decide": found.decision == "" and found.is_violation and not run.is_over,
+        "following": following(run, found),
+        "undoable": found if may_undo(found, run, access.user) else last_of(run, access.user),
+    }
+    return htmx.render(request, "corpus/cleaning/violation.html", context)
+
+
+@require_POST
+def violation_decide(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> HttpResponse:
+    """Decide, and go to the next."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    found = get_violation(run, violation_pk)
+    try:
+        following = decide(
+            violation=found, decision=request.POST.get("decision", ""), actor=access.user
+        )
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, found.pk]))
+    if following is None:
+        messages.success(request, "Nothing is left to decide. The run goes on by itself.")
+        return htmx.redirect(request, reverse("cleaning", args=[slug, pk]))
+    return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, following.pk]))
+
+
+@require_POST
+def violation_undo(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> HttpResponse:
+    """Take one's decision back; its place waits again."""
+    access = enter(request.user, slug, *READERS)
+    found = get_violation(get_run(access, pk), violation_pk)
+    try:
+        undo(violation=found, actor=access.user)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The decision was taken back. Decide again.")
+    return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, found.pk]))
+
+
+def listed(run: CleaningRun) -> QuerySet[Violation]:
+    """Every place of the run, with its page."""
+    rows = Violation.objects.filter(page__run=run).select_related("page__domain", "decided_by")
+    return rows.defer("page__result")  # both texts of the page, which a list shows no word of
+
+
+def get_violation(run: CleaningRun, pk: int) -> Violation:
+    """A violation of this run, or 404."""
+    found = Violation.objects.filter(page__run=run, pk=pk).select_related("page").first()
+    if found is None:
+        raise Http404("No such violation.")
+    return found
+
+
+def texts_of(found: Violation) -> tuple[str, str]:
+    """The two texts that were compared."""
+    pairs = found.page.result.get("pairs", {})
+    name = f"{found.stage}:{found.part}:{found.window}"
+    source, output = pairs.get(name, (found.source, found.output))
+    return source, output

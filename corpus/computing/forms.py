@@ -1,0 +1,122 @@
+"""The form of a computation: one for each method, with what that method asks."""
+
+from typing import Any
+
+from django import forms
+
+from corpus.computing.config import BY_DOCUMENT, MAX_DEPTH, is_in_chunks
+from corpus.computing.models import Method
+from corpus.models import Benchmark, CorpusVersion
+from corpus.retrieval import DIMENSIONS, K1, B
+from corpus.versions.forms import FIELD, RunField, runs_of, version_field
+from corpus.versions.services import chosen
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field
+
+ABOUT = {
+    Method.BM25: "Words, weighed by how rare they are and how long the passage is. The values "
+    "that Bright-Pro and BRIGHT used stand in the form.",
+    Method.TFIDF: "Words, weighed by how rare they are, compared by the angle between texts.",
+    Method.LSA: "TF-IDF folded into a few dimensions, so that words of one context come close.",
+    Method.EMBEDDINGS: "Vectors of a model at an OpenAI-compatible endpoint, compared one by one. "
+    "Each text is paid for once.",
+    Method.HYBRID: "Two runs that are here, their scores brought to 0-1 in each list and added.",
+}
+
+
+class ComputeForm(forms.Form):
+    """Fields of one method; `config` and `options` are what the verb takes."""
+
+    name = forms.CharField(max_length=200, required=False, help_text="Left empty, one is made up.")
+    depth = forms.IntegerField(
+        min_value=1, max_value=MAX_DEPTH, initial=MAX_DEPTH, help_text="Passages kept a query."
+    )
+
+    def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.method = method
+        self.benchmark = benchmark
+        self.fields.update(_fields(method, benchmark))
+        if method != Method.HYBRID:
+            self.fields.update(version_field(benchmark))
+            self.fields.update(_by_document(benchmark))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is about the run, whatever the method."""
+        names = ("name", "budget_usd", FIELD)
+        return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
+
+    def clean_version(self) -> CorpusVersion | None:
+        """The version itself."""
+        return chosen(self.benchmark, self.cleaned_data[FIELD])
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The method's settings."""
+        given = {k: v for k, v in self.cleaned_data.items() if k not in self.options}
+        found = {k: v for k, v in given.items() if v is not None and not k.startswith("weight_")}
+        if self.method == Method.HYBRID:
+            first, second = found.pop("first"), found.pop("second")
+            found["runs"] = [first.pk, second.pk]
+            found["weights"] = [given["weight_first"], given["weight_second"]]
+        return found
+
+
+def _by_document(benchmark: Benchmark) -> dict[str, forms.Field]:
+    """Only where there is a version in chunks."""
+    if not any(is_in_chunks(each) for each in CorpusVersion.objects.choices(benchmark)):
+        return {}
+    return {
+        BY_DOCUMENT: forms.BooleanField(
+            label="Documents by their best chunk",
+            required=False,
+            help_text="Of a version in semantic chunks, as DIVER does: the run is of the version "
+            "that it was cut from, and stands beside runs over whole documents.",
+        )
+    }
+
+
+def _fields(method: str, benchmark: Benchmark) -> dict[str, forms.Field]:
+    if method == Method.BM25:
+        return {
+            "k1": forms.FloatField(label="k1", min_value=0, max_value=10, initial=K1),
+            "b": forms.FloatField(label="b", min_value=0, max_value=1, initial=B),
+        }
+    if method == Method.LSA:
+        most: dict[str, Any] = {"min_value": 1, "max_value": 1024}
+        return {"dimensions": forms.IntegerField(initial=DIMENSIONS, **most)}
+    if method == Method.HYBRID:
+        return _hybrid(benchmark)
+    return _embeddings() if method == Method.EMBEDDINGS else {}
+
+
+def _hybrid(benchmark: Benchmark) -> dict[str, forms.Field]:
+    runs = runs_of(benchmark)
+    weight: dict[str, Any] = {"min_value": 0, "max_value": 1, "initial": 0.5}
+    return {
+        "first": RunField(runs, label="First run"),
+        "weight_first": forms.FloatField(label="Its weight", **weight),
+        "second": RunField(runs, label="Second run"),
+        "weight_second": forms.FloatField(label="Its weight", **weight),
+    }
+
+
+def _embeddings() -> dict[str, forms.Field]:
+    prefix: dict[str, Any] = {"required": False, "max_length": 2000}
+    return {
+        "endpoint": forms.ChoiceField(choices=endpoint_choices("embedder")),
+        "model": forms.CharField(
+            max_length=200, required=False, help_text="Left empty, the endpoint's default."
+        ),
+        "dimensions": forms.IntegerField(
+            required=False, min_value=1, help_text="Shorter vectors, where the model can."
+        ),
+        "query_prefix": forms.CharField(
+            label="Before each query",
+            help_text="An instruction, for models that were trained with one.",
+            **prefix,
+        ),
+        "document_prefix": forms.CharField(label="Before each passage", **prefix),
+        "budget_usd": budget_field(""),
+    }

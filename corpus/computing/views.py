@@ -1,0 +1,127 @@
+"""Retrieval runs computed here: choosing a method, watching it, stopping it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.computing import services as computing
+from corpus.computing.forms import ABOUT, ComputeForm
+from corpus.computing.models import Method
+from corpus.models import Role, RunComputation
+from kit import htmx
+from kit.errors import Refused
+from kit.tables import Column, Table
+
+COMPUTATIONS = Table(
+    columns=(
+        Column("name", "Run", order=("name",)),
+        Column("method", "Method"),
+        Column("state", "State"),
+        Column("at", "Started", order=("pk",)),
+    ),
+    order=("-pk",),
+)
+
+
+@require_http_methods(["GET", "POST"])
+def computations(request: HttpRequest, slug: str) -> HttpResponse:
+    """Compute a run: the methods, the form of the chosen one, and what was computed before."""
+    access = enter(request.user, slug, Role.ADMIN)
+    posted = request.method == "POST"
+    given = (request.POST if posted else request.GET).get("method", "")
+    method = given if given in Method.values else Method.BM25
+    form = ComputeForm(request.POST if posted else None, method=method, benchmark=access.benchmark)
+    if posted and form.is_valid():
+        try:
+            made = computing.start(
+                benchmark=access.benchmark,
+                method=method,
+                config=form.config,
+                actor=access.user,
+                **form.options,
+            )
+        except Refused as refusal:
+            field = refusal.field if refusal.field in form.fields else None
+            form.add_error(field, refusal.message)
+        else:
+            return htmx.redirect(request, _page(made))
+    rows = RunComputation.objects.filter(benchmark=access.benchmark).select_related(
+        "corpus_version"
+    )
+    context = {
+        "access": access,
+        "tab": "retrieval-runs",
+        "form": form,
+        "method": method,
+        "methods": [(value, Method(value).label) for value in Method.values],
+        "about": ABOUT[Method(method)],
+        "table": COMPUTATIONS.read(rows, request.GET),
+    }
+    show = htmx.invalid if posted else htmx.render
+    return show(request, "corpus/computations.html", context, partial="results", target="results")
+
+
+@require_GET
+def computation(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One computation: its progress, then what it read and made."""
+    access = enter(request.user, slug, Role.ADMIN)
+    found = get_computation(access, pk)
+    context = _context(access, found)
+    if not htmx.is_fragment(request):
+        return htmx.render(request, "corpus/computation.html", context)
+    if found.is_over:
+        return htmx.stop_polling(htmx.redirect(request, _page(found)))
+    return htmx.render(request, "kit/progress.html", context)
+
+
+@require_POST
+def computation_verb(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
+    """Stop it, or try a failed one again."""
+    access = enter(request.user, slug, Role.ADMIN)
+    found = get_computation(access, pk)
+    if verb not in VERBS:
+        raise Http404("No such action.")
+    try:
+        VERBS[verb](computation=found, actor=access.user)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, _page(found))
+
+
+VERBS: dict[str, Any] = {"cancel": computing.cancel, "retry": computing.retry}
+
+
+def get_computation(access: Access, pk: int) -> RunComputation:
+    """A computation of this benchmark, or 404."""
+    rows = RunComputation.objects.filter(benchmark=access.benchmark, pk=pk)
+    found = rows.select_related(
+        "benchmark", "run", "account", "created_by", "corpus_version"
+    ).first()
+    if found is None:
+        raise Http404("No such computation.")
+    return found
+
+
+def _page(found: RunComputation) -> str:
+    return reverse("run-computation", args=[found.benchmark.slug, found.pk])
+
+
+def _context(access: Access, found: RunComputation) -> dict[str, Any]:
+    shown = {key: value for key, value in found.config.items() if key not in ("method", "runs")}
+    return {
+        "access": access,
+        "tab": "retrieval-runs",
+        "run": found,
+        "settings": shown.items(),
+        "domains": found.report.get("domains", {}).items(),
+        "progress_url": _page(found),
+        "cancel_url": reverse(
+            "run-computation-verb", args=[access.benchmark.slug, found.pk, "cancel"]
+        ),
+        "cancel_question": "Stop this computation? Its lists are thrown away.",
+        "made": found.run if found.run and found.run.is_ready else None,
+    }

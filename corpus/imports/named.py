@@ -1,0 +1,157 @@
+"""Row ids of the passages and queries that gold, aspects, pairs and rankings name.
+
+Rows that are kept in memory until a load is published: all but texts."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from django.db.models import Q
+
+from corpus.importers.rows import AspectRow, JudgmentRow, Key, PairRow, QueryRow
+from corpus.imports.context import Broken, LoadContext, Pace, Tally, by_domain, chunks
+from corpus.models import Passage, Query
+
+# More would not fit into memory; a load may be split by domain.
+MOST_ROWS = 2_000_000
+MOST_CHARACTERS = 1_000_000_000
+
+
+class Gathered:
+    """Queries, gold, aspects and pairs of one load, each once, clashes noted."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+        self.queries: dict[Key, QueryRow] = {}
+        # Per domain: (query id, passage id) -> row.
+        self.gold: dict[str, dict[Key, JudgmentRow]] = defaultdict(dict)
+        self.aspects: list[AspectRow] = []
+        self.pairs: dict[tuple[str, str, str], PairRow] = {}
+        self._rows = self._characters = 0
+
+    def add(self, row: QueryRow | JudgmentRow | AspectRow | PairRow) -> None:
+        """Keep one row; raises Broken beyond what memory should hold."""
+        self._rows += 1
+        if isinstance(row, QueryRow):
+            self._characters += _size(row)
+        if self._rows > MOST_ROWS or self._characters > MOST_CHARACTERS:
+            message = "This is too much for one load. Load it in parts, domain by domain."
+            self.tally.fail(row.place, message)
+            raise Broken
+        if isinstance(row, QueryRow):
+            self._add_query(row)
+        elif isinstance(row, JudgmentRow):
+            self._add_judgment(row)
+        elif isinstance(row, AspectRow):
+            self.aspects.append(row)
+        elif (row.domain, row.qid, row.pid) in self.pairs:
+            self.tally.odd("pairs repeated", f"{row.domain}-{row.qid}: {row.pid}")
+        else:
+            self.pairs[row.domain, row.qid, row.pid] = row
+
+    def query_keys(self) -> set[Key]:
+        """Every query that the load speaks of."""
+        judged = {(row.domain, row.qid) for rows in self.gold.values() for row in rows.values()}
+        in_aspects = {(row.domain, row.qid) for row in self.aspects}
+        paired = {(domain, qid) for domain, qid, _ in self.pairs}
+        return judged | in_aspects | paired | self.queries.keys()
+
+    def gold_passage_keys(self) -> dict[Key, None]:
+        """Every passage that gold or an aspect names, in the order of the files."""
+        named = {
+            (row.domain, row.pid): None for rows in self.gold.values() for row in rows.values()
+        }
+        return named | {(row.domain, p): None for row in self.aspects for p in row.supporting_docs}
+
+    def _add_query(self, row: QueryRow) -> None:
+        before = self.queries.setdefault((row.domain, row.qid), row)
+        if before is row:
+            return
+        if before == row:
+            self.tally.odd("queries repeated", f"{row.domain}-{row.qid}")
+        else:
+            message = f"Query {row.qid} stands earlier in this load with other content."
+            self.tally.fail(row.place, message)
+
+    def _add_judgment(self, row: JudgmentRow) -> None:
+        before = self.gold[row.domain].setdefault((row.qid, row.pid), row)
+        if before is row:
+            return
+        if before == row:
+            self.tally.odd("judgments repeated", f"{row.domain}-{row.qid}: {row.pid}")
+        else:
+            what = f"the label {before.label}" if before.label != row.label else "other subtopics"
+            message = f"{row.pid} has {what} for this query earlier in this load."
+            self.tally.fail(row.place, message)
+
+
+def _size(row: QueryRow) -> int:
+    """About how many characters a query brings."""
+    texts = (row.text, row.description, row.narrative, row.gold_answer, row.reasoning)
+    lists = (row.answers, row.gold_ids_long, row.excluded_ids)
+    community = sum(len(each["text"]) for each in row.community_answers or ())
+    listed = sum(len(each) for values in lists for each in values or ())
+    return sum(len(each or "") for each in texts) + listed + community
+
+
+def resolve_passages(context: LoadContext, gathered: Gathered, pace: Pace) -> None:
+    """Fill `context.passages`; gold without text becomes a passage without it, in our version."""
+    named = gathered.gold_passage_keys()
+    paired = {(row.domain, row.pid) for row in gathered.pairs.values()}
+    loaded = look_up(context, named.keys() | paired)
+    missing = [key for key in named if key not in context.passages]
+    if missing and not context.tally.problems:
+        _write_stubs(context, missing, pace)
+        look_up(context, missing)
+    without = [key for key in named if key not in loaded]
+    context.tally.add("passages", added=len(missing), present=len(without) - len(missing))
+    for domain, pid in without:
+        context.tally.odd("gold passages without text", f"{domain}: {pid}")
+
+
+def look_up(context: LoadContext, keys: Iterable[Key]) -> set[Key]:
+    """Note the row ids of these passages; return the keys of those whose text is loaded."""
+    loaded = set()
+    for domain, pids in by_domain(keys).items():
+        for batch in chunks(pids if domain in context.domains else []):
+            found = Passage.objects.filter(
+                version_id__in=context.layers, domain_id=context.domains[domain], pid__in=batch
+            )
+            found = found.order_by()  # else SQLite walks the domain by pk, so as not to sort
+            rows = found.annotate(loaded=Q(text__isnull=False)).values_list("pid", "pk", "loaded")
+            context.passages.update({(domain, pid): pk for pid, pk, _ in rows})
+            loaded |= {(domain, pid) for pid, _, has_text in rows if has_text}
+    return loaded
+
+
+def known_queries(context: LoadContext, keys: Iterable[Key]) -> dict[Key, int]:
+    """Row ids of those of these queries that are here."""
+    return {
+        (domain, qid): pk
+        for domain, qids in by_domain(keys).items()
+        for batch in chunks(qids if domain in context.domains else [])
+        for qid, pk in Query.objects.filter(domain_id=context.domains[domain], qid__in=batch)
+        .order_by()
+        .values_list("qid", "pk")
+    }
+
+
+def known_ids(context: LoadContext, keys: Iterable[Key]) -> set[Key]:
+    """Those of these passages that the corpus version which is ranked holds."""
+    return {
+        (domain, pid)
+        for domain, pids in by_domain(keys).items()
+        for batch in chunks(pids if domain in context.domains else [])
+        for pid in Passage.objects.filter(
+            version_id__in=context.ranked_layers, domain_id=context.domains[domain], pid__in=batch
+        )
+        .order_by()
+        .values_list("pid", flat=True)
+    }
+
+
+def _write_stubs(context: LoadContext, keys: list[Key], pace: Pace) -> None:
+    with pace.writing(context, 0):
+        version = context.own_version().pk
+        domains = {name: context.domain(name) for name in {domain for domain, _ in keys}}
+    values = ((version, domains[domain], pid) for domain, pid in keys)
+    pace.write(context, Passage, ("version_id", "domain_id", "pid"), values)

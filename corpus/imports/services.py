@@ -1,0 +1,289 @@
+"""Starting and stopping imports, from uploads and from the folder on this machine.
+
+What may be read of that folder is decided by where a path really lies: a link that leads out of it
+is as good as absent.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils import timezone
+
+from corpus.benchmarks.services import create_benchmark
+from corpus.importers.fields import DOMAIN_LIMIT
+from corpus.importers.formats import RUN_FORMATS, all_formats
+from corpus.importers.listing import MOST_ENTRIES
+from corpus.imports.sweep import sweep_dead_loads
+from corpus.imports.uploads import forget_upload, keep_upload, new_folder
+from corpus.models import Benchmark, CorpusVersion, ImportRun, Membership, Role
+from kit import audit
+from kit.errors import Refused
+from kit.runs import RunStatus, wake
+
+# Names that are listed; what is deeper or beyond is reached by the API, by its path.
+MOST_NAMES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file or folder to choose."""
+
+    name: str
+    is_folder: bool
+
+
+def is_set() -> bool:
+    """Whether this installation has an import folder."""
+    return bool(settings.ASSAY_IMPORT_FOLDER)
+
+
+def entries() -> list[Entry]:
+    """What lies directly in the import folder, by name; nothing hidden, no link that leads out."""
+    root = _root()
+    if root is None:
+        return []
+    with os.scandir(root) as found:
+        visible = [Path(each.path) for each in found if not each.name.startswith(".")]
+    inside = [each for each in sorted(visible) if _is_inside(each, root)]
+    return [Entry(each.name, each.is_dir()) for each in inside[:MOST_NAMES]]
+
+
+def find(name: str) -> Path:
+    """The file or folder of this name, or of this path below the folder.
+
+    Raises Refused unless it is there and it and everything in it lies in the import folder.
+    """
+    root = _root()
+    if root is None:
+        raise Refused("This installation has no import folder.", field="stored")
+    path = root / name
+    parts = Path(name).parts
+    is_plain = bool(parts) and not any(each.startswith(".") or "\x00" in each for each in parts)
+    if not is_plain or not _is_inside(path, root) or not path.exists():
+        raise Refused(f"There is no {name[:80]!r} in the import folder.", field="stored")
+    if not all(_is_inside(each, root) for each in _links(path)):
+        message = f"{name[:80]!r} holds a link that leads out of the import folder."
+        raise Refused(message, field="stored")
+    return path
+
+
+def _root() -> Path | None:
+    folder = Path(settings.ASSAY_IMPORT_FOLDER) if is_set() else None
+    return folder.resolve() if folder is not None and folder.is_dir() else None
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that cannot be one
+        return False
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """Links in a folder, however deep; raises Refused for more than anybody should look through."""
+    seen = 0
+    for place, folders, files in os.walk(path):
+        seen += len(folders) + len(files)
+        if seen > MOST_ENTRIES:
+            raise Refused(f"The folder holds more than {MOST_ENTRIES:,} files.", field="stored")
+        yield from (each for name in (*folders, *files) if (each := Path(place, name)).is_symlink())
+
+
+def start_import(
+    *,
+    benchmark: Benchmark,
+    actor: User,
+    format: str,
+    upload: UploadedFile,
+    qrels: UploadedFile | None = None,
+    label: str = "",
+    domain: str = "",
+    version: CorpusVersion | None = None,
+) -> ImportRun:
+    """Queue the import of an uploaded file; raises Refused if it is too large or unknown."""
+    check_import(format=format, domain=domain, version=version)
+    with _kept() as folder:
+        path = keep_upload(folder, upload, field="upload")
+        return queue_import(
+            benchmark=benchmark,
+            actor=actor,
+            format=format,
+            path=path,
+            qrels=_keep_gold(folder, qrels),
+            label=label or upload.name or path.name,
+            domain=domain,
+            version=version,
+        )
+
+
+def start_stored_import(
+    *,
+    benchmark: Benchmark,
+    actor: User,
+    format: str,
+    stored: str,
+    qrels: UploadedFile | None = None,
+    domain: str = "",
+    version: CorpusVersion | None = None,
+) -> ImportRun:
+    """Queue the import of what lies in the import folder under this name.
+
+    Raises Refused if nothing does, or if it leads out of the folder.
+    """
+    check_import(format=format, domain=domain, version=version)
+    path = find(stored)
+    with _kept() as folder:
+        return queue_import(
+            benchmark=benchmark,
+            actor=actor,
+            format=format,
+            path=path,
+            qrels=_keep_gold(folder, qrels),
+            label=stored,
+            domain=domain,
+            version=version,
+        )
+
+
+def queue_import(
+    *,
+    benchmark: Benchmark,
+    actor: User | None,
+    format: str,
+    path: Path,
+    qrels: Path | None = None,
+    label: str = "",
+    domain: str = "",
+    version: CorpusVersion | None = None,
+    claim: bool = False,
+) -> ImportRun:
+    """Record an import of files on this machine for a worker, or claimed for this process.
+
+    `domain` is what a retrieval run is of, where its files' names do not tell; `version` the
+    corpus version whose ids it names, by default the current one.
+    """
+    check_import(format=format, domain=domain, version=version)
+    if format in RUN_FORMATS:
+        version = version or CorpusVersion.objects.current(benchmark)
+    with transaction.atomic():
+        run = ImportRun.objects.create(
+            benchmark=benchmark,
+            created_by=actor,
+            corpus_version_id=version.key if version else None,
+            format=format,
+            path=str(path.absolute()),
+            qrels_path=str(qrels.absolute()) if qrels else "",
+            label=(label or path.name)[:255],
+            domain=domain,
+            version=version,
+        )
+        _note(run, actor, "start import")
+        if claim:
+            # Before anybody else can see it: a worker must not take it as well.
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def cancel_import(*, run: ImportRun, actor: User | None) -> None:
+    """Stop an import; nothing of it is kept. Raises Refused if it is over already."""
+    run.refresh_from_db()
+    held = run.lease_until is not None and run.lease_until > timezone.now()
+    with transaction.atomic():
+        if not run.move(RunStatus.CANCELLED, ended_at=timezone.now(), lease_until=None):
+            raise Refused("This import is over already.")
+        _note(run, actor, "cancel import")
+    forget_upload(run)
+    if not held:
+        # A worker that lives sees the cancel at its next write and sweeps by itself.
+        sweep_dead_loads(run.benchmark)
+
+
+def benchmark_for(*, slug: str, name: str = "", create_by: User | None = None) -> Benchmark:
+    """The benchmark of this slug, made if it is missing; `create_by` is its admin afterwards."""
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        return create_benchmark(name=name or slug, slug=slug, actor=create_by)
+    if create_by is not None:
+        _make_admin(benchmark, create_by)
+    return benchmark
+
+
+def drop_empty_benchmark(benchmark: Benchmark) -> None:
+    """Remove a benchmark that a failed load made; does nothing if it holds anything."""
+    with transaction.atomic():
+        kinds = (
+            benchmark.domains,
+            benchmark.versions,
+            benchmark.pools,
+            benchmark.retrieval_runs,
+        )
+        if not any(rows.exists() for rows in kinds):
+            Membership.objects.filter(benchmark=benchmark).delete()
+            benchmark.delete()
+
+
+def _make_admin(benchmark: Benchmark, user: User) -> None:
+    with transaction.atomic():
+        membership, _ = Membership.objects.get_or_create(benchmark=benchmark, user=user)
+        if Role.ADMIN in membership.roles:
+            return
+        membership.roles = [*membership.roles, Role.ADMIN.value]
+        membership.save(update_fields=["roles"])
+        audit.record(
+            actor=None,
+            verb="change person",
+            target=membership,
+            scope=benchmark.slug,
+            data={"user": user.pk, "roles": membership.roles},
+        )
+
+
+@contextmanager
+def _kept() -> Iterator[Path]:
+    """A folder for uploaded files, gone again unless the import could be queued."""
+    folder = new_folder()
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _keep_gold(folder: Path, qrels: UploadedFile | None) -> Path | None:
+    if qrels is None:
+        return None
+    aside = folder / "gold"
+    aside.mkdir()
+    return keep_upload(aside, qrels, field="qrels")
+
+
+def check_import(*, format: str, domain: str = "", version: CorpusVersion | None = None) -> None:
+    """Raises Refused for a format that is none, or a domain or version where none is asked."""
+    if format not in all_formats():
+        known = ", ".join(sorted(all_formats()))
+        raise Refused(f"There is no format {format[:40]!r}. Known: {known}.", field="format")
+    if domain and format not in RUN_FORMATS:
+        message = "Only runs are told their domain; other files name it themselves."
+        raise Refused(message, field="domain")
+    if version is not None and format not in RUN_FORMATS:
+        message = "Only runs are of a corpus version that was made here; texts make their own."
+        raise Refused(message, field="version")
+    if len(domain) > DOMAIN_LIMIT:
+        raise Refused(f"A domain's name has at most {DOMAIN_LIMIT} characters.", field="domain")
+
+
+def _note(run: ImportRun, actor: User | None, verb: str) -> None:
+    data = {"format": run.format, "label": run.label}
+    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)

@@ -1,0 +1,199 @@
+"""Screens of imports: choosing a file, following the load, reading what came of it."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.importers.formats import all_formats
+from corpus.imports import services as import_folder
+from corpus.imports import services as verbs
+from corpus.imports.context import KINDS
+from corpus.models import Benchmark, CorpusVersion, ImportRun, Role
+from corpus.versions.forms import FIELD, version_field
+from corpus.versions.services import chosen
+from kit import htmx
+from kit.errors import Refused
+from kit.runs import RunStatus
+from kit.tables import Column, Filter, Table
+
+TITLES = {name: each.title for name, each in all_formats().items()}
+
+IMPORTS = Table(
+    search=("label",),
+    filters=(Filter("status", "State", choices=RunStatus.choices),),
+    columns=(
+        Column("file", "File", order=("label",)),
+        Column("format", "Format", order=("format",)),
+        Column("state", "State", order=("status",)),
+        Column("when", "Started", order=("-created_at",)),
+    ),
+    order=("-pk",),
+)
+
+
+class ImportForm(forms.Form):
+    """A file to import."""
+
+    format = forms.ChoiceField(label="Format", choices=list(TITLES.items()))
+    upload = forms.FileField(
+        label="File",
+        required=False,
+        help_text="What a file of each format looks like stands below.",
+    )
+    stored = forms.ChoiceField(
+        label="Or from the import folder",
+        required=False,
+        help_text="What lies there is read in place, whatever its size.",
+    )
+    qrels = forms.FileField(
+        label="Gold to take",
+        required=False,
+        help_text="BRIGHT, BEIR and TREC: qrels; for BRIGHT named after the domain, biology.txt.",
+    )
+    domain = forms.CharField(
+        label="Domain of a run",
+        required=False,
+        max_length=80,
+        help_text="Runs only, where the file is not named after its domain.",
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.benchmark = benchmark
+        help_text = "Runs only: whose ids they name. Without a choice the current one."
+        self.fields.update(version_field(benchmark, help_text=help_text, initial=""))
+        if FIELD in self.fields:
+            field: Any = self.fields[FIELD]
+            field.choices = [("", "Not a run, or the current one"), *field.choices]
+        if not import_folder.is_set():
+            del self.fields["stored"]
+            self.fields["upload"].required = True
+            return
+        names = [
+            (each.name, f"{each.name}/" if each.is_folder else each.name)
+            for each in import_folder.entries()
+        ]
+        self.fields["stored"].choices = [("", "Nothing chosen"), *names]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Exactly one of the two is imported."""
+        given = super().clean() or {}
+        chosen = [name for name in ("upload", "stored") if given.get(name)]
+        if len(chosen) > 1:
+            self.add_error("stored", "Choose either this or a file to upload.")
+        elif not chosen and "stored" in self.fields and not self.errors:
+            self.add_error("upload", "Choose a file, or one from the import folder.")
+        return given
+
+    def clean_version(self) -> CorpusVersion | None:
+        """The version itself, where one was chosen."""
+        asked = self.cleaned_data[FIELD]
+        return chosen(self.benchmark, asked) if asked else None
+
+    def start(self, actor: User) -> ImportRun:
+        """Queue what was chosen; raises Refused."""
+        given = {**self.cleaned_data, "benchmark": self.benchmark, "actor": actor}
+        upload, stored = given.pop("upload"), given.pop("stored", "")
+        if stored:
+            return verbs.start_stored_import(stored=stored, **given)
+        return verbs.start_import(upload=upload, **given)
+
+
+@require_http_methods(["GET", "POST"])
+def imports(request: HttpRequest, slug: str) -> HttpResponse:
+    """The imports of a benchmark, and starting one."""
+    access = enter(request.user, slug, Role.ADMIN)
+    posted = request.method == "POST"
+    given = (request.POST, request.FILES) if posted else ()
+    form = ImportForm(*given, benchmark=access.benchmark)
+    if posted and form.is_valid():
+        try:
+            run = form.start(access.user)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, _page(run))
+    table = IMPORTS.read(access.benchmark.imports.all(), request.GET)
+    context = {
+        "access": access,
+        "tab": "imports",
+        "form": form,
+        "table": table,
+        "formats": all_formats(),
+        "titles": TITLES,
+    }
+    if posted:
+        return htmx.invalid(request, "corpus/imports/list.html", context)
+    return htmx.render(request, "corpus/imports/list.html", context, partial="results")
+
+
+@require_GET
+def import_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One import: its progress, then its summary or its problems."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_import(access, pk)
+    context = {
+        "access": access,
+        "tab": "imports",
+        "run": run,
+        "titles": TITLES,
+        "progress_url": _page(run),
+        "cancel_url": reverse("import-cancel", args=[slug, run.pk]),
+        "cancel_question": "Cancel this import? Nothing of it is kept.",
+        "progress_words": _progress(run),
+        "counts": _counts(run),
+    }
+    if not htmx.is_fragment(request):
+        return htmx.render(request, "corpus/imports/run.html", context)
+    if run.is_over:
+        # The page holds more than its progress by now: show it anew.
+        return htmx.stop_polling(htmx.redirect(request, _page(run)))
+    return htmx.render(request, "kit/progress.html", context)
+
+
+@require_POST
+def import_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Stop an import; nothing of it is kept."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_import(access, pk)
+    try:
+        verbs.cancel_import(run=run, actor=access.user)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The import was cancelled. Nothing of it was kept.")
+    return htmx.redirect(request, _page(run))
+
+
+def get_import(access: Access, pk: int) -> ImportRun:
+    """An import of this benchmark, or 404."""
+    runs = ImportRun.objects.select_related("benchmark", "version", "created_by")
+    return get_object_or_404(runs, pk=pk, benchmark=access.benchmark)
+
+
+def _page(run: ImportRun) -> str:
+    return reverse("import-run", args=[run.benchmark.slug, run.pk])
+
+
+def _progress(run: ImportRun) -> str:
+    """How far it came, in words: what is counted are kilobytes of the files as they lie there."""
+    if not run.total:
+        return ""
+    done, total = (filesizeformat(count * 1024) for count in (run.done, run.total))
+    if run.done < run.total:
+        return f"{done} of {total} read · {run.percent} %"
+    return f"{total} read" if run.is_over else f"All {total} read, now being put in place"
+
+
+def _counts(run: ImportRun) -> list[dict[str, Any]]:
+    """The summary's rows that count something."""
+    rows = [{"kind": kind, **run.summary.get(kind, {})} for kind in KINDS]
+    return [row for row in rows if any(row.get(name) for name in ("added", "present", "filled"))]

@@ -1,0 +1,285 @@
+"""The only writer of relevance labels. Which of two stands is told by label_rules.py.
+
+Order of locks, for every verb that writes labels, cases or verdicts of a query: the query's row
+first (`hold_queries`, several by ascending key), then whatever hangs on it. Nobody who holds such
+a row waits for a query, so nobody waits in a circle.
+
+Which of two labels stands (docs/protocol.md 1.2).
+
+A label weighs by who made it: everything real weighs more than everything of the practice model,
+whatever its source; among those the source decides, as PRECEDENCE has it.
+
+| a new label that weighs  | becomes                                  | the standing one |
+|--------------------------|------------------------------------------|------------------|
+| more                     | standing                                 | superseded by it |
+| the same, of people      | standing: a person's newer word          | superseded by it |
+| the same, of machines    | trial, until an admin adopts its run     | stays            |
+| less                     | superseded from the start, by the other  | stays            |
+
+Who gave a label: told by the event of its recording, for labels keep no person."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+
+from corpus.judgments.models import PEOPLE, PRECEDENCE
+from corpus.models import Judgment, Passage, Query, Status
+from kit import audit
+from kit.models import Event
+
+
+def weigh(judgment: Judgment) -> tuple[bool, int]:
+    """How much a label weighs: the greater stands."""
+    return not judgment.practice, PRECEDENCE[judgment.source]
+
+
+def status_beside(judgment: Judgment, standing: Judgment) -> Status:
+    """What a new label becomes where another one stands (the table)."""
+    new, old = weigh(judgment), weigh(standing)
+    if new == old and judgment.source not in PEOPLE:
+        return Status.TRIAL
+    return Status.STANDING if new >= old else Status.SUPERSEDED
+
+
+def strongest(labels: Iterable[Judgment]) -> Judgment | None:
+    """The one that would stand if they had come one after the other; None without any."""
+
+    def order(each: Judgment) -> tuple[tuple[bool, int], int]:
+        return weigh(each), each.pk if each.source in PEOPLE else -each.pk
+
+    return max(labels, key=order, default=None)
+
+
+# The verb of the event that says who gave a label.
+LABELLED = "label"
+
+
+def hold_queries(pks: Iterable[int]) -> None:
+    """Let the writers of these queries take turns until the transaction ends.
+
+    Without it two of them would both find no label and no case yet, and each would make one.
+    Databases with a single writer need no lock and are not asked.
+    """
+    if connection.features.has_select_for_update:
+        no_key = connection.features.has_select_for_no_key_update
+        rows = Query.objects.select_for_update(no_key=no_key).filter(pk__in=set(pks))
+        list(rows.order_by("pk").values_list("pk"))
+
+
+def record_judgment(
+    *,
+    query: Query,
+    passage: Passage,
+    label: int,
+    source: str,
+    provenance: dict[str, Any],
+    actor: User | None = None,
+    round: int | None = None,
+    practice: bool = False,
+    trial: bool = False,
+    held: bool = False,
+) -> Judgment:
+    """Add a label and let the stronger one stand (label_rules.py).
+
+    `held` says that the caller holds the query already (`hold_queries`). `original` labels come
+    through importers only and are refused here with ValueError.
+    """
+    if source not in PRECEDENCE:
+        raise ValueError(f"{source} labels are not recorded by verbs")
+    judgment = Judgment(
+        query=query,
+        passage=passage,
+        label=label,
+        source=source,
+        round=round,
+        practice=practice,
+        provenance=provenance,
+        status=Status.TRIAL if trial else Status.STANDING,
+    )
+    with transaction.atomic():
+        _store(judgment, held=held)
+        _note(actor, LABELLED, judgment)
+    return judgment
+
+
+def record_judgments(*, labels: Sequence[Judgment], scope: str) -> None:
+    """Add many labels of machines as `record_judgment` adds each, in few statements.
+
+    They come unsaved, as standing or trial, and are saved in place. `scope` is the benchmark's
+    slug. For a caller that holds the queries.
+    """
+    if wrong := {label.source for label in labels} - PRECEDENCE.keys():
+        raise ValueError(f"{', '.join(wrong)} labels are not recorded by verbs")
+    with transaction.atomic():
+        taken = _pairs_with_standing(labels)
+        plain: list[Judgment] = []
+        beside: list[Judgment] = []
+        for label in labels:
+            pair = (label.query_id, label.passage_id)
+            is_plain = label.status == Status.TRIAL or pair not in taken
+            (plain if is_plain else beside).append(label)
+            if label.status != Status.TRIAL:
+                taken.add(pair)  # two of one pair in a group come one after the other as well
+        Judgment.objects.bulk_create(plain)
+        for label in beside:
+            _store(label, held=True)
+        changes = [(label, _what(label)) for label in labels]
+        audit.record_each(actor=None, verb=LABELLED, changes=changes, scope=scope)
+
+
+def withdraw_judgment(*, judgment: Judgment, actor: User, held: bool = False) -> None:
+    """Take a standing label back; what stood before it does not rise again by itself."""
+    with transaction.atomic():
+        if not held:
+            hold_queries([judgment.query_id])
+        rows = Judgment.objects.filter(pk=judgment.pk, status=Status.STANDING)
+        if rows.update(status=Status.SUPERSEDED):
+            _note(actor, "withdraw label", judgment)
+
+
+def restore_judgment(*, judgment: Judgment, actor: User, held: bool = False) -> Judgment:
+    """Add a label again that was pushed aside; its `restored` names the row it began as."""
+    return record_judgment(
+        query=judgment.query,
+        passage=judgment.passage,
+        label=judgment.label,
+        source=judgment.source,
+        round=judgment.round,
+        practice=judgment.practice,
+        provenance={**judgment.provenance, "restored": first_row(judgment)},
+        actor=actor,
+        held=held,
+    )
+
+
+def adopt_judgments(
+    *, judgments: Sequence[Judgment], actor: User | None, scope: str
+) -> tuple[int, int]:
+    """Let trial labels count, at most one of a pair: how many stand now, and how many are weaker.
+
+    An adopted label replaces one that weighs no more; beside a weightier one it is history from
+    now on (label_rules.py). What is no trial label any more is passed over. `scope` is the
+    benchmark's slug. For a caller that holds the queries.
+    """
+    with transaction.atomic():
+        waiting = Judgment.objects.filter(pk__in=[j.pk for j in judgments], status=Status.TRIAL)
+        pairs = {(each.query_id, each.passage_id): each for each in waiting}
+        others = Judgment.objects.standing().filter(
+            query__in={query for query, _ in pairs}, passage__in={passage for _, passage in pairs}
+        )
+        standing = {(each.query_id, each.passage_id): each for each in others}
+        adopted: list[Judgment] = []
+        weaker: list[Judgment] = []
+        for pair, each in pairs.items():
+            wins = pair not in standing or weigh(each) >= weigh(standing[pair])
+            (adopted if wins else weaker).append(each)
+        _swap([(each, standing.get((each.query_id, each.passage_id))) for each in adopted])
+        for each in weaker:
+            each.status = Status.SUPERSEDED
+            each.superseded_by = standing[each.query_id, each.passage_id]
+        Judgment.objects.bulk_update(weaker, ["status", "superseded_by"])
+        changes = [(each, _what(each)) for each in (*adopted, *weaker)]
+        audit.record_each(actor=actor, verb="adopt label", changes=changes, scope=scope)
+    return len(adopted), len(weaker)
+
+
+def _pairs_with_standing(labels: Sequence[Judgment]) -> set[tuple[int, int]]:
+    """The pairs of these labels that have a standing one already."""
+    standing = Judgment.objects.standing().filter(
+        query__in={label.query_id for label in labels},
+        passage__in={label.passage_id for label in labels},
+    )
+    return set(standing.values_list("query_id", "passage_id"))
+
+
+def _swap(pairs: Sequence[tuple[Judgment, Judgment | None]]) -> None:
+    """Make each first label standing in place of the second, where there is one."""
+    gone = [old for _, old in pairs if old is not None]
+    # The old rows step down first: the database allows one standing label at any moment.
+    Judgment.objects.filter(pk__in=[old.pk for old in gone]).update(status=Status.SUPERSEDED)
+    for new, old in pairs:
+        new.status = Status.STANDING
+        if old is not None:
+            old.superseded_by = new
+    Judgment.objects.bulk_update([new for new, _ in pairs], ["status"])
+    Judgment.objects.bulk_update(gone, ["superseded_by"])
+
+
+def first_row(judgment: Judgment) -> int:
+    """Key of the row as which this label was first given, however often it was restored."""
+    return int(judgment.provenance.get("restored", judgment.pk))
+
+
+def _store(judgment: Judgment, *, held: bool) -> None:
+    if judgment.status == Status.TRIAL:
+        judgment.save()
+        return
+    if not held:
+        hold_queries([judgment.query_id])
+    standing = (
+        Judgment.objects.standing()
+        .filter(query=judgment.query_id, passage=judgment.passage_id)
+        .first()
+    )
+    if standing is None:
+        judgment.save()
+        return
+    judgment.status = status_beside(judgment, standing)
+    if judgment.status == Status.STANDING:
+        _replace(standing, judgment)
+        return
+    if judgment.status == Status.SUPERSEDED:
+        judgment.superseded_by = standing
+    judgment.save()
+
+
+def _replace(standing: Judgment, judgment: Judgment) -> None:
+    # The old row steps down first: the database allows one standing label at any moment.
+    Judgment.objects.filter(pk=standing.pk).update(status=Status.SUPERSEDED)
+    judgment.save()
+    Judgment.objects.filter(pk=standing.pk).update(superseded_by=judgment)
+
+
+def _note(actor: User | None, verb: str, judgment: Judgment) -> None:
+    audit.record(
+        actor=actor,
+        verb=verb,
+        target=judgment,
+        scope=judgment.query.domain.benchmark.slug,
+        data=_what(judgment),
+    )
+
+
+def _what(judgment: Judgment) -> dict[str, Any]:
+    return {"label": judgment.label, "source": judgment.source, "status": judgment.status}
+
+
+@dataclass(frozen=True)
+class Giver:
+    """Keys of who judged, and of who let the label stand again by taking another one back."""
+
+    judge: int | None = None
+    restored_by: int | None = None
+
+
+def givers(labels: Iterable[Judgment]) -> dict[int, Giver]:
+    """By the labels' keys who gave them, in one query; nobody where a machine or an import did.
+
+    A label that an undo restored is a row of its own, recorded by whoever undid; who judged
+    stands in the event of the row it began as.
+    """
+    firsts = {each.pk: first_row(each) for each in labels}
+    rows = Event.objects.filter(
+        target_type=Judgment._meta.label_lower,
+        target_id__in={str(key) for pair in firsts.items() for key in pair},
+        verb=LABELLED,
+        actor__isnull=False,
+    )
+    actors = {int(key): actor for key, actor in rows.values_list("target_id", "actor")}
+    return {
+        pk: Giver(actors.get(first), actors.get(pk) if pk != first else None)
+        for pk, first in firsts.items()
+    }

@@ -1,0 +1,59 @@
+"""Texts and labels: what came in through importers, and every relevance label given since."""
+
+from corpus.benchmarks.models import Benchmark, Domain, Membership, Role
+from corpus.cleaning.models import (
+    CleanedPage,
+    CleaningPreset,
+    CleaningRun,
+    Crosswalk,
+    PageState,
+    Violation,
+    ViolationPolicy,
+)
+from corpus.computing.models import RunComputation
+from corpus.imports.models import ImportRun
+from corpus.judgments.models import GoldVersion, Judgment, Source, Status
+from corpus.pages.models import CollectedPage, PageFetch
+from corpus.pools.models import Pool, PoolBuild, PoolEntry
+from corpus.runs.models import RankedList, RetrievalRun
+from corpus.texts.models import (
+    CorpusVersion,
+    Document,
+    Passage,
+    PassageIndexRun,
+    Query,
+    VersionState,
+)
+
+__all__ = [
+    "Benchmark",
+    "CleanedPage",
+    "CleaningPreset",
+    "CleaningRun",
+    "CollectedPage",
+    "CorpusVersion",
+    "Crosswalk",
+    "Document",
+    "Domain",
+    "GoldVersion",
+    "ImportRun",
+    "Judgment",
+    "Membership",
+    "PageFetch",
+    "PageState",
+    "Passage",
+    "PassageIndexRun",
+    "Pool",
+    "PoolBuild",
+    "PoolEntry",
+    "Query",
+    "RankedList",
+    "RetrievalRun",
+    "Role",
+    "RunComputation",
+    "Source",
+    "Status",
+    "VersionState",
+    "Violation",
+    "ViolationPolicy",
+]

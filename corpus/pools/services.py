@@ -1,0 +1,269 @@
+"""Filling pools of pairs out of retrieval runs (docs/protocol.md 2.1); pool_builds.py drives it.
+
+What a pool leaves out: the passages that count as relevant already."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from corpus.imports.context import unused_name
+from corpus.judgments.models import PEOPLE
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Judgment,
+    Passage,
+    Pool,
+    PoolEntry,
+    Query,
+    RankedList,
+    RetrievalRun,
+)
+from corpus.pooling import Place, PoolCounts, Ranking, SystemCounts, top, twins, union
+from corpus.versions.crosswalk import excluded_in
+from corpus.versions.holding import holding
+from corpus.versions.services import stored
+from kit import audit
+from kit.bulk import copy_rows
+from kit.errors import Refused
+
+
+def gold_of(queries: Sequence[Query], version: CorpusVersion | None) -> dict[int, set[int]]:
+    """Passages that count as relevant already, by query."""
+    if version is not None and version.is_derived:
+        return _gold_carried(queries, version)
+    relevant = Judgment.objects.filter(query__in=queries, label__gt=0)
+    people = relevant.standing().filter(source__in=PEOPLE)
+    found: dict[int, set[int]] = {}
+    for rows in (relevant.original(), people):
+        for query, passage in rows.values_list("query_id", "passage_id"):
+            found.setdefault(query, set()).add(passage)
+    return found
+
+
+def _gold_carried(queries: Sequence[Query], version: CorpusVersion) -> dict[int, set[int]]:
+    """The same in a derived version: what its cleanings carry to it, and what was given there."""
+    found: dict[int, set[int]] = {}
+    for (query, passage), held in holding(version, about=Q(query__in=queries)).pairs.items():
+        word = held.given
+        if (held.base or 0) > 0 or (word and word.label > 0 and word.source in PEOPLE):
+            found.setdefault(query, set()).add(passage)
+    return found
+
+
+MAX_DEPTH = 1000
+KIND = "pooling"
+_QUERIES = 50
+_IDS = 100_000
+_DROPPED = 500
+_COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
+
+
+def check_choice(benchmark: Benchmark, runs: Sequence[RetrievalRun], depth: int, name: str) -> None:
+    """Raises Refused for no runs, runs of others or of several corpus versions, a wrong depth, and
+    a name that is taken."""
+    if not runs:
+        raise Refused("Choose at least one retrieval run.", field="runs")
+    if any(run.benchmark_id != benchmark.pk for run in runs):
+        raise Refused("A run belongs to another benchmark.", field="runs")
+    if len({run.corpus_version_id for run in runs}) > 1:
+        message = "These runs rank different corpus versions; a pool is of one."
+        raise Refused(message, field="runs")
+    if not 1 <= depth <= MAX_DEPTH:
+        raise Refused(f"The depth is a number from 1 to {MAX_DEPTH}.", field="depth")
+    if Pool.objects.filter(benchmark=benchmark, name=name[:120]).exists():
+        raise Refused(f"There is a pool named {name[:120]!r} already.", field="name")
+
+
+def free_name(benchmark: Benchmark, runs: int, depth: int) -> str:
+    """A name for a pool that nobody named."""
+    taken = Pool.objects.filter(benchmark=benchmark).values_list("name", flat=True)
+    return unused_name(f"Union of {runs} runs, top {depth}", taken)[:120]
+
+
+def fill(
+    pool: Pool, runs: Sequence[RetrievalRun], depth: int, beat: Callable[[int, int], None]
+) -> PoolCounts:
+    """Write the pool's pairs, a few queries to a transaction; what became of everything ranked.
+
+    `beat(done, total)`, in queries, opens each of these transactions; what it raises ends the
+    filling. Raises Refused, with its place, for a list that cannot be read and for a pool that
+    would be empty.
+    """
+    counts = PoolCounts(systems={run.pk: SystemCounts(run.pk, run.name) for run in runs})
+    ranked = RankedList.objects.filter(run__in=runs).values("query_id")
+    queries = Query.objects.in_benchmark(pool.benchmark)
+    wanted = list(queries.filter(pk__in=ranked).order_by("pk").values_list("pk", flat=True))
+    size = _group_size(runs)
+    for start in range(0, len(wanted), size):
+        keys = wanted[start : start + size]
+        group = list(queries.filter(pk__in=keys).order_by("pk").select_related("domain"))
+        with_answers = [query for query in group if _has_answers(query)]
+        counts.skipped_no_answer += len(group) - len(with_answers)
+        with transaction.atomic():
+            beat(start + len(keys), len(wanted))
+            if with_answers:
+                _add(pool, with_answers, runs, depth, counts)
+    if not counts.pairs:
+        raise Refused("Nothing is left for this pool: " + _why_empty(counts), field="runs")
+    return counts
+
+
+def publish(pool: Pool, counts: PoolCounts, depth: int, name: str, actor: User | None) -> None:
+    """Show a filled pool under its name; in the caller's transaction. Raises Refused."""
+    data = asdict(counts) | {"systems": [asdict(each) for each in counts.systems.values()]}
+    pool.provenance = {"kind": KIND, "depth": depth, **data}
+    pool.name, pool.is_ready = name, True
+    try:
+        with transaction.atomic():
+            pool.save(update_fields=["name", "provenance", "is_ready"])
+    except IntegrityError:
+        raise Refused(f"There is a pool named {name!r} already.", field="name") from None
+    brief = {"depth": depth, "pairs": counts.pairs, "runs": list(counts.systems)}
+    scope = pool.benchmark.slug
+    audit.record(actor=actor, verb="build pool", target=pool, scope=scope, data=brief)
+
+
+def drop_unready(pool: Pool) -> None:
+    """Remove a pool that was never shown, in short transactions."""
+    entries = PoolEntry.objects.filter(pool=pool, pool__is_ready=False)
+    # From the end: a twin goes before the pair it is linked to.
+    while keys := list(entries.order_by("-pk").values_list("pk", flat=True)[:_DROPPED]):
+        PoolEntry.objects.filter(pk__in=keys).delete()
+    Pool.everything.filter(pk=pool.pk, is_ready=False).delete()
+
+
+def _group_size(runs: Sequence[RetrievalRun]) -> int:
+    """Queries at a time, so that their lists take some megabytes, however deep they are."""
+    return max(1, min(_QUERIES, _IDS // max(1, sum(run.depth for run in runs))))
+
+
+def _has_answers(query: Query) -> bool:
+    return any(str(answer).strip() for answer in query.answers)
+
+
+def _add(
+    pool: Pool,
+    queries: Sequence[Query],
+    runs: Sequence[RetrievalRun],
+    depth: int,
+    counts: PoolCounts,
+) -> None:
+    """One group of queries: read everything, then write their pairs."""
+    lists = _lists(queries, runs)
+    version = stored(pool.benchmark, pool.corpus_version_id)
+    gold = gold_of(queries, version)
+    excluded = excluded_in(version, queries) if version else {}
+    for query in queries:
+        rankings = lists.get(query.pk, {})
+        places = _union(query, rankings, depth, counts, excluded.get(query.pk, set()))
+        _count_lists(rankings, runs, depth, counts)
+        passages = _passages(version, query, list(places))
+        counts.unknown += len(places) - len(passages)
+        kept = [each for each in passages if each.pk not in gold.get(query.pk, ())]
+        counts.gold_removed += len(passages) - len(kept)
+        rows = [
+            (pool.pk, query.pk, each.pk, json.dumps(_systems(places[each.pid], counts)))
+            for each in kept
+        ]
+        copy_rows(PoolEntry, _COLUMNS, rows)
+        _count_pairs(kept, places, counts)
+        counts.twins += _link_twins(pool, query, kept)
+
+
+def _union(
+    query: Query,
+    rankings: dict[int, Ranking],
+    depth: int,
+    counts: PoolCounts,
+    excluded: set[str],
+) -> dict[str, list[Place]]:
+    """Raises Refused with the place of a list whose scores are not as many as its ids."""
+    for run, ranking in rankings.items():
+        if ranking.scores is not None and len(ranking.scores) != len(ranking.pids):
+            raise Refused(
+                f"Retrieval run {counts.systems[run].system}, query {query}: "
+                f"{len(ranking.pids)} ids and {len(ranking.scores)} scores. Import it again.",
+                field="runs",
+            )
+    named = {str(run): ranking for run, ranking in rankings.items()}
+    return union(named, depth, excluded=excluded)
+
+
+def _lists(queries: Sequence[Query], runs: Sequence[RetrievalRun]) -> dict[int, dict[int, Ranking]]:
+    """By query and run, the runs in the order they were chosen."""
+    rows = RankedList.objects.filter(run__in=runs, query__in=queries)
+    found = {(row.query_id, row.run_id): Ranking(row.pids, row.scores) for row in rows}
+    return {
+        query.pk: {run.pk: found[query.pk, run.pk] for run in runs if (query.pk, run.pk) in found}
+        for query in queries
+    }
+
+
+def _passages(version: CorpusVersion | None, query: Query, pids: list[str]) -> list[Passage]:
+    """The passages that the corpus holds, in the order of the ids."""
+    rows = Passage.objects.in_version(version).filter(domain_id=query.domain_id, pid__in=pids)
+    # Sorted here: asked for an order, SQLite walks the whole corpus in it.
+    ordered = sorted(rows.only("pid", "text").order_by(), key=lambda each: each.pk)
+    found = {each.pid: each for each in ordered}
+    return [found[pid] for pid in pids if pid in found]
+
+
+def _systems(places: Sequence[Place], counts: PoolCounts) -> list[dict[str, Any]]:
+    """Places as pool entries keep them: system, rank from 1, score or null."""
+    names = {str(run): each.system for run, each in counts.systems.items()}
+    return [
+        {"system": names[each.system], "rank": each.rank, "score": each.score} for each in places
+    ]
+
+
+def _count_lists(
+    rankings: dict[int, Ranking], runs: Sequence[RetrievalRun], depth: int, counts: PoolCounts
+) -> None:
+    counts.queries += 1
+    for run in runs:
+        system = counts.systems[run.pk]
+        if run.pk not in rankings:
+            system.absent += 1
+        elif len(top(rankings[run.pk], depth)) < depth:
+            system.short += 1
+
+
+def _count_pairs(
+    kept: Sequence[Passage], places: dict[str, list[Place]], counts: PoolCounts
+) -> None:
+    counts.pairs += len(kept)
+    counts.without_text += sum(each.text is None for each in kept)
+    for each in kept:
+        for place in places[each.pid]:
+            system = counts.systems[int(place.system)]
+            system.pairs += 1
+            system.alone += len(places[each.pid]) == 1
+
+
+def _link_twins(pool: Pool, query: Query, kept: Sequence[Passage]) -> int:
+    same = twins((each.pk, each.text) for each in kept)
+    if not same:
+        return 0
+    entries = PoolEntry.objects.filter(pool=pool, query=query)
+    wanted = Q(passage__in=same.keys()) | Q(passage__in=set(same.values()))
+    rows = {row.passage_id: row for row in entries.filter(wanted)}
+    for later, first in same.items():
+        rows[later].same_text_as = rows[first]
+    PoolEntry.objects.bulk_update([rows[later] for later in same], ["same_text_as"])
+    return len(same)
+
+
+def _why_empty(counts: PoolCounts) -> str:
+    reasons = {
+        "queries without answers": counts.skipped_no_answer,
+        "passages that are gold already": counts.gold_removed,
+        "ids that the corpus does not hold": counts.unknown,
+    }
+    found = [f"{number} {what}" for what, number in reasons.items() if number]
+    return (", ".join(found) or "the runs rank nothing") + "."

@@ -1,0 +1,205 @@
+"""Pools of pairs: the list, building one out of retrieval runs, and what went into one.
+
+A pool while it is built: its progress, and stopping it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.lists import domain_choices
+from corpus.models import Pool, PoolBuild, PoolEntry, RetrievalRun, Role
+from corpus.pools.builds import cancel_build, start_build
+from corpus.pools.forms import PoolForm
+from corpus.texts.finding import begins_with
+from kit import htmx
+from kit.errors import Refused
+from kit.runs import RunStatus
+from kit.tables import Column, Filter, Table
+
+
+@require_GET
+def pool_build(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """How far a build is; leads on to the pool when it is done."""
+    access = enter(request.user, slug, Role.ADMIN)
+    build = get_build(access, pk)
+    if build.status == RunStatus.DONE and build.pool_id:
+        return _leave(request, reverse("pool", args=[slug, build.pool_id]))
+    context = {
+        "access": access,
+        "tab": "retrieval-runs",
+        "run": build,
+        "systems": RetrievalRun.objects.filter(pk__in=build.runs),
+        "progress_url": build_url(build),
+        "cancel_url": reverse("pool-build-cancel", args=[slug, build.pk]),
+        "cancel_question": "Stop building this pool? Nothing of it is kept.",
+        "progress_words": _progress(build),
+    }
+    if not htmx.is_fragment(request):
+        return htmx.render(request, "corpus/pools/build.html", context)
+    if build.is_over:
+        return _leave(request, build_url(build))
+    return htmx.render(request, "kit/progress.html", context)
+
+
+@require_POST
+def pool_build_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Stop a build; nothing of it is kept."""
+    access = enter(request.user, slug, Role.ADMIN)
+    build = get_build(access, pk)
+    try:
+        cancel_build(build=build, actor=access.user)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The build was stopped. Nothing of it was kept.")
+    return htmx.redirect(request, build_url(build))
+
+
+def get_build(access: Access, pk: int) -> PoolBuild:
+    """A build of this benchmark, or 404."""
+    builds = PoolBuild.objects.select_related("benchmark", "created_by")
+    return get_object_or_404(builds, pk=pk, benchmark=access.benchmark)
+
+
+def build_url(build: PoolBuild) -> str:
+    """The page of a build."""
+    return reverse("pool-build", args=[build.benchmark.slug, build.pk])
+
+
+def _leave(request: HttpRequest, url: str) -> HttpResponse:
+    answer = htmx.redirect(request, url)
+    return htmx.stop_polling(answer) if htmx.is_fragment(request) else answer
+
+
+def _progress(build: PoolBuild) -> str:
+    if not build.total:
+        return ""
+    return f"{build.done:,} of {build.total:,} queries · {build.percent} %"
+
+
+# Builds that go on or came to nothing, the newest, above the list.
+_UNFINISHED = 5
+READERS = (Role.ADMIN, Role.REVIEWER)
+POOLS = Table(
+    search=("name",),
+    columns=(
+        Column("name", "Pool", order=("name",)),
+        Column("pairs", "Pairs", numeric=True),
+        Column("from", "Made from"),
+        Column("at", "Made", order=("pk",)),
+    ),
+    order=("-pk",),
+)
+
+
+def _of_query(rows: QuerySet[PoolEntry], words: str) -> QuerySet[PoolEntry]:
+    return rows.filter(begins_with("query__qid", words))
+
+
+def _twins(rows: QuerySet[PoolEntry], value: str) -> QuerySet[PoolEntry]:
+    return rows.filter(same_text_as__isnull=value != "yes")
+
+
+PAIRS = Table(
+    search=_of_query,
+    filters=(
+        Filter("domain", "Domain", lookup="query__domain__name"),
+        Filter(
+            "twin",
+            "Text",
+            choices=(("yes", "that of an earlier passage"), ("no", "no other has it")),
+            apply=_twins,
+        ),
+    ),
+    columns=(
+        Column("query", "Query", order=("query_id", "pk")),
+        Column("passage", "Passage"),
+        Column("systems", "Ranked by"),
+    ),
+    order=("pk",),
+)
+
+
+@require_GET
+def pools(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every pool of pairs."""
+    access = enter(request.user, slug, *READERS)
+    rows = access.benchmark.pools.annotate(pairs=Count("entries")).select_related("corpus_version")
+    context = {
+        "access": access,
+        "tab": "retrieval-runs",
+        "table": POOLS.read(rows, request.GET),
+        "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
+        "builds": access.benchmark.pool_builds.exclude(status=RunStatus.DONE)[:_UNFINISHED],
+    }
+    return htmx.render(request, "corpus/pools/list.html", context, partial="results")
+
+
+@require_http_methods(["GET", "POST"])
+def pool_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Choose retrieval runs and a depth, and build the pool."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = PoolForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
+    if request.method == "POST" and form.is_valid():
+        try:
+            build = start_build(benchmark=access.benchmark, actor=access.user, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, build_url(build))
+    context = {
+        "access": access,
+        "tab": "retrieval-runs",
+        "form": form,
+        "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
+    }
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "corpus/pools/new.html", context)
+
+
+@require_GET
+def pool(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One pool: what each system brought, what was left out, and its pairs."""
+    access = enter(request.user, slug, *READERS)
+    found = get_pool(access, pk)
+    rows = found.entries.select_related("query__domain", "passage").defer("passage__text")
+    rows = rows.annotate(twin_pid=F("same_text_as__passage__pid"))
+    choices = {"domain": domain_choices(access.benchmark)}
+    context = {
+        "access": access,
+        "tab": "retrieval-runs",
+        "pool": found,
+        "counts": _counts(found),
+        "table": PAIRS.read(rows, request.GET, choices=choices),
+    }
+    return htmx.render(request, "corpus/pools/pool.html", context, partial="results")
+
+
+def get_pool(access: Access, pk: int) -> Pool:
+    """A visible pool of this benchmark, or 404."""
+    found = access.benchmark.pools.select_related("corpus_version").filter(pk=pk).first()
+    if found is None:
+        raise Http404("No such pool.")
+    return found
+
+
+def _counts(found: Pool) -> list[tuple[str, Any]]:
+    """What the builder counted, in words; empty for a pool that came with an import."""
+    words = {
+        "queries": "queries",
+        "gold_removed": "already gold, left out",
+        "unknown": "ids not in the corpus",
+        "without_text": "passages without text",
+        "twins": "with the text of another",
+        "skipped_no_answer": "without answers, set aside",
+        "discarded": "discarded by the filter",
+        "failed": "not seen by all models, kept",
+    }
+    counts = found.provenance
+    return [(text, counts[name]) for name, text in words.items() if counts.get(name)]

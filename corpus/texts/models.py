@@ -1,0 +1,313 @@
+"""Queries, pages and passages: brought by importers, never edited in place.
+
+Rows that an import is still writing: in the tables already, and read by nobody else.
+
+Indexing a corpus version's passages for search, as long work."""
+
+from typing import Self, TypeVar
+
+from django.db import models
+from django.db.models import Q
+
+from corpus.benchmarks.models import Benchmark, Domain
+from kit.prepared import Prepared
+from kit.runs import TrackedRun
+
+
+class VersionState(models.TextChoices):
+    """A version is invisible until its one UPDATE to ready.
+
+    `growing` is the one version of a benchmark that holds what experts cut from pages they
+    collect: its passages are gold, but no corpus, until a release or an admin makes one with them.
+    """
+
+    LOADING = "loading"
+    READY = "ready"
+    GROWING = "growing"
+
+
+# `recipe["kind"]` of a version that an import made; every other kind of version names its own.
+LOADED = "loaded"
+# That of one a cleaning made: an admin may take it up as the benchmark's current one.
+CLEANED = "cleaned"
+
+
+class CorpusVersionQuerySet(models.QuerySet["CorpusVersion"]):
+    """Vocabulary for reading corpus versions."""
+
+    def ready(self) -> Self:
+        """Versions whose load is over."""
+        return self.filter(state=VersionState.READY)
+
+    def current(self, benchmark: Benchmark) -> "CorpusVersion | None":
+        """What pools, runs, debates and releases are of unless they name another version.
+
+        The derived version that was taken up, else the texts as they were loaded.
+        """
+        if benchmark.taken_up_id is None:
+            return self.loaded(benchmark)
+        return self.ready().filter(benchmark=benchmark, pk=benchmark.taken_up_id).first()
+
+    def choices(self, benchmark: Benchmark) -> list["CorpusVersion"]:
+        """What can be pooled, ranked, scored and released: the loaded texts and what was derived.
+
+        The loaded ones first; a load that another one extended since is no choice.
+        """
+        rows = list(self.ready().filter(benchmark=benchmark).order_by("pk"))
+        loaded = [each for each in rows if each.recipe.get("kind") in (None, LOADED)]
+        return [*loaded[-1:], *(each for each in rows if each.is_derived)]
+
+    def growing(self, benchmark: Benchmark) -> "CorpusVersion | None":
+        """The version of what experts collect, if anything was collected yet."""
+        return self.filter(state=VersionState.GROWING, benchmark=benchmark).first()
+
+    def loaded(self, benchmark: Benchmark) -> "CorpusVersion | None":
+        """The version that a load extends: the newest that holds the texts as they were given."""
+        return _LOADED.first(benchmark=benchmark.pk)
+
+
+class CorpusVersion(models.Model):
+    """One state of a benchmark's corpus.
+
+    A load that adds passages makes a version that extends its parent: `layers` lists the versions
+    whose passages belong to it (itself included), so that nothing is copied. A cleaned or re-cut
+    corpus has its parent and recipe too, but only its own layer. `recipe["kind"]` tells them apart:
+    loads extend loaded versions only, whatever was made of them since.
+    """
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="versions")
+    parent = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=80)
+    recipe = models.JSONField(default=dict)
+    layers = models.JSONField(default=list)
+    # Own passages by domain id, null until they are counted: a version that is ready neither gains
+    # nor loses any, so that once is enough (services/overview.py).
+    passage_counts = models.JSONField(null=True)
+    state = models.CharField(
+        max_length=8, choices=VersionState.choices, default=VersionState.LOADING
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = CorpusVersionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark"],
+                condition=Q(state=VersionState.GROWING),
+                name="one_growing_version",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether its labels are read through a crosswalk."""
+        return self.recipe.get("kind") == CLEANED
+
+    @property
+    def key(self) -> int | None:
+        """How pools, runs, sheets and releases name it: null stands for the loaded texts.
+
+        So whatever is of the loaded texts stays so when a later load extends them.
+        """
+        return self.pk if self.is_derived else None
+
+
+def _loaded(benchmark: int) -> models.QuerySet[CorpusVersion]:
+    given = Q(recipe__kind=LOADED) | Q(recipe__kind__isnull=True)
+    ready = CorpusVersion.objects.ready().filter(given, benchmark=benchmark)
+    return ready.order_by("-pk")[:1]
+
+
+_LOADED = Prepared(_loaded)  # asked with nearly every page
+
+
+class QueryQuerySet(models.QuerySet["Query"]):
+    """Vocabulary for reading queries."""
+
+    def in_benchmark(self, benchmark: Benchmark) -> Self:
+        """Every query of the benchmark's ready domains, by domain and arrival."""
+        domains = {"domain__benchmark": benchmark, "domain__is_ready": True}
+        return self.filter(**domains).select_related("domain")
+
+    def in_domains(self, domain_ids: set[int]) -> Self:
+        """Only queries of these domains."""
+        return self.filter(domain_id__in=domain_ids)
+
+
+class Query(models.Model):
+    """An information need. `qid` is unique inside its domain only (docs/protocol.md 1.1).
+
+    `text` is "" where judgments name a query that no file gave yet; a later load fills it in.
+    """
+
+    domain = models.ForeignKey(Domain, on_delete=models.PROTECT, related_name="queries")
+    qid = models.CharField(max_length=200)
+    text = models.TextField()
+    # What a TREC topic says beside its title.
+    description = models.TextField(blank=True, default="")
+    narrative = models.TextField(blank=True, default="")
+    # Short answers a passage must support in a debate (BRIDGE).
+    answers = models.JSONField(default=list)
+    # Long answers of the community: {text, url, score, accepted} (Bright-Pro's starting point).
+    community_answers = models.JSONField(default=list)
+    gold_answer = models.TextField(blank=True, default="")
+    reasoning = models.TextField(blank=True, default="")
+    reference_answer = models.TextField(blank=True, default="")
+    gold_ids_long = models.JSONField(default=list)
+    excluded_ids = models.JSONField(default=list)
+    # Fields of the file that have no name here.
+    extra = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = QueryQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["domain__name", "pk"]
+        constraints = [models.UniqueConstraint(fields=["domain", "qid"], name="query_once")]
+
+    def __str__(self) -> str:
+        return f"{self.domain.name}-{self.qid}"
+
+    @property
+    def title(self) -> str:
+        """The first line of the query, or that there is none yet."""
+        return self.text.strip().split("\n", 1)[0] or f"Query {self.qid} (text not loaded)"
+
+    @property
+    def body(self) -> str:
+        """What follows the first line."""
+        return self.text.strip().partition("\n")[2].strip()
+
+
+class Document(models.Model):
+    """A page. Exists only where a page was given, fetched or rebuilt.
+
+    Pages that experts collect stand outside every corpus version (version is null).
+    """
+
+    version = models.ForeignKey(
+        CorpusVersion, null=True, on_delete=models.PROTECT, related_name="documents"
+    )
+    domain = models.ForeignKey(Domain, on_delete=models.PROTECT, related_name="documents")
+    doc_id = models.CharField(max_length=500)
+    title = models.TextField(blank=True, default="")
+    source_url = models.CharField(max_length=2000, blank=True, default="")
+    text = models.TextField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "domain", "doc_id"], name="document_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.doc_id
+
+
+class PassageQuerySet(models.QuerySet["Passage"]):
+    """Vocabulary for reading passages."""
+
+    def in_version(self, version: CorpusVersion | None) -> Self:
+        """Passages of this corpus version, through its layers."""
+        return self.filter(version_id__in=version.layers if version else [])
+
+    def shown(self) -> Self:
+        """Passages that people may see: of versions that are ready, and what was collected."""
+        return self.filter(version__state__in=(VersionState.READY, VersionState.GROWING))
+
+    def with_text(self) -> Self:
+        """Passages whose text is loaded."""
+        return self.filter(text__isnull=False)
+
+
+class Passage(models.Model):
+    """A retrieval unit. `text` is null for a gold id whose text was never loaded."""
+
+    # Its index gives a version's passages in the order of their keys, which long work walks along.
+    version = models.ForeignKey(CorpusVersion, on_delete=models.PROTECT, related_name="passages")
+    domain = models.ForeignKey(Domain, on_delete=models.PROTECT, related_name="passages")
+    pid = models.CharField(max_length=500)
+    title = models.TextField(blank=True, default="", db_default="")
+    # Where a passage that came without its page says it is from.
+    source_url = models.CharField(max_length=2000, blank=True, default="", db_default="")
+    text = models.TextField(null=True)
+    document = models.ForeignKey(
+        Document, null=True, on_delete=models.PROTECT, related_name="passages"
+    )
+    # Code points [start, end) of the document's text, where the passage is a slice of it.
+    start = models.PositiveIntegerField(null=True)
+    end = models.PositiveIntegerField(null=True)
+    # Fields of the file that have no name here.
+    extra = models.JSONField(null=True)
+
+    objects = PassageQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "domain", "pid"], name="passage_once"),
+            models.CheckConstraint(
+                condition=Q(start__isnull=True) | Q(end__gte=models.F("start")),
+                name="passage_slice_ordered",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["version", "domain", "pid"],
+                condition=Q(text__isnull=True),
+                name="passage_without_text",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.pid
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether there is a text to read."""
+        return self.text is not None
+
+
+M = TypeVar("M", bound=models.Model)
+
+
+class ReadyManager(models.Manager[M]):
+    """Only rows whose load is over; `everything` beside it holds the others too.
+
+    The first manager of a model is what its related managers read by: `benchmark.pools` leaves
+    out what this leaves out.
+    """
+
+    flag = "is_ready"
+
+    def get_queryset(self) -> models.QuerySet[M]:
+        """Leave out what is still being loaded."""
+        return super().get_queryset().filter(**{self.flag: True})
+
+
+class OfReadyRunManager(ReadyManager[M]):
+    """The same for rows whose run says it."""
+
+    flag = "run__is_ready"
+
+
+class PassageIndexRun(TrackedRun):
+    """Fills the text index with one version's own layer; `done` counts passages.
+
+    `last_id` is how far it came: a run that was killed goes on behind it.
+    """
+
+    task_name = "corpus.index_passages"
+
+    version = models.OneToOneField(
+        CorpusVersion, on_delete=models.CASCADE, related_name="index_run"
+    )
+    last_id = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"text index of version {self.version_id}"
