@@ -296,7 +296,7 @@ SPECTACULAR_SETTINGS = {
         "DebateStatusEnum": "debate.models.DebateStatus",
         "DebateRunKindEnum": "debate.models.RunKind",
         "TrialKindEnum": "debate.models.TrialKind",
-        "StanceEnum": "debate.configuration.STANCES",
+        "StanceEnum": "debate.runs.configuration.STANCES",
         "CaseStatusEnum": "annotate.models.CaseStatus",
         "BatchStatusEnum": "annotate.models.BatchStatus",
         "ReviewStatusEnum": "annotate.models.ReviewStatus",

@@ -8,7 +8,3 @@ class DebateConfig(AppConfig):
 
     name = "debate"
     default_auto_field = "django.db.models.BigAutoField"
-
-    def ready(self) -> None:
-        """Make the tasks known that do not stand in tasks.py, where Celery looks."""
-        from debate import answer_tasks, hint_tasks, trial_tasks  # noqa: F401

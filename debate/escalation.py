@@ -5,8 +5,8 @@ from typing import Any
 from annotate.models import CaseKind, EscalationCase
 from annotate.voting.cases import open_case
 from debate import dream
-from debate.configuration import SKIP
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
+from debate.runs.configuration import SKIP
 
 ORIGIN = "debate:"
 KINDS = {

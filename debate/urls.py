@@ -2,19 +2,17 @@
 
 from django.urls import path
 
-from debate.services.hints import VERBS as HINT_VERBS
-from debate.views import (
-    adoption,
-    answers,
-    calls,
-    debates,
-    hints,
-    home,
-    prompts,
-    report,
-    run_new,
-    runs,
-)
+from debate import home
+from debate.adoption import views as adoption
+from debate.answers import views as answers
+from debate.hints import views as hints
+from debate.hints.services import VERBS as HINT_VERBS
+from debate.results import views as debates
+from debate.results import views as report
+from debate.runs import views as run_new
+from debate.runs import views as runs
+from debate.spending import views as calls
+from debate.trials import views as prompts
 
 _RUN = "b/<slug:slug>/debates/<int:pk>"
 _ANSWERS = "b/<slug:slug>/answers/runs"

@@ -12,14 +12,14 @@ from corpus.cleaning.services import start_cleaning, take_seats
 from corpus.computing.config import freeze
 from corpus.computing.forms import ComputeForm
 from corpus.models import CorpusVersion
-from debate.configuration import RunConfig, Seat
+from debate.answers.views import RunForm as AnswerForm
 from debate.forms import HintForm
 from debate.models import AnswerRun
-from debate.run_forms import RunForm
-from debate.services.planning import plan_run
-from debate.services.presets import PRESETS
-from debate.services.runs import start_run
-from debate.views.answers import RunForm as AnswerForm
+from debate.runs.configuration import RunConfig, Seat
+from debate.runs.forms import RunForm
+from debate.runs.planning import plan_run
+from debate.runs.presets import PRESETS
+from debate.runs.services import start_run
 from evaluation.holes.views import HoleDebateForm
 from llm import endpoints
 from tests.annotate.answering import make_room

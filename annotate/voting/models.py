@@ -122,7 +122,7 @@ class CaseKind(models.TextChoices):
     HUMAN_ONLY = "human_only"
     # An agreed pair, judged from the passage alone: nothing that voters see shows that it is one.
     AUDIT = "audit"
-    # Drawn for a panel of experts (models/panels.py): never among what voters are asked.
+    # Drawn for a panel of experts (annotate/panels): never among what voters are asked.
     REFERENCE = "reference"
 
 

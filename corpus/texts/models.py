@@ -81,7 +81,7 @@ class CorpusVersion(models.Model):
     recipe = models.JSONField(default=dict)
     layers = models.JSONField(default=list)
     # Own passages by domain id, null until they are counted: a version that is ready neither gains
-    # nor loses any, so that once is enough (services/overview.py).
+    # nor loses any, so that once is enough (overview.py).
     passage_counts = models.JSONField(null=True)
     state = models.CharField(
         max_length=8, choices=VersionState.choices, default=VersionState.LOADING

@@ -16,8 +16,8 @@ from annotate.models import Adjudication, Vote
 from corpus.judgments.models import Source
 from corpus.judgments.services import first_row, givers
 from corpus.models import Domain, Judgment, Status
-from debate.kinds import config_of
 from debate.models import Debate, DebateRun, RunKind, Turn
+from debate.runs.kinds import config_of
 from evaluation.content.carried_view import outweighed
 from evaluation.content.reviewed import reviews_of
 from evaluation.content.view import View

@@ -14,9 +14,9 @@ from annotate.agreement.slices import measured
 from annotate.models import CaseStatus, PointKind, Review, ReviewPoint, ReviewStatus, WeightScore
 from annotate.review.agreement import weight_ratings
 from corpus.models import Benchmark, Domain, Judgment
-from debate.configuration import SIMULATED
-from debate.kinds import config_of
 from debate.models import DebateRun, Turn
+from debate.runs.configuration import SIMULATED
+from debate.runs.kinds import config_of
 from evaluation.exporters.names import aspect_id, split_name
 from kit.stats.results import Estimate
 

@@ -11,7 +11,7 @@ from django.db.models import Count, Q, Sum
 from annotate.models import Vote, VotingPlan
 from corpus.models import Pool
 from debate.models import DebateRun
-from debate.services.courses import Played
+from debate.results.courses import Played
 from kit.sheets import Cell, Sheet, text
 
 Part: TypeAlias = tuple[str, str]

@@ -12,10 +12,9 @@ from corpus.models import Benchmark
 from debate.measures.accuracy import Comparison, compare
 from debate.measures.timing import Timing, timing
 from debate.models import DebateRun
-from debate.services.courses import played
-from debate.services.references import Reference, judged, reference_called
-from debate.services.report import pairs_url
-from debate.services.spending import run_spending
+from debate.results.courses import Reference, judged, played, reference_called
+from debate.results.figures import run_spending
+from debate.results.report import pairs_url
 from evaluation.experiments.costs import (
     Cost,
     Part,

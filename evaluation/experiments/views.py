@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Role
 from debate.models import DebateRun
-from debate.services.references import references
+from debate.results.courses import references
 from evaluation.experiments import services as verbs
 from evaluation.experiments.chart import chart
 from evaluation.models import Experiment

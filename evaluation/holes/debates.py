@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from corpus.models import Benchmark, Pool, PoolBuild, RankedList, RetrievalRun
 from corpus.pools.builds import carry_out, start_build
 from debate.models import DebateRun
-from debate.services.runs import start_run
+from debate.runs.services import start_run
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm.endpoints import Endpoint, in_role

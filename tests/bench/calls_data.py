@@ -5,7 +5,7 @@ import os
 
 from corpus.models import Judgment, Passage, Pool, PoolEntry
 from debate.models import Debate, DebateRun, Turn
-from debate.services.runs import start_run
+from debate.runs.services import start_run
 from llm import endpoints
 from llm.models import Call
 from tests.bench.calls_once import PASSAGE

@@ -108,7 +108,7 @@ def body() -> dict[str, Any]:
 def ours(url: str, in_flight: int, calls: int) -> dict[str, float]:
     """A debate run over so many pairs that it needs about so many calls; all of it is timed."""
     set_up(url, in_flight)
-    from debate.tasks import drive_claimed
+    from debate.runs.tasks import drive_claimed
     from tests.bench.calls_data import check, make_run
 
     drive_claimed(make_run(pairs=WARM_UP * in_flight // 2))
@@ -150,7 +150,7 @@ def work(url: str, in_flight: int, run_id: int) -> dict[str, float]:
     """One worker, warmed up by a run of its own; begins at a line from outside."""
     set_up(url, in_flight)
     from debate.models import DebateRun
-    from debate.tasks import DEBATES
+    from debate.runs.tasks import DEBATES
     from tests.bench.calls_data import make_run
 
     DEBATES.drive(make_run(pairs=WARM_UP * in_flight // 2))

@@ -25,9 +25,9 @@ from corpus.benchmarks.services import create_benchmark  # noqa: E402
 from corpus.chunking.rules import clean  # noqa: E402
 from corpus.cleaning.plan import plan  # noqa: E402
 from corpus.cleaning.rules import clean_by_rules  # noqa: E402
-from corpus.cleaning.services import cancel_cleaning, drop_cancelled, start_cleaning
+from corpus.cleaning.services import cancel_cleaning, drop_cancelled, start_cleaning  # noqa: E402
 from corpus.cleaning.tasks import drive_claimed  # noqa: E402
-from corpus.models import CorpusVersion, Crosswalk, Domain, Passage, VersionState
+from corpus.models import CorpusVersion, Crosswalk, Domain, Passage, VersionState  # noqa: E402
 from kit.bulk import copy_rows  # noqa: E402
 from kit.sharing import Share  # noqa: E402
 from llm.endpoints import Endpoint  # noqa: E402

@@ -16,7 +16,7 @@ django.setup()
 
 from django.db import transaction  # noqa: E402
 
-from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun
+from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun  # noqa: E402
 from corpus.pools.builds import build_pool  # noqa: E402
 from kit.bulk import analyze, copy_rows  # noqa: E402
 from tests.bench.processor import own_peak  # noqa: E402

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import call_command
 
-from debate.services.runs import start_run
+from debate.runs.services import start_run
 from llm import endpoints
 from llm.ledger.writing import list_lost_calls
 from tests.chaos.invariants import Evidence, Outcomes, check, outcomes

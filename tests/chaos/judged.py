@@ -6,8 +6,8 @@ from django.conf import settings
 
 from corpus.models import Pool
 from debate.models import DebateRun
-from debate.services.runs import start_run
-from debate.tasks import drive_claimed
+from debate.runs.services import start_run
+from debate.runs.tasks import drive_claimed
 from llm import endpoints
 from tests.chaos.pairs import WORDS
 from tests.factories import make_benchmark, make_passage, make_pool, make_query

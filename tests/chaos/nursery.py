@@ -111,7 +111,7 @@ def _import_all() -> None:
     """What a worker imports on its way to its first call."""
     import openai
 
-    import debate.pump  # noqa: F401
+    import debate.runs.pump  # noqa: F401
     from config.celery import app
 
     app.loader.import_default_modules()

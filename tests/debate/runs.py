@@ -3,10 +3,10 @@
 from typing import Any
 
 from corpus.models import Benchmark, Pool
-from debate.configuration import RunConfig
 from debate.models import DebateRun
-from debate.services.runs import start_run
-from debate.tasks import drive_claimed
+from debate.runs.configuration import RunConfig
+from debate.runs.services import start_run
+from debate.runs.tasks import drive_claimed
 from tests.factories import make_passage, make_pool, make_query
 
 # Ten answer words, so that the number of them in a passage is its overlap in tenths

@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 from annotate.models import CaseKind, EscalationCase
 from corpus.judgments.services import adopt_judgments, record_judgment
 from corpus.models import Judgment, Source, Status
-from debate.configuration import LaraOptions, RunConfig, Seat
+from debate.adoption.services import Adopted, adopt_run
 from debate.models import DebateRun
-from debate.services.adoption import Adopted, adopt_run
-from debate.services.runs import start_run
+from debate.runs.configuration import LaraOptions, RunConfig, Seat
+from debate.runs.services import start_run
 from kit.errors import Refused
 from kit.models import Event
 from llm import endpoints
@@ -32,7 +32,7 @@ TRIAL = RunConfig(trial=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_adoption_cut_short_is_finished_by_the_next(
     benchmark, endpoint, admin, monkeypatch
 ) -> None:
     run = hold(pool_of(benchmark, 1, 2, 3, 6, 10), endpoint, TRIAL)
-    monkeypatch.setattr("debate.services.adoption._CHUNK", 1)
+    monkeypatch.setattr("debate.adoption.services._CHUNK", 1)
     done = []
 
     def dies(**given: object) -> tuple[int, int]:
@@ -111,11 +111,11 @@ def test_adoption_cut_short_is_finished_by_the_next(
         done.append(adopt_judgments(**given))  # type: ignore[arg-type]
         return done[-1]
 
-    monkeypatch.setattr("debate.services.adoption.adopt_judgments", dies)
+    monkeypatch.setattr("debate.adoption.services.adopt_judgments", dies)
     with pytest.raises(KeyboardInterrupt):
         adopt_run(run=run, actor=admin)
     assert (len(standing()), run.adopted_at) == (2, None)
-    monkeypatch.setattr("debate.services.adoption.adopt_judgments", adopt_judgments)
+    monkeypatch.setattr("debate.adoption.services.adopt_judgments", adopt_judgments)
     assert adopt_run(run=run, actor=admin) == Adopted(standing=2, weaker=0, cases=1)
     assert len(standing()) == 4
     assert Event.objects.filter(verb="adopt label").count() == 4

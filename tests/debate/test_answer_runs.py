@@ -8,12 +8,12 @@ from annotate.answers.evidence import check, material_of
 from annotate.models import ReferenceAnswer
 from annotate.workspace.gold import discard_passage
 from corpus.models import Query
-from debate.answer_pump import AnswerPump
-from debate.answer_tasks import drive_claimed, write_answers
+from debate.answers import services as verbs
+from debate.answers.plans import candidates, forecast
+from debate.answers.pump import AnswerPump
+from debate.answers.services import Outcome, choose_sound, read_jobs, store_outcomes
+from debate.answers.tasks import drive_claimed, write_answers
 from debate.models import AnswerRun
-from debate.services import answer_runs as verbs
-from debate.services.answer_outcomes import Outcome, choose_sound, read_jobs, store_outcomes
-from debate.services.answer_plans import candidates, forecast
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import LostLease

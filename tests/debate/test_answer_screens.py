@@ -6,7 +6,7 @@ import pytest
 
 from annotate.answers import comparing
 from annotate.models import ReferenceAnswer
-from debate.answer_tasks import write_answers
+from debate.answers.tasks import write_answers
 from debate.models import AnswerRun
 from llm import endpoints
 from llm.models import Call

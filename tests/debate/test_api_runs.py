@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from debate.models import DebateRun
-from debate.services.planning import plan_run
+from debate.runs.planning import plan_run
 from kit.errors import Refused
 from llm import endpoints
 from tests.debate.test_api import script, send, start

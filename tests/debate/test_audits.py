@@ -8,8 +8,8 @@ from annotate.models import CaseKind, CaseStatus, EscalationCase
 from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source
+from debate.audits.services import audit_sheet, audited, draw_audit
 from debate.models import AuditItem, Debate
-from debate.services.audits import audit_sheet, audited, draw_audit
 from kit.errors import Refused
 from kit.models import Event
 from kit.stats.proportions import upper_bound

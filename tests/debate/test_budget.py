@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from debate.forecast import Pair, from_measured, from_requests
 from debate.models import Debate, DebateRun
-from debate.services.forecast import forecast_run
-from debate.services.runs import resume_run, start_run
-from debate.tasks import run_debates
+from debate.runs.estimates import Pair, from_measured, from_requests
+from debate.runs.forecast import forecast_run
+from debate.runs.services import resume_run, start_run
+from debate.runs.tasks import run_debates
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import RunStatus
@@ -32,7 +32,7 @@ COST = Decimal("0.002")
 
 @pytest.fixture(autouse=True)
 def _prices(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
     path = tmp_path / "prices.json"
     path.write_text(json.dumps([{**ROW, "input": "10", "cached": "10", "output": "50"}]))
     settings.ASSAY_PRICES = str(path)

@@ -25,7 +25,7 @@ quick = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outcomes are gathered for a moment before they are written; a test has none to gather."""
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

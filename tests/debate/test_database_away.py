@@ -13,8 +13,8 @@ from django.db import InternalError, OperationalError, connection, connections
 
 from corpus.models import Judgment
 from debate.models import Debate, DebateRun
-from debate.services.runs import start_run
-from debate.tasks import drive_claimed, run_debates
+from debate.runs.services import start_run
+from debate.runs.tasks import drive_claimed, run_debates
 from kit.runs import RunStatus
 from llm import endpoints
 from llm.drives import _is_outage
@@ -34,7 +34,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL is tried in tests/services/test_outages.py")
     monkeypatch.setattr("llm.ledger.writing._TRY_AGAIN_S", 0.02)
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
     monkeypatch.setattr("llm.pump._GRACE_S", 0.2)
     monkeypatch.setitem(connections["default"].settings_dict["OPTIONS"], "timeout", 0.1)
     connection.close()

@@ -8,12 +8,12 @@ import pytest
 from aiohttp import web
 
 from corpus.models import Judgment
-from debate.configuration import RunConfig, Seat
+from debate.adoption.services import caseless
+from debate.filters.services import filter_report, keep_pairs
 from debate.models import Debate, DebateRun, Turn
-from debate.services.adoption import caseless
-from debate.services.filtering import filter_report, keep_pairs
-from debate.services.runs import start_run
-from debate.tasks import drive_claimed
+from debate.runs.configuration import RunConfig, Seat
+from debate.runs.services import start_run
+from debate.runs.tasks import drive_claimed
 from llm import endpoints
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
@@ -27,7 +27,7 @@ PAIRS = 4
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.001)
     monkeypatch.setattr("llm.limits.LONGEST_TOLD_S", 0.001)
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 def run_at(

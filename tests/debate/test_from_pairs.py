@@ -11,7 +11,7 @@ from django.db import connection
 
 from corpus.models import Benchmark, Domain, Judgment, Passage, Pool, Query
 from debate.models import Debate, DebateRun
-from debate.services import from_pairs
+from debate.runs import from_pairs
 from llm.models import Call
 from tests.factories import make_benchmark, make_passage, make_pool
 
@@ -28,7 +28,7 @@ TURN = {"round", "agent", "stance", "response", "reason", "reference"}
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outcomes are gathered for a moment before they are written; a test has few to gather."""
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 def pair(key: Any, overlap: int, **changes: Any) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from annotate.panels import services as panels
 from annotate.panels.services import close_panel, open_panel
 from debate.baselines import JudgeConfig, argue, line_up_judges
 from debate.dream import Pair
-from debate.hint_tasks import drive_claimed, write_hints
+from debate.hints import services as verbs
+from debate.hints.tasks import drive_claimed, write_hints
 from debate.models import HintRun, HintStatus
-from debate.services import hints as verbs
-from debate.services.references import reference_called
+from debate.results.courses import reference_called
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints

@@ -8,12 +8,12 @@ from django.db import IntegrityError, transaction
 from annotate.models import CaseKind, EscalationCase
 from corpus.models import Judgment, Pool
 from debate.baselines.lara import OnlineModel, label_batch, simulate
-from debate.configuration import BadConfig, LaraOptions, RunConfig, Seat, as_json, read_config
+from debate.filters.services import discarded_pairs, filter_report, keep_pairs
 from debate.models import Debate, DebateRun, RunKind, Turn
-from debate.services.closing import close_run
-from debate.services.filtering import discarded_pairs, filter_report, keep_pairs
-from debate.services.runs import retry_failed, start_run
-from debate.tasks import run_debates
+from debate.runs.closing import close_run
+from debate.runs.configuration import BadConfig, LaraOptions, RunConfig, Seat, as_json, read_config
+from debate.runs.services import retry_failed, start_run
+from debate.runs.tasks import run_debates
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -470,7 +470,7 @@ def test_label_stands_on_labelled_outcomes_and_no_others(benchmark, endpoint) ->
 
 
 def test_every_kind_has_its_rule_and_its_prompts() -> None:
-    from debate.kinds import ROLES, prompts_of
+    from debate.runs.kinds import ROLES, prompts_of
 
     assert ROLES.keys() == set(RunKind.values)
     for kind in RunKind.values:
@@ -480,7 +480,7 @@ def test_every_kind_has_its_rule_and_its_prompts() -> None:
 
 def test_debates_alone_can_be_asked_how_they_debate(benchmark, endpoint) -> None:
     from debate.dream import default_prompt
-    from debate.kinds import debate_config, prompts_of
+    from debate.runs.kinds import debate_config, prompts_of
 
     pool = pool_of(benchmark, 3)
     run = hold(pool, endpoint, RunConfig(rounds=3, temperature=0.6))

@@ -10,11 +10,11 @@ from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Pool, Source
 from debate.baselines.lara import OnlineModel, label_batch, label_batches, simulate
-from debate.configuration import BadConfig, LaraOptions, RunConfig, check
+from debate.lara import services as lara
 from debate.models import DebateRun, Turn
-from debate.services import lara
-from debate.services.runs import cancel_run, pause_run, resume_run
-from debate.tasks import run_debates
+from debate.runs.configuration import BadConfig, LaraOptions, RunConfig, check
+from debate.runs.services import cancel_run, pause_run, resume_run
+from debate.runs.tasks import run_debates
 from kit.runs import RunStatus
 from llm import endpoints
 from tests.debate.runs import hold, pool_of
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -16,13 +16,12 @@ from django.utils import timezone
 
 from corpus.computing import services as computing
 from corpus.models import Benchmark
-from debate.configuration import RunConfig, Seat
 from debate.models import DebateRun
-from debate.services.courses import played
-from debate.services.references import references
-from debate.services.runs import start_run
-from debate.services.spending import run_spending
-from debate.tasks import run_debates
+from debate.results.courses import played, references
+from debate.results.figures import run_spending
+from debate.runs.configuration import RunConfig, Seat
+from debate.runs.services import start_run
+from debate.runs.tasks import run_debates
 from evaluation.experiments.services import create_experiment, measure, sheets
 from kit.runs import RunStatus
 from llm import endpoints
@@ -53,7 +52,7 @@ GARBAGE = "I would rather not say."
 
 @pytest.fixture(autouse=True)
 def _prices(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
     path = tmp_path / "prices.json"
     path.write_text(json.dumps([{**ROW, **PRICES}]))
     settings.ASSAY_PRICES = str(path)

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from debate.services.runs import start_run
-from debate.tasks import run_debates
+from debate.runs.services import start_run
+from debate.runs.tasks import run_debates
 from llm import endpoints
 from llm.ledger import writing
 from llm.ledger.writing import CALL_DEADLINE_S, LOST_AFTER, Intent, list_lost_calls

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from annotate.models import CaseKind, EscalationCase
-from debate.configuration import BadConfig, RunConfig, check
 from debate.models import AuditItem, DebateRun, TrialItem, TrialKind
-from debate.services.closing import close_run
+from debate.runs.closing import close_run
+from debate.runs.configuration import BadConfig, RunConfig, check
 from kit.runs import RunStatus
 from llm import endpoints
 from tests.annotate.world import masked, signed_in
@@ -22,7 +22,7 @@ DISPUTED, AGREED = [6], [1, 2, 3, 9]
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

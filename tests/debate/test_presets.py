@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from corpus.models import Judgment
-from debate.configuration import RunConfig, Seat, check
 from debate.models import DebateRun, RunKind
-from debate.services.presets import PRESETS, equal_votes, preset_config, start_preset
+from debate.runs.configuration import RunConfig, Seat, check
+from debate.runs.presets import PRESETS, equal_votes, preset_config, start_preset
 from kit.errors import Refused
 from llm import endpoints
 from llm.models import Call
@@ -22,7 +22,7 @@ L, Q = Seat("llama", "one"), Seat("qwen", "two")
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

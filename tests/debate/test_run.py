@@ -5,9 +5,9 @@ import pytest
 from annotate.models import CaseKind, EscalationCase
 from corpus.models import Judgment, Passage
 from debate.models import Debate, DebateRun, Turn
-from debate.services.figures import figures
-from debate.services.runs import cancel_run, pause_run, resume_run, start_run
-from debate.tasks import drive_claimed, run_debates
+from debate.results.figures import figures
+from debate.runs.services import cancel_run, pause_run, resume_run, start_run
+from debate.runs.tasks import drive_claimed, run_debates
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs import RunStatus

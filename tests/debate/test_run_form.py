@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from corpus.judgments.services import record_judgment
 from debate.models import DebateRun
-from debate.services.presets import PRESETS
+from debate.runs.presets import PRESETS
 from kit.models import Event
 from tests.debate.forms import URL, begin, filled, start
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query

@@ -10,8 +10,8 @@ from django.urls import reverse
 from annotate.models import EscalationCase
 from annotate.voting.services import cast_vote
 from corpus.models import Pool
-from debate.configuration import RunConfig, Seat
-from debate.services.audits import draw_audit
+from debate.audits.services import draw_audit
+from debate.runs.configuration import RunConfig, Seat
 from kit.errors import Refused
 from llm import endpoints
 from tests.debate.runs import hold, pool_of
@@ -25,7 +25,7 @@ TRIAL = RunConfig(trial=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ from annotate.models import CaseStatus, EscalationCase
 from corpus.judgments.services import record_judgment
 from corpus.models import Source
 from debate.models import Debate, Turn
-from debate.services.courses import played
-from debate.services.references import reference_called
-from debate.services.report import report
+from debate.results.courses import played, reference_called
+from debate.results.report import report
 from tests.debate.test_screens import benchmark, client, make_debate, make_run, text, url  # noqa: F401
 from tests.debate.test_screens_room import make_call
 from tests.factories import make_gold, make_passage, make_query

@@ -8,9 +8,8 @@ import pytest
 from django.utils import timezone
 
 from debate.models import Debate, DebateFlag, Turn
-from debate.services.figures import figures, outcomes, seconds_left
-from debate.services.flags import note_flags
-from debate.services.spending import run_spending
+from debate.results.figures import figures, outcomes, run_spending, seconds_left
+from debate.runs.outcomes import note_flags
 from kit.models import Event
 from kit.runs import lease
 from kit.sharing import new_group

@@ -16,12 +16,12 @@ from django.db import connection
 from django.utils import timezone
 
 from corpus.models import Judgment, Passage
-from debate.answer_tasks import ANSWERS
+from debate.answers.plans import candidates
+from debate.answers.services import start_answers
+from debate.answers.tasks import ANSWERS
 from debate.models import AnswerRun, Debate, DebateRun, Turn
-from debate.services.answer_plans import candidates
-from debate.services.answer_runs import start_answers
-from debate.services.runs import cancel_run, pause_run, retry_failed, start_run
-from debate.tasks import DEBATES, run_debates
+from debate.runs.services import cancel_run, pause_run, retry_failed, start_run
+from debate.runs.tasks import DEBATES, run_debates
 from kit.runs import LostLease, RunGroup, RunStatus
 from kit.sharing import Share, cut
 from kit.sweep import due_runs
@@ -40,7 +40,7 @@ PAIRS, IN_FLIGHT = 60, 4
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
     monkeypatch.setattr("kit.sharing.GROUP", 5)
     monkeypatch.setattr("llm.limits.FIRST_WAIT_S", 0.01)
     monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.05)

@@ -6,17 +6,17 @@ import pytest
 
 from annotate.models import EscalationCase
 from corpus.models import Judgment, Passage
-from debate.canaries import BAITS
 from debate.dream import default_prompt
 from debate.dream.prompting import PROMPTS
 from debate.models import Debate, DebateRun, PromptVersion, Trial, TrialItem, Turn
-from debate.services.prompts import adopt_prompt, current_prompt, write_prompt
-from debate.services.references import reference_called
-from debate.services.runs import start_run
-from debate.services.trial_report import canary_sheet, prompt_sheets
-from debate.services.trials import cancel_trial, start_canaries, start_prompt_trial
-from debate.tasks import drive_claimed
-from debate.trial_tasks import hold_trial
+from debate.results.courses import reference_called
+from debate.runs.services import start_run
+from debate.runs.tasks import drive_claimed
+from debate.trials.canaries import BAITS
+from debate.trials.prompts import adopt_prompt, current_prompt, write_prompt
+from debate.trials.report import canary_sheet, prompt_sheets
+from debate.trials.services import cancel_trial, start_canaries, start_prompt_trial
+from debate.trials.tasks import hold_trial
 from kit.errors import Refused
 from kit.models import Event
 from llm import endpoints

@@ -7,10 +7,10 @@ import pytest
 
 from corpus.computing import services as computing
 from corpus.models import CorpusVersion, RunComputation
-from debate.configuration import RunConfig, Seat
 from debate.models import DebateRun, Turn
-from debate.services.runs import resume_run
-from debate.tasks import run_debates
+from debate.runs.configuration import RunConfig, Seat
+from debate.runs.services import resume_run
+from debate.runs.tasks import run_debates
 from kit.runs import RunStatus
 from llm import endpoints
 from llm.models import Call, ModelProfile

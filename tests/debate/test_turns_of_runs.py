@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 
 from debate.models import Debate, DebateRun
-from debate.services.runs import start_run
-from debate.tasks import run_debates
+from debate.runs.services import start_run
+from debate.runs.tasks import run_debates
 from kit.runs import RunStatus
 from kit.sweep import due_runs
 from llm import endpoints

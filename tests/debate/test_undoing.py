@@ -6,11 +6,10 @@ from annotate.models import EscalationCase
 from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source, Status
-from debate.configuration import RunConfig
-from debate.services import undoing
-from debate.services.adoption import Adopted, adopt_run
-from debate.services.adoption_preview import Effect, Preview, preview_adoption, with_effect
-from debate.services.undoing import Undone, undo_adoption, why_not
+from debate.adoption import services as undoing
+from debate.adoption.preview import Effect, Preview, preview_adoption, with_effect
+from debate.adoption.services import Adopted, Undone, adopt_run, undo_adoption, why_not
+from debate.runs.configuration import RunConfig
 from kit.errors import Refused
 from kit.models import Event
 from llm import endpoints
@@ -25,7 +24,7 @@ TRIAL = RunConfig(trial=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -173,7 +172,7 @@ def test_case_that_another_run_shares_stays(benchmark, endpoint, admin) -> None:
 def test_undo_cut_short_is_finished_by_the_next(benchmark, endpoint, admin, monkeypatch) -> None:
     run = hold(pool_of(benchmark, 1, 2, 3), endpoint, TRIAL)
     adopt_run(run=run, actor=admin)
-    monkeypatch.setattr("debate.services.adoption._CHUNK", 1)
+    monkeypatch.setattr("debate.adoption.services._CHUNK", 1)
     real, done = undoing.unadopt_judgments, []
 
     def dies(**given):

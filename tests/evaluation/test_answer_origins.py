@@ -8,10 +8,10 @@ import pytest
 
 from annotate.answers.services import choose_answer
 from annotate.models import ReferenceAnswer
-from debate.answer_tasks import drive_claimed
 from debate.answering.asking import default_prompt
-from debate.services.answer_plans import candidates
-from debate.services.answer_runs import start_answers
+from debate.answers.plans import candidates
+from debate.answers.services import start_answers
+from debate.answers.tasks import drive_claimed
 from evaluation.exporters.checksums import write_sums
 from evaluation.verification.folder import verify
 from llm import endpoints

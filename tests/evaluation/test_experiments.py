@@ -9,7 +9,7 @@ from django.test import Client
 
 from annotate.models import EscalationCase, Vote, VotingPlan
 from debate.models import DebateRun, Turn
-from debate.services.references import reference_called
+from debate.results.courses import reference_called
 from evaluation.experiments.chart import chart
 from evaluation.experiments.services import create_experiment, measure, sheets, table
 from evaluation.models import Experiment

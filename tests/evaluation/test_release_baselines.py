@@ -9,10 +9,10 @@ import pytest
 from annotate.models import EscalationCase
 from annotate.voting.services import cast_vote
 from corpus.models import Benchmark
-from debate.configuration import LaraOptions, RunConfig
+from debate.adoption.services import adopt_run
 from debate.models import DebateRun
-from debate.services.adoption import adopt_run
-from debate.tasks import run_debates
+from debate.runs.configuration import LaraOptions, RunConfig
+from debate.runs.tasks import run_debates
 from evaluation.exporters.checksums import SUMS, write_sums
 from evaluation.verification.folder import verify
 from evaluation.verification.rows import Report
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

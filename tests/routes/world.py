@@ -48,7 +48,7 @@ from corpus.models import (
 )
 from debate.dream.prompting import PROMPTS
 from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
-from debate.services.prompts import write_prompt
+from debate.trials.prompts import write_prompt
 from evaluation.models import Experiment, NoiseCheck, Release
 from kit.signin import create_link
 from llm.ledger.accounts import open_account

@@ -14,8 +14,8 @@ from kombu import Connection, Exchange, Queue
 from config.celery import app as own_app
 from corpus.models import Pool
 from debate.models import DebateRun
-from debate.services.runs import start_run
-from debate.tasks import drive_claimed
+from debate.runs.services import start_run
+from debate.runs.tasks import drive_claimed
 from llm import endpoints
 from tests.services.pairs import Result, make_pairs, result_of
 from tests.services.processes import Site, practice_process

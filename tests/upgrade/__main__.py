@@ -46,7 +46,7 @@ def fill() -> None:
     """Finish the demo's run, and add one of everything."""
     from corpus.models import ImportRun
     from debate.models import DebateRun
-    from debate.tasks import drive_claimed
+    from debate.runs.tasks import drive_claimed
     from evaluation.models import Release
     from llm import endpoints
     from llm.models import Call

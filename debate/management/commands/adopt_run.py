@@ -4,11 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from debate.adoption.preview import preview_adoption
+from debate.adoption.services import adopt_run, undo_adoption
+from debate.filters.services import keep_pairs
 from debate.models import DebateRun
-from debate.services.adoption import adopt_run
-from debate.services.adoption_preview import preview_adoption
-from debate.services.filtering import keep_pairs
-from debate.services.undoing import undo_adoption
 from kit.errors import Refused
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from corpus.benchmarks.services import add_person
 from corpus.models import Benchmark, Role
-from debate.services.runs import start_run
+from debate.runs.services import start_run
 from llm import endpoints
 
 SLUG = "garden-weather"

@@ -13,16 +13,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
-from debate.configuration import LARA_MODES, Seat, role_of
-from debate.configuration import as_json as frozen
+from debate.lara.services import awaited
 from debate.models import DebateRun, DebateStatus, RunKind
-from debate.services import from_pairs
-from debate.services.figures import figures
-from debate.services.forecast import forecast_plan
-from debate.services.lara import awaited
-from debate.services.planning import Plan, plan_run, start_planned
-from debate.services.presets import PRESETS, preset_kind
-from debate.tasks import drive_claimed
+from debate.results.figures import figures
+from debate.runs import from_pairs
+from debate.runs.configuration import LARA_MODES, Seat, role_of
+from debate.runs.configuration import as_json as frozen
+from debate.runs.forecast import forecast_plan
+from debate.runs.planning import Plan, plan_run, start_planned
+from debate.runs.presets import PRESETS, preset_kind
+from debate.runs.tasks import drive_claimed
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints

@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
-from debate.answer_tasks import drive_claimed
+from debate.answers.plans import candidates
+from debate.answers.services import start_answers
+from debate.answers.tasks import drive_claimed
 from debate.models import AnswerRun
-from debate.services.answer_plans import candidates
-from debate.services.answer_runs import start_answers
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints

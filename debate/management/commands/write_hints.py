@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.models import ReferencePanel
-from debate.hint_tasks import drive_claimed
-from debate.services.hints import start_hints
+from debate.hints.services import start_hints
+from debate.hints.tasks import drive_claimed
 from kit.errors import Refused
 from kit.runs import RunStatus
 from llm import endpoints

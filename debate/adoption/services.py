@@ -1,0 +1,241 @@
+"""Adopting a run: its trial labels begin to count, and its open pairs come before people.
+
+Undoing an adoption: its labels wait again, and what they had displaced stands again.
+
+A stored debate read back as the verdict it was."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotate.models import EscalationCase, Vote
+from annotate.voting.cases import withdraw_cases
+from corpus.judgments.services import adopt_judgments, hold_queries
+from corpus.judgments.unadopting import unadopt_judgments
+from corpus.models import Status
+from debate import dream
+from debate.escalation import escalate, kinds_of, origin_of
+from debate.models import Debate, DebateRun, RunKind, Turn
+from kit import audit
+from kit.errors import Refused
+from kit.models import Event
+from kit.runs import RunStatus
+
+
+def verdict_of(debate: Debate) -> dream.Verdict:
+    """The verdict with its turns, from the database's rows."""
+    return dream.Verdict(
+        status=debate.status,  # type: ignore[arg-type]
+        label=debate.label,  # type: ignore[arg-type]
+        round=debate.round,
+        turns=tuple(_turn(row) for row in debate.turns.all()),
+        detail=debate.error,
+    )
+
+
+def _turn(row: Turn) -> dream.Turn:
+    return dream.Turn(
+        round=row.round,
+        agent=row.agent,
+        stance=row.stance,  # type: ignore[arg-type]
+        response=row.response or None,  # type: ignore[arg-type]
+        reason=row.reason,
+        references=tuple(_quote(each) for each in row.references),
+        rung=row.rung,
+        flags=tuple(row.flags),
+        score=row.score,
+    )
+
+
+def _quote(data: dict[str, Any]) -> dream.Quote:
+    return dream.Quote(data["text"], data["start"], data["end"])
+
+
+_CHUNK = 500
+# The event that names the cases which an adoption opened: what undoing it takes back.
+OPENED = "open cases of adopted run"
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """Labels that stand now, labels that a weightier one kept out, cases that were opened."""
+
+    standing: int = 0
+    weaker: int = 0
+    cases: int = 0
+
+
+def adopt_run(*, run: DebateRun, actor: User | None) -> Adopted:
+    """Let a finished run's trial labels count, by the rules of corpus/judgments/services.py.
+
+    Labels of the practice model stand only where no real one does, and stay marked. Written in
+    groups, so that voters need not wait; one that was cut short is finished by adopting again,
+    and adopting twice changes nothing. Raises Refused for a run that is not done, or of which
+    nothing waits.
+    """
+    if run.status != RunStatus.DONE:
+        raise Refused("Only a run that is done can be adopted.")
+    if run.adopted_at and not _waiting(run).exists():
+        return Adopted()
+    if not run.is_trial and not _waiting(run).exists():
+        raise Refused("The labels of this run stand already.")
+    counts = Adopted()
+    for group in groups_of(_waiting(run).filter(judgment__status=Status.TRIAL)):
+        standing, weaker = _adopt(group, run, actor)
+        counts = replace(counts, standing=counts.standing + standing, weaker=counts.weaker + weaker)
+    for group in groups_of(caseless(run)):
+        counts = replace(counts, cases=counts.cases + _bring(group, run, actor))
+    _mark(run, actor, counts)
+    return counts
+
+
+def _waiting(run: DebateRun) -> QuerySet[Debate]:
+    """Pairs that adoption changes something for."""
+    trial = Q(judgment__status=Status.TRIAL)
+    return run.debates.filter(trial | Q(pk__in=caseless(run).values("pk")))
+
+
+def caseless(run: DebateRun) -> QuerySet[Debate]:
+    """Pairs that people have to decide and do not know of. A filter leaves nothing to people."""
+    if run.kind == RunKind.FILTER:
+        return run.debates.none()
+    return run.debates.filter(status__in=kinds_of(run), case=None)
+
+
+def groups_of(rows: QuerySet[Debate]) -> Iterator[list[Debate]]:
+    last = 0
+    rows = rows.select_related("query__domain__benchmark", "passage", "run", "judgment")
+    while group := list(rows.filter(pk__gt=last).order_by("pk")[:_CHUNK]):
+        yield group
+        last = group[-1].pk
+
+
+def _adopt(group: list[Debate], run: DebateRun, actor: User | None) -> tuple[int, int]:
+    with transaction.atomic():
+        hold_queries(debate.query_id for debate in group)
+        labels = [debate.judgment for debate in group if debate.judgment]
+        return adopt_judgments(judgments=labels, actor=actor, scope=run.benchmark.slug)
+
+
+def _bring(group: list[Debate], run: DebateRun, actor: User | None) -> int:
+    """Give the pairs their cases; how many of them nobody had opened before."""
+    with transaction.atomic():
+        hold_queries(debate.query_id for debate in group)
+        opened = []
+        for debate in group:
+            debate.case = escalate(debate, verdict_of(debate))
+            if debate.case.origin == origin_of(debate):
+                opened.append(debate.case.pk)
+        Debate.objects.bulk_update(group, ["case"])
+        if opened:
+            data = {"cases": opened}
+            scope = run.benchmark.slug
+            audit.record(actor=actor, verb=OPENED, target=run, scope=scope, data=data)
+    return len(opened)
+
+
+def _mark(run: DebateRun, actor: User | None, counts: Adopted) -> None:
+    with transaction.atomic():
+        rows = DebateRun.objects.filter(pk=run.pk)
+        changed = any(vars(counts).values()) or run.adopted_at is None
+        if changed and rows.update(adopted_at=timezone.now(), adopted_by=actor):
+            data = vars(counts)
+            scope = run.benchmark.slug
+            audit.record(actor=actor, verb="adopt debate run", target=run, scope=scope, data=data)
+    run.refresh_from_db()
+
+
+@dataclass(frozen=True)
+class Undone:
+    """Labels that wait again, how many of them stood, labels that stand again, cases withdrawn."""
+
+    waiting: int = 0
+    stood: int = 0
+    restored: int = 0
+    cases: int = 0
+
+
+def undo_adoption(*, run: DebateRun, actor: User | None) -> Undone:
+    """Take an adoption back, label by label, by the rules of corpus/judgments/unadopting.py.
+
+    The cases that it opened are withdrawn first, all of them in one transaction, and nothing
+    happens where somebody has voted on one. Labels follow in groups; what was cut short is
+    finished by undoing again. People's labels stay whatever they displaced. Raises Refused with
+    the reason (`why_not`).
+    """
+    if reason := why_not(run):
+        raise Refused(reason)
+    counts = Undone(cases=_withdraw(run, actor))
+    adopted = run.debates.exclude(judgment=None)
+    for group in groups_of(adopted):
+        with transaction.atomic():
+            hold_queries(debate.query_id for debate in group)
+            labels = [debate.judgment for debate in group if debate.judgment]
+            scope = run.benchmark.slug
+            taken = unadopt_judgments(judgments=labels, actor=actor, scope=scope)
+            changed = [each for each in group if each.judgment_id in taken.trials]
+            for debate in changed:
+                assert debate.judgment_id is not None  # it was looked up by it just now
+                debate.judgment = taken.trials[debate.judgment_id]
+            Debate.objects.bulk_update(changed, ["judgment"])
+        counts = replace(
+            counts,
+            waiting=counts.waiting + len(taken.trials),
+            stood=counts.stood + taken.superseded,
+            restored=counts.restored + taken.restored,
+        )
+    _undoing_mark(run, actor, counts)
+    return counts
+
+
+def why_not(run: DebateRun) -> str:
+    """Why the run's adoption cannot be undone, for people; empty where it can."""
+    if run.adopted_at is None:
+        return "This run is not adopted."
+    if run.status != RunStatus.DONE:
+        return "This run goes on. Undo its adoption when it is done."
+    voted = Vote.objects.filter(case__in=opened_cases(run)).values("case").distinct().count()
+    if voted:
+        return (
+            f"People have voted since on {voted:,} of the cases that the adoption opened, and "
+            "their work is not thrown away. Their labels weigh more than the run's."
+        )
+    return ""
+
+
+def opened_cases(run: DebateRun) -> list[int]:
+    """Keys of the cases that the run's adoption opened and that are still there."""
+    events = Event.objects.filter(
+        verb=OPENED, target_type=run._meta.label_lower, target_id=str(run.pk)
+    )
+    keys = [key for data in events.values_list("data", flat=True) for key in data["cases"]]
+    return list(EscalationCase.objects.filter(pk__in=keys).values_list("pk", flat=True))
+
+
+def _withdraw(run: DebateRun, actor: User | None) -> int:
+    with transaction.atomic():
+        keys = opened_cases(run)
+        hold_queries(EscalationCase.objects.filter(pk__in=keys).values_list("query", flat=True))
+        run.debates.filter(case__in=keys).update(case=None)
+        # Another run that left the pair to people found the case there: it stays for that one.
+        shared = set(Debate.objects.filter(case__in=keys).values_list("case", flat=True))
+        return withdraw_cases(keys=[key for key in keys if key not in shared], actor=actor)
+
+
+def _undoing_mark(run: DebateRun, actor: User | None, counts: Undone) -> None:
+    with transaction.atomic():
+        rows = DebateRun.objects.filter(pk=run.pk).exclude(adopted_at=None)
+        if rows.update(adopted_at=None, adopted_by=None):
+            audit.record(
+                actor=actor,
+                verb="undo adoption of debate run",
+                target=run,
+                scope=run.benchmark.slug,
+                data=vars(counts),
+            )
+    run.refresh_from_db()

@@ -1,0 +1,225 @@
+"""API of runs in which a model writes reference answers."""
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.answers.rights import hidden_queries
+from corpus.access import enter, get_query
+from corpus.models import Role
+from debate.answers import services as verbs
+from debate.answers.plans import candidates
+from debate.answers.services import choose_sound
+from debate.answers.views import VERBS, forecast_of, generate, get_run, item_rows, pick_endpoint
+from debate.models import AnswerItem, AnswerRun
+from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
+from llm.ledger.accounts import set_budget
+from llm.requests import EFFORTS
+from llm.serializers import PAID_FIELDS, PaidSerializer
+
+
+class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """A run in which a model writes answers."""
+
+    class Meta:
+        model = AnswerRun
+        fields = [
+            *RUN_FIELDS,
+            "config",
+            "endpoint",
+            "model",
+            "practice",
+            *PAID_FIELDS,
+            "pause_reason",
+        ]
+
+
+class NewAnswerRunSerializer(serializers.Serializer):
+    """A new run over the queries that are ready; without `again`, those no model has answered."""
+
+    domain = serializers.CharField(required=False, allow_blank=True, default="")
+    again = serializers.BooleanField(required=False, default=False)
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    with_weights = serializers.BooleanField(required=False, default=True)
+    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
+    reasoning_effort = serializers.ChoiceField(
+        choices=EFFORTS, required=False, allow_blank=True, default=""
+    )
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0
+    )
+
+
+class GenerateSerializer(serializers.Serializer):
+    """Which endpoint writes; by default the first one."""
+
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+
+
+class AnswerBudgetSerializer(serializers.Serializer):
+    """A limit in dollars; null lifts it."""
+
+    usd = serializers.DecimalField(max_digits=9, decimal_places=2, allow_null=True, min_value=0)
+
+
+class UnreadyQuerySerializer(serializers.Serializer):
+    """A query that is left out, and why."""
+
+    query = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class AnswerForecastSerializer(serializers.Serializer):
+    """What a run is likely to take; `unready` names the first queries that are left out."""
+
+    queries = serializers.IntegerField()
+    calls = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
+    left_out = serializers.IntegerField()
+    unready = UnreadyQuerySerializer(many=True)
+
+
+class AnswerItemSerializer(serializers.ModelSerializer):
+    """One query of a run."""
+
+    class Meta:
+        model = AnswerItem
+        fields = ["id", "query", "state", "answer", "asked", "error"]
+
+
+class ChosenAnswersSerializer(serializers.Serializer):
+    """How many answers are published now, and how many were left as they are."""
+
+    chosen = serializers.IntegerField()
+    left = serializers.IntegerField()
+
+
+class AnswerRuns(Route):
+    """Runs, and starting one."""
+
+    @extend_schema(responses=AnswerRunSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        runs = access.benchmark.answer_runs.select_related("account")
+        return self.page(runs, AnswerRunSerializer)
+
+    @extend_schema(request=NewAnswerRunSerializer, responses={202: AnswerRunSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewAnswerRunSerializer)
+        endpoint = pick_endpoint(given.pop("endpoint"))
+        queries = candidates(access.benchmark, domain=given.pop("domain"), again=given.pop("again"))
+        run = verbs.start_answers(
+            benchmark=access.benchmark,
+            queries=queries,
+            endpoint=endpoint,
+            actor=access.user,
+            **given,
+        )
+        return Response(AnswerRunSerializer(run).data, status=202)
+
+
+class AnswerForecast(Route):
+    """What a run would take."""
+
+    @extend_schema(
+        parameters=[OpenApiParameter(n) for n in ("domain", "again", "endpoint")],
+        responses=AnswerForecastSerializer,
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = forecast_of(access, request.query_params)
+        data: dict[str, Any] = {**vars(found)}
+        data["unready"] = [{"query": str(q), "reason": why} for q, why in found.unready]
+        return Response(AnswerForecastSerializer(data).data)
+
+
+class OneAnswerRun(Route):
+    """One run."""
+
+    @extend_schema(responses=AnswerRunSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        return Response(AnswerRunSerializer(get_run(enter(self.person(), slug), pk)).data)
+
+
+class AnswerItems(Route):
+    """The queries of a run."""
+
+    @extend_schema(responses=AnswerItemSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        hidden = hidden_queries(access)
+        rows = item_rows(get_run(access, pk)).exclude(query__in=hidden)
+        return self.page(rows, AnswerItemSerializer)
+
+
+class AnswerRunVerb(Route):
+    """Pause, resume or cancel."""
+
+    @extend_schema(
+        operation_id="answer_run_verb",
+        request=None,
+        responses=AnswerRunSerializer,
+        parameters=[verb_parameter(VERBS)],
+    )
+    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_run(access, pk)
+        find_verb(VERBS, verb)(run=run, actor=access.user)
+        return Response(AnswerRunSerializer(get_run(access, pk)).data)
+
+
+class AnswerRunBudget(Route):
+    """What a run may spend."""
+
+    @extend_schema(request=AnswerBudgetSerializer, responses=AnswerRunSerializer)
+    def put(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_run(access, pk)
+        usd = self.read(AnswerBudgetSerializer)["usd"]
+        set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
+        return Response(AnswerRunSerializer(run).data)
+
+
+class AnswerRunChoose(Route):
+    """Publishing every sound answer of a run where nothing is published yet."""
+
+    @extend_schema(request=None, responses=ChosenAnswersSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        chosen, left = choose_sound(run=get_run(access, pk), actor=access.user)
+        return Response({"chosen": chosen, "left": left})
+
+
+class Generate(Route):
+    """Letting a model write the answer of one query."""
+
+    @extend_schema(request=GenerateSerializer, responses={202: AnswerRunSerializer})
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN, Role.ANNOTATOR)
+        query = get_query(access, pk)
+        run = generate(access, query, self.read(GenerateSerializer)["endpoint"])
+        return Response(AnswerRunSerializer(run).data, status=202)
+
+
+_RUN = "b/<slug:slug>/answer-runs"
+urlpatterns = [
+    path(f"{_RUN}/", AnswerRuns.as_view(), name="api-answer-runs"),
+    path(f"{_RUN}/forecast/", AnswerForecast.as_view(), name="api-answer-forecast"),
+    path(f"{_RUN}/<int:pk>/", OneAnswerRun.as_view(), name="api-answer-run"),
+    path(f"{_RUN}/<int:pk>/queries/", AnswerItems.as_view(), name="api-answer-items"),
+    path(f"{_RUN}/<int:pk>/budget/", AnswerRunBudget.as_view(), name="api-answer-run-budget"),
+    path(f"{_RUN}/<int:pk>/choose/", AnswerRunChoose.as_view(), name="api-answer-run-choose"),
+    path(f"{_RUN}/<int:pk>/<slug:verb>/", AnswerRunVerb.as_view(), name="api-answer-run-verb"),
+    path(
+        "b/<slug:slug>/queries/<int:pk>/answers/generate/",
+        Generate.as_view(),
+        name="api-answer-generate",
+    ),
+]

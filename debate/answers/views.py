@@ -1,0 +1,249 @@
+"""Runs in which a model writes reference answers: setting up, watching, choosing what is sound."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotate.answers.rights import hidden_queries, require_writer
+from corpus.access import Access, enter, get_query
+from corpus.cleaning.forms import BudgetForm
+from corpus.models import Benchmark, Query, Role
+from debate.answers import services as verbs
+from debate.answers.plans import candidates, forecast
+from debate.answers.services import choose_sound
+from debate.models import AnswerItem, AnswerItemState, AnswerRun
+from kit import htmx
+from kit.errors import Refused
+from kit.refusals import told
+from kit.tables import Column, Filter, Table
+from llm import endpoints
+from llm.endpoints import Endpoint, endpoint_choices
+from llm.ledger.accounts import budget_field, set_budget
+from llm.requests import EFFORTS
+
+VERBS = {
+    "pause": verbs.pause_answers,
+    "resume": verbs.resume_answers,
+    "cancel": verbs.cancel_answers,
+}
+NO_ENDPOINT = "No model is set up. Start the practice model, or set OPENAI_API_KEY."
+RUNS = Table(
+    columns=(
+        Column("run", "Run", order=("pk",)),
+        Column("model", "Model", order=("model",)),
+        Column("status", "Status", order=("status",)),
+        Column("queries", "Queries", numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+ITEMS = Table(
+    filters=(
+        Filter("domain", "Domain", lookup="query__domain__name"),
+        Filter("state", "State", choices=tuple(AnswerItemState.choices)),
+    ),
+    columns=(
+        Column("query", "Query", order=("query__domain__name", "query_id")),
+        Column("state", "State", order=("state",)),
+        Column("asked", "Asked", order=("asked",), numeric=True),
+        Column("error", "What came up"),
+    ),
+    order=("pk",),
+)
+
+
+class RunForm(forms.Form):
+    """Which queries, which model, for how much."""
+
+    domain = forms.ChoiceField(required=False)
+    again = forms.BooleanField(
+        label="Also those that a model has answered",
+        required=False,
+        help_text="What a model was asked before in the same words costs nothing again.",
+    )
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    with_weights = forms.BooleanField(
+        label="Tell the model the weights", required=False, initial=True
+    )
+    temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
+    reasoning_effort = forms.ChoiceField(
+        required=False,
+        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
+        help_text="For models that take it; others may refuse the request.",
+    )
+    budget_usd = budget_field()
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = [(each.name, each.name) for each in benchmark.domains.ready()]
+        self.fields["domain"].choices = [("", "All"), *names]  # type: ignore[attr-defined]
+        self.fields["endpoint"].choices = endpoint_choices("answerer")  # type: ignore[attr-defined]
+
+
+@require_GET
+def answer_runs(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every run."""
+    access = enter(request.user, slug, Role.ADMIN, Role.REVIEWER)
+    rows = AnswerRun.objects.filter(benchmark=access.benchmark)
+    context = {"access": access, "tab": "answers", "table": RUNS.read(rows, request.GET)}
+    return htmx.render(request, "debate/answers/runs.html", context, partial="results")
+
+
+@require_http_methods(["GET", "POST"])
+def answer_run_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set a run up and start it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = RunForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
+    if request.method == "POST" and form.is_valid():
+        given = dict(form.cleaned_data)
+        queries = candidates(access.benchmark, domain=given.pop("domain"), again=given.pop("again"))
+        given["endpoint"] = endpoints.get(given["endpoint"])
+        try:
+            run = verbs.start_answers(
+                benchmark=access.benchmark, queries=queries, actor=access.user, **given
+            )
+        except Refused as refusal:
+            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
+        else:
+            return htmx.redirect(request, run_url(run))
+    context = {"access": access, "tab": "answers", "form": form}
+    context["no_endpoint"] = "" if endpoints.available() else NO_ENDPOINT
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "debate/answers/new.html", context)
+
+
+@require_GET
+def answer_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a run would take; a part of the page that sets one up."""
+    access = enter(request.user, slug, Role.ADMIN)
+    context = {"access": access, "tab": "answers", "forecast": forecast_of(access, request.GET)}
+    return htmx.render(request, "debate/answers/forecast.html", context, partial="part")
+
+
+@require_GET
+def answer_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The control room of a run with its queries."""
+    access = enter(request.user, slug)
+    run = get_run(access, pk)
+    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
+    domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
+    only = run.items.select_related("query").first() if run.total == 1 else None
+    context = {
+        "access": access,
+        "tab": "answers",
+        "run": run,
+        "states": [(label, name, counts.get(name, 0)) for name, label in AnswerItemState.choices],
+        "can_pause": run.status in ("queued", "running") and access.is_admin,
+        "can_resume": run.status in ("paused", "failed") and access.is_admin,
+        "budget_form": BudgetForm(initial={"usd": run.budget_usd}),
+        "table": ITEMS.read(item_rows(run), request.GET, choices={"domain": domains}),
+        "hidden": set(hidden_queries(access).values_list("pk", flat=True)),
+        "only": only.query if only else None,
+    }
+    part = "results" if htmx.is_fragment(request, "results") else "live"
+    response = htmx.render(request, "debate/answers/run.html", context, partial=part)
+    finished = run.is_over and htmx.is_fragment(request, "live")
+    return htmx.stop_polling(response) if finished else response
+
+
+@require_POST
+def answer_run_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
+    """Pause, resume or cancel."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_run(access, pk)
+    with told(request):
+        VERBS[verb](run=run, actor=access.user)
+    return htmx.redirect(request, run_url(run))
+
+
+@require_POST
+def answer_run_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Set or lift the limit on what the run may spend."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_run(access, pk)
+    form = BudgetForm(request.POST)
+    with told(request):
+        if not form.is_valid():
+            raise Refused("Give the budget in dollars and cents, or nothing.")
+        set_budget(run, form.cleaned_data["usd"], actor=access.user, scope=access.benchmark.slug)
+    return htmx.redirect(request, run_url(run))
+
+
+@require_POST
+def answer_run_choose(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Publish every sound answer of the run where nothing is published yet."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_run(access, pk)
+    chosen, left = choose_sound(run=run, actor=access.user)
+    messages.success(request, f"{chosen:,} answers are published, {left:,} were left as they are.")
+    return htmx.redirect(request, run_url(run))
+
+
+@require_POST
+def answer_generate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let a model write the answer of one query."""
+    access = enter(request.user, slug, Role.ADMIN, Role.ANNOTATOR)
+    query = get_query(access, pk)
+    try:
+        run = generate(access, query)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+        return htmx.redirect(request, reverse("answer", args=[slug, pk]))
+    return htmx.redirect(request, run_url(run))
+
+
+def generate(access: Access, query: Query, endpoint: str = "") -> AnswerRun:
+    """A run of one query; for admins and for whoever may write its answer."""
+    if not access.is_admin:
+        require_writer(access, query)
+    return verbs.start_answers(
+        benchmark=access.benchmark,
+        queries=Query.objects.filter(pk=query.pk),
+        endpoint=pick_endpoint(endpoint),
+        actor=access.user,
+    )
+
+
+def pick_endpoint(name: str) -> Endpoint:
+    """The endpoint of that name, or the first one. Raises Refused."""
+    known = endpoints.available("answerer")
+    if not known:
+        raise Refused(NO_ENDPOINT, field="endpoint")
+    return endpoints.chosen(name) if name else known[0]
+
+
+def forecast_of(access: Access, params: Any) -> Any:
+    """The forecast for what is chosen in the form."""
+    known = endpoints.available("answerer")
+    endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+    queries = candidates(
+        access.benchmark, domain=params.get("domain", ""), again=bool(params.get("again"))
+    )
+    return forecast(queries, endpoint, with_weights=bool(params.get("with_weights", True)))
+
+
+def item_rows(run: AnswerRun) -> QuerySet[AnswerItem]:
+    """The run's queries."""
+    return run.items.select_related("query__domain")
+
+
+def get_run(access: Access, pk: int) -> AnswerRun:
+    """A run of this benchmark: for admins, and for whoever started it."""
+    runs = AnswerRun.objects.filter(benchmark=access.benchmark, pk=pk)
+    found = runs.select_related("benchmark", "account", "created_by").first()
+    if found is None:
+        raise Http404("No such answer run.")
+    if not access.is_admin and found.created_by_id != access.user.pk:
+        raise PermissionDenied("Admins watch answer runs, and whoever started one.")
+    return found
+
+
+def run_url(run: AnswerRun) -> str:
+    """The control room of a run."""
+    return reverse("answer-run", args=[run.benchmark.slug, run.pk])

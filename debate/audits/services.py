@@ -1,0 +1,207 @@
+"""Blind audits of agreed pairs, and the bound on the error of agreed labels they allow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from annotate.models import CaseKind, CaseStatus, EscalationCase
+from annotate.voting.cases import open_case
+from corpus.models import Judgment, Source
+from debate.measures.sampling import draw
+from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
+from debate.results.report import pairs_url
+from kit import audit
+from kit.errors import Refused
+from kit.sheets import Cell, Sheet, percent, text
+from kit.stats.proportions import Proportion, proportion, upper_bound
+
+MOST = 1_000
+HIGHEST_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What people found in a sample so far; `wrong` is of the pairs that are decided.
+
+    `bound` is the exact one-sided 95 % upper bound on the share of wrong labels among the pairs
+    that could be drawn. The draw is in proportion to domain and label, which makes the bound of
+    a plain draw, if anything, too high.
+    """
+
+    sample: AuditSample
+    size: int
+    undecided: int
+    wrong: Proportion
+    bound: float
+    false_relevant: Proportion
+    false_irrelevant: Proportion
+
+
+def draw_audit(*, run: DebateRun, size: int, seed: int, actor: User) -> AuditSample:
+    """Put a sample of agreed pairs before people, as cases like any other.
+
+    They see query, answers and passage, never what the agents said. Raises Refused for a run
+    that goes on, a size outside 1 to 1,000, and where nothing is left to draw.
+    """
+    if not 1 <= size <= MOST:
+        raise Refused(f"Choose 1 to {MOST:,} pairs.", field="size")
+    if not 0 <= seed <= HIGHEST_SEED:
+        raise Refused("Choose a seed of at most nine digits.", field="seed")
+    if not run.is_over:
+        raise Refused("This run goes on; audit it when it is over.")
+    return draw_sample(run=run, size=size, seed=seed, actor=actor)
+
+
+def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> AuditSample:
+    """Do what `draw_audit` does, for a run that ends just now too."""
+    with transaction.atomic():
+        agreed = run.debates.filter(status=audited_status(run))
+        strata = _strata(_untouched(agreed))
+        population = sum(map(len, strata.values()))
+        if not population:
+            words = f"No {audited_words(run)} pair of this run is left that people have not judged."
+            raise Refused(words)
+        sample = AuditSample.objects.create(
+            run=run,
+            seed=seed,
+            population=population,
+            left_out=agreed.count() - population,
+            created_by=actor,
+        )
+        _open_cases(sample, draw(strata, size, seed))
+        data = {"run": run.pk, "seed": seed, "population": population, "size": size}
+        # A scope of its own: lists of a benchmark's events are read by people who also vote.
+        scope = f"{run.benchmark.slug}#audits"
+        audit.record(actor=actor, verb="draw audit", target=sample, scope=scope, data=data)
+    return sample
+
+
+def audited_status(run: DebateRun) -> DebateStatus:
+    """What is audited of a run: what its agents agreed on, or what its models labelled.
+
+    Of a filter the latter are the discarded pairs: nobody would see them again otherwise.
+    """
+    return DebateStatus.AGREED if run.kind == RunKind.DEBATE else DebateStatus.JUDGED
+
+
+def audited_words(run: DebateRun) -> str:
+    """The same for people: "agreed", "discarded", "labelled"."""
+    return {RunKind.DEBATE: "agreed", RunKind.FILTER: "discarded"}.get(
+        RunKind(run.kind), "labelled"
+    )
+
+
+def audited(run: DebateRun) -> list[Audited]:
+    """Every audit of the run as it stands; nothing in it tells how an open case stands."""
+    return [_audited(sample) for sample in run.audits.all()]
+
+
+def audit_sheet(run: DebateRun) -> Sheet:
+    """The audits as a table of the report."""
+    to, words = pairs_url(run), audited_words(run)
+    return Sheet(
+        name="audits",
+        title=f"Blind audit of {words} pairs",
+        header=(
+            *("Audit", "Drawn", "Of", "Decided", "Wrong", "Share wrong"),
+            *("Wrong at most (95 %)", "Of “relevant” wrong", "Of “not relevant” wrong"),
+        ),
+        rows=tuple(
+            (
+                text(f"Audit {each.sample.pk}, seed {each.sample.seed}"),
+                Cell(each.size),
+                Cell(each.sample.population),
+                Cell(each.wrong.n, url=to(audit=f"{each.sample.pk}:decided")),
+                Cell(each.wrong.hits, url=to(audit=f"{each.sample.pk}:wrong")),
+                percent(each.wrong, to(audit=f"{each.sample.pk}:wrong")),
+                Cell(each.bound if each.wrong.n else None, "percent"),
+                percent(each.false_relevant, to(audit=f"{each.sample.pk}:wrong", label=1)),
+                percent(each.false_irrelevant, to(audit=f"{each.sample.pk}:wrong", label=0)),
+            )
+            for each in audited(run)
+        ),
+        notes=(
+            f"Pairs that were {words}, judged by people from the passage alone, mixed among their "
+            "other cases. Intervals and bound are exact (Clopper and Pearson). They hold for "
+            "pairs that nobody had judged before; undecided pairs are not counted.",
+        ),
+        empty=f"No {words} pair was audited yet: how far agreement can be trusted is not known.",
+    )
+
+
+def audited_debates(run: DebateRun, sample: int, *, wrong: bool) -> QuerySet[AuditItem, int]:
+    """Keys of the decided pairs of a sample, all or those that people labelled otherwise."""
+    items = AuditItem.objects.filter(
+        sample_id=sample, sample__run=run, case__status=CaseStatus.CLOSED
+    )
+    if wrong:
+        items = items.exclude(case__label=F("label"))
+    return items.values_list("debate_id", flat=True)
+
+
+def _untouched(agreed: QuerySet[Debate]) -> QuerySet[Debate]:
+    """Without pairs that people judge or judged: a draw among those would not be blind."""
+    pair = {"query": OuterRef("query_id"), "passage": OuterRef("passage_id")}
+    people = Judgment.objects.filter(source__in=(Source.EXPERT, Source.HUMAN), **pair)
+    cases = EscalationCase.objects.filter(**pair)
+    return agreed.exclude(passage__text=None).exclude(Exists(cases)).exclude(Exists(people))
+
+
+def _strata(debates: QuerySet[Debate]) -> dict[tuple[int, int], list[int]]:
+    strata: dict[tuple[int, int], list[int]] = {}
+    rows = debates.order_by("pk").values_list("query__domain_id", "label", "pk")
+    for domain, label, pk in rows.iterator():
+        strata.setdefault((domain, label or 0), []).append(pk)
+    return strata
+
+
+def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
+    rows = Debate.objects.select_related("query__domain__benchmark", "passage").in_bulk(keys)
+    items = []
+    for debate in (rows[key] for key in keys):
+        case = open_case(
+            origin=f"audit:{sample.pk}:{debate.pk}",
+            kind=CaseKind.AUDIT,
+            query=debate.query,
+            passage=debate.passage,
+            snapshot=_snapshot(debate),
+        )
+        if case.kind == CaseKind.AUDIT:  # else somebody opened one just now
+            items.append(
+                AuditItem(sample=sample, debate=debate, case=case, label=debate.label or 0)
+            )
+    AuditItem.objects.bulk_create(items)
+
+
+def _snapshot(debate: Debate) -> dict[str, object]:
+    """The pair without any position: shaped as every case is (annotate.voting.snapshot)."""
+    return {
+        "question": debate.query.text,
+        "answers": list(debate.query.answers),
+        "practice": False,
+        "rounds": 0,
+        "positions": [],
+    }
+
+
+def _audited(sample: AuditSample) -> Audited:
+    rows = list(sample.items.values_list("label", "case__status", "case__label"))
+    decided = [(label, found) for label, status, found in rows if status == CaseStatus.CLOSED]
+    wrong = proportion(sum(label != found for label, found in decided), len(decided), exact=True)
+    return Audited(
+        sample=sample,
+        size=len(rows),
+        undecided=len(rows) - len(decided),
+        wrong=wrong,
+        bound=upper_bound(wrong.hits, wrong.n),
+        false_relevant=_wrong_of(decided, 1),
+        false_irrelevant=_wrong_of(decided, 0),
+    )
+
+
+def _wrong_of(decided: Sequence[tuple[int, int | None]], label: int) -> Proportion:
+    found = [people for agents, people in decided if agents == label]
+    return proportion(sum(people != label for people in found), len(found), exact=True)

@@ -1,0 +1,116 @@
+"""API of hint runs: having the reasons of a panel written."""
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.panels.views import get_panel
+from corpus.access import enter
+from corpus.models import Role
+from debate.hints import services as verbs
+from debate.hints.views import get_hint_run
+from debate.models import HintRun
+from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
+from llm import endpoints
+from llm.ledger.accounts import set_budget
+from llm.serializers import PAID_FIELDS, PaidSerializer
+
+
+class HintRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """A hint run and how far it is."""
+
+    class Meta:
+        model = HintRun
+        fields = [
+            *RUN_FIELDS,
+            *("panel", "endpoint", "model", "practice", "prompt_version", "prompt_sha256"),
+            *PAID_FIELDS,
+            "pause_reason",
+        ]
+
+
+class NewHintRunSerializer(serializers.Serializer):
+    """Who writes the reasons: an endpoint by name, its model unless another is named."""
+
+    endpoint = serializers.CharField(max_length=60)
+    model = serializers.CharField(max_length=120, default="", allow_blank=True)
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True
+    )
+
+
+class HintBudgetSerializer(serializers.Serializer):
+    """What the run may spend; null lifts the limit."""
+
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, allow_null=True
+    )
+
+
+class HintRuns(Route):
+    """The hint runs of a panel, and starting one."""
+
+    @extend_schema(responses=HintRunSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        panel = get_panel(enter(self.person(), slug, Role.ADMIN), pk)
+        runs = HintRun.objects.filter(panel=panel).select_related("account")
+        return self.page(runs, HintRunSerializer)
+
+    @extend_schema(request=NewHintRunSerializer, responses={201: HintRunSerializer})
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        panel, given = get_panel(access, pk), self.read(NewHintRunSerializer)
+        endpoint = endpoints.chosen(given.pop("endpoint"))
+        run = verbs.start_hints(
+            panel=panel, endpoint=endpoint, actor=access.user, access=access, **given
+        )
+        return Response(HintRunSerializer(run).data, status=201)
+
+
+class OneHintRun(Route):
+    """One hint run."""
+
+    @extend_schema(responses=HintRunSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(HintRunSerializer(get_hint_run(access, pk)).data)
+
+
+class HintRunVerb(Route):
+    """Pausing, resuming or cancelling one."""
+
+    @extend_schema(
+        operation_id="hint_run_verb",
+        request=None,
+        responses=HintRunSerializer,
+        parameters=[verb_parameter(verbs.VERBS)],
+    )
+    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_hint_run(access, pk)
+        find_verb(verbs.VERBS, verb)(run=run, access=access)
+        return Response(HintRunSerializer(run).data)
+
+
+class HintRunBudget(Route):
+    """What one may spend."""
+
+    @extend_schema(
+        operation_id="hint_run_budget", request=HintBudgetSerializer, responses=HintRunSerializer
+    )
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run, given = get_hint_run(access, pk), self.read(HintBudgetSerializer)
+        set_budget(run, given["budget_usd"], actor=access.user, scope=access.benchmark.slug)
+        return Response(HintRunSerializer(run).data)
+
+
+_RUN = "b/<slug:slug>/hint-runs/<int:pk>"
+urlpatterns = [
+    path("b/<slug:slug>/panels/<int:pk>/hint-runs/", HintRuns.as_view(), name="api-hint-runs"),
+    path(f"{_RUN}/", OneHintRun.as_view(), name="api-hint-run"),
+    path(f"{_RUN}/budget/", HintRunBudget.as_view(), name="api-hint-run-budget"),
+    path(f"{_RUN}/<slug:verb>/", HintRunVerb.as_view(), name="api-hint-run-verb"),
+]

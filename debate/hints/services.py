@@ -1,0 +1,201 @@
+"""Having the reasons of a reference panel written: starting, stopping, storing.
+
+docs/protocol.md 2.6. Only what both calls of an item said readably is kept, and frozen into the
+item at once; the ledger has the raw answers. What was unreadable is written anew by a run with
+another model.
+"""
+
+from collections.abc import Collection, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import F
+
+from annotate.models import PanelStatus, ReferencePanel
+from annotate.panels.services import Reasons, freeze_reasons
+from corpus.access import Access
+from debate import dream
+from debate.baselines.hints import load_hint_prompt
+from debate.dream.prompting import PROMPTS
+from debate.escalation import quote_row
+from debate.models import Hint, HintRun, HintStatus
+from debate.runs.models import MAX_TOKENS
+from debate.runs.outcomes import Outcome
+from kit import audit
+from kit.errors import Refused
+from kit.run_moves import move_run
+from kit.runs import OVER, RunStatus, wake
+from kit.updates import update_rows
+from llm.endpoints import Endpoint, in_role
+from llm.ledger.accounts import set_budget
+from llm.profiles import likely_thoughts
+from llm.prompts import PromptTemplate
+
+NOT_PREPARING = "This panel is open or closed; what its labellers see does not change any more."
+_STATUSES: Final = {
+    "argued": HintStatus.WRITTEN,
+    "unreadable": HintStatus.UNREADABLE,
+    "refused": HintStatus.FAILED,
+    "skipped_no_answer": HintStatus.FAILED,
+    "failed": HintStatus.FAILED,
+}
+
+
+@cache
+def hint_prompt() -> PromptTemplate:
+    """The prompt of the reasons."""
+    return load_hint_prompt(PROMPTS / "hint.txt")
+
+
+def start_hints(
+    *,
+    panel: ReferencePanel,
+    endpoint: Endpoint,
+    actor: User | None,
+    access: Access | None,
+    model: str = "",
+    budget_usd: Decimal | None = None,
+    claimed: bool = False,
+) -> HintRun:
+    """Have a reason for and one against written for every item without them, and wake a worker.
+
+    `claimed` keeps the run for the calling process; `access` None is the shell's. Raises Refused
+    where no item waits or another run writes, and for a budget that cannot be kept.
+    """
+    _need_admin(panel, access)
+    if panel.status != PanelStatus.PREPARING:
+        raise Refused(NOT_PREPARING)
+    if not panel.shows_hints:
+        raise Refused("This panel shows no reasons.")
+    prompt = hint_prompt()
+    with transaction.atomic():
+        # The row lock: two presses begin one run.
+        ReferencePanel.objects.filter(pk=panel.pk).update(status=F("status"))
+        if panel.hint_runs.exclude(status__in=OVER).exists():
+            raise Refused("A run is writing them already. Wait for it, or cancel it.")
+        items = list(panel.items.without_hints().values_list("pk", flat=True))
+        if not items:
+            raise Refused("Every item has its reasons.")
+        run = HintRun.objects.create(
+            panel=panel,
+            endpoint=endpoint.name,
+            model=model.strip() or in_role(endpoint, "agents").default_model,
+            practice=endpoint.is_practice,
+            prompt_version=prompt.version,
+            prompt_sha256=prompt.sha256,
+            max_tokens=MAX_TOKENS + likely_thoughts(model.strip() or endpoint.default_model, ""),
+            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+            created_by=actor,
+            total=len(items),
+        )
+        Hint.objects.bulk_create(Hint(run=run, item_id=pk) for pk in items)
+        _note(run, actor, "start hint run", items=len(items), model=run.model)
+        if budget_usd is not None:
+            set_budget(run, budget_usd, actor=actor, scope=_scope(run))
+        if claimed:
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def pause_hints(*, run: HintRun, access: Access) -> None:
+    """Stop after the items in flight; what is written stays."""
+    _move(run, RunStatus.PAUSED, access, "pause hint run")
+
+
+def resume_hints(*, run: HintRun, access: Access) -> None:
+    """Go on where a paused or failed run stopped; paid answers are not paid again."""
+    if run.panel.status != PanelStatus.PREPARING:
+        raise Refused(NOT_PREPARING)
+    _move(run, RunStatus.QUEUED, access, "resume hint run")
+    wake(run)
+
+
+def cancel_hints(*, run: HintRun, access: Access) -> None:
+    """Stop for good; what is written stays."""
+    _move(run, RunStatus.CANCELLED, access, "cancel hint run")
+
+
+VERBS: Final = {"pause": pause_hints, "resume": resume_hints, "cancel": cancel_hints}
+
+
+def store_hints(*, run: HintRun, outcomes: Sequence[Outcome]) -> int:
+    """Write a group of outcomes and freeze what is readable into the items.
+
+    In the caller's transaction; returns how many are the first of theirs.
+    """
+    by_hint = {outcome.debate_id: outcome for outcome in outcomes}
+    hints = list(run.hints.filter(status=HintStatus.WAITING, pk__in=by_hint))
+    written = [
+        Reasons(hint.item_id, positions_of(by_hint[hint.pk].verdict), provenance_of(run))
+        for hint in hints
+        if hint.item_id and by_hint[hint.pk].verdict.status == "argued"
+    ]
+    frozen = freeze_reasons(panel=run.panel, reasons=written)
+    for hint in hints:
+        _end(hint, by_hint[hint.pk], frozen)
+    update_rows(hints, ["status", "error", "calls"])
+    return len(hints)
+
+
+def positions_of(verdict: dream.Verdict) -> list[dict[str, Any]]:
+    """Both reasons as positions of a snapshot (annotate.voting.snapshot), of no round."""
+    return [
+        {
+            "agent": name,
+            "stance": turn.stance,
+            "round": 0,
+            "response": turn.response or "",
+            "reason": turn.reason,
+            "references": [quote_row(quote) for quote in turn.references],
+            "earlier": [],
+        }
+        for name, turn in zip("AB", verdict.turns, strict=True)
+    ]
+
+
+def provenance_of(run: HintRun) -> dict[str, Any]:
+    """Who wrote the reasons, and by which prompt."""
+    return {
+        "model": run.model,
+        "endpoint": run.endpoint,
+        "practice": run.practice,
+        "prompt_version": run.prompt_version,
+        "prompt_sha256": run.prompt_sha256,
+        "run": run.pk,
+    }
+
+
+def _end(hint: Hint, outcome: Outcome, frozen: Collection[int]) -> None:
+    hint.status = _STATUSES[outcome.verdict.status]
+    if hint.status == HintStatus.WRITTEN and hint.item_id not in frozen:
+        hint.status = HintStatus.LATE
+    hint.error = outcome.verdict.detail
+    hint.calls = [[side, call] for (_, side), call in outcome.calls.items()]
+
+
+def _move(run: HintRun, to: str, access: Access, verb: str) -> None:
+    _need_admin(run.panel, access)
+    move_run(run, to, actor=access.user, verb=verb, scope=_scope(run), data={"panel": run.panel_id})
+
+
+def _need_admin(panel: ReferencePanel, access: Access | None) -> None:
+    if access is None:
+        return
+    if not access.is_admin or access.benchmark.pk != panel.benchmark_id:
+        raise PermissionDenied("Panels are managed by admins.")
+
+
+def _note(run: HintRun, actor: User | None, verb: str, **data: Any) -> None:
+    data = {"panel": run.panel_id, **data}
+    audit.record(actor=actor, verb=verb, target=run, scope=_scope(run), data=data)
+
+
+def _scope(run: HintRun) -> str:
+    return f"{run.benchmark.slug}#panels"

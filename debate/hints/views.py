@@ -1,0 +1,129 @@
+"""Having the reasons of a panel written: the runs, what the last one is at, and a new one."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotate.models import ReferencePanel
+from annotate.panels.views import get_panel
+from corpus.access import Access, enter
+from corpus.models import Role
+from debate.forms import HintForm
+from debate.hints import services as verbs
+from debate.models import HintRun, HintStatus
+from kit import htmx
+from kit.errors import Refused
+from kit.refusals import told
+from kit.runs import OVER, RunStatus
+from llm import endpoints
+from llm.ledger.accounts import set_budget
+
+TEMPLATE = "debate/hints.html"
+
+
+@require_http_methods(["GET", "POST"])
+def panel_hints(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Every hint run of the panel; a POST starts one."""
+    access = enter(request.user, slug, Role.ADMIN)
+    panel = get_panel(access, pk)
+    form = HintForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            _start(access, panel, form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, hints_url(panel))
+    context = _context(access, panel) | {"form": form}
+    if form.is_bound:
+        return htmx.invalid(request, TEMPLATE, context)
+    run = context["run"]
+    if run is not None and htmx.is_fragment(request, f"progress-{run.pk}"):
+        response = htmx.render(request, TEMPLATE, context, partial="live")
+        return htmx.stop_polling(response) if run.is_over else response
+    return htmx.render(request, TEMPLATE, context)
+
+
+@require_POST
+def hint_run_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
+    """Pause, resume or cancel."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_hint_run(access, pk)
+    with told(request):
+        verbs.VERBS[verb](run=run, access=access)
+    return htmx.redirect(request, hints_url(run.panel))
+
+
+@require_POST
+def hint_run_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Set what the run may spend, or lift the limit."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_hint_run(access, pk)
+    form = HintForm(request.POST)
+    form.full_clean()
+    if "budget_usd" in form.errors:
+        messages.error(request, " ".join(map(str, form.errors["budget_usd"])))
+    else:
+        try:
+            usd = form.cleaned_data["budget_usd"]
+            set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+        else:
+            messages.success(request, "The budget is set; a paused run has to be resumed.")
+    return htmx.redirect(request, hints_url(run.panel))
+
+
+def get_hint_run(access: Access, pk: int) -> HintRun:
+    """A hint run of this benchmark, or 404."""
+    rows = HintRun.objects.select_related("panel__benchmark", "account")
+    return get_object_or_404(rows, pk=pk, panel__benchmark=access.benchmark)
+
+
+def hints_url(panel: ReferencePanel) -> str:
+    """The page of a panel's reasons."""
+    return reverse("panel-hints", args=[panel.benchmark.slug, panel.pk])
+
+
+def _start(access: Access, panel: ReferencePanel, given: dict[str, Any]) -> HintRun:
+    endpoint = endpoints.chosen(given.pop("endpoint"))
+    return verbs.start_hints(
+        panel=panel, endpoint=endpoint, actor=access.user, access=access, **given
+    )
+
+
+def _context(access: Access, panel: ReferencePanel) -> dict[str, Any]:
+    slug = access.benchmark.slug
+    runs = list(panel.hint_runs.select_related("account"))
+    run = runs[0] if runs else None
+    context = {
+        "access": access,
+        "tab": "panels",
+        "panel": panel,
+        "runs": [(each, _counts(each)) for each in runs],
+        "run": run,
+        "bare": panel.items.without_hints().count(),
+        "items": panel.items.count(),
+        "prompt": verbs.hint_prompt(),
+        "can_start": panel.shows_hints
+        and panel.status == "preparing"
+        and (run is None or run.status in OVER),
+    }
+    if run is not None:
+        context |= {
+            "progress_url": hints_url(panel),
+            "cancel_url": reverse("hint-run-cancel", args=[slug, run.pk]),
+            "cancel_question": "Stop this run for good? What is written stays.",
+            "can_pause": run.status in (RunStatus.QUEUED, RunStatus.RUNNING),
+            "can_resume": run.status in (RunStatus.PAUSED, RunStatus.FAILED),
+        }
+    return context
+
+
+def _counts(run: HintRun) -> dict[str, int]:
+    given = list(run.hints.values_list("status", flat=True))
+    return {each.value: given.count(each.value) for each in HintStatus}

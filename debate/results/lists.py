@@ -1,0 +1,386 @@
+"""The list of a run's pairs: what it searches, filters and sorts by, for screens, files and API.
+
+What links of the control room and of reports narrow the list of pairs by, as conditions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Coalesce, Concat
+
+from annotate.models import CaseStatus
+from corpus.access import Access
+from corpus.lists import domain_choices, is_key
+from corpus.models import Query, Status
+from corpus.texts.finding import MOST_FOUND, begins_with, one_of, passages_named
+from debate.adoption.preview import EFFECTS, with_effect
+from debate.audits.services import audited_debates
+from debate.dream import MAX_ROUNDS
+from debate.dream.lineup import ADJUDICATOR
+from debate.escalation import ORIGIN
+from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
+from debate.results.courses import reference_called
+from debate.results.figures import BROKEN_STATUSES, FAILURE_CLASS, failure_classes
+from kit.table_pages import Choices
+from kit.tables import MOST_WORDS, Column, Filter, Table
+from kit.templatetags.assay import in_words
+
+ALIKE: Final = (("same", "the same answer"), ("different", "different answers"))
+CASES: Final = (
+    ("any", "before people"),
+    ("opened", "that the run brought before people"),
+    ("open", "that people judge now"),
+    ("closed", "that people decided"),
+)
+HEARD: Final = (("yes", "with answers of models"), ("no", "without any"))
+WEIGHTS: Final = (
+    (Status.STANDING.value, "stands"),
+    (Status.TRIAL.value, "is on trial"),
+    (Status.SUPERSEDED.value, "is history"),
+)
+VOTES: Final = {"T": "yes", "F": "no", "?": ""}
+_LASTING: Final = {"played": "played", "agreed": "in agreement", "same": "agreed as in round 1"}
+
+
+def alike_of(run: DebateRun) -> Callable[[QuerySet[Debate], str], QuerySet[Debate]]:
+    """Pairs whose agents gave the same answer in the round that decided, or did not.
+
+    A debate's outcome tells it, and an index leads there; of other kinds the turns are read.
+    """
+    if run.kind != RunKind.DEBATE:
+        return _alike
+    same, different = [DebateStatus.AGREED], [DebateStatus.ESCALATED, DebateStatus.ADJUDICATED]
+    return lambda rows, value: rows.filter(status__in=same if value == "same" else different)
+
+
+def _alike(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    last = Subquery(_spoken().order_by("-round").values("round")[:1])
+    rows = rows.annotate(decisive=Coalesce("round", last)).exclude(decisive=None)
+    return rows.filter(_agreeing("decisive") if value == "same" else _differing("decisive"))
+
+
+def with_case(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    """Pairs that have a case, by how it came and how it stands."""
+    if value == "opened":
+        own = Concat(Value(ORIGIN), Cast("pk", CharField()), output_field=CharField())
+        return rows.filter(case__origin=own)
+    if value == "open":
+        return rows.exclude(case=None).exclude(case__status=CaseStatus.CLOSED)
+    rows = rows.exclude(case=None)
+    return rows.filter(case__status=CaseStatus.CLOSED) if value == "closed" else rows
+
+
+def with_weight(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    """Pairs whose label stands, waits on trial, or is history."""
+    return rows.filter(judgment__status=value)
+
+
+def open_after(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    """Pairs without agreement after that round: agreed later, disputed, or ruled on."""
+    lasting = Q(status__in=(DebateStatus.ESCALATED, DebateStatus.ADJUDICATED))
+    return rows.filter(lasting | Q(status=DebateStatus.AGREED, round__gt=int(value)))
+
+
+def heard(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    """Pairs about which somebody was asked, or nobody."""
+    turns = Exists(Turn.objects.filter(debate=OuterRef("pk")))
+    return rows.filter(turns if value == "yes" else ~turns)
+
+
+def lasting(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    """Pairs that agreed in round 1 and were played in a later round: "3", "3:agreed", "3:same"."""
+    number, _, how = value.partition(":")
+    rows = rows.filter(Exists(_said(int(number)))).filter(_agreeing(1))
+    if how == "agreed":
+        return rows.filter(_agreeing(int(number)))
+    if how == "same":
+        same = [_all_say(label, 1) & _all_say(label, int(number)) for label in (0, 1)]
+        return rows.filter(same[0] | same[1])
+    return rows
+
+
+def lasting_choices(asked: str) -> Choices:
+    """What a number of the table of persistence counts, where a link names it."""
+    number, _, how = asked.partition(":")
+    how = how or "played"
+    if number not in {"1", "2", "3", "4", "5"} or how not in _LASTING:
+        return []
+    return [(asked, f"agreed in round 1, {_LASTING[how]} in round {number}")]
+
+
+def with_votes(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    """Pairs of a filter by its models' votes: "FFT", "J2:F", "J2:alone", "J1+J2"."""
+    judge, colon, how = value.partition(":")
+    if colon:
+        said = "F" if how in ("alone", "overruled") else how
+        rows = rows.filter(_voted(judge, said))
+        others = Turn.objects.filter(debate=OuterRef("pk")).exclude(agent=judge)
+        if how == "alone":
+            return rows.exclude(Exists(others.filter(response="no")))
+        return rows.filter(Exists(others.exclude(response="no"))) if how == "overruled" else rows
+    if "+" in value:
+        for each in value.split("+"):
+            rows = rows.filter(_voted(each, "F"))
+        return rows
+    for place, vote in enumerate(value, start=1):
+        rows = rows.filter(_voted(f"J{place}", vote))
+    return rows
+
+
+def vote_choices(run: DebateRun, asked: str) -> Choices:
+    """What a number of the filter's report counts, where a link names it."""
+    judges = [f"J{number}" for number in range(1, 1 + len(run.seats))]
+    judge, colon, how = asked.partition(":")
+    words = {"T": "said true", "F": "said false", "?": "was not read"}
+    words |= {"alone": "alone said false", "overruled": "said false and was outvoted"}
+    if colon:
+        return [(asked, f"{judge} {words[how]}")] if judge in judges and how in words else []
+    if "+" in asked:
+        return [(asked, f"{asked} said false")] if set(asked.split("+")) <= set(judges) else []
+    if len(asked) == len(judges) and set(asked) <= set(VOTES):
+        return [(asked, f"votes {asked}")]
+    return []
+
+
+def effect_of(run: DebateRun) -> Callable[[QuerySet[Debate], str], QuerySet[Debate]]:
+    """The filter by what adoption would do to a pair."""
+    return lambda rows, value: with_effect(run, rows, value)
+
+
+def effect_choices(asked: str) -> Choices:
+    """What a number of an adoption's preview counts, where a link names it."""
+    return [(asked, EFFECTS[asked])] if asked in EFFECTS else []
+
+
+def _voted(judge: str, vote: str) -> Exists:
+    return Exists(Turn.objects.filter(debate=OuterRef("pk"), agent=judge, response=VOTES[vote]))
+
+
+def _spoken() -> QuerySet[Turn]:
+    return Turn.objects.filter(debate=OuterRef("pk")).exclude(agent=ADJUDICATOR)
+
+
+def _said(round: int | str) -> QuerySet[Turn]:
+    """What the agents said in a round: its number, or the name of what holds it."""
+    number = OuterRef(round) if isinstance(round, str) else round
+    return _spoken().filter(round=number)
+
+
+def _all_say(label: int, round: int | str) -> Q:
+    said = _said(round)
+    other = Q(label=None) | ~Q(label=label)
+    return Q(Exists(said.filter(label=label))) & ~Q(Exists(said.filter(other)))
+
+
+def _agreeing(round: int | str) -> Q:
+    return _all_say(0, round) | _all_say(1, round)
+
+
+def _differing(round: int | str) -> Q:
+    said = _said(round)
+    return Q(Exists(said.filter(label=1))) & Q(Exists(said.filter(label=0)))
+
+
+BROKEN, LATER = "broken", "later"
+OUTCOMES = [(each, in_words(each).capitalize()) for each in DebateStatus.values]
+OUTCOMES += [(BROKEN, "Unreadable, refused or failed")]
+ROUNDS = [(str(n), f"round {n}") for n in range(1, MAX_ROUNDS + 1)] + [(LATER, "after the first")]
+OPEN = [(str(n), f"after round {n}") for n in range(1, MAX_ROUNDS + 1)]
+LABELS = (("1", "relevant"), ("0", "not relevant"), ("any", "labelled at all"))
+FLAGS = {
+    "quote_not_found": "A quote is not in the passage",
+    "long_reason": "A reason of more than 100 words",
+    "self_contradicting": "An answer contradicts its reason",
+    "no_quote": "A yes without a quote",
+    "no_reason": "No reason given",
+    "repaired": "Read at the second asking",
+    "unreadable": "An answer could not be read",
+    "failed": "A call failed",
+    "other_model": "Another model answered: the first would not",
+    "cut_reason": "A reason longer than is shown",
+    "many_quotes": "More quotes than are kept",
+    "cut_quote": "A quote longer than is shown",
+}
+
+
+def _with_outcome(debates: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    if value == BROKEN:
+        return debates.filter(status__in=BROKEN_STATUSES)
+    return debates.filter(status=value)
+
+
+def _in_round(debates: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    return debates.filter(round__gt=1) if value == LATER else debates.filter(round=int(value))
+
+
+def _with_label(debates: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    return debates.exclude(label=None) if value == "any" else debates.filter(label=int(value))
+
+
+def _of_domain(debates: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    return debates.filter(query__domain__name=value)
+
+
+DEBATES = Table(
+    search=("query__text", "query__qid", "passage__pid"),
+    filters=(
+        Filter("status", "Outcome", choices=OUTCOMES, apply=_with_outcome),
+        Filter("round", "Round", choices=ROUNDS, apply=_in_round),
+        Filter("label", "Label", choices=LABELS, apply=_with_label),
+        Filter("domain", "Domain", apply=_of_domain),
+        Filter("flag", "Flag"),
+        Filter("error", "Failure"),
+        Filter("truth", "Beside"),
+        Filter("other", "Compared"),
+        Filter("audit", "Audit"),
+        Filter("alike", "Agents gave", choices=ALIKE),
+        Filter("case", "Cases", choices=CASES, apply=with_case),
+        Filter("counts", "Label that", apply=with_weight),
+        Filter("open", "Without agreement", apply=open_after),
+        Filter("heard", "Pairs", apply=heard),
+        Filter("lasting", "Debated on", apply=lasting),
+        Filter("votes", "Votes", apply=with_votes),
+        Filter("effect", "When adopted"),
+    ),
+    # Ordered by what an index carries for a run of any size: see debate.runs.models.
+    columns=(
+        Column("query", "Query", order=("query_id",)),
+        Column("passage", "Passage", order=("passage_id",)),
+        Column("outcome", "Outcome", order=("status",)),
+        Column("label", "Label"),
+        Column("round", "Round", numeric=True),
+    ),
+    order=("pk",),
+)
+
+
+def debate_table(access: Access, run: DebateRun) -> Table:
+    """The list with what is bound to a run: its search, its flags and failures."""
+    bound = {
+        "flag": lambda rows, value: rows.filter(pk__in=_flagged(run, value)),
+        "error": lambda rows, value: rows.filter(
+            status__in=BROKEN_STATUSES, **{FAILURE_CLASS: value}
+        ),
+        "truth": lambda rows, value: _beside(access, run, rows, value),
+        "other": _compared,
+        "audit": lambda rows, value: _audited(run, rows, value),
+        "effect": effect_of(run),
+        "alike": alike_of(run),
+    }
+    filters = tuple(
+        replace(each, apply=bound.get(each.name, each.apply)) for each in DEBATES.filters
+    )
+    return replace(
+        DEBATES, filters=filters, search=lambda rows, words: _search(access, rows, words)
+    )
+
+
+def debate_choices(access: Access, run: DebateRun, params: Mapping[str, str]) -> dict[str, Choices]:
+    """Drop-downs that are known only now; comparisons are offered where a link names them."""
+    flags = run.flags.order_by("flag").values_list("flag", flat=True).distinct()
+    return {
+        "domain": domain_choices(access.benchmark),
+        "flag": [(flag, FLAGS.get(flag, in_words(flag).capitalize())) for flag in flags],
+        "error": [(each.name, each.words[:80]) for each in failure_classes(run) if each.name],
+        "truth": _truth_choices(access, params.get("truth", "")),
+        "other": _other_choices(access, params.get("other", "")),
+        "audit": _audit_choices(run, params.get("audit", "")),
+        "counts": WEIGHTS if params.get("counts") else [],
+        "open": OPEN if params.get("open") else [],
+        "heard": HEARD if params.get("heard") else [],
+        "lasting": lasting_choices(params.get("lasting", "")),
+        "votes": vote_choices(run, params.get("votes", "")),
+        "effect": effect_choices(params.get("effect", "")),
+    }
+
+
+def debate_rows(run: DebateRun) -> QuerySet[Debate]:
+    """The run's pairs with what a line of the list shows; texts of passages stay where they are."""
+    rows = run.debates.select_related("query__domain", "passage")
+    return rows.only(
+        *("run_id", "status", "round", "label", "error", "ended_at"),
+        *("query__qid", "query__text", "query__domain__name", "passage__pid"),
+    )
+
+
+def is_narrowed(params: Mapping[str, str]) -> bool:
+    """Whether a list is asked for less than all its rows."""
+    names = {"q", *(each.name for each in DEBATES.filters)}
+    return any(params.get(name) for name in names)
+
+
+def _truth_choices(access: Access, asked: str) -> Choices:
+    """The reference that a number of a report was taken against, in three parts."""
+    found = reference_called(access.benchmark, asked.partition(":")[0]) if asked else None
+    if found is None:
+        return []
+    words = {"any": "with a label of", "1": "relevant by", "0": "not relevant by"}
+    return [(f"{found.key}:{value}", f"{word} {found.name}") for value, word in words.items()]
+
+
+def _other_choices(access: Access, asked: str) -> Choices:
+    """The cell of a comparison with another run that a link names: "12:1:0"."""
+    key, *labels = asked.split(":")
+    if not is_key(key) or len(labels) != 2 or any(each not in _LABELS for each in labels):
+        return []
+    other = access.benchmark.debate_runs.filter(pk=int(key)).first()
+    if other is None:
+        return []
+    here, there = (_LABELS[each][1] for each in labels)
+    return [(asked, f"{here} here, {there} in {other.name}")]
+
+
+def _audit_choices(run: DebateRun, asked: str) -> Choices:
+    """Decided pairs of an audit that a link names: "3:wrong"."""
+    key, _, which = asked.partition(":")
+    if not is_key(key) or which not in ("decided", "wrong"):
+        return []
+    found = run.audits.filter(pk=int(key)).exists()
+    return [(asked, f"{which} in audit {key}")] if found else []
+
+
+def _audited(run: DebateRun, rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    key, _, which = value.partition(":")
+    return rows.filter(pk__in=audited_debates(run, int(key), wrong=which == "wrong"))
+
+
+def _beside(access: Access, run: DebateRun, rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    key, _, truth = value.partition(":")
+    found = reference_called(access.benchmark, key)
+    if found is None:  # gone since the choices were made
+        return rows.none()
+    if truth == "any":
+        return rows.filter(found.holding(1, run.pool) | found.holding(0, run.pool))
+    return rows.filter(found.holding(int(truth), run.pool))
+
+
+def _compared(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    key, here, there = value.split(":")
+    same_pair = Debate.objects.filter(
+        run_id=int(key), query=OuterRef("query_id"), passage=OuterRef("passage_id")
+    ).exclude(status=DebateStatus.WAITING)
+    rows = rows.exclude(status=DebateStatus.WAITING).filter(label=_LABELS[here][0])
+    return rows.filter(Exists(same_pair.filter(label=_LABELS[there][0])))
+
+
+_LABELS: dict[str, tuple[int | None, str]]
+_LABELS = {"1": (1, "relevant"), "0": (0, "not relevant"), "none": (None, "no label")}
+
+
+def _flagged(run: DebateRun, flag: str) -> QuerySet[DebateFlag, int]:
+    return DebateFlag.objects.filter(run=run, flag=flag).values_list("debate_id", flat=True)
+
+
+def _search(access: Access, rows: QuerySet[Debate], words: str) -> QuerySet[Debate]:
+    """Pairs whose query holds every word, or whose query's or passage's id begins with them."""
+    queries = Query.objects.filter(domain__in=access.benchmark.domains.values("pk")).order_by()
+    holding = queries
+    for word in words.split()[:MOST_WORDS]:
+        holding = holding.filter(text__icontains=word)
+    of_queries = {
+        *holding.values_list("pk", flat=True)[:MOST_FOUND],
+        *queries.filter(begins_with("qid", words)).values_list("pk", flat=True)[:MOST_FOUND],
+    }
+    of_passages = passages_named(words, benchmark=access.benchmark)
+    return rows.filter(one_of(of_queries, "query_id") | one_of(of_passages, "passage_id"))

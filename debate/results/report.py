@@ -1,0 +1,195 @@
+"""After the run: what its labels are worth, as tables (docs/protocol.md 1.4, 6.9, 6.10)."""
+
+from collections.abc import Callable
+
+from django.core.cache import cache
+from django.urls import reverse
+
+from debate.measures.accuracy import Accuracy, Comparison, compare
+from debate.measures.flips import flips
+from debate.measures.persistence import Course, Lasting, lasting
+from debate.measures.timing import timing
+from debate.models import DebateRun, DebateStatus
+from debate.results.courses import Played, Reference, judged, played
+from kit.sheets import Cell, Sheet, measured, percent, text
+
+Address = Callable[..., str]
+
+
+def report(
+    run: DebateRun, *, reference: Reference | None = None, other: DebateRun | None = None
+) -> list[Sheet]:
+    """The tables of a run; those against a reference or another run where these are given."""
+    beside = dict(judged(run, reference.truths(run.pool))) if reference else {}
+    sheets = _of_turns(run, {pk: item.truth for pk, item in beside.items()})
+    if reference:
+        sheets.insert(0, _accuracy(run, reference, compare(beside.values())))
+    if other:
+        sheets.append(_flips(run, other))
+    return sheets
+
+
+def _of_turns(run: DebateRun, truths: dict[int, int]) -> list[Sheet]:
+    """What the turns alone tell: seconds to read for a long run, so kept while nothing changes."""
+    key = f"debate-turns:{run.pk}:{run.created_at.timestamp()}:{run.fence}:{run.done}"
+    known: list[Sheet] | None = cache.get(key) if run.is_over and not truths else None
+    if known is not None:
+        return list(known)
+    courses = list(played(run))
+    sheets = [_timing(run, courses), _lasting(run, courses, truths)]
+    if run.is_over and not truths:
+        cache.set(key, sheets, timeout=24 * 3600)
+    return sheets
+
+
+def pairs_url(run: DebateRun) -> Address:
+    """Addresses of the run's pairs, narrowed as the list can."""
+    base = reverse("debates", args=[run.benchmark.slug, run.pk])
+
+    def address(**params: str | int) -> str:
+        return f"{base}?{'&'.join(f'{name}={value}' for name, value in params.items())}"
+
+    return address
+
+
+def _accuracy(run: DebateRun, reference: Reference, found: Comparison) -> Sheet:
+    to, key = pairs_url(run), reference.key
+    escalated = to(truth=f"{key}:any", status="escalated")
+    rows = (
+        _accuracy_row("Pairs the agents labelled", found.labelled, to, key),
+        (
+            text("All pairs, disputed ones as people settled them"),
+            percent(found.overall.relevant),
+            percent(found.overall.irrelevant),
+            percent(found.overall.balanced),
+        ),
+    )
+    counts = (
+        f"{found.items:,} pairs have a label in this reference; {found.escalation.hits:,} of "
+        f"them were disputed and {found.invalid:,} got neither a label nor a dispute."
+    )
+    return Sheet(
+        name="accuracy",
+        title=f"Labels beside {reference.name}",
+        header=("Over", "Relevant found", "Irrelevant found", "Balanced accuracy", "Disputed"),
+        rows=(
+            (*rows[0], percent(found.escalation, escalated)),
+            (*rows[1], Cell(None, "percent")),
+        )
+        if found.items
+        else (),
+        notes=(
+            counts,
+            "Recall of each class and their mean; a class without pairs is a dash. Intervals are "
+            "Wilson's at 95 %, for the mean of two recalls by square-and-add.",
+        ),
+        empty="No pair of this run has a label in this reference.",
+    )
+
+
+def _accuracy_row(name: str, found: Accuracy, to: Address, key: str) -> tuple[Cell, ...]:
+    return (
+        text(name),
+        percent(found.relevant, to(truth=f"{key}:1", label=1)),
+        percent(found.irrelevant, to(truth=f"{key}:0", label=0)),
+        percent(found.balanced, to(truth=f"{key}:any", label="any")),
+    )
+
+
+def _timing(run: DebateRun, courses: list[Played]) -> Sheet:
+    found = timing([pair.spent() for pair in courses])
+    row = (
+        text("A pair, on average"),
+        Cell(found.sequential_s.n, url=pairs_url(run)(heard="yes")),
+        measured(found.sequential_s, "seconds"),
+        measured(found.parallel_s, "seconds"),
+        measured(found.usd, "usd"),
+    )
+    return Sheet(
+        name="cost",
+        title="Time and cost of a pair",
+        header=("Over", "Pairs", "One agent after the other", "Agents of a round at once", "Cost"),
+        rows=(row,) if courses else (),
+        notes=(
+            "One after the other: the seconds of all answers. At once: a round lasts as long as "
+            "its slowest agent. Behind a turn stand all its calls, also answers that could not be "
+            "read, whichever run paid for them; intervals are Student's at 95 %.",
+        ),
+        empty="No turn of this run is stored yet.",
+    )
+
+
+def _lasting(run: DebateRun, courses: list[Played], truths: dict[int, int]) -> Sheet:
+    to = pairs_url(run)
+    rows = lasting(Course(pair.agreed, truths.get(pair.debate)) for pair in courses)
+    return Sheet(
+        name="persistence",
+        title="Does an agreement last?",
+        header=(
+            "Round",
+            "Pairs played",
+            "Still agreed",
+            "On the same label",
+            "Wrong, of the agreements",
+            "Wrong, of all that agreed first",
+        ),
+        rows=tuple(_lasting_row(row, to) for row in rows),
+        notes=(
+            "Of the pairs that agreed in round 1, those that were debated on regardless. A run "
+            "that stops at an agreement has round 1 alone. Wrong means: other than the reference "
+            "that is chosen above.",
+        ),
+        empty="No pair agreed in round 1.",
+    )
+
+
+def _lasting_row(row: Lasting, to: Address) -> tuple[Cell, ...]:
+    played, agreed = to(lasting=row.round), to(lasting=f"{row.round}:agreed")
+    return (
+        text(f"Round {row.round}"),
+        Cell(row.persistence.n, url=played),
+        percent(row.persistence, agreed),
+        percent(row.same, to(lasting=f"{row.round}:same")),
+        percent(row.spurious_of_agreements, agreed),
+        percent(row.spurious_of_cohort, played),
+    )
+
+
+def _flips(run: DebateRun, other: DebateRun) -> Sheet:
+    columns = ("query_id", "passage_id", "label")
+    ended = run.debates.exclude(status=DebateStatus.WAITING).order_by().values_list(*columns)
+    theirs = other.debates.exclude(status=DebateStatus.WAITING).order_by().values_list(*columns)
+    first = {(query, passage): label for query, passage, label in ended.iterator()}
+    found = flips(
+        (first[query, passage], label)
+        for query, passage, label in theirs.iterator()
+        if (query, passage) in first
+    )
+    to = pairs_url(run)
+
+    def cell(one: int | None, two: int | None) -> Cell:
+        name = {1: "1", 0: "0", None: "none"}
+        narrowed = to(other=f"{other.pk}:{name[one]}:{name[two]}")
+        return Cell(found.cells[one, two], url=narrowed if found.cells[one, two] else "")
+
+    names: list[tuple[str, int | None]]
+    names = [("relevant", 1), ("not relevant", 0), ("no label", None)]
+    p_value = "no label changed"
+    if found.p_value is not None:
+        p_value = f"McNemar's exact test: p = {found.p_value:.4g}"
+    share = found.flipped
+    words = f"{share.hits:,} of {share.n:,} labels that both runs gave differ"
+    if share.value is not None and share.low is not None and share.high is not None:
+        words += f" ({share.value:.1%}, {share.low:.1%} to {share.high:.1%})"
+    return Sheet(
+        name="flips",
+        title=f"Labels here and in {other.name}",
+        header=("Here", *(f"There {name}" for name, _ in names)),
+        rows=tuple(
+            (text(f"Here {name}"), *(cell(one, two) for _, two in names)) for name, one in names
+        )
+        if found.cells
+        else (),
+        notes=(f"{words}; {p_value}.",),
+        empty="The two runs have no pair in common.",
+    )

@@ -1,0 +1,256 @@
+"""Screens of single debates: the list of a run's pairs, the list as a file, one in full.
+
+After the run: its tables on a page, each as a file."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from annotate.loaders import may_write
+from annotate.models import CaseStatus, EscalationCase
+from annotate.voting.eligibility import must_judge_first
+from corpus.access import Access, enter
+from corpus.lists import is_key
+from corpus.models import Role
+from debate.audits.services import audit_sheet, audited_words, draw_audit
+from debate.filters.services import filter_sheets
+from debate.forms import AuditForm
+from debate.loaders import READERS, get_debate, get_run
+from debate.models import Debate, DebateRun, DebateStatus, RunKind
+from debate.results.courses import Reference, reference_called, references
+from debate.results.lists import FLAGS, debate_choices, debate_rows, debate_table
+from debate.results.report import report
+from debate.results.transcript import read_transcript
+from debate.trials.report import canary_sheet
+from kit import htmx, keyset
+from kit.csvfile import csv_response
+from kit.errors import Refused
+from kit.sheets import Sheet, csv_header, csv_rows
+from kit.table_pages import query_string
+
+_HEADER: tuple[str, ...] = (
+    "debate",
+    "domain",
+    "query",
+    "query_text",
+    "passage",
+    "outcome",
+    "label",
+    "round",
+)
+_HEADER += ("failure", "practice")
+_CHUNK = 1_000
+
+
+@require_GET
+def debate_list(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Every pair of a run with its outcome."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    choices = debate_choices(access, run, request.GET)
+    table = keyset.read(debate_table(access, run), debate_rows(run), request.GET, choices=choices)
+    table = replace(table, filters=[each for each in table.filters if each.choices])
+    context = {"access": access, "tab": "debate-runs", "run": run, "table": table}
+    return htmx.render(request, "debate/debates.html", context, partial="results")
+
+
+@require_GET
+def debate_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """The same list, all of it, as a file."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    choices = debate_choices(access, run, request.GET)
+    found = debate_table(access, run).matches(debate_rows(run), request.GET, choices=choices)
+    return csv_response(f"{slug}-run-{run.pk}-pairs.csv", _HEADER, _lines(run, found))
+
+
+@require_GET
+def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> HttpResponse:
+    """One debate in full: both agents, round by round, with the calls behind each turn."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    found = get_debate(run, debate)
+    if judge_first(access, found):
+        return _judge_first(request, access, run, found)
+    context = {
+        "access": access,
+        "tab": "debate-runs",
+        "run": run,
+        "debate": found,
+        "transcript": read_transcript(found),
+        "flags": FLAGS,
+        "can_requeue": access.is_admin
+        and found.status == DebateStatus.FAILED
+        and run.status in ("done", "failed", "paused"),
+        **_case(access, found),
+        **_neighbours(request, access, run, found),
+    }
+    return htmx.render(request, "debate/debate.html", context)
+
+
+def judge_first(access: Access, debate: Debate) -> EscalationCase | None:
+    """The case that this person may still vote on; before they did, the debate is not theirs."""
+    return must_judge_first(
+        access,
+        query_id=debate.query_id,
+        passage_id=debate.passage_id,
+        domain_id=debate.query.domain_id,
+    )
+
+
+def _judge_first(
+    request: HttpRequest, access: Access, run: DebateRun, debate: Debate
+) -> HttpResponse:
+    context = {
+        "access": access,
+        "tab": "debate-runs",
+        "run": run,
+        "debate": debate,
+        "case": judge_first(access, debate),
+        **_neighbours(request, access, run, debate),
+    }
+    return htmx.render(request, "debate/judge_first.html", context)
+
+
+def _case(access: Access, debate: Debate) -> dict[str, Any]:
+    """The pair's case: who may still vote on it is led to the vote, and told nothing of it."""
+    case = debate.case
+    if case is None:
+        return {"case": None}
+    votes_here = may_write(access, debate.query) and case.status == CaseStatus.OPEN
+    name = "vote-case" if votes_here else "dispute"
+    return {
+        "case": case,
+        "case_url": reverse(name, args=[access.benchmark.slug, case.pk]),
+        "votes_here": votes_here,
+        "is_closed": case.status == CaseStatus.CLOSED,
+    }
+
+
+def _neighbours(
+    request: HttpRequest, access: Access, run: DebateRun, debate: Debate
+) -> dict[str, Any]:
+    """Addresses of the pairs before and after this one in the list that it was opened from."""
+    choices = debate_choices(access, run, request.GET) if request.GET else None
+    table = debate_table(access, run)
+    before, after = keyset.neighbours(
+        table, run.debates.all(), debate, request.GET, choices=choices
+    )
+    query = table.bind(request.GET, choices=choices).params
+    return {
+        "list_query": query_string(query) if query else "",
+        "previous_debate": before,
+        "next_debate": after,
+    }
+
+
+def _lines(run: DebateRun, found: Any) -> Iterator[tuple[Any, ...]]:
+    for debate in found.iterator(chunk_size=_CHUNK):
+        yield (
+            debate.pk,
+            debate.query.domain.name,
+            debate.query.qid,
+            debate.query.text,
+            debate.passage.pid,
+            debate.status,
+            debate.label,
+            debate.round,
+            debate.error,
+            "yes" if run.practice else "no",
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a report is asked to be held against."""
+
+    reference: Reference | None
+    other: DebateRun | None
+
+    @property
+    def query(self) -> str:
+        """The same as parameters of a link."""
+        params = {
+            "reference": self.reference.key if self.reference else "",
+            "other": str(self.other.pk) if self.other else "",
+        }
+        return query_string({name: value for name, value in params.items() if value})
+
+
+@require_GET
+def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """What the labels of a run are worth, beside a reference and another run."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    asked = read_asked(access, run, request.GET)
+    context = {
+        "access": access,
+        "tab": "debate-runs",
+        "run": run,
+        "asked": asked,
+        "sheets": sheets(run, asked),
+        "audited": audited_words(run),
+        "can_bait": run.kind == RunKind.DEBATE,
+        "audit_form": AuditForm(prefix=""),
+        "canary_form": AuditForm(initial={"size": 60, "seed": 1}, auto_id="canary-%s"),
+        "references": references(access.benchmark),
+        "others": access.benchmark.debate_runs.exclude(pk=run.pk)[:200],
+    }
+    return htmx.render(request, "debate/report.html", context, partial="tables")
+
+
+@require_GET
+def report_csv(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
+    """One table of the report as a file."""
+    access = enter(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    for sheet in sheets(run, read_asked(access, run, request.GET)):
+        if sheet.name == name:
+            return csv_response(
+                f"{slug}-run-{run.pk}-{name}.csv", csv_header(sheet), csv_rows(sheet)
+            )
+    raise Http404("No such table.")
+
+
+@require_POST
+def audit_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Put a sample of what was agreed on, discarded or labelled before people."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_run(access, pk)
+    form = AuditForm(request.POST)
+    if not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, " ".join(map(str, errors)))
+    else:
+        try:
+            sample = draw_audit(run=run, actor=access.user, **form.cleaned_data)
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+        else:
+            drawn = sample.items.count()
+            messages.success(request, f"{drawn} pairs were drawn and wait among the cases.")
+    return htmx.redirect(request, reverse("debate-run-report", args=[slug, run.pk]))
+
+
+def read_asked(access: Access, run: DebateRun, params: Mapping[str, str]) -> Asked:
+    """What the parameters name; what does not exist is not asked for."""
+    other, key = None, params.get("other", "")
+    if is_key(key):
+        other = access.benchmark.debate_runs.filter(pk=int(key)).exclude(pk=run.pk).first()
+    return Asked(reference_called(access.benchmark, params.get("reference", "")), other)
+
+
+def sheets(run: DebateRun, asked: Asked) -> list[Sheet]:
+    """All tables, in the order of the page."""
+    found = report(run, reference=asked.reference, other=asked.other)
+    if run.kind == RunKind.FILTER:
+        # Its models do not debate: there is nothing that could last.
+        beside = [sheet for sheet in found if sheet.name != "persistence"]
+        return [*filter_sheets(run), audit_sheet(run), *beside]
+    return [*found, audit_sheet(run), canary_sheet(run)]

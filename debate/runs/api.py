@@ -1,0 +1,311 @@
+"""API of debate runs: planning, starting, listing and steering them.
+
+What the API takes to plan a run, and how it tells what the run will take."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpus.access import Access, enter
+from corpus.models import Role
+from debate.baselines.lara import MODELS
+from debate.baselines.votes import MAX_VOTES
+from debate.dream import MAX_ROUNDS
+from debate.loaders import READERS, get_debate, get_run
+from debate.models import DebateRun, RunKind
+from debate.results.api import (
+    BudgetSerializer,
+    DebateRunSerializer,
+    OneRunSerializer,
+    RequeueSerializer,
+)
+from debate.results.figures import figures
+from debate.runs import services as requeue
+from debate.runs.configuration import (
+    LARA_MODES,
+    MAX_TEMPERATURE,
+    MOST_AUDITED,
+    MOST_CANARIES,
+    ON_REFUSAL,
+    PROFILES,
+    RULES,
+    STANCES,
+    as_json,
+)
+from debate.runs.forecast import forecast_plan, forecast_run
+from debate.runs.planning import Plan, plan_run, start_planned
+from debate.runs.views import FILTERS, RUNS, VERBS, run_choices
+from debate.trials.prompts import PromptGone
+from kit.api import Route, find_verb, verb_parameter
+from kit.errors import Refused
+from llm import endpoints
+from llm.ledger.accounts import set_budget
+from llm.requests import EFFORTS
+
+_OF_PLAN = ("endpoint", "preset", "models", "prompt_version", "name", "budget_usd")
+
+
+class SeatSerializer(serializers.Serializer):
+    """An agent: without an endpoint the run's own, without a model the endpoint's own."""
+
+    model = serializers.CharField(max_length=120, default="", allow_blank=True)
+    endpoint = serializers.CharField(max_length=60, default="", allow_blank=True)
+    stance = serializers.ChoiceField(choices=STANCES, default="", allow_blank=True)
+
+
+class LaraSerializer(serializers.Serializer):
+    """LARA's options; what is left out stays as the preset has it."""
+
+    variant = serializers.ChoiceField(choices=list(MODELS), required=False)
+    mode = serializers.ChoiceField(choices=LARA_MODES, required=False)
+    batch = serializers.IntegerField(min_value=1, max_value=10_000, required=False)
+    budget = serializers.FloatField(min_value=0, max_value=1, required=False)
+    smooth = serializers.BooleanField(required=False)
+    groups = serializers.IntegerField(min_value=0, max_value=1000, required=False)
+    seed = serializers.IntegerField(min_value=0, max_value=2**32 - 1, required=False)
+    verbalised = serializers.BooleanField(required=False)
+
+
+class PlanSerializer(serializers.Serializer):
+    """A run to plan or to start: a pool's id, an endpoint's name, a preset or settings, a budget.
+
+    `models` are those of a preset, the main one first; `agents` names each agent. Whatever is left
+    out stays as the preset has it, or as DREAM does.
+    """
+
+    pool = serializers.IntegerField()
+    endpoint = serializers.CharField()
+    preset = serializers.CharField(max_length=40, required=False, allow_blank=True)
+    models = SeatSerializer(many=True, required=False)
+    prompt_version = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    name = serializers.CharField(max_length=120, required=False, allow_blank=True)
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True
+    )
+    kind = serializers.ChoiceField(choices=RunKind.choices, required=False)
+    agents = SeatSerializer(many=True, required=False)
+    adjudicator = SeatSerializer(required=False, allow_null=True)
+    first = serializers.ChoiceField(choices=STANCES, required=False)
+    rounds = serializers.IntegerField(min_value=1, max_value=MAX_ROUNDS, required=False)
+    continue_to = serializers.IntegerField(min_value=0, max_value=MAX_ROUNDS, required=False)
+    temperature = serializers.FloatField(min_value=0, max_value=MAX_TEMPERATURE, required=False)
+    max_tokens = serializers.IntegerField(
+        min_value=1, max_value=1_000_000, required=False, allow_null=True
+    )
+    reasoning_effort = serializers.ChoiceField(choices=EFFORTS, required=False, allow_blank=True)
+    on_refusal = serializers.ChoiceField(choices=ON_REFUSAL, required=False)
+    instead = SeatSerializer(required=False, allow_null=True)
+    replicate = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False)
+    history_labels = serializers.BooleanField(required=False)
+    history_for_people = serializers.BooleanField(required=False)
+    samples = serializers.IntegerField(min_value=1, max_value=MAX_VOTES, required=False)
+    profile = serializers.ChoiceField(choices=PROFILES, required=False)
+    coerce = serializers.BooleanField(required=False)
+    threshold = serializers.IntegerField(min_value=1, max_value=3, required=False)
+    rule = serializers.ChoiceField(choices=RULES, required=False)
+    lara = LaraSerializer(required=False)
+    trial = serializers.BooleanField(required=False)
+    audit = serializers.IntegerField(min_value=0, max_value=MOST_AUDITED, required=False)
+    decoys = serializers.IntegerField(min_value=0, max_value=MOST_AUDITED, required=False)
+    canaries = serializers.IntegerField(min_value=0, max_value=MOST_CANARIES, required=False)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Refuse what no run has: a misspelt setting must not cost a run that was not meant."""
+        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, dict) else []
+        if unknown:
+            words = "A run has no such setting."
+            raise serializers.ValidationError({str(name): [words] for name in unknown})
+        return super().to_internal_value(data)
+
+    def planned(self) -> tuple[int, dict[str, Any]]:
+        """The pool's id, and what `debate.runs.planning.plan_run` is given; checked before."""
+        given = dict(self.validated_data)
+        pool = given.pop("pool")
+        of_plan = {name: given.pop(name) for name in _OF_PLAN if name in given}
+        return pool, of_plan | {"settings": given}
+
+
+class RangeSerializer(serializers.Serializer):
+    """A total as it is expected, and its bounds."""
+
+    low = serializers.FloatField()
+    likely = serializers.FloatField()
+    high = serializers.FloatField()
+
+
+class ForecastSerializer(serializers.Serializer):
+    """What so many pairs will take; usd and seconds are null where they are not known.
+
+    `is_measured`: the ranges are 95 % intervals from pairs that were decided in the same way; else
+    the least and the most that a pair can take.
+    """
+
+    pairs = serializers.IntegerField()
+    calls = RangeSerializer()
+    input_tokens = RangeSerializer()
+    output_tokens = RangeSerializer()
+    usd = RangeSerializer(allow_null=True)
+    seconds = RangeSerializer(allow_null=True)
+    sample = serializers.IntegerField()
+    is_measured = serializers.BooleanField()
+
+
+class PlannedSerializer(ForecastSerializer):
+    """A forecast with the configuration that it is of, and the budget beside it."""
+
+    config = serializers.JSONField()
+    departures = serializers.ListField(child=serializers.CharField())
+    budget_usd = serializers.DecimalField(max_digits=12, decimal_places=2, allow_null=True)
+
+
+class Planning(Route):
+    """What the routes share that read a plan."""
+
+    def plan(self, access: Access) -> Plan:
+        """The plan in the body."""
+        form = PlanSerializer(data=self.request.data)
+        form.is_valid(raise_exception=True)
+        key, given = form.planned()
+        pool = get_object_or_404(access.benchmark.pools, pk=key)
+        endpoint = endpoints.chosen(given.pop("endpoint"))
+        return plan_run(benchmark=access.benchmark, pool=pool, endpoint=endpoint, **given)
+
+
+class Runs(Planning):
+    """Debate runs of a benchmark, and starting one."""
+
+    @extend_schema(
+        responses=DebateRunSerializer(many=True),
+        parameters=[OpenApiParameter(name, str) for name in ("q", "sort", *FILTERS)],
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, *READERS)
+        params = {name: str(value) for name, value in request.query_params.items()}
+        is_narrowed = any(params.get(name) for name in FILTERS)
+        choices = run_choices(access.benchmark) if is_narrowed else {}
+        if unknown := RUNS.not_offered(params, choices=choices):
+            raise ValidationError({name: f"No such {name}: {params[name]}." for name in unknown})
+        runs = RUNS.matches(
+            access.benchmark.debate_runs.select_related("account"), params, choices=choices
+        )
+        return self.page(runs, DebateRunSerializer)
+
+    @extend_schema(request=PlanSerializer, responses={201: DebateRunSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = start_planned(plan=self.plan(access), actor=access.user)
+        return Response(DebateRunSerializer(run).data, status=201)
+
+
+class Forecasts(Planning):
+    """What a run would take: nothing is stored, asked or paid."""
+
+    @extend_schema(
+        operation_id="debate_run_plan", request=PlanSerializer, responses=PlannedSerializer
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        plan = self.plan(enter(self.person(), slug, Role.ADMIN))
+        told: dict[str, Any] = dict(ForecastSerializer(forecast_plan(plan)).data)
+        told |= {"config": as_json(plan.config), "departures": plan.departures}
+        return Response(PlannedSerializer(told | {"budget_usd": plan.budget_usd}).data)
+
+
+class OneRun(Route):
+    """One run with its counts."""
+
+    @extend_schema(responses=OneRunSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        run = get_run(enter(self.person(), slug, *READERS), pk)
+        return Response(_with_figures(run))
+
+
+class RunForecast(Route):
+    """What the waiting pairs of a run will take."""
+
+    @extend_schema(operation_id="debate_run_forecast", responses=ForecastSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        run = get_run(enter(self.person(), slug, *READERS), pk)
+        try:
+            return Response(ForecastSerializer(forecast_run(run)).data)
+        except PromptGone as gone:
+            raise Refused(str(gone)) from None
+
+
+class RunVerb(Route):
+    """Pause, resume or cancel a run, or retry its failed pairs."""
+
+    @extend_schema(
+        operation_id="debate_run_verb",
+        request=None,
+        responses=DebateRunSerializer,
+        parameters=[verb_parameter(VERBS)],
+    )
+    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_run(access, pk)
+        find_verb(VERBS, verb)(run=run, actor=access.user)
+        return Response(DebateRunSerializer(run).data)
+
+
+class Budget(Route):
+    """What a run may spend from its next call on; null lifts the limit."""
+
+    @extend_schema(
+        operation_id="debate_run_budget", request=BudgetSerializer, responses=DebateRunSerializer
+    )
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_run(access, pk)
+        usd = self.read(BudgetSerializer)["budget_usd"]
+        set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
+        return Response(DebateRunSerializer(run).data)
+
+
+class Requeue(Route):
+    """Trying the pairs again that failed in the same way."""
+
+    @extend_schema(
+        operation_id="debate_run_requeue", request=RequeueSerializer, responses=DebateRunSerializer
+    )
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_run(access, pk)
+        error = self.read(RequeueSerializer)["error"]
+        requeue.requeue_failures(run=run, error_class=error, actor=access.user)
+        return Response(DebateRunSerializer(run).data)
+
+
+class RequeueOne(Route):
+    """Trying one failed pair again."""
+
+    @extend_schema(request=None, responses=DebateRunSerializer)
+    def post(self, request: Request, slug: str, pk: int, debate: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_run(access, pk)
+        requeue.requeue_pair(run=run, debate=get_debate(run, debate), actor=access.user)
+        return Response(DebateRunSerializer(run).data)
+
+
+def _with_figures(run: DebateRun) -> dict[str, Any]:
+    told: dict[str, Any] = dict(DebateRunSerializer(run).data)
+    return told | {"figures": vars(figures(run)), "config": run.config}
+
+
+_RUNS = "b/<slug:slug>/debate-runs"
+_RUN = f"{_RUNS}/<int:pk>"
+urlpatterns = [
+    path(f"{_RUNS}/", Runs.as_view(), name="api-debate-runs"),
+    path(f"{_RUNS}/forecast/", Forecasts.as_view(), name="api-debate-run-plan"),
+    path(f"{_RUN}/", OneRun.as_view(), name="api-debate-run"),
+    path(f"{_RUN}/forecast/", RunForecast.as_view(), name="api-debate-run-forecast"),
+    path(f"{_RUN}/budget/", Budget.as_view(), name="api-debate-run-budget"),
+    path(f"{_RUN}/requeue/", Requeue.as_view(), name="api-debate-run-requeue"),
+    path(f"{_RUN}/debates/<int:debate>/requeue/", RequeueOne.as_view(), name="api-debate-requeue"),
+    path(f"{_RUN}/<slug:verb>/", RunVerb.as_view(), name="api-debate-run-verb"),
+]

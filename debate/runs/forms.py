@@ -1,0 +1,379 @@
+"""The form of a new run: the settings of each kind, and what they are in a RunConfig.
+
+The fields that a new run's form can have; which of them it has, run_forms.py says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django import forms
+from django.forms import BoundField
+
+from corpus.models import Benchmark, Pool
+from debate.baselines.lara import MODELS
+from debate.baselines.votes import MAX_VOTES
+from debate.dream import MAX_AGENTS, MAX_ROUNDS
+from debate.models import RunKind
+from debate.runs.configuration import (
+    DEFAULT_SEATS,
+    LARA_MODES,
+    MAX_TEMPERATURE,
+    MOST_AUDITED,
+    MOST_CANARIES,
+    ON_REFUSAL,
+    OTHER_MODEL,
+    PROFILES,
+    RULES,
+    SEATS,
+    STANCES,
+    RunConfig,
+    Seat,
+    role_of,
+)
+from debate.runs.planning import CHECKS
+from debate.runs.presets import PRESETS
+from debate.trials.prompts import prompt_versions
+from llm import endpoints
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field
+from llm.requests import EFFORTS
+
+_WORDS: Final = {
+    "lara_reference": "as the public code has it",
+    "lara_logistic": "a logistic regression, refitted",
+    "simulated": "labels known already (simulated)",
+    "live": "people, one batch after the other",
+    "at_once": "people, all picks at once",
+    "strict": "strict: JSON by the schema",
+    "reference": "as UMBRELA's code reads",
+    "majority": "the majority",
+    "unanimity": "all of them",
+    "person": "comes before people",
+    "skip": "is left without a label",
+    "other_model": "is put to another model",
+}
+
+
+def _number(label: str, least: int, most: int, initial: int | None, words: str = "") -> Any:
+    return forms.IntegerField(
+        label=label,
+        min_value=least,
+        max_value=most,
+        initial=initial,
+        required=initial is not None,
+        help_text=words,
+    )
+
+
+def _one_of(label: str, values: Any, words: str = "") -> Any:
+    choices = [(each, _WORDS.get(each, each)) for each in values]
+    return forms.ChoiceField(label=label, choices=choices, help_text=words)
+
+
+def _tick(label: str, words: str = "", *, initial: bool = False) -> Any:
+    return forms.BooleanField(label=label, required=False, initial=initial, help_text=words)
+
+
+class RunFields(forms.Form):
+    """Every setting that some kind of run has."""
+
+    preset = forms.ChoiceField(
+        label="Begin with",
+        required=False,
+        help_text="The experiments of DREAM; every setting can still be changed.",
+    )
+    kind = forms.ChoiceField(label="Kind of run", choices=RunKind.choices)
+    pool = forms.ModelChoiceField(
+        Pool.objects.none(), label="Pairs", help_text="The pool of (query, passage) pairs to judge."
+    )
+    endpoint = forms.ChoiceField(
+        label="Model endpoint", help_text="Asked wherever an agent names no other."
+    )
+    seats = _number("Number of agents", 0, MAX_AGENTS, 2, "All of them have to agree.")
+    first = _one_of("The first agent opens", STANCES, "The others take turns, unless one is set.")
+    rounds = _number(
+        "Rounds at most", 1, MAX_ROUNDS, 2, "Two is what DREAM used: most pairs agree in the first."
+    )
+    continue_to = _number(
+        "Debate agreed pairs on to round", 0, MAX_ROUNDS, 0, "To see whether an agreement lasts."
+    )
+    prompt_version = forms.TypedChoiceField(label="Prompt version", coerce=int)
+    samples = _number("Samples", 1, MAX_VOTES, 1, "How often the model is asked about a pair.")
+    rule = _one_of("Which votes decide", RULES)
+    temperature = forms.FloatField(
+        label="Temperature", min_value=0, max_value=MAX_TEMPERATURE, initial=0.0
+    )
+    reasoning_effort = forms.ChoiceField(
+        label="Reasoning effort",
+        required=False,
+        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
+        help_text="For models that take it; others may refuse the request.",
+    )
+    threshold = _number("Relevant from grade", 1, 3, 2)
+    profile = _one_of("Reading of answers", PROFILES)
+    coerce = _tick("Count what cannot be read as 0", "In comparisons; it is no judgment.")
+    history_labels = _tick("Agents see each other’s yes or no", initial=True)
+    history_for_people = _tick("People see the debate", initial=True)
+    lara_variant = _one_of("LARA", MODELS)
+    lara_mode = _one_of("Its picks are labelled by", LARA_MODES)
+    lara_batch = _number("Pairs before people at a time", 1, 10_000, 20)
+    lara_budget = forms.FloatField(
+        label="Share that people label", min_value=0, max_value=1, initial=0.125
+    )
+    lara_groups = _number("Groups of queries", 0, 1000, 0, "0: one ranking over all pairs.")
+    lara_seed = _number("Seed of the groups", 0, 2**31 - 1, 0)
+    lara_smooth = _tick("Spread the probabilities first")
+    lara_verbalised = _tick(
+        "Ask for a confidence where the endpoint tells no probabilities", initial=True
+    )
+    has_adjudicator = _tick("An adjudicator decides what stays disputed")
+    adjudicator_endpoint = forms.ChoiceField(label="Its endpoint", required=False)
+    adjudicator_model = forms.CharField(label="Its model", max_length=120, required=False)
+    on_refusal = _one_of("A pair that a model will not answer about", ON_REFUSAL)
+    instead_endpoint = forms.ChoiceField(label="That model’s endpoint", required=False)
+    instead_model = forms.CharField(label="The other model", max_length=120, required=False)
+    trial = _tick("On trial", "Its labels do not count, and nobody is asked, until it is adopted.")
+    audit = _number(
+        "Agreed pairs for people to check",
+        0,
+        MOST_AUDITED,
+        0,
+        "Judged from the passage alone when the run ends; they bound the error of its labels.",
+    )
+    decoys = _number(
+        "Disputes shown without their debate",
+        0,
+        MOST_AUDITED,
+        0,
+        "Then nothing tells an audited pair from a disputed one.",
+    )
+    canaries = _number(
+        "Canaries", 0, MOST_CANARIES, 0, "Baited passages: do the agents fall for words alone?"
+    )
+    max_tokens = _number("Tokens of an answer at most", 1, 1_000_000, None)
+    replicate = _number("Replicate", 0, 1_000_000, 0, "Another number asks again, and pays again.")
+    budget_usd = budget_field()
+    name = forms.CharField(
+        label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
+    )
+
+
+LETTERS: Final = "ABCDEF"[:MAX_AGENTS]
+_DEBATE: Final = ("first", "rounds", "continue_to", "prompt_version", "history_labels")
+# The settings of a kind beside pool, models, budget and name, in the order of the form.
+SETTINGS: Final[dict[str, tuple[str, ...]]] = {
+    RunKind.DEBATE: (*_DEBATE, "history_for_people", "temperature", "trial", *CHECKS),
+    RunKind.FILTER: ("temperature", "coerce"),
+    RunKind.LLMJUDGE: ("temperature", "coerce"),
+    RunKind.GRADED: ("samples", "temperature", "threshold", "profile", "coerce"),
+    RunKind.VOTE: ("samples", "rule", "temperature"),
+    RunKind.LARA: ("temperature",),
+    RunKind.HUMAN_ONLY: ("trial",),
+}
+# Fields named after the options of LARA, `lara_` before each.
+LARA: Final = ("variant", "mode", "batch", "budget", "groups", "seed", "smooth", "verbalised")
+_ASKED: Final = ("max_tokens", "reasoning_effort", "replicate")
+REFUSAL_FIELDS: Final = ("on_refusal", "instead_model", "instead_endpoint")
+
+
+@dataclass(frozen=True)
+class SeatFields:
+    """One agent's row of the form."""
+
+    letter: str
+    fields: tuple[BoundField, ...]
+
+
+class RunForm(RunFields):
+    """Which pairs, put before whom, by which rule, for how much.
+
+    Bound to what was posted or begun with a preset's values. It has the fields of its kind only:
+    a form that is posted with another kind has those of that kind.
+    """
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given: Mapping[str, Any] = self.data if self.is_bound else self.initial
+        kind = str(given.get("kind") or RunKind.DEBATE)
+        self.run_kind = kind if kind in SETTINGS else RunKind.DEBATE
+        self._offer(benchmark)
+        self._keep_those_of_kind()
+        self.seat_count = self._seat_count(given)
+        self._add_seats()
+
+    def sections(self) -> list[tuple[str, list[BoundField]]]:
+        """The fields under their headings, agents apart (`seat_rows`)."""
+        groups = {
+            "What": ("preset", "kind", "pool", "name"),
+            "Who is asked": ("endpoint", "seats"),
+            "The rule": (
+                *(each for each in SETTINGS[self.run_kind] if each not in CHECKS),
+                *(f"lara_{each}" for each in LARA),
+            ),
+            "Checks": CHECKS,
+            "Disputed pairs": ("has_adjudicator", "adjudicator_endpoint", "adjudicator_model"),
+            "Refusals": REFUSAL_FIELDS,
+            "Limits": ("budget_usd", *_ASKED),
+        }
+        found = [
+            (title, [self[n] for n in names if n in self.fields]) for title, names in groups.items()
+        ]
+        return [(title, fields) for title, fields in found if fields]
+
+    def seat_rows(self) -> list[SeatFields]:
+        """The agents, one row each."""
+        parts = ("endpoint", "model", "stance")
+        return [
+            SeatFields(
+                letter,
+                tuple(
+                    self[f"{letter}_{part}"] for part in parts if f"{letter}_{part}" in self.fields
+                ),
+            )
+            for letter in LETTERS[: self.seat_count]
+        ]
+
+    def settings(self) -> dict[str, Any]:
+        """What was chosen, as `debate.runs.planning.plan_run` takes settings."""
+        given = self.cleaned_data
+        found: dict[str, Any] = {"kind": self.run_kind}
+        found |= {name: given[name] for name in SETTINGS[self.run_kind] if name != "prompt_version"}
+        found |= {name: given[name] for name in _ASKED if name in given}
+        if self.run_kind == RunKind.LARA:
+            found["lara"] = {name: given[f"lara_{name}"] for name in LARA}
+        if given.get("has_adjudicator"):
+            found["adjudicator"] = {
+                "endpoint": given["adjudicator_endpoint"],
+                "model": given["adjudicator_model"],
+            }
+        elif self.run_kind == RunKind.DEBATE:
+            found["adjudicator"] = None
+        if "on_refusal" in given:
+            is_other = given["on_refusal"] == OTHER_MODEL
+            found["on_refusal"] = given["on_refusal"]
+            found["instead"] = (
+                {
+                    "endpoint": given["instead_endpoint"] or given["endpoint"],
+                    "model": given["instead_model"],
+                }
+                if is_other
+                else None
+            )
+        if self.seat_count:
+            found["agents"] = [self._seat(letter) for letter in LETTERS[: self.seat_count]]
+        return found
+
+    def _seat(self, letter: str) -> dict[str, str]:
+        given = self.cleaned_data
+        return {
+            "endpoint": given[f"{letter}_endpoint"] or given["endpoint"],
+            "model": given[f"{letter}_model"],
+            "stance": given.get(f"{letter}_stance", ""),
+        }
+
+    def place_of(self, setting: str) -> str | None:
+        """The field that a refused setting belongs to; None where no field shows it."""
+        other = {
+            "agents": "seats",
+            "adjudicator": "adjudicator_model",
+            "lara": "lara_budget",
+            "instead": "instead_model",
+        }
+        name = other.get(setting.partition(".")[0], setting)
+        return name if name in self.fields else None
+
+    def _offer(self, benchmark: Benchmark) -> None:
+        fields: dict[str, Any] = self.fields
+        pools = benchmark.pools.all()
+        fields["pool"].queryset = pools
+        fields["pool"].initial = pools.first()
+        self._endpoints = endpoint_choices(role_of(self.run_kind))
+        fields["endpoint"].choices = self._endpoints
+        # A model that was chosen for the role stands first; else whoever debates decides, too.
+        ruling = endpoint_choices("adjudicator")
+        if endpoints.named_for("adjudicator") is None:
+            ruling = [("", "the same as the agents"), *ruling]
+        fields["adjudicator_endpoint"].choices = ruling
+        fields["instead_endpoint"].choices = [("", "the same as the agents"), *self._endpoints]
+        presets = [(each.name, f"{each.name}: {each.changes}") for each in PRESETS.values()]
+        fields["preset"].choices = [("", "settings by hand"), *presets]
+        versions = prompt_versions(benchmark)
+        fields["prompt_version"].choices = [(number, f"version {number}") for number in versions]
+
+    def _keep_those_of_kind(self) -> None:
+        least, most = SEATS[self.run_kind]
+        kept = {"preset", "kind", "pool", "endpoint", "name", *SETTINGS[self.run_kind]}
+        if most:
+            kept |= {"budget_usd", *_ASKED, *REFUSAL_FIELDS}
+        if least != most:
+            kept.add("seats")
+            self.fields["seats"].min_value = least  # type: ignore[attr-defined]
+        if self.run_kind == RunKind.DEBATE:
+            kept |= {"has_adjudicator", "adjudicator_endpoint", "adjudicator_model"}
+        if self.run_kind == RunKind.LARA:
+            kept |= {f"lara_{each}" for each in LARA}
+        self.fields["seats"].initial = DEFAULT_SEATS.get(self.run_kind, 1)
+        self.fields["seats"].required = False
+        if self.run_kind == RunKind.FILTER:
+            self.fields["seats"].help_text = "A pair is discarded only if all of them say false."
+        self.fields = {name: each for name, each in self.fields.items() if name in kept}
+
+    def _seat_count(self, given: Mapping[str, Any]) -> int:
+        least, most = SEATS[self.run_kind]
+        usual = DEFAULT_SEATS.get(self.run_kind, 1)
+        try:
+            asked = int(given.get("seats") or usual)
+        except (TypeError, ValueError):
+            asked = usual  # the field itself says what is wrong with it
+        return min(max(asked, least), most)
+
+    def _add_seats(self) -> None:
+        stances = [("", "by its place"), *((each, each) for each in STANCES)]
+        for letter in LETTERS[: self.seat_count]:
+            name = f"Agent {letter}" if self.seat_count > 1 else "The model"
+            self.fields[f"{letter}_endpoint"] = forms.ChoiceField(
+                label=f"{name}: endpoint",
+                required=False,
+                choices=[("", "the one above"), *self._endpoints],
+            )
+            self.fields[f"{letter}_model"] = forms.CharField(
+                label=f"{name}: model", max_length=120, required=False
+            )
+            if self.run_kind == RunKind.DEBATE:
+                self.fields[f"{letter}_stance"] = forms.ChoiceField(
+                    label=f"{name}: stance", required=False, choices=stances
+                )
+
+
+def initial_of(config: RunConfig, *, main: Seat) -> dict[str, Any]:
+    """What the form shows of a configuration; `main` is the endpoint that need not be named."""
+    found: dict[str, Any] = {
+        name: getattr(config, name)
+        for names in SETTINGS.values()
+        for name in names
+        if name != "prompt_version"
+    }
+    found |= {name: getattr(config, name) for name in _ASKED}
+    found |= {"kind": config.kind, "preset": config.preset, "seats": len(config.agents)}
+    found |= {f"lara_{name}": getattr(config.lara, name) for name in LARA}
+    for letter, seat in zip(LETTERS, config.agents, strict=False):
+        found |= {f"{letter}_{part}": value for part, value in _shown(seat, main).items()}
+    found["on_refusal"] = config.on_refusal
+    if config.instead:
+        other = _shown(config.instead, main)
+        found |= {f"instead_{part}": other[part] for part in ("endpoint", "model")}
+    found["has_adjudicator"] = config.adjudicator is not None
+    if config.adjudicator:
+        ruling = _shown(config.adjudicator, main)
+        found |= {f"adjudicator_{part}": ruling[part] for part in ("endpoint", "model")}
+    return found
+
+
+def _shown(seat: Seat, main: Seat) -> dict[str, str]:
+    """A seat without what goes without saying."""
+    is_elsewhere = seat.endpoint != main.endpoint
+    return {
+        "endpoint": seat.endpoint if is_elsewhere else "",
+        "model": seat.model if is_elsewhere or seat.model != main.model else "",
+        "stance": seat.stance,
+    }

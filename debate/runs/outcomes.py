@@ -1,0 +1,214 @@
+"""Storing how pairs ended: once each, label and case in the same transaction.
+
+Keeping the flags of turns where a list can be filtered by them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.db.models import prefetch_related_objects
+from django.utils import timezone
+
+from corpus.judgments.services import hold_queries, record_judgments
+from corpus.models import Judgment, Source, Status
+from debate import dream
+from debate.audits.own_checks import choose_decoys
+from debate.baselines.relevance import CONFIDENCE_ROLE, VERBALISED
+from debate.dream.lineup import ADJUDICATOR
+from debate.escalation import escalate, kinds_of, quote_row
+from debate.models import LABELLED, Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
+from kit.updates import update_rows
+from llm.errors import NO_TEXT_CLASS, Failure
+
+
+def note_flags(run: DebateRun, turns: Iterable[Turn]) -> None:
+    """Note what these stored turns are flagged with, in place of what was noted of their debates.
+
+    In the transaction that stores the turns.
+    """
+    turns = list(turns)
+    DebateFlag.objects.filter(debate__in={turn.debate_id for turn in turns}).delete()
+    found = {(turn.debate_id, flag) for turn in turns for flag in turn.flags}
+    DebateFlag.objects.bulk_create(
+        DebateFlag(run=run, debate_id=debate, flag=flag) for debate, flag in sorted(found)
+    )
+
+
+# Whose labels a run of each kind makes; an adjudicator's are its own.
+SOURCES = {
+    RunKind.DEBATE: Source.DEBATE,
+    RunKind.FILTER: Source.FILTER,
+    RunKind.LLMJUDGE: Source.LLMJUDGE,
+    RunKind.GRADED: Source.LLMJUDGE,
+    RunKind.VOTE: Source.LLMJUDGE,
+    RunKind.LARA: Source.LARA,
+}
+_ENDED: Final = (
+    "status",
+    "label",
+    "round",
+    "error",
+    "error_class",
+    "ended_at",
+    "judgment",
+    "case",
+    "is_decoy",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A verdict on one debate, with the ledger call behind each (round, agent) turn.
+
+    `failure` is set where a call brought no answer; `replaced` names the model that answered a
+    turn where the seat's own would not.
+    """
+
+    debate_id: int
+    verdict: dream.Verdict
+    calls: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    failure: Failure | None = None
+    replaced: Mapping[tuple[int, str], str] = field(default_factory=dict)
+
+
+def store_outcomes(*, run: DebateRun, outcomes: Sequence[Outcome]) -> int:
+    """Write a group of outcomes, in the transaction of a caller who holds their groups.
+
+    An outcome whose debate has one already is passed over; returns how many are the first.
+    """
+    ended = _still_waiting(run, outcomes)
+    hold_queries(debate.query_id for debate, _ in ended)
+    for debate, outcome in ended:
+        _end(debate, outcome)
+    _label_all(run, ended)
+    _escalate_all(run, ended)
+    update_rows([debate for debate, _ in ended], _ENDED)
+    turns = [turn for pair in ended for turn in _turns(*pair)]
+    Turn.objects.bulk_create(turns)
+    note_flags(run, turns)
+    return len(ended)
+
+
+def _still_waiting(run: DebateRun, outcomes: Sequence[Outcome]) -> list[tuple[Debate, Outcome]]:
+    """The outcomes that are the first of their debate, with it."""
+    by_debate = {outcome.debate_id: outcome for outcome in reversed(outcomes)}
+    debates = Debate.objects.waiting().filter(pk__in=by_debate)
+    ended = [(debate, by_debate[debate.pk]) for debate in debates]
+    for debate, _ in ended:
+        debate.run = run  # which is at hand, and read by nobody again for each debate
+    return ended
+
+
+def _end(debate: Debate, outcome: Outcome) -> None:
+    """Move the debate out of waiting, in memory."""
+    verdict = outcome.verdict
+    debate.status = DebateStatus(verdict.status)
+    debate.label, debate.round = verdict.label, verdict.round
+    debate.error, debate.ended_at = verdict.detail, timezone.now()
+    if debate.status in (DebateStatus.FAILED, DebateStatus.REFUSED):
+        debate.error_class = outcome.failure.error_class if outcome.failure else NO_TEXT_CLASS
+
+
+def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
+    said = [
+        (debate, _label(debate, outcome))
+        for debate, outcome in ended
+        if debate.status in LABELLED and _is_said(outcome.verdict)
+    ]
+    record_judgments(labels=[label for _, label in said], scope=run.benchmark.slug)
+    for debate, label in said:
+        debate.judgment = label
+
+
+def _escalate_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
+    """Bring before people what the models could not settle."""
+    if run.is_provisional:
+        return
+    kinds = kinds_of(run)
+    disputed = [pair for pair in ended if pair[0].status in kinds]
+    prefetch_related_objects(
+        [debate for debate, _ in disputed], "query__domain__benchmark", "passage"
+    )
+    choose_decoys(run, [debate for debate, _ in disputed])
+    for debate, outcome in disputed:
+        debate.case = escalate(debate, outcome.verdict)
+
+
+def _is_said(verdict: dream.Verdict) -> bool:
+    """Whether a model said the label: what garbage was coerced to is compared, and no label."""
+    return any(turn.response for turn in verdict.turns)
+
+
+def _label(debate: Debate, outcome: Outcome) -> Judgment:
+    """The unsaved label of a debate."""
+    verdict = outcome.verdict
+    assert verdict.label is not None  # by its status; the database checks it too
+    return Judgment(
+        query_id=debate.query_id,
+        passage_id=debate.passage_id,
+        label=verdict.label,
+        source=_source(debate),
+        round=verdict.round,
+        practice=debate.run.practice,
+        provenance=_provenance(debate, outcome),
+        status=Status.TRIAL if debate.run.is_provisional else Status.STANDING,
+    )
+
+
+def _source(debate: Debate) -> Source:
+    if debate.status == DebateStatus.ADJUDICATED:
+        return Source.LLM_ADJUDICATOR
+    return SOURCES[RunKind(debate.run.kind)]
+
+
+def _provenance(debate: Debate, outcome: Outcome) -> dict[str, Any]:
+    """Which run and models a label comes from; a judge's grades stand beside it."""
+    run, verdict = debate.run, outcome.verdict
+    found: dict[str, Any] = {
+        "debate": debate.pk,
+        "run": run.pk,
+        "model": run.model,
+        "prompt_sha256": run.prompt_sha256,
+    }
+    models = [seat["model"] for seat in run.seats]
+    scores = [turn.score for turn in verdict.turns if turn.score is not None]
+    if len(set(models)) > 1:
+        found["models"] = models
+    if scores:
+        found["scores"] = scores
+    if outcome.replaced:
+        found["instead"] = {f"r{n}:{agent}": m for (n, agent), m in outcome.replaced.items()}
+    return found
+
+
+def _turns(debate: Debate, outcome: Outcome) -> list[Turn]:
+    return [
+        Turn(
+            debate=debate,
+            round=turn.round,
+            agent=turn.agent,
+            stance=turn.stance,
+            response=turn.response or "",
+            label=turn.label,
+            reason=turn.reason,
+            references=[quote_row(quote) for quote in turn.references],
+            flags=[*turn.flags, *_other_model(turn, outcome)],
+            rung=turn.rung,
+            score=turn.score,
+            prompt_sha256=_prompt(debate.run, turn),
+            call_id=outcome.calls.get((turn.round, turn.agent)),
+        )
+        for turn in outcome.verdict.turns
+    ]
+
+
+def _other_model(turn: dream.Turn, outcome: Outcome) -> list[str]:
+    return ["other_model"] if (turn.round, turn.agent) in outcome.replaced else []
+
+
+def _prompt(run: DebateRun, turn: dream.Turn) -> str:
+    """The prompt of a turn, where it is not the run's main one."""
+    role = "adjudication" if turn.agent == ADJUDICATOR else ""
+    if VERBALISED in turn.flags:
+        role = CONFIDENCE_ROLE
+    return str(run.config.get("prompts", {}).get(role, run.prompt_sha256))

@@ -1,0 +1,204 @@
+"""From what a person asked for to the frozen plan of a run: one way for screens, API and shell."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from typing import Any, Final
+
+from django.contrib.auth.models import User
+
+from corpus.models import Benchmark, Pool
+from debate.models import DebateRun, RunKind
+from debate.runs.configuration import BadConfig, RunConfig, Seat, amended, as_json, role_of
+from debate.runs.kinds import prompts_of
+from debate.runs.presets import DEFAULT_VOTES, PRESETS, equal_votes, preset_config, preset_kind
+from debate.runs.services import check_pool, start_run, take_seats
+from debate.trials.prompts import prompt_numbered
+from kit.errors import Refused
+from llm import endpoints
+from llm.endpoints import Endpoint
+from llm.ledger.accounts import check_budget
+from llm.prompts import PromptTemplate
+
+_SETTINGS: Final = tuple(each.name for each in fields(RunConfig))
+# What a run checks of itself beside its pairs: it costs, and changes no label of theirs.
+CHECKS: Final = ("audit", "decoys", "canaries")
+# What may differ from a preset without the run being another experiment.
+_BESIDE: Final = frozenset(
+    {"agents", "adjudicator", "trial", "preset", "max_tokens", "samples", *CHECKS}
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run as it would be: every seat taken, every setting checked, nothing stored yet."""
+
+    benchmark: Benchmark
+    pool: Pool
+    endpoint: Endpoint
+    config: RunConfig
+    prompts: Mapping[str, PromptTemplate]
+    prompt_version: int | None = None
+    name: str = ""
+    budget_usd: Decimal | None = None
+
+    @property
+    def digest(self) -> str:
+        """Changes with whatever a forecast depends on, and with the budget it is held against."""
+        told = [
+            self.pool.pk,
+            as_json(self.config),
+            {role: prompt.sha256 for role, prompt in self.prompts.items()},
+            None if self.budget_usd is None else f"{self.budget_usd:.2f}",
+        ]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def departures(self) -> list[str]:
+        """Settings in which the plan is other than the preset that it bears the name of."""
+        return departures(self.config)
+
+
+def plan_run(
+    *,
+    benchmark: Benchmark,
+    pool: Pool,
+    endpoint: Endpoint,
+    preset: str = "",
+    models: Sequence[Seat | Mapping[str, str]] = (),
+    settings: Mapping[str, Any] | None = None,
+    prompt_version: int | None = None,
+    name: str = "",
+    budget_usd: Decimal | None = None,
+) -> Plan:
+    """The plan of a run from a preset, with single settings changed, or by hand.
+
+    `models`: those of the preset, the main one first; without a preset the agents themselves.
+    `settings` are named as RunConfig names them, in the frozen form: agents and the adjudicator
+    as {"model", "endpoint", "stance"}, where an endpoint that is left out is `endpoint` and a
+    model its own, or that of the kind's role there. Raises Refused, naming the field, for
+    whatever `start_planned` would refuse.
+    """
+    given = dict(settings or {})
+    endpoint = endpoints.in_role(endpoint, role_of(_kind(preset, given)))
+    if "agents" in given:
+        given["agents"] = [_seat(each, endpoint, "agents") for each in _listed(given["agents"])]
+    if given.get("adjudicator"):
+        ruling = endpoints.named_for("adjudicator") or endpoint
+        given["adjudicator"] = _seat(given["adjudicator"], ruling, "adjudicator")
+    named = [
+        each if isinstance(each, Seat) else Seat(**_seat(each, endpoint, "models"))
+        for each in models
+    ]
+    config = _base(preset, named, endpoint, pool, given)
+    try:
+        config = amended(config, given)
+    except BadConfig as fault:
+        raise Refused(str(fault), field=fault.field) from None
+    config = take_seats(config, endpoint)
+    _need_others(config)
+    check_pool(benchmark, pool, config)
+    version, prompt = prompt_numbered(benchmark, prompt_version)
+    check_budget(budget_usd, [(seat.endpoint, seat.model) for seat in config.everybody])
+    return Plan(
+        benchmark=benchmark,
+        pool=pool,
+        endpoint=endpoint,
+        config=config,
+        prompts=prompts_of(config, debate_turn=prompt),
+        prompt_version=version if config.kind == RunKind.DEBATE else None,
+        name=name.strip(),
+        budget_usd=budget_usd,
+    )
+
+
+def start_planned(*, plan: Plan, actor: User | None, claimed: bool = False) -> DebateRun:
+    """Make the run and wake a worker; otherwise as `start_run`."""
+    return start_run(
+        benchmark=plan.benchmark,
+        pool=plan.pool,
+        endpoint=plan.endpoint,
+        actor=actor,
+        name=plan.name,
+        config=plan.config,
+        prompt_version=plan.prompt_version,
+        budget_usd=plan.budget_usd,
+        claimed=claimed,
+    )
+
+
+def departures(config: RunConfig) -> list[str]:
+    """Names of settings in which a configuration differs from the preset that it is named after.
+
+    Models, the number of votes and whether it is a trial are a run's own matter.
+    """
+    if config.preset not in PRESETS:
+        return []
+    models = list(dict.fromkeys(replace(seat, stance="") for seat in config.agents))
+    blank = Seat("model", "endpoint")
+    preset = preset_config(config.preset, models=[*models, blank, blank][:3])
+    changed = [
+        name
+        for name in _SETTINGS
+        if name not in _BESIDE and getattr(preset, name) != getattr(config, name)
+    ]
+    if (preset.adjudicator is None) != (config.adjudicator is None):
+        changed.append("adjudicator")
+    return changed
+
+
+def _kind(preset: str, given: Mapping[str, Any]) -> str:
+    """What kind of run it will be; whatever is no kind is refused later."""
+    if "kind" in given or preset not in PRESETS:
+        return str(given.get("kind", RunKind.DEBATE))
+    return preset_kind(preset)
+
+
+def _base(
+    preset: str,
+    models: Sequence[Seat],
+    endpoint: Endpoint,
+    pool: Pool,
+    given: Mapping[str, Any],
+) -> RunConfig:
+    """The preset's configuration, or the plain one with these models."""
+    if not preset:
+        return RunConfig(agents=tuple(models))
+    if preset not in PRESETS:
+        preset_config(preset, models=models)  # raises with the names there are
+    own = list(models) or [Seat(endpoint.default_model, endpoint.name)]
+    if "agents" in given:  # each of them is named: the preset's places for them do not count
+        own += [own[0]] * max(0, PRESETS[preset].models - len(own))
+    config = preset_config(preset, models=own)
+    if config.kind == RunKind.VOTE and "samples" not in given:
+        config = replace(config, samples=equal_votes(pool) or DEFAULT_VOTES)
+    return config
+
+
+def _need_others(config: RunConfig) -> None:
+    """A preset that compares models is no such experiment with a single one."""
+    preset = PRESETS.get(config.preset)
+    asked = {(seat.endpoint, seat.model) for seat in config.agents}
+    if preset and preset.name in _MIXED and len(asked) < preset.models:
+        words = f"The preset {preset.name} compares {preset.models} models; name them all."
+        raise Refused(words, field="agents")
+
+
+_MIXED = frozenset({"agents-2+2", "agents-main+other", "agents-other+main"})
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise Refused("agents is a list.", field="agents")
+    return value
+
+
+def _seat(value: Any, default: Endpoint, field: str) -> Any:
+    """A seat with its endpoint and model filled in; what is no seat is left to the check."""
+    if not isinstance(value, Mapping):
+        return value
+    name = value.get("endpoint") or default.name
+    found = default if name == default.name else endpoints.chosen(name, field=field)
+    return {**value, "endpoint": name, "model": value.get("model") or found.default_model}

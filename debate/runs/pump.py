@@ -1,0 +1,162 @@
+"""Driving a debate run: the rules are generators (debate.runs.kinds), the drive itself is llm.pump.
+
+One pair, carried between its rule (debate.runs.kinds) and the gateways (llm.gateway)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from corpus.models import Passage, Query
+from debate import dream
+from debate.models import Debate, DebateRun
+from debate.runs.kinds import Rule, rule_of
+from debate.runs.outcomes import Outcome, store_outcomes
+from debate.trials.prompts import PromptGone
+from kit.runs import RunGroup
+from kit.sharing import Share
+from llm.endpoints import Endpoint, fence_key
+from llm.errors import CannotGoOn, Failure, LLMError, Refusal, read_failure, worst
+from llm.gateway import Gateways
+from llm.pump import GROUP_SECONDS
+from llm.pump import Pump as CallPump
+from llm.requests import Reply, Request
+
+NO_TEXT = "The passage's text is not loaded."
+
+
+class Heard(Protocol):
+    """A row whose pair is heard: a debate, or another that asks about a pair."""
+
+    @property
+    def pk(self) -> Any: ...
+    @property
+    def query(self) -> Query: ...
+    @property
+    def passage(self) -> Passage: ...
+
+
+class Hearing:
+    """Asks what the rules want to know, and remembers what the asking met with.
+
+    `subject` begins the name under which the calls stand in the ledger; `instead`, a seat of the
+    run's configuration, is asked where a model would not answer.
+    """
+
+    def __init__(
+        self,
+        debate: Heard,
+        *,
+        gateways: Gateways,
+        max_tokens: int,
+        subject: str = "debate",
+        instead: Mapping[str, str] | None = None,
+    ) -> None:
+        self._debate, self._gateways, self._max_tokens = debate, gateways, max_tokens
+        self._subject, self._instead = subject, instead
+        self._replaced: dict[tuple[int, str], str] = {}
+        self._calls: dict[tuple[int, str], int] = {}
+        self._errors: list[LLMError] = []
+
+    async def hold(self, rule: Rule, key: bytes) -> Outcome:
+        """Put the pair through the rule to its verdict."""
+        debate = self._debate
+        if debate.passage.text is None:
+            return Outcome(debate.pk, dream.Verdict("failed", detail=NO_TEXT))
+        pair = dream.Pair(
+            query=debate.query.text,
+            answers=tuple(debate.query.answers),
+            passage=debate.passage.text,
+        )
+        verdict = await self._carry(rule.begin(pair, key))
+        failure = self._failure()
+        if failure and verdict.status in ("failed", "refused"):
+            verdict = replace(verdict, detail=failure.words)
+        return Outcome(debate.pk, verdict, self._calls, failure, self._replaced)
+
+    async def _carry(self, steps: dream.Steps) -> dream.Verdict:
+        """Carry requests and answers back and forth, a round at a time."""
+        try:
+            requests = next(steps)
+            while True:
+                answers = await asyncio.gather(*map(self._ask, requests))
+                requests = steps.send(list(answers))
+        except StopIteration as end:
+            verdict: dream.Verdict = end.value
+            return verdict
+
+    async def _ask(self, request: dream.Asked) -> dream.Answer:
+        subject = f"{self._subject}:{self._debate.pk}:r{request.round}:{request.agent.name}"
+        try:
+            reply = await self._answer(request, subject)
+        except LLMError as error:
+            self._errors.append(error)
+            return error
+        self._calls[request.round, request.agent.name] = reply.call_id
+        return request.answer(reply)
+
+    async def _answer(self, request: dream.Asked, subject: str) -> Reply:
+        """The model's reply, or that of the one which is asked in its place."""
+        asked = self._bounded(request)
+        try:
+            return await self._gateways.complete(asked, subject)
+        except Refusal:
+            if self._instead is None:
+                raise
+        model, endpoint = self._instead["model"], self._instead["endpoint"]
+        reply = await self._gateways.complete(
+            replace(asked, model=model, endpoint=endpoint), subject
+        )
+        self._replaced[request.round, request.agent.name] = model
+        return reply
+
+    def _bounded(self, request: dream.Asked) -> Request:
+        """The request with a longest answer: no budget can be kept without one."""
+        asked = request.as_llm_request()
+        return asked if asked.max_tokens else replace(asked, max_tokens=self._max_tokens)
+
+    def _failure(self) -> Failure | None:
+        if not self._errors:
+            return None
+        error = worst(self._errors)
+        endpoint = self._gateways.endpoint(error.endpoint)
+        return read_failure(self._errors, endpoint=endpoint, model=error.model)
+
+
+_GROUP_SECONDS = GROUP_SECONDS
+PROMPT_CHANGED = "The prompt changed since this run was made; start a new run."
+
+
+class Pump(CallPump[Debate, Outcome]):
+    """One worker's drive of its share of a debate run."""
+
+    words = ("pair", "pairs")
+
+    def __init__(
+        self, share: Share[DebateRun], endpoint: Endpoint, *, seconds: float | None
+    ) -> None:
+        super().__init__(share, endpoint, seconds=seconds, group_seconds=_GROUP_SECONDS)
+        self.run, self.key = share.run, fence_key()
+        try:
+            self.rule = rule_of(share.run)
+        except PromptGone:
+            raise CannotGoOn(PROMPT_CHANGED) from None
+
+    def read_group(self, group: RunGroup) -> Sequence[Debate]:
+        """Waiting debates with what their rule reads."""
+        waiting = group.within(self.run.waiting_items())
+        return list(waiting.select_related("query", "passage"))
+
+    async def work(self, item: Debate, gateways: Gateways) -> Outcome:
+        """Put the pair through the rule to its verdict."""
+        hearing = Hearing(
+            item,
+            gateways=gateways,
+            max_tokens=self.run.max_tokens,
+            instead=self.run.config.get("instead"),
+        )
+        return await hearing.hold(self.rule, self.key)
+
+    def store(self, results: Sequence[Outcome]) -> int:
+        """Labels, cases and turns of a group."""
+        return store_outcomes(run=self.run, outcomes=results)

@@ -1,0 +1,93 @@
+"""Trials: pairs of a finished run debated again in another way, without any label coming of it."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from corpus.models import Benchmark
+from debate.runs.models import Debate, DebateRun, DebateStatus
+from kit.runs import TrackedRun
+
+
+class PromptVersion(models.Model):
+    """A prompt that was written on a screen; adopted ones have a version after the file's.
+
+    `text` is a whole template (llm.prompts); it is never changed, a change is another row.
+    """
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="prompts")
+    role = models.CharField(max_length=64)
+    text = models.TextField()
+    sha256 = models.CharField(max_length=64)
+    version = models.PositiveSmallIntegerField(null=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["benchmark", "role", "sha256"], name="prompt_once"),
+            models.UniqueConstraint(
+                fields=["benchmark", "role", "version"],
+                condition=Q(version__isnull=False),
+                name="prompt_version_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        named = f"version {self.version}" if self.version else f"draft {self.pk}"
+        return f"{self.role}, {named}"
+
+
+class TrialKind(models.TextChoices):
+    """What is other than in the run."""
+
+    PROMPT = "prompt"
+    CANARY = "canary"
+
+
+class Trial(TrackedRun):
+    """A seeded sample of a run's pairs, debated with another prompt or with a baited passage."""
+
+    task_name = "debate.trial"
+
+    run = models.ForeignKey(DebateRun, on_delete=models.PROTECT, related_name="trials")
+    kind = models.CharField(max_length=6, choices=TrialKind.choices)
+    prompt = models.ForeignKey(
+        PromptVersion, null=True, on_delete=models.PROTECT, related_name="trials"
+    )
+    seed = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} trial {self.pk} of run {self.run_id}"
+
+
+class TrialItem(models.Model):
+    """One pair of a trial. Its label is no judgment and never becomes one."""
+
+    trial = models.ForeignKey(Trial, on_delete=models.CASCADE, related_name="items")
+    debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="+")
+    # Which bait stands in the passage (debate.trials.canaries); "" for the passage as it is.
+    bait = models.CharField(max_length=20, blank=True, default="")
+    status = models.CharField(
+        max_length=18, choices=DebateStatus.choices, default=DebateStatus.WAITING
+    )
+    label = models.SmallIntegerField(null=True)
+    round = models.PositiveSmallIntegerField(null=True)
+    error = models.TextField(blank=True, default="")
+    # Ledger keys of the calls that were read: [[round, agent, call], ...].
+    calls = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["trial", "debate", "bait"], name="tried_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.debate} in {self.trial}"

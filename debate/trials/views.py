@@ -1,0 +1,153 @@
+"""Screens of prompts: the versions, trying another one, a trial, adopting; and canaries."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.models import Role
+from debate.dream.prompting import PROMPTS
+from debate.forms import AuditForm, PromptForm
+from debate.loaders import get_run
+from debate.models import PromptVersion, Trial, TrialKind
+from debate.results.courses import reference_called, references
+from debate.trials import prompts as verbs
+from debate.trials import services as trials
+from debate.trials.report import prompt_sheets
+from kit import htmx
+from kit.errors import Refused
+
+
+@require_http_methods(["GET", "POST"])
+def prompt_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """The versions of the debate prompt, and the form that tries another one."""
+    access = enter(request.user, slug, Role.ADMIN)
+    version, present = verbs.current_prompt(access.benchmark)
+    stored = access.benchmark.prompts.filter(role=verbs.ROLE)
+    adopted = stored.filter(version__isnull=False).order_by("-version").first()
+    text = adopted.text if adopted else (PROMPTS / "debate_turn.txt").read_text(encoding="utf-8")
+    sent = request.POST if request.method == "POST" else None
+    form = PromptForm(sent, benchmark=access.benchmark, initial={"text": text})
+    if sent is not None and form.is_valid():
+        try:
+            trial = _try(access, form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            return htmx.redirect(request, _url(trial))
+    context = {
+        "access": access,
+        "tab": "debate-runs",
+        "form": form,
+        "version": version,
+        "present": present,
+        "text": text,
+        "adopted": stored.filter(version__isnull=False).order_by("-version"),
+        "trials": Trial.objects.filter(run__benchmark=access.benchmark, kind=TrialKind.PROMPT)
+        .select_related("run", "prompt")
+        .order_by("-pk")[:50],
+        "has_runs": form.has_runs,
+    }
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "debate/prompts.html", context)
+
+
+@require_GET
+def trial_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """A trial: progress, then the new prompt beside the present one."""
+    access = enter(request.user, slug, Role.ADMIN)
+    trial = get_trial(access, pk)
+    response = htmx.render(request, "debate/trial.html", _context(request, access, trial))
+    if htmx.is_fragment(request, f"progress-{trial.pk}"):
+        part = "debate/trial.html"
+        response = htmx.render(request, part, _context(request, access, trial), partial="live")
+        return htmx.stop_polling(response) if trial.is_over else response
+    return response
+
+
+@require_POST
+def trial_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Stop a trial."""
+    access = enter(request.user, slug, Role.ADMIN)
+    trial = get_trial(access, pk)
+    try:
+        trials.cancel_trial(trial=trial, actor=access.user)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    return htmx.redirect(request, _url(trial))
+
+
+@require_POST
+def prompt_adopt(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Make a tried prompt that of all runs from now on."""
+    access = enter(request.user, slug, Role.ADMIN)
+    prompt = get_object_or_404(PromptVersion, pk=pk, benchmark=access.benchmark)
+    try:
+        verbs.adopt_prompt(prompt=prompt, actor=access.user)
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+    else:
+        messages.success(request, f"New debate runs use version {prompt.version}.")
+    return htmx.redirect(request, reverse("prompts", args=[slug]))
+
+
+@require_POST
+def canaries_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Send baited passages through the agents of a run."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_run(access, pk)
+    form = AuditForm(request.POST)
+    back = reverse("debate-run-report", args=[slug, run.pk])
+    if not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, " ".join(map(str, errors)))
+        return htmx.redirect(request, back)
+    try:
+        trial = trials.start_canaries(run=run, actor=access.user, **form.cleaned_data)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return htmx.redirect(request, back)
+    return htmx.redirect(request, _url(trial))
+
+
+def get_trial(access: Access, pk: int) -> Trial:
+    """A trial of this benchmark, or 404."""
+    rows = Trial.objects.select_related("run__benchmark", "prompt")
+    return get_object_or_404(rows, pk=pk, run__benchmark=access.benchmark)
+
+
+def _try(access: Access, given: dict[str, Any]) -> Trial:
+    prompt = verbs.write_prompt(
+        benchmark=access.benchmark, text=given.pop("text"), actor=access.user
+    )
+    return trials.start_prompt_trial(prompt=prompt, actor=access.user, **given)
+
+
+def _url(trial: Trial) -> str:
+    return reverse("trial", args=[trial.run.benchmark.slug, trial.pk])
+
+
+def _context(request: HttpRequest, access: Access, trial: Trial) -> dict[str, Any]:
+    reference = reference_called(access.benchmark, request.GET.get("reference", ""))
+    slug = access.benchmark.slug
+    query = f"?reference={reference.key}" if reference else ""
+    return {
+        "access": access,
+        "tab": "debate-runs",
+        "trial": trial,
+        "run": trial,
+        "base": trial.run,
+        "progress_url": f"{_url(trial)}{query}",
+        "cancel_url": reverse("trial-cancel", args=[slug, trial.pk]),
+        "cancel_question": "Stop this trial? What is tried so far stays.",
+        "references": references(access.benchmark),
+        "reference": reference,
+        "sheets": prompt_sheets(trial, reference) if trial.kind == TrialKind.PROMPT else [],
+        "changed": trial.items.exclude(status="waiting")
+        .select_related("debate__query__domain", "debate__passage")
+        .defer("debate__passage__text")[:500],
+    }
