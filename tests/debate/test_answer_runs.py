@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from django.db import transaction
 
 from annotate.answers.evidence import check, material_of
 from annotate.models import ReferenceAnswer
@@ -123,7 +124,8 @@ def test_gold_that_changed_while_the_model_wrote_makes_the_answer_faulty(room, p
     text = "So it is [lamps/page_1.txt][lamps/page_2.txt][lamps/page_3.txt]."
     passage = room.passages["lamps/page_2.txt"]
     discard_passage(query=room.query, passage=passage, reason="noise", actor=room.author)
-    store_outcomes(run=run, outcomes=[Outcome(jobs[room.query.pk], Written(text))])
+    with transaction.atomic():
+        store_outcomes(run=run, outcomes=[Outcome(jobs[room.query.pk], Written(text))])
     item = run.items.get(query=room.query)
     assert item.state == "faulty"
     assert "[lamps/page_2.txt]" in item.error
