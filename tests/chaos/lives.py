@@ -170,7 +170,7 @@ class Reaper:
         self._stub.allow(max(allowed, at_least) if left else None)
 
     def _is_dry(self) -> bool:
-        """Whether the worker at work gets no more answers; asks only when it begins no calls."""
+        """Whether who is at work gets no more answers; asks only when no calls are begun."""
         calls, self._calls_seen = self._calls_seen, self._calls()
         return calls == self._calls_seen and self._stub.is_dry
 
@@ -218,6 +218,9 @@ class Reaper:
             self._bury_the_dead()
             if self._alive == [life]:
                 self._begin()
+            if self._is_dry():
+                # The other one waits for answers to what it has, and takes nothing else meanwhile.
+                self._ration(at_least=_KEPT_FOR_EACH)
             time.sleep(_PAUSE_S)
         os.kill(life.pid, signal.SIGCONT)
         while "taken over" not in life.worker.said:
