@@ -12,8 +12,11 @@ from typing import Final, TypeAlias
 # A task's name and the run's id.
 Key: TypeAlias = tuple[str, int]
 
-# Seconds before a run is told of again; doubled each time, up to the longest.
+# Seconds before a run is told of again; doubled each time, up to five minutes: a run that was told
+# of because it could use help may lose who leads it meanwhile.
 PATIENCE: Final = 5.0
+MOST_PATIENCE: Final = 300.0
+# After so long a message that nobody took counts as lost.
 LONGEST: Final = 3600.0
 # Messages in one's own queue at most.
 MOST_WAITING: Final = 100
@@ -55,7 +58,7 @@ class Messages:
             if self._own_queue:
                 self._waiting[key] = now
             elif before is not None:
-                patience = min(LONGEST, 2 * before.patience)
+                patience = min(MOST_PATIENCE, 2 * before.patience)
             self._told[key] = _Told(now, patience)
 
     def note_unsent(self, key: Key) -> None:
