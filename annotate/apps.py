@@ -15,7 +15,7 @@ class AnnotateConfig(AppConfig):
         from annotate.voting.cases import is_undecided
         from annotate.voting.services import finish_all_abandoned
         from corpus.judgments.shown import hide_labels
-        from kit.chores import every
+        from kit.runs.chores import every
 
         hide_labels(is_undecided)
         every(60, "abandoned judgments", finish_all_abandoned)

@@ -1,4 +1,4 @@
-"""The field that forms of several nouns share."""
+"""What forms of several nouns share."""
 
 from django import forms
 

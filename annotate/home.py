@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from annotate.adjudication.queue import quick_count
-from annotate.answers.rating import to_rate
+from annotate.answers.comparing import to_rate
 from annotate.assignments.models import unassigned
 from annotate.feedback.services import new_messages
 from annotate.models import (
@@ -23,7 +23,7 @@ from annotate.models import (
     ReferencePanel,
 )
 from annotate.panels.labels import waiting_labels
-from annotate.panels.spot_checks import waiting_checks
+from annotate.panels.settling import waiting_checks
 from annotate.review.queue import my_turn, waiting_for_review
 from annotate.review.rescoring import waiting_tasks
 from annotate.voting.eligibility import waiting_for

@@ -11,8 +11,8 @@ from annotate.models import Aspect, EscalationCase
 from annotate.review.authorship import weights_are_hidden
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Passage, Query, Role
+from kit.database.prepared import Prepared
 from kit.errors import Refused
-from kit.prepared import Prepared
 
 Person = User | AnonymousUser
 _Row = TypeVar("_Row", bound=Model)

@@ -3,17 +3,22 @@
 Asked by every verb, whatever screen or route it came from.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
 from annotate.models import Assignment, Review, ReviewStatus, WorkState
+from corpus.access import Access
 from corpus.judgments.services import hold_queries
 from corpus.models import Benchmark, Membership, Query, Role
 from kit import audit
+from kit.errors import Refused
 
 
 def may_annotate(query: Query, actor: User) -> bool:
@@ -38,6 +43,15 @@ def require_admin(benchmark: Benchmark, actor: User, message: str) -> None:
     found = Membership.objects.filter(user=actor, benchmark=benchmark).first()
     if found is None or Role.ADMIN not in found.roles:
         raise PermissionDenied(message)
+
+
+def named_admin(benchmark: Benchmark, name: str) -> Access:
+    """The place of the admin whom a command names; Refused for anybody else."""
+    found = Membership.objects.filter(user__username=name, benchmark=benchmark)
+    place = found.select_related("user").first()
+    if place is None or Role.ADMIN not in place.roles:
+        raise Refused("Say who does it: --as with the name of an admin.")
+    return Access(place.user, benchmark, place)
 
 
 def assignment_of(query: Query) -> Assignment | None:
@@ -73,26 +87,36 @@ def require_expert(query: Query, actor: User) -> Assignment | None:
     return assignment
 
 
-def lock_for_verdict(query: Query, actor: User) -> None:
+@contextmanager
+def lock_for_verdict(query: Query, actor: User) -> Iterator[None]:
     """As `lock_for_writing`, also for those who review the query now.
 
     What a review removes is removed by its reviewer, or by the third person whom it asked.
     """
-    reviews = Review.objects.filter(query=query)
-    checking = reviews.filter(reviewer=actor, status=ReviewStatus.CHECKING)
-    settling = reviews.filter(third=actor, status=ReviewStatus.THIRD)
-    if checking.exists() or settling.exists():
-        hold_queries([query.pk])
-    else:
-        lock_for_writing(query, actor)
+    with transaction.atomic():
+        reviews = Review.objects.filter(query=query)
+        checking = reviews.filter(reviewer=actor, status=ReviewStatus.CHECKING)
+        settling = reviews.filter(third=actor, status=ReviewStatus.THIRD)
+        if checking.exists() or settling.exists():
+            hold_queries([query.pk])
+        else:
+            _begin_writing(query, actor)
+        yield
 
 
-def lock_for_writing(query: Query, actor: User) -> None:
-    """Lock the query until the caller's transaction ends, for an expert who may write in it.
+@contextmanager
+def lock_for_writing(query: Query, actor: User) -> Iterator[None]:
+    """A transaction with the query locked to its end, for an expert who may write in it.
 
     So that it cannot be submitted or reassigned between this check and the write. The first write
     begins an assignment. Raises PermissionDenied as `require_expert`.
     """
+    with transaction.atomic():
+        _begin_writing(query, actor)
+        yield
+
+
+def _begin_writing(query: Query, actor: User) -> None:
     hold_queries([query.pk])
     assignment = require_expert(query, actor)
     if assignment is None or assignment.state != WorkState.NOT_STARTED:

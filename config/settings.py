@@ -178,11 +178,11 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
     # A file, as in real use: threads and processes of a test see what others committed.
     _database["TEST"] = {"NAME": str(ASSAY_DATA / "tests.sqlite3")}
 else:
-    _database["ENGINE"] = "kit.postgresql"
+    _database["ENGINE"] = "kit.database.postgresql"
     _database["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     _database["CONN_HEALTH_CHECKS"] = True
-    # The queries of kit/prepared.py are planned at their third time on a connection, and kept; not
-    # behind a pooler that lends its connections for one transaction and cannot have that.
+    # The queries of kit/database/prepared.py are planned at their third time on a connection, and
+    # kept; not behind a pooler that lends its connections for one transaction only.
     _keeps_plans = env.bool("ASSAY_KEEP_PLANS", default=True)
     _database.setdefault("OPTIONS", {})["prepare_threshold"] = 2 if _keeps_plans else None
     # Compiling a query takes longer than any list here may, and indexes lie on disks (or in
@@ -283,7 +283,7 @@ REST_FRAMEWORK = {
         "rest_framework.parsers.JSONParser",
         "rest_framework.parsers.MultiPartParser",
     ],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "kit.schema.RouteSchema",
     "EXCEPTION_HANDLER": "kit.api.handle_error",
 }
 SPECTACULAR_SETTINGS = {
@@ -292,7 +292,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.2.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
-        "RunStatusEnum": "kit.runs.RunStatus",
+        "RunStatusEnum": "kit.runs.models.RunStatus",
         "DebateStatusEnum": "debate.models.DebateStatus",
         "DebateRunKindEnum": "debate.models.RunKind",
         "TrialKindEnum": "debate.models.TrialKind",

@@ -13,7 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from corpus.models import Benchmark, Membership, Passage, Query, Role
-from kit.prepared import Prepared
+from kit.database.prepared import Prepared
 
 
 @dataclass

@@ -17,6 +17,7 @@ from corpus.models import (
     Source,
     Status,
 )
+from kit.lists.tables import Choices
 
 SINCE = "since"
 T = TypeVar("T", Passage, Document)
@@ -66,6 +67,11 @@ def version_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
     versions = CorpusVersion.objects.ready().filter(benchmark=benchmark).order_by("-pk")
     found = [(str(pk), name) for pk, name in versions.values_list("pk", "name")]
     return found if len(found) > 1 else []
+
+
+def place_choices(benchmark: Benchmark) -> dict[str, Choices]:
+    """The drop-downs of a list that is about a place."""
+    return {"domain": domain_choices(benchmark), "version": version_choices(benchmark)}
 
 
 def made_for_choices(benchmark: Benchmark) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ urlpatterns = [
     path("b/<slug:slug>/endpoints/try/", endpoints.endpoint_try, name="endpoint-try"),
     path("b/<slug:slug>/import/", imports.imports, name="imports"),
     path("b/<slug:slug>/import/<int:pk>/", imports.import_run, name="import-run"),
-    path("b/<slug:slug>/import/<int:pk>/cancel/", imports.import_cancel, name="import-cancel"),
+    *imports.RUNS.paths("b/<slug:slug>/import/<int:pk>"),
     path("b/<slug:slug>/documents/", documents.documents, name="documents"),
     path("b/<slug:slug>/documents/<int:pk>/", documents.document, name="document"),
     path("b/<slug:slug>/judgments/", judgments.judgments, name="judgments"),
@@ -43,11 +43,7 @@ urlpatterns = [
         computations.computation,
         name="run-computation",
     ),
-    path(
-        "b/<slug:slug>/retrieval/compute/<int:pk>/<slug:verb>/",
-        computations.computation_verb,
-        name="run-computation-verb",
-    ),
+    *computations.RUNS.paths("b/<slug:slug>/retrieval/compute/<int:pk>"),
     path("b/<slug:slug>/retrieval/<int:pk>/", runs.retrieval_run, name="retrieval-run"),
     path(
         "b/<slug:slug>/retrieval/<int:pk>/<int:query_pk>/", ranked.ranked_list, name="ranked-list"
@@ -55,11 +51,7 @@ urlpatterns = [
     path("b/<slug:slug>/pools/", pools.pools, name="pools"),
     path("b/<slug:slug>/pools/new/", pools.pool_new, name="pool-new"),
     path("b/<slug:slug>/pools/builds/<int:pk>/", pool_builds.pool_build, name="pool-build"),
-    path(
-        "b/<slug:slug>/pools/builds/<int:pk>/cancel/",
-        pool_builds.pool_build_cancel,
-        name="pool-build-cancel",
-    ),
+    *pool_builds.RUNS.paths("b/<slug:slug>/pools/builds/<int:pk>"),
     path("b/<slug:slug>/pools/<int:pk>/", pools.pool, name="pool"),
     path("b/<slug:slug>/versions/", versions.versions, name="versions"),
     path("b/<slug:slug>/versions/undo/", current.version_undo, name="version-undo"),
@@ -76,18 +68,7 @@ urlpatterns = [
     path("b/<slug:slug>/cleaning/new/", cleaning.cleaning_new, name="cleaning-new"),
     path("b/<slug:slug>/cleaning/forecast/", cleaning.cleaning_forecast, name="cleaning-forecast"),
     path("b/<slug:slug>/cleaning/<int:pk>/", cleaning.cleaning, name="cleaning"),
-    *(
-        path(
-            f"b/<slug:slug>/cleaning/<int:pk>/{verb}/",
-            cleaning.cleaning_act,
-            {"verb": verb},
-            name=f"cleaning-{verb}",
-        )
-        for verb in cleaning.VERBS
-    ),
-    path(
-        "b/<slug:slug>/cleaning/<int:pk>/budget/", cleaning.cleaning_budget, name="cleaning-budget"
-    ),
+    *cleaning.RUNS.paths("b/<slug:slug>/cleaning/<int:pk>"),
     path("b/<slug:slug>/cleaning/<int:pk>/pages/", cleaning.cleaning_pages, name="cleaning-pages"),
     path(
         "b/<slug:slug>/cleaning/<int:pk>/report/",

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from corpus.models import Benchmark
+from debate.audits.services import HIGHEST_SEED, MOST
 from debate.models import DebateRun
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field
@@ -16,7 +17,7 @@ class AuditForm(forms.Form):
     size = forms.IntegerField(
         label="Pairs",
         min_value=1,
-        max_value=1_000,
+        max_value=MOST,
         initial=150,
         error_messages={
             "required": "Say how many pairs to draw.",
@@ -25,7 +26,7 @@ class AuditForm(forms.Form):
     seed = forms.IntegerField(
         label="Seed",
         min_value=0,
-        max_value=2**31 - 1,
+        max_value=HIGHEST_SEED,
         initial=1,
         help_text="The same seed draws the same pairs again.",
     )
@@ -36,14 +37,6 @@ class KeepForm(forms.Form):
 
     name = forms.CharField(
         label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
-    )
-
-
-class BudgetForm(forms.Form):
-    """What a run may spend."""
-
-    budget_usd = budget_field(
-        "From the next call on; empty lifts the limit. What is spent already counts."
     )
 
 

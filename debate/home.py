@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET
 from corpus.models import Membership, Role
 from debate.models import DebateRun
 from kit import htmx
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 
 @require_GET

@@ -1,9 +1,9 @@
 """Fetch and authorise in one step, for what this room holds."""
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 
-from corpus.access import Access
+from corpus.access import Access, enter
 from corpus.models import Role
 from debate.models import Debate, DebateRun
 
@@ -18,12 +18,15 @@ def get_run(access: Access, pk: int) -> DebateRun:
     return get_object_or_404(runs, pk=pk, benchmark=access.benchmark)
 
 
+def enter_run(
+    user: User | AnonymousUser, slug: str, pk: int, *roles: str
+) -> tuple[Access, DebateRun]:
+    """The run, for members of its benchmark with one of the roles; as corpus.access.enter."""
+    access = enter(user, slug, *roles)
+    return access, get_run(access, pk)
+
+
 def get_debate(run: DebateRun, pk: int) -> Debate:
     """A debate of this run with its pair, or 404."""
     rows = run.debates.select_related("query__domain", "passage", "judgment", "case")
     return get_object_or_404(rows, pk=pk)
-
-
-def run_url(run: DebateRun) -> str:
-    """The control room of a run."""
-    return reverse("debate-run", args=[run.benchmark.slug, run.pk])

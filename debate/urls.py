@@ -6,11 +6,11 @@ from debate import home
 from debate.adoption import views as adoption
 from debate.answers import views as answers
 from debate.hints import views as hints
-from debate.hints.services import VERBS as HINT_VERBS
 from debate.results import views as debates
 from debate.results import views as report
 from debate.runs import views as run_new
 from debate.runs import views as runs
+from debate.runs.room import RUNS
 from debate.spending import views as calls
 from debate.trials import views as prompts
 
@@ -31,7 +31,6 @@ urlpatterns = [
     path(f"{_RUN}/adoption/", adoption.adoption, name="debate-run-adoption"),
     path(f"{_RUN}/adoption/undo/", adoption.adoption_undo, name="debate-run-unadopt"),
     path(f"{_RUN}/keep/", adoption.filter_keep, name="debate-run-keep"),
-    path(f"{_RUN}/budget/", runs.run_budget, name="debate-run-budget"),
     path(f"{_RUN}/spending/", runs.run_spending, name="debate-run-spending"),
     path(f"{_RUN}/report/", report.run_report, name="debate-run-report"),
     path(f"{_RUN}/report/<slug:name>.csv", report.report_csv, name="debate-run-table"),
@@ -42,16 +41,7 @@ urlpatterns = [
     path("b/<slug:slug>/trials/<int:pk>/", prompts.trial_detail, name="trial"),
     path("b/<slug:slug>/trials/<int:pk>/cancel/", prompts.trial_cancel, name="trial-cancel"),
     path("b/<slug:slug>/panels/<int:pk>/reasons/", hints.panel_hints, name="panel-hints"),
-    path("b/<slug:slug>/hint-runs/<int:pk>/budget/", hints.hint_run_budget, name="hint-run-budget"),
-    *(
-        path(
-            f"b/<slug:slug>/hint-runs/<int:pk>/{verb}/",
-            hints.hint_run_act,
-            {"verb": verb},
-            name=f"hint-run-{verb}",
-        )
-        for verb in HINT_VERBS
-    ),
+    *hints.RUNS.paths("b/<slug:slug>/hint-runs/<int:pk>"),
     path(f"{_RUN}/pairs/", debates.debate_list, name="debates"),
     path(f"{_RUN}/pairs.csv", debates.debate_csv, name="debates-csv"),
     path(f"{_PAIR}/", debates.debate_detail, name="debate"),
@@ -61,24 +51,12 @@ urlpatterns = [
     path(f"{_ANSWERS}/new/", answers.answer_run_new, name="answer-run-new"),
     path(f"{_ANSWERS}/forecast/", answers.answer_forecast, name="answer-forecast"),
     path(f"{_ANSWERS}/<int:pk>/", answers.answer_run, name="answer-run"),
-    path(f"{_ANSWERS}/<int:pk>/budget/", answers.answer_run_budget, name="answer-run-budget"),
     path(f"{_ANSWERS}/<int:pk>/choose/", answers.answer_run_choose, name="answer-run-choose"),
     path(
         "b/<slug:slug>/queries/<int:pk>/answer/generate/",
         answers.answer_generate,
         name="answer-generate",
     ),
-    *(
-        path(
-            f"{_ANSWERS}/<int:pk>/{verb}/",
-            answers.answer_run_act,
-            {"verb": verb},
-            name=f"answer-run-{verb}",
-        )
-        for verb in answers.VERBS
-    ),
-    *(
-        path(f"{_RUN}/{verb}/", runs.run_act, {"verb": verb}, name=f"debate-run-{verb}")
-        for verb in runs.VERBS
-    ),
+    *answers.RUNS.paths(f"{_ANSWERS}/<int:pk>"),
+    *RUNS.paths(_RUN),
 ]

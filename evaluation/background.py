@@ -9,7 +9,7 @@ from django.db import InterfaceError, OperationalError
 from evaluation.exporters.names import NameClash
 from evaluation.metrics.faults import MetricFault
 from kit.errors import Refused
-from kit.runs import LostLease, RunStatus, TrackedRun
+from kit.runs.models import LostLease, RunStatus, TrackedRun
 
 logger = logging.getLogger(__name__)
 

@@ -8,11 +8,14 @@ from django.db.models import QuerySet
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import LimitOffsetPagination
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
 
 from kit.errors import Conflict, Refused
+from kit.lists.tables import Choices, Table, keys_first
 
 _Verb = TypeVar("_Verb")
 
@@ -29,7 +32,7 @@ class CellSerializer(serializers.Serializer):
 
 
 class SheetSerializer(serializers.Serializer):
-    """A table of a report (kit.sheets)."""
+    """A table of a report (kit.lists.sheets)."""
 
     name = serializers.CharField()
     title = serializers.CharField()
@@ -39,10 +42,34 @@ class SheetSerializer(serializers.Serializer):
 
 
 class Page(LimitOffsetPagination):
-    """`?limit=` (at most 500) and `?offset=`."""
+    """`?limit=` (at most 500) and `?offset=`, as quick at the end as at the beginning."""
 
     default_limit = 50
     max_limit = 500
+
+    def __init__(self, known: int | None = None) -> None:
+        # How many rows there are, where it is known without counting.
+        self.known = known
+
+    def get_count(self, queryset: Any) -> int:
+        """How many rows there are."""
+        return super().get_count(queryset) if self.known is None else self.known
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
+        """The rows of the page: what `offset` skips is skipped by key."""
+        self.request, self.count = request, self.get_count(queryset)
+        self.limit = self.get_limit(request) or self.default_limit
+        self.offset = self.get_offset(request)
+        if self.offset >= self.count:
+            return []
+        if self.count <= self.limit:
+            return list(queryset[self.offset : self.limit])
+        # From the nearer end only where no two rows share a place in the order.
+        is_settled = self.known is not None or {"pk", "-pk"} & set(
+            map(str, queryset.query.order_by)
+        )
+        known = self.count if is_settled else None
+        return keys_first(queryset, self.offset, self.offset + self.limit, known=known)
 
 
 def handle_error(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -68,7 +95,9 @@ def find_verb(verbs: Mapping[str, _Verb], name: str) -> _Verb:
 
 
 class Route(APIView):
-    """Base of all routes."""
+    """Base of all routes; one whose GET answers a list as a whole has no `pagination_class`."""
+
+    pagination_class: type[Page] | None = Page
 
     def person(self) -> User:
         """The signed-in person; strangers never get this far."""
@@ -80,8 +109,28 @@ class Route(APIView):
         form.is_valid(raise_exception=True)
         return cast(dict[str, Any], form.validated_data)
 
-    def page(self, rows: QuerySet[Any], serializer: type[serializers.BaseSerializer]) -> Response:
-        """One page of a list."""
-        pages = Page()
+    def matches(
+        self,
+        table: Table,
+        rows: QuerySet[Any],
+        choices: Mapping[str, Choices] | None = None,
+        *,
+        params: Mapping[str, str] | None = None,
+    ) -> QuerySet[Any]:
+        """As the screens narrow a list; but a script is told of a value that does not exist."""
+        asked = self.request.query_params if params is None else params
+        if unknown := table.not_offered(asked, choices=choices):
+            raise ValidationError({name: f"No such {name}: {asked[name]}." for name in unknown})
+        return table.matches(rows, asked, choices=choices)
+
+    def page(
+        self,
+        rows: QuerySet[Any],
+        serializer: type[serializers.BaseSerializer],
+        *,
+        total: int | None = None,
+    ) -> Response:
+        """One page of a list; `total` is how many rows there are, where that is known."""
+        pages = Page(total)
         found = pages.paginate_queryset(rows, self.request, view=self)
         return pages.get_paginated_response(serializer(found, many=True).data)

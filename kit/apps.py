@@ -10,6 +10,6 @@ class KitConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from kit import sweep
+        from kit.runs import sweep
 
         sweep.connect()

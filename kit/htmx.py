@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseRedirect
 from django.template.loader import render_to_string
@@ -28,6 +29,7 @@ from kit.errors import Refused
 
 Context = Mapping[str, Any]
 ResponseT = TypeVar("ResponseT", bound=HttpResponseBase)
+T = TypeVar("T")
 
 VERSION_FIELD = "version"
 DRAFT = "draft"
@@ -115,6 +117,17 @@ def attempt(
         if said:
             messages.success(request, said)
     return redirect(request, url)
+
+
+def submit(form: BaseForm, verb: Callable[..., T], /, **more: Any) -> T | None:
+    """What the verb gives for the values of a form; None where the form now says what is wrong."""
+    if not form.is_valid():
+        return None
+    try:
+        return verb(**form.cleaned_data, **more)
+    except Refused as refusal:
+        form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
+        return None
 
 
 @dataclass(frozen=True)

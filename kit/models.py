@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from kit.runs import RunGroup as RunGroup
+from kit.runs.models import RunGroup as RunGroup
 
 
 class Event(models.Model):

@@ -4,6 +4,15 @@ from functools import cache
 from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
+
+
+class RouteSchema(AutoSchema):
+    """A route of this API: its lists come in pages where they are read (kit.api.Route)."""
+
+    def _get_paginator(self) -> Any:
+        is_read = self.method == "GET"
+        return super()._get_paginator() if is_read else None  # type: ignore[no-untyped-call]
 
 
 class KeptSchema(SchemaGenerator):

@@ -5,7 +5,7 @@ from rest_framework import authentication
 from rest_framework.authtoken.models import Token
 from rest_framework.exceptions import AuthenticationFailed
 
-from kit.prepared import Prepared
+from kit.database.prepared import Prepared
 
 _TOKEN = Prepared(lambda key: Token.objects.filter(key=key).select_related("user"))
 

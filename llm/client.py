@@ -13,10 +13,9 @@ from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Permanent, Transient
-from llm.profiles import Profile, known, mended
+from llm.profiles import Profile, known
 from llm.requests import Reply, Request, Usage
 from llm.wire import decode, encode, read, written
 
@@ -45,21 +44,11 @@ _CONNECT_S: Final = 20.0
 class Client:
     """An open connection to an endpoint: `async with Client(endpoint) as client`.
 
-    `deadline_s` bounds one attempt as a whole, from connecting to the last byte. `learnt` says how
-    models of this endpoint are asked, as far as that was found out before.
+    `deadline_s` bounds one attempt as a whole, from connecting to the last byte.
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        *,
-        deadline_s: float = 120.0,
-        learnt: Mapping[str, Profile] | None = None,
-    ) -> None:
-        self._endpoint = endpoint
-        self._deadline_s = deadline_s
-        # How each model was asked so far, the present way last.
-        self._profiles = {model: [profile] for model, profile in (learnt or {}).items()}
+    def __init__(self, endpoint: Endpoint, *, deadline_s: float = 120.0) -> None:
+        self._endpoint, self._deadline_s = endpoint, deadline_s
 
     async def __aenter__(self) -> Self:
         self._openai, self._options = _open(self._endpoint), _options()
@@ -69,98 +58,55 @@ class Client:
         await self._openai.close()
 
     async def send(self, request: Request, profile: Profile | None = None) -> Reply:
-        """Send the request exactly once, as this profile or the model's present one has it.
+        """Send the request exactly once, as this profile or what is known of the model has it.
 
         Raises Transient or Permanent, never anything else.
         """
-        begun, profile = time.perf_counter(), profile or self.profile(request.model)
+        import httpx2
+        from openai import APIStatusError
+
+        begun = time.perf_counter()
+        profile = profile or known(request.model, api=self._endpoint.api)
         try:
-            async with asyncio.timeout(self._deadline_s):
-                path, body = written(request, profile)
-                if self._endpoint.api_version and path != "/responses":
-                    path = f"/deployments/{request.model}{path}"
-                answer = await self._post(path, body)
-            return read(answer, request, profile, elapsed_s=time.perf_counter() - begun)
-        except _Filtered as filtered:
-            elapsed_s = time.perf_counter() - begun
-            return Reply(str(filtered), Usage(0), elapsed_s, finish_reason="content_filter")
-        except _Unsupported as refused:
-            if not isinstance(request, EmbeddingRequest):
-                self._learn(request.model, profile, refused)
-            raise refused.error from refused
+            try:
+                async with asyncio.timeout(self._deadline_s):
+                    path, body = written(request, profile)
+                    if self._endpoint.api_version and path != "/responses":
+                        path = f"/deployments/{request.model}{path}"
+                    # As it came: the package's typed answers cost more than all else of a call.
+                    answer = await self._openai.post(
+                        path, content=encode(body), cast_to=httpx2.Response, options=self._options
+                    )
+                elapsed_s = time.perf_counter() - begun
+                return read(decode(answer.content), request, profile, elapsed_s=elapsed_s)
+            except APIStatusError as error:
+                words = self._refusal(error.response)
+                elapsed_s = time.perf_counter() - begun
+                return Reply(words, Usage(0), elapsed_s, finish_reason="content_filter")
         except LLMError:
             raise
         except Exception as error:  # what an endpoint may do to us has no bounds
             raise _classified(error, self._deadline_s) from error
 
-    def profile(self, model: str) -> Profile:
-        """How that model is asked here, by what is known of it and was learnt."""
-        return self._tried(model)[-1]
-
-    def take_over(self, model: str, asked: Profile, kept: Profile) -> None:
-        """Ask the model also as others learnt, who were told more than `asked` meanwhile."""
-        now = self.profile(model)
-        if (changed := now.changed_by(asked, kept)) != now:
-            self._tried(model).append(changed)
-
-    def _tried(self, model: str) -> list[Profile]:
-        return self._profiles.setdefault(model, [known(model, api=self._endpoint.api)])
-
-    def _learn(self, model: str, asked: Profile, refused: "_Unsupported") -> None:
-        """Ask the model in another way because of this refusal, if it names one to mend."""
-        tried = self._tried(model)
-        if tried[-1] != asked:
-            refused.error.is_mended = True  # by the refusal of another call
-            return
-        changed = mended(asked, refused.named)
-        if changed is not None and changed not in tried:
-            logger.info("%s: %s is now asked as %s", self._endpoint.name, model, changed)
-            tried.append(changed)
-            refused.error.is_mended, refused.error.taught = True, (asked, changed)
-
-    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        import httpx2
-        from openai import APIStatusError
-
-        try:
-            # The answer as it came: the package's typed answers cost more than all else of a call.
-            answer = await self._openai.post(
-                path, content=encode(body), cast_to=httpx2.Response, options=self._options
-            )
-        except APIStatusError as error:
-            response = error.response
-            raise self._refused(response.status_code, response.headers, response.content) from error
-        return decode(answer.content)
-
-    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
-        said, code, named = _error(body)
-        words = _brief(said, hide=self._endpoint.api_key)
-        if code == "content_filter":  # Azure: the prompt itself was filtered
-            return _Filtered(words)
+    def _refusal(self, response: Any) -> str:
+        """What Azure's filter of prompts says, which keeps them from the model; raises what any
+        other refusal means."""
+        said, code, named = _error(response.content)
+        words, status = _brief(said, hide=self._endpoint.api_key), response.status_code
+        if code == "content_filter":
+            return words
         message = f"HTTP {status}: {words}"
         if code in _LASTING or (status == 400 and _NO_MODEL.search(f"{code} {words}")):
-            return Permanent(message, status=status, error_class=ErrorClass.SETUP)
+            raise Permanent(message, status=status, error_class=ErrorClass.SETUP)
         if status < 500 and status not in _TRANSIENT_STATUS:
-            return _Unsupported(Permanent(message, status=status), named)
-        return Transient(
+            raise Permanent(message, status=status, named=named)
+        raise Transient(
             message,
-            retry_after=retry_after(headers, now=datetime.now(UTC)),
+            retry_after=retry_after(response.headers, now=datetime.now(UTC)),
             # A gateway that gives up waiting does not take back what the model was asked.
             maybe_paid=status >= 500 and status != 503,
             status=status,
         )
-
-
-class _Filtered(Exception):
-    """The endpoint's filter took offence at the prompt: the model never saw it."""
-
-
-class _Unsupported(Exception):
-    """A refusal, perhaps of a parameter; `named` is all that may say of which."""
-
-    def __init__(self, error: Permanent, named: str) -> None:
-        super().__init__(named)
-        self.error, self.named = error, named
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:

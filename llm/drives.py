@@ -12,8 +12,16 @@ from typing import Any, Final, Generic, TypeVar
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from kit.runs import BrokerAway, LostLease, RunStatus, Stopping, stopping, tell_workers
-from kit.sharing import Share, cut, reopen
+from kit.runs.models import (
+    BrokerAway,
+    LostLease,
+    RunStatus,
+    Stopping,
+    TrackedRun,
+    stopping,
+    tell_workers,
+)
+from kit.runs.sharing import Share, cut, reopen
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.errors import CannotGoOn
 from llm.ledger.accounts import AskingRun
@@ -22,9 +30,10 @@ from llm.prices import PriceError, UnknownPrice
 from llm.tasks import look_for_lost_calls_later
 
 logger = logging.getLogger(__name__)
-RunT = TypeVar("RunT", bound=AskingRun)
+RunT = TypeVar("RunT", bound=TrackedRun)
 _OUTAGES: Final = (OperationalError, InterfaceError)
-_SETUP_FAULTS: Final = (UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
+# Faults of settings or of a plan, whose words are for people.
+_TOLD: Final = (CannotGoOn, UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
 # A run that finds no place stays due; its thread is free for imports and releases.
 _places = threading.BoundedSemaphore(settings.ASSAY_RUNS_AT_ONCE)
 # A second thread of one process would only wait for the first.
@@ -61,7 +70,21 @@ class Drive(Generic[RunT]):
         """
         share = Share(run, leads=leads)
         try:
-            _carry_out(share, lambda: self._drive(share, seconds))
+            share.hold(**{"pause_reason": ""} if isinstance(run, AskingRun) else {})
+            list_lost_calls()
+            try:
+                self._drive(share, seconds)
+            except Stopping:
+                share.release()
+            except LostLease:
+                raise
+            except Exception as error:  # the job's outermost frame: told in the row
+                _end(share, error)
+            list_lost_calls()
+        except LostLease:
+            logger.info("%s was paused, cancelled or taken over", _name(share))
+        except _OUTAGES as error:
+            _note_outage(share, error)
         finally:
             with contextlib.suppress(DatabaseError, InterfaceError):  # the leases end, too
                 share.let_go()
@@ -130,72 +153,44 @@ def _a_place(kind: str, run_id: int) -> Iterator[bool]:
             _places.release()
 
 
-def _carry_out(share: Share[RunT], drive: Callable[[], None]) -> None:
-    """Drive a run; whatever goes wrong ends up in the row, in words.
+def _end(share: Share[RunT], error: BaseException) -> None:
+    """End a drive with words for people; what is unfinished keeps waiting.
 
     A database that goes away in the middle is no fault of the run: its lease runs out, and
     whoever looks next goes on.
     """
-    try:
-        share.hold(pause_reason="")
-        list_lost_calls()
-        _drive(share, drive)
-        list_lost_calls()
-    except LostLease:
-        logger.info("%s was paused, cancelled or taken over", _name(share))
-    except _OUTAGES as error:
+    told = next((each for each in _leaves(error) if isinstance(each, _TOLD)), None)
+    if isinstance(told, CannotGoOn) and told.pauses:
+        share.pause(error=str(told), pause_reason=str(told))
+    elif told:
+        share.finish(RunStatus.FAILED, error=str(told))
+    elif _is_outage(error):
         _note_outage(share, error)
-
-
-def _drive(share: Share[RunT], drive: Callable[[], None]) -> None:
-    try:
-        drive()
-    except Stopping:
-        share.release()
-    except CannotGoOn as error:
-        _stop(share, str(error), pauses=error.pauses)
-    except _SETUP_FAULTS as error:
-        _stop(share, str(error))
-    except LostLease:
-        raise
-    except Exception as error:  # the job's outermost frame: logged, and told in the row
-        if words := _setup_fault(error):
-            _stop(share, words)
-            return
-        if _is_outage(error):
-            _note_outage(share, error)
-            return
-        logger.exception("%s", _name(share))
+    else:
+        logger.error("%s", _name(share), exc_info=error)
         share.finish(RunStatus.FAILED, error="The run stopped on an error of ours; see the log.")
 
 
-def _stop(share: Share[RunT], words: str, *, pauses: bool = False) -> None:
-    """End the drive with words for people; what is unfinished keeps waiting."""
-    if pauses:
-        share.pause(error=words, pause_reason=words)
-    else:
-        share.finish(RunStatus.FAILED, error=words)
-
-
-def _setup_fault(error: BaseException) -> str:
-    """The words of a setting that turned out wrong in the middle; items report in a group."""
+def _leaves(error: BaseException | None) -> Iterator[BaseException | None]:
+    """The error itself; items at once report theirs in a group."""
     if isinstance(error, BaseExceptionGroup):
-        return next(filter(None, map(_setup_fault, error.exceptions)), "")
-    return str(error) if isinstance(error, _SETUP_FAULTS) else ""
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
 
 
-def _is_outage(error: BaseException) -> bool:
-    """Whether the database went away; items at once report their errors in a group.
+def _is_outage(error: BaseException | None) -> bool:
+    """Whether the database went away.
 
     One such error in a group is enough, and so is one behind another error of the database: the
     rest follows from it, and what does not comes again when the run goes on.
     """
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(_is_outage, error.exceptions))
-    if isinstance(error, _OUTAGES):
-        return True
-    cause = error.__cause__ or error.__context__
-    return isinstance(error, DatabaseError) and cause is not None and _is_outage(cause)
+    return any(
+        isinstance(each, _OUTAGES)
+        or (isinstance(each, DatabaseError) and _is_outage(each.__cause__ or each.__context__))
+        for each in _leaves(error)
+    )
 
 
 def _note_outage(share: Share[RunT], error: BaseException) -> None:

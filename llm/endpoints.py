@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from django.conf import settings
 from django.utils.crypto import salted_hmac
@@ -72,11 +72,8 @@ class Endpoint:
     api_version: str = ""
 
 
-class Place(NamedTuple):
-    """A model at an endpoint, by their names; an empty model is the endpoint's own."""
-
-    endpoint: str
-    model: str = ""
+Place: TypeAlias = tuple[str, str]
+"""A model at an endpoint, by their names; an empty model is the endpoint's own."""
 
 
 def available(role: str = "") -> list[Endpoint]:
@@ -84,14 +81,14 @@ def available(role: str = "") -> list[Endpoint]:
 
     With a role, the one that has it comes first, with that role's model as its default.
     """
-    found = [*_plain(), *_from_file().endpoints]
+    found = [*_plain(), *_from_file()[0]]
     if not found:
         url = _started_here[-1] if _started_here else settings.ASSAY_PRACTICE_URL
         return [practice(url)] if url else []
     place = _place(role)
     return sorted(
         (_placed(each, place) for each in found),
-        key=lambda each: place is None or each.name != place.endpoint,
+        key=lambda each: place is None or each.name != place[0],
     )
 
 
@@ -120,11 +117,11 @@ def roles() -> dict[str, Place]:
     Nobody where no endpoint is set up: the practice model does everything. Raises EndpointError.
     """
     names = [each.name for each in available()]
-    file = _from_file()
+    _, of_file = _from_file()
     given = {role: value for role, value in settings.ASSAY_MODEL_OF_ROLE.items() if value}
-    if not (given or file.roles) or names in ([], [PRACTICE]):
+    if not (given or of_file) or names in ([], [PRACTICE]):
         return {}
-    told = {role: (f"roles.{role}", value) for role, value in file.roles.items()}
+    told = {role: (f"roles.{role}", value) for role, value in of_file.items()}
     told |= {role: (f"ASSAY_MODEL_{role.upper()}", value) for role, value in given.items()}
     return {
         role: _read_place(role, value, names, where=where) for role, (where, value) in told.items()
@@ -139,15 +136,15 @@ def _read_place(role: str, value: Any, names: list[str], *, where: str) -> Place
     if role not in ROLES:
         raise EndpointError(f"{where}: the roles are {', '.join(ROLES)}.")
     if isinstance(value, Mapping) and value.keys() <= {"endpoint", "model"}:
-        found = Place(str(value.get("endpoint") or names[0]), str(value.get("model") or ""))
+        found = str(value.get("endpoint") or names[0]), str(value.get("model") or "")
     elif isinstance(value, str) and value:
         name, slash, model = value.partition("/")
-        found = Place(name, model) if slash or value in names else Place(names[0], value)
+        found = (name, model) if slash or value in names else (names[0], value)
     else:
         raise EndpointError(f'{where} is "endpoint/model", or has an endpoint and a model.')
-    if found.endpoint not in names:
+    if found[0] not in names:
         raise EndpointError(
-            f"{where} names the endpoint {found.endpoint!r}; there are {', '.join(names)}. "
+            f"{where} names the endpoint {found[0]!r}; there are {', '.join(names)}. "
             "A model with a slash in its name needs its endpoint's name and a slash before it."
         )
     return found
@@ -200,15 +197,9 @@ def practice_if_unconfigured(role: str = "") -> Iterator[Endpoint]:
             _started_here.remove(url)
 
 
-class EndpointFile(NamedTuple):
-    """What a file says: its endpoints, and the model of each role as it is written there."""
-
-    endpoints: list[Endpoint]
-    roles: dict[str, Any]
-
-
-def parse_file(data: Any, environment: Mapping[str, str]) -> EndpointFile:
-    """A file's endpoints and roles; a bare list is one of endpoints. Raises EndpointError.
+def parse_file(data: Any, environment: Mapping[str, str]) -> tuple[list[Endpoint], dict[str, Any]]:
+    """A file's endpoints, and the model of each role as it is written there; a bare list is one of
+    endpoints. Raises EndpointError.
 
     Keys may be named there and kept in the environment.
     """
@@ -223,7 +214,7 @@ def parse_file(data: Any, environment: Mapping[str, str]) -> EndpointFile:
     for name in names:
         if names.count(name) > 1 or name in (DEFAULT, PRACTICE):
             raise EndpointError(f"The name {name!r} is given twice, or is taken.")
-    return EndpointFile(found, chosen)
+    return found, chosen
 
 
 def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
@@ -268,9 +259,9 @@ def _plain() -> list[Endpoint]:
     ]
 
 
-def _from_file() -> EndpointFile:
+def _from_file() -> tuple[list[Endpoint], dict[str, Any]]:
     if not settings.ASSAY_ENDPOINTS:
-        return EndpointFile([], {})
+        return [], {}
     path = Path(settings.ASSAY_ENDPOINTS)
     try:
         return _read(path, path.stat().st_mtime_ns)
@@ -279,7 +270,7 @@ def _from_file() -> EndpointFile:
 
 
 @lru_cache(maxsize=2)
-def _read(path: Path, _changed_at: int) -> EndpointFile:
+def _read(path: Path, _changed_at: int) -> tuple[list[Endpoint], dict[str, Any]]:
     read = tomllib.loads if path.suffix == ".toml" else json.loads
     try:
         return parse_file(read(path.read_text(encoding="utf-8")), os.environ)
@@ -296,10 +287,11 @@ def _place(role: str) -> Place | None:
 
 
 def _placed(endpoint: Endpoint, place: Place | None) -> Endpoint:
-    if place is None or place.endpoint != endpoint.name or not place.model:
+    name, model = place or ("", "")
+    if name != endpoint.name or not model:
         return endpoint
-    is_practice = endpoint.is_practice or place.model == PRACTICE_MODEL
-    return replace(endpoint, default_model=place.model, is_practice=is_practice)
+    is_practice = endpoint.is_practice or model == PRACTICE_MODEL
+    return replace(endpoint, default_model=model, is_practice=is_practice)
 
 
 def fence_key() -> bytes:

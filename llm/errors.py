@@ -6,7 +6,6 @@ and shown on screens.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from typing import ClassVar, Final
 
@@ -30,13 +29,30 @@ class ErrorClass(StrEnum):
     CALLED_OFF = "called_off"  # ended by ourselves
 
 
+class Blame(Enum):
+    """What a failed call says about the calls after it, from the passing to the lasting."""
+
+    OUTAGE = auto()  # the endpoint gave this request no answer, however often it was asked
+    PAIR = auto()  # the endpoint answers, and refuses this request
+    SETUP = auto()  # every request will be refused until somebody mends the settings
+    AWAY = auto()  # the endpoint answers nobody: the pair has no part in it
+    BUDGET = auto()  # the money is used up: the pair has no part in it
+
+
+# The item goes on waiting, and the run waits with it for a person.
+HALTS: Final = frozenset({Blame.AWAY, Blame.BUDGET, Blame.SETUP})
+# The class of a debate that failed although nothing was asked.
+NO_TEXT_CLASS: Final = "no_text"
+
+
 class LLMError(Exception):
     """A call that brought no answer.
 
     `permanent` says whether sending the same request again is pointless. `maybe_paid` says
     whether the endpoint may have charged for it although no answer arrived. `status` is the
     HTTP status of the answer, None where there was none; `retry_after` the seconds that the
-    endpoint asks to wait, where it named a time.
+    endpoint asks to wait, where it named a time; `named` all that may say which parameter it does
+    not take.
     """
 
     permanent: ClassVar[bool] = False
@@ -51,18 +67,30 @@ class LLMError(Exception):
         error_class: ErrorClass | None = None,
         retry_after: float | None = None,
         refusals: int = 0,
+        named: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.maybe_paid, self.status, self.retry_after = maybe_paid, status, retry_after
         self.error_class = error_class or self.kind or _of_status(status, permanent=self.permanent)
-        self.refusals = refusals
-        # Names, set by the gateway for whoever tells people about it.
-        self.endpoint = self.model = ""
+        self.refusals, self.named = refusals, named
+        # For people, without address or key, and who was asked; the gateway sets them.
+        self.words, self.endpoint = message, ""
         # Whether the model is asked in another way since (llm.profiles), so that the same request
         # may be sent again; and how it was and is asked, where this very refusal taught it.
         self.is_mended = False
         self.taught: tuple[Profile, Profile] | None = None
+
+    @property
+    def blame(self) -> Blame:
+        """Whether this request, this hour, the settings or the money are at fault."""
+        if self.error_class is ErrorClass.BUDGET:
+            return Blame.BUDGET
+        if isinstance(self, Outage):
+            return Blame.AWAY
+        if not self.permanent:
+            return Blame.OUTAGE
+        return Blame.SETUP if self.error_class is ErrorClass.SETUP else Blame.PAIR
 
 
 class Transient(LLMError):
@@ -106,33 +134,6 @@ def _of_status(status: int | None, *, permanent: bool) -> ErrorClass:
     return ErrorClass.CONNECTION if status is None else ErrorClass.SERVER
 
 
-class Blame(Enum):
-    """What a failed call says about the calls after it, from the passing to the lasting."""
-
-    OUTAGE = auto()  # the endpoint gave this request no answer, however often it was asked
-    PAIR = auto()  # the endpoint answers, and refuses this request
-    SETUP = auto()  # every request will be refused until somebody mends the settings
-    AWAY = auto()  # the endpoint answers nobody: the pair has no part in it
-    BUDGET = auto()  # the money is used up: the pair has no part in it
-
-
-# The item goes on waiting, and the run waits with it for a person.
-HALTS: Final = frozenset({Blame.AWAY, Blame.BUDGET, Blame.SETUP})
-# The class of a debate that failed although nothing was asked.
-NO_TEXT_CLASS: Final = "no_text"
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a debate failed; `was_taken` says whether the endpoint may have had the request."""
-
-    blame: Blame
-    words: str
-    was_taken: bool = True
-    error_class: str = ""
-    is_refusal: bool = False
-
-
 class CannotGoOn(Exception):
     """The run has to stop with these words; its unfinished pairs keep waiting.
 
@@ -144,34 +145,10 @@ class CannotGoOn(Exception):
         self.pauses = pauses
 
 
-def worst(errors: Sequence[LLMError]) -> LLMError:
-    """Of the errors of one debate the one that decides: the most lasting."""
-    return max(errors, key=lambda error: blame(error).value)
-
-
-def read_failure(errors: Sequence[LLMError], *, endpoint: Endpoint, model: str) -> Failure | None:
-    """The failure that the calls of one debate come to: of several the most lasting one."""
-    if not errors:
-        return None
-    error = worst(errors)
-    return Failure(
-        blame(error),
-        in_words(error, endpoint=endpoint, model=model),
-        was_taken=any(each.maybe_paid for each in errors),
-        error_class=error.error_class.value,
-        is_refusal=error.refusals > 0,
-    )
-
-
-def blame(error: LLMError) -> Blame:
-    """Whether this request, this hour, the settings or the money are at fault."""
-    if error.error_class is ErrorClass.BUDGET:
-        return Blame.BUDGET
-    if isinstance(error, Outage):
-        return Blame.AWAY
-    if not error.permanent:
-        return Blame.OUTAGE
-    return Blame.SETUP if error.error_class is ErrorClass.SETUP else Blame.PAIR
+def worst(errors: Sequence[LLMError]) -> LLMError | None:
+    """Of the errors of one item the one that decides: the most lasting; of equals one that the
+    endpoint may have had."""
+    return max(errors, key=lambda error: (error.blame.value, error.maybe_paid), default=None)
 
 
 def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
@@ -184,9 +161,9 @@ def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
         return f"The model “{model}” would not answer: {said}"
     if error.refusals:
         return f"{name} refused {error.refusals} requests in a row, at last with: {said}"
-    if blame(error) is Blame.PAIR:
+    if error.blame is Blame.PAIR:
         return f"{name} refused this request: {said}"
-    if blame(error) is Blame.SETUP:
+    if error.blame is Blame.SETUP:
         unknown = f"knows no model “{model}”, or its address is wrong"
         paid = "asks for payment: its quota or credit is used up"
         # A 400 is counted among these only where it says that there is no such model.

@@ -6,10 +6,11 @@ is committed.
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,16 +22,27 @@ from django.utils import timezone
 from kit.failpoints import reach
 from llm import endpoints
 from llm.client import Client
+from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
-from llm.errors import ErrorClass, LLMError, Outage, OverBudget, Permanent, Refusal, Transient
+from llm.errors import (
+    ErrorClass,
+    LLMError,
+    Outage,
+    OverBudget,
+    Permanent,
+    Refusal,
+    Transient,
+    in_words,
+)
 from llm.ledger import writing
 from llm.ledger.writing import Intent, Outcome
 from llm.limits import Health, Limiter, wait_before
 from llm.models import ModelProfile
 from llm.prices import PriceTable, table
-from llm.profiles import likely_input
+from llm.profiles import Profile, known, likely_input, mended
 from llm.requests import Reply, Request
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Item = TypeVar("Item")
 # An answer's length where the request names none, for the shared limit on tokens only.
@@ -41,16 +53,38 @@ _INTENT_LINGER_S: Final = 0.003
 _LINGER_S: Final = 0.03
 _LINGER_PER_CALL_S: Final = 0.0005
 _GROUP: Final = 256
+# Between two looks whether the last call in flight was answered.
+_LOOK_S: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What leads to one endpoint."""
+    """What leads to one endpoint; `profiles` are how each model was asked, the present way last."""
 
     endpoint: Endpoint
     client: Client
     limiter: Limiter
     health: Health
+    profiles: dict[str, list[Profile]]
+
+    def tried(self, model: str) -> list[Profile]:
+        """How that model was asked here; at first as it is known."""
+        return self.profiles.setdefault(model, [known(model, api=self.endpoint.api)])
+
+    def learn(self, intent: Intent, refusal: LLMError) -> None:
+        """Ask the model in another way because of this refusal, if it names one to mend."""
+        asked, tried = intent.profile, self.tried(intent.request.model)
+        if asked is None or refusal.named is None or isinstance(intent.request, EmbeddingRequest):
+            return
+        changed = mended(asked, refusal.named)
+        if tried[-1] != asked:
+            refusal.is_mended = True  # by the refusal of another call
+        elif changed is not None and changed not in tried:
+            logger.info(
+                "%s: %s is now asked as %s", self.endpoint.name, intent.request.model, changed
+            )
+            tried.append(changed)
+            refusal.is_mended, refusal.taught = True, (asked, changed)
 
 
 class Gateways:
@@ -87,8 +121,6 @@ class Gateways:
         self._tasks: set[asyncio.Task[Reply]] = set()
         self._under_way = 0
         self._closing = False
-        self._idle = asyncio.Event()
-        self._idle.set()
         self._is_own = executor is None
         self._executor = executor or ThreadPoolExecutor(1, thread_name_prefix="ledger")
         linger_s = min(_LINGER_S, concurrency * _LINGER_PER_CALL_S)
@@ -141,7 +173,8 @@ class Gateways:
                     error_class=ErrorClass.CUT_OFF,
                 )
         except LLMError as error:
-            error.endpoint, error.model = request.endpoint, request.model
+            error.words = in_words(error, endpoint=line.endpoint, model=request.model)
+            error.endpoint = request.endpoint
             raise
         return reply
 
@@ -158,12 +191,11 @@ class Gateways:
         cancelled.
         """
         self._closing = True
-        try:
-            await asyncio.wait_for(self._idle.wait(), timeout=grace_s)
-        except TimeoutError:
-            return
-        finally:
-            await self._drain()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                while self._under_way:
+                    await asyncio.sleep(_LOOK_S)
+        await self._drain()
 
     async def in_database(self, work: Callable[[], T]) -> T:
         """What this work returns, done in the thread for the database."""
@@ -174,11 +206,13 @@ class Gateways:
             if name not in self._lines:
                 endpoint = self.endpoint(name)
                 learnt = await self.in_database(ModelProfile.objects.at(endpoint).by_model)
-                client = Client(endpoint, deadline_s=self._deadline_s, learnt=learnt)
+                client = Client(endpoint, deadline_s=self._deadline_s)
                 limiter = Limiter(endpoint, executor=self._executor)
                 await self._stack.enter_async_context(client)
                 self._stack.push_async_callback(limiter.close)
-                self._lines[name] = _Line(endpoint, client, limiter, Health(self._attempts))
+                profiles = {model: [profile] for model, profile in learnt.items()}
+                health = Health(self._attempts)
+                self._lines[name] = _Line(endpoint, client, limiter, health, profiles)
         return self._lines[name]
 
     async def _shared_answer(self, line: _Line, request: Request, subject: str) -> Reply:
@@ -222,7 +256,8 @@ class Gateways:
                     if error.taught:  # and what others learnt meanwhile counts too
                         what = line.endpoint, request.model, error.taught, error.message
                         kept = await self.in_database(partial(ModelProfile.objects.keep, *what))
-                        line.client.take_over(request.model, error.taught[0], kept)
+                        tried = line.tried(request.model)
+                        tried.append(tried[-1].changed_by(error.taught[0], kept))
                     continue
                 if attempt == 1:
                     signs = line.health.signs
@@ -261,58 +296,44 @@ class Gateways:
             await line.limiter.permit(estimate)
             if self._closing:
                 await asyncio.Event().wait()  # until cancelled
-            intent = replace(intent, profile=line.client.profile(request.model))
+            intent = replace(intent, profile=line.tried(request.model)[-1])
+            pending, was_sent = self._intents.put(intent), False
             self._under_way += 1
-            self._idle.clear()
             try:
-                call_id = await self._commit(intent)
+                call_id = await asyncio.shield(pending)
                 if call_id is None:
                     line.limiter.correct(estimated=estimate, used=0)
                     return None
-                result = await self._send(line, call_id, intent)
+                was_sent = True
+                reach("send", call_id)
+                try:
+                    result: Reply | LLMError = await line.client.send(request, intent.profile)
+                except LLMError as error:
+                    line.learn(intent, error)
+                    result = error
+            except asyncio.CancelledError:
+                self._call_off(pending, was_sent=was_sent)
+                raise
             finally:
                 self._under_way -= 1
-                if not self._under_way:
-                    self._idle.set()
             line.health.note(result if isinstance(result, LLMError) else None)
             if isinstance(result, Reply) and result.usage:
                 used = result.usage.input + result.usage.output
                 line.limiter.correct(estimated=estimate, used=used)
             return call_id, result
 
-    async def _commit(self, intent: Intent) -> int | None:
-        """Commit the intent; None where the account has no room for it.
+    def _call_off(self, pending: "asyncio.Future[int | None]", *, was_sent: bool) -> None:
+        """Settle a call that we end ourselves, once its intent stands: what was not sent is
+        withdrawn, the rest may be paid for."""
 
-        Called off meanwhile, it is withdrawn: nothing was sent.
-        """
-        pending = self._intents.put(intent)
-        try:
-            return await asyncio.shield(pending)
-        except asyncio.CancelledError:
-            pending.add_done_callback(self._withdraw)
-            raise
+        def settle(intent: "asyncio.Future[int | None]") -> None:
+            if not intent.cancelled() and not intent.exception() and (call_id := intent.result()):
+                when = "before the answer came" if was_sent else "before sending"
+                words, kind = f"Called off {when}.", ErrorClass.CALLED_OFF
+                error = LLMError(words, maybe_paid=was_sent, error_class=kind)
+                self._outcomes.put((call_id, error))
 
-    def _withdraw(self, pending: "asyncio.Future[int | None]") -> None:
-        if pending.cancelled() or pending.exception() is not None:
-            return
-        if (call_id := pending.result()) is not None:
-            error = Permanent("Called off before sending.", error_class=ErrorClass.CALLED_OFF)
-            self._outcomes.put((call_id, error))
-
-    async def _send(self, line: _Line, call_id: int, intent: Intent) -> Reply | LLMError:
-        reach("send", call_id)
-        try:
-            return await line.client.send(intent.request, intent.profile)
-        except LLMError as error:
-            return error
-        except asyncio.CancelledError:
-            called_off = Transient(
-                "Called off before the answer came.",
-                maybe_paid=True,
-                error_class=ErrorClass.CALLED_OFF,
-            )
-            self._outcomes.put((call_id, called_off))
-            raise
+        pending.add_done_callback(settle)
 
     async def _may_room_come(self) -> bool:
         """Whether a call under way may still give back what another needs; after a little wait."""
@@ -357,49 +378,53 @@ class Batcher(Generic[Item, T]):
         self._work, self._executor = work, executor
         self._limit, self._linger_s = limit, linger_s
         self._waiting: list[tuple[Item, asyncio.Future[T]]] = []
-        self._timer: asyncio.TimerHandle | None = None
-        self._group: asyncio.Task[None] | None = None
+        self._at_work: asyncio.Task[None] | None = None
+        # Done when the group that grows need not wait for more.
+        self._is_due: asyncio.Future[None] | None = None
 
     def put(self, item: Item) -> "asyncio.Future[T]":
         """Hand in an item; its result comes when its group is done."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
-        if len(self._waiting) >= self._limit:
-            self._start()
-        elif self._timer is None and self._group is None:
-            self._timer = loop.call_later(self._linger_s, self._start)
+        if self._at_work is None:
+            loop = asyncio.get_running_loop()
+            self._is_due = loop.create_future()
+            loop.call_later(self._linger_s, self._call_due)
+            self._at_work = loop.create_task(self._work_all(self._is_due))
         return future
 
     async def drain(self) -> None:
-        """Wait until everything handed in is done."""
-        while self._waiting or self._group:
-            self._start()
-            if self._group:
-                await asyncio.wait([self._group])
+        """Wait until everything handed in is done; nothing waits for company any more."""
+        if self._at_work:
+            self._call_due()
+            await asyncio.wait([self._at_work])
 
-    def _start(self) -> None:
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
-        if self._waiting and self._group is None:
-            group, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
-            self._group = asyncio.create_task(self._run(group))
+    def _call_due(self) -> None:
+        if self._is_due and not self._is_due.done():
+            self._is_due.set_result(None)
 
-    async def _run(self, group: list[tuple[Item, "asyncio.Future[T]"]]) -> None:
-        items = [item for item, _ in group]
+    async def _work_all(self, is_due: "asyncio.Future[None]") -> None:
+        await is_due
+        while group := self._waiting[: self._limit]:
+            del self._waiting[: self._limit]
+            await self._work_on(*zip(*group, strict=True))
+        self._at_work = None
+
+    async def _work_on(self, items: Sequence[Item], futures: "Sequence[asyncio.Future[T]]") -> None:
+        loop = asyncio.get_running_loop()
+        results: Sequence[T | BaseException]
         try:
-            loop = asyncio.get_running_loop()
             results = await loop.run_in_executor(self._executor, self._work, items)
-            if len(results) != len(group):
-                raise ValueError(f"{len(group)} items came back as {len(results)} results.")
-            for (_, future), result in zip(group, results, strict=True):
-                if not future.done():
-                    future.set_result(result)
-        except Exception as error:  # every waiting caller is told, and raises it
-            for _, future in group:
-                if not future.done():
-                    future.set_exception(error)
-        finally:
-            self._group = None
-            self._start()
+            if len(results) != len(items):
+                raise ValueError(f"{len(items)} items came back as {len(results)} results.")
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # every waiting caller is told, and raises it
+            results = [error] * len(items)
+        for future, result in zip(futures, results, strict=True):
+            if future.done():
+                continue
+            if isinstance(result, BaseException):
+                future.set_exception(result)
+            else:
+                future.set_result(result)

@@ -10,6 +10,8 @@ from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
+from django.db import transaction
+
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Outage, Permanent, Transient
 from llm.models import RateLimit
@@ -18,8 +20,6 @@ from llm.models import RateLimit
 LEASE_S: Final = 1.0
 # Permits taken at once, at most: what is waiting now, or a second's worth, whichever is less.
 _MOST_AT_ONCE: Final = 256
-# Compare-and-set on a bucket that others move at the same moment.
-_TRIES: Final = 50
 
 # Waits before another try: up to the first, doubled at each attempt; what an endpoint asks for in
 # Retry-After goes first.
@@ -158,14 +158,12 @@ class Limiter:
 
     async def _take_more(self, tokens: float) -> None:
         second = self._limits[0] / 60 or _MOST_AT_ONCE
-        count = max(1, min(self._waiting, int(second), _MOST_AT_ONCE))
-        taken = await self._exchange(count, tokens)
-        if taken.wait_s:
-            await asyncio.sleep(min(taken.wait_s, 5.0))  # another worker may give back meanwhile
-            return
+        taken = await self._exchange(max(1, min(self._waiting, int(second), _MOST_AT_ONCE)), tokens)
         self._requests += taken.requests
         self._tokens += taken.tokens
         self._until = self._clock() + LEASE_S
+        if taken.wait_s:
+            await asyncio.sleep(min(taken.wait_s, 5.0))  # another worker may give back meanwhile
 
     async def _exchange(self, count: int, each: float) -> Taken:
         """Give back the rest of the last chunk and take the next, in one move."""
@@ -175,21 +173,19 @@ class Limiter:
         return await loop.run_in_executor(self._executor, self._move, rest, count, each)
 
     def _move(self, rest: tuple[int, float], count: int, each: float) -> Taken:
-        """Change the shared bucket by compare-and-set, however many others do at this moment."""
-        rows = RateLimit.objects.filter(pk=self._endpoint)
-        for _ in range(_TRIES):
-            now = self._clock()
-            full = Bucket(size(self._limits[0]), size(self._limits[1]), now)
-            row, _ = rows.get_or_create(endpoint=self._endpoint, defaults=full._asdict())
-            before = Bucket(row.requests, row.tokens, row.filled_at)
-            after, taken = exchange(
-                before, self._limits, now=now, back=rest, count=count, each=each
-            )
-            changed = {**after._asdict(), "version": row.version + 1}
-            if after == before or rows.filter(version=row.version).update(**changed):
-                return taken
-            time.sleep(0.002)
-        return Taken(wait_s=0.1)
+        """Change the shared bucket, one worker after the other."""
+        requests, tokens = map(size, self._limits)
+        full = {"requests": requests, "tokens": tokens, "filled_at": self._clock()}
+        with transaction.atomic():
+            rows = RateLimit.objects.select_for_update()
+            row, _ = rows.get_or_create(endpoint=self._endpoint, defaults=full)
+            bucket = Bucket(row.requests, row.tokens, row.filled_at)
+            now, limits = self._clock(), self._limits
+            after, taken = exchange(bucket, limits, now=now, back=rest, count=count, each=each)
+            row.requests, row.tokens, row.filled_at = after
+            row.version += 1
+            row.save()
+        return taken
 
 
 def wait_before(attempt: int, *, told: float | None) -> float:
@@ -262,7 +258,7 @@ class Health:
         if error.retry_after is not None:
             # It is said to one call and meant for all.
             self._told_s = min(error.retry_after, LONGEST_TOLD_S)
-            self._not_before = max(self._not_before, _now() + self._told_s)
+            self._not_before = max(self._not_before, time.monotonic() + self._told_s)
 
     def is_spent(self, error: Transient, attempt: int, *, signs: int) -> bool:
         """Whether the attempt of that number, which ended so, was the request's last.
@@ -292,7 +288,7 @@ class Health:
             self._refusals, self._last = [*kept, error.message], error
 
     async def _wait_as_told(self) -> None:
-        while (wait := self._not_before - _now()) > 0:
+        while (wait := self._not_before - time.monotonic()) > 0:
             # Spread over a tenth more, lest everybody comes back in the same moment.
             await asyncio.sleep(wait + 0.1 * self._told_s * random.random())  # noqa: S311
 
@@ -313,7 +309,3 @@ def _outage(last: LLMError, *, refusals: int = 0) -> Outage:
         error_class=last.error_class,
         refusals=refusals,
     )
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

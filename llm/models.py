@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Final
 
 from django.db import connections, models, transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from llm.endpoints import Endpoint
 from llm.prices import Price
@@ -32,7 +31,7 @@ class Account(models.Model):
 
     `reserved` holds the upper bounds of calls whose cost is not known: under way, possibly paid,
     or answered without usage. Both sums can be told from the calls at any time
-    (`ledger.accounts.tally`). No constraint guards them: one that fired would keep paid answers
+    (`ledger.reading.spending`). No constraint guards them: one that fired would keep paid answers
     from being written down.
     """
 
@@ -61,7 +60,7 @@ class Account(models.Model):
 
 
 class RateLimit(models.Model):
-    """An endpoint's token bucket, shared by all workers; moved by compare-and-set alone."""
+    """An endpoint's token bucket, shared by all workers; moved under a lock of its row."""
 
     endpoint = models.CharField(max_length=64, primary_key=True)
     version = models.BigIntegerField(default=0)
@@ -80,10 +79,6 @@ class CallQuerySet(models.QuerySet["Call"]):
     def answered(self) -> "CallQuerySet":
         """Paid for and answered: what a replay takes its answer from."""
         return self.filter(status=Call.Status.ANSWERED)
-
-    def possibly_paid(self) -> "CallQuerySet":
-        """What an operator compares with the endpoint's bill."""
-        return self.filter(status=Call.Status.POSSIBLY_PAID)
 
     def about(self, subject: str) -> "CallQuerySet":
         """The calls of a subject and of what lies under it: "debate:12" finds "debate:12:r1:A"."""
@@ -184,6 +179,11 @@ class Call(models.Model):
         is_open = self.usd is None and self.status != self.Status.FAILED
         return self.bound_usd if is_open else None
 
+    @property
+    def units(self) -> tuple[int, int]:
+        """What it puts on its account: known cost, and the upper bound of an unknown one."""
+        return to_units(self.usd or Decimal(0)), to_units(self.at_most_usd or Decimal(0))
+
 
 class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
     """How profiles are spoken of."""
@@ -193,12 +193,12 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
         return self.filter(endpoint=endpoint.name, address=_digest(endpoint))
 
     def by_model(self) -> dict[str, Profile]:
-        """As a client wants them: those that are known to differ from what is taken for granted."""
+        """Those that are known to differ from what is taken for granted."""
         return {row.model: Profile.read(row.profile) for row in self if row.profile}
 
     def of(self, endpoint: Endpoint, model: str) -> "ModelProfile":
         """What is known of that model there; a new row where it is nothing."""
-        key = _key(endpoint, model)
+        key = key_of(endpoint, model)
         return self.filter(**key).first() or ModelProfile(**key)
 
     def keep(
@@ -210,20 +210,13 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
         what each of them learnt.
         """
         with transaction.atomic():
-            row, _ = self.select_for_update().get_or_create(**_key(endpoint, model))
+            row, _ = self.select_for_update().get_or_create(**key_of(endpoint, model))
             before = row.asked(endpoint)
             kept = before.changed_by(*taught)
             if kept != before:
                 row.profile, row.refusals = kept.stored, [*row.refusals, refusal[:500]]
                 row.save(update_fields=["profile", "refusals"])
         return kept
-
-    def note_trial(
-        self, endpoint: Endpoint, model: str, *, latency_s: float | None, fault: str
-    ) -> None:
-        """What came of a trial just now: seconds to the answer, or why there was none."""
-        told = {"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault}
-        self.update_or_create(**_key(endpoint, model), defaults=told)
 
 
 class ModelProfile(models.Model):
@@ -260,7 +253,8 @@ class ModelProfile(models.Model):
         return Profile.read(self.profile) if self.profile else known(self.model, api=endpoint.api)
 
 
-def _key(endpoint: Endpoint, model: str) -> dict[str, Any]:
+def key_of(endpoint: Endpoint, model: str) -> dict[str, Any]:
+    """The fields that find the profile of a model at an endpoint."""
     return {"endpoint": endpoint.name, "address": _digest(endpoint), "model": model}
 
 

@@ -134,11 +134,6 @@ def told(profile: Profile, request: Request) -> list[Message]:
     return messages
 
 
-def taken(profile: Profile, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that this model takes."""
-    return {name: value for name, value in parameters.items() if name not in profile.without}
-
-
 _IN_WORDS: Final = (
     "\n\nAnswer with one JSON object and nothing else. It has to follow this JSON schema:\n{schema}"
 )

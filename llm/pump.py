@@ -6,7 +6,6 @@ groups next works on their waiting items again, and answers that were paid for c
 """
 
 import asyncio
-import contextlib
 import gc
 import math
 import sys
@@ -21,12 +20,13 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from kit.failpoints import reach
-from kit.runs import RunGroup, Stopping, stopping, worker_id
-from kit.sharing import Share
-from llm.endpoints import Endpoint
-from llm.errors import HALTS, Blame, CannotGoOn, Failure
-from llm.gateway import Gateways
-from llm.ledger.accounts import budget_words, open_account
+from kit.runs.models import RunGroup, Stopping, stopping, worker_id
+from kit.runs.sharing import Share
+from llm import endpoints
+from llm.endpoints import Endpoint, fence_key
+from llm.errors import HALTS, Blame, CannotGoOn, LLMError, worst
+from llm.gateway import Batcher, Gateways
+from llm.ledger.accounts import PayingRun, budget_words, open_account
 from llm.ledger.writing import list_lost_calls
 from llm.trying import demand_answers
 
@@ -48,21 +48,14 @@ _SWITCH_S: Final = 0.0005
 _GARBAGE: Final = (50_000, 20, 50)
 
 
-class Keyed(Protocol):
-    """An item of a run: a row that waits for its outcome."""
-
-    @property
-    def pk(self) -> Any: ...
-
-
 class Result(Protocol):
     """What came of an item: why a call of it brought no answer, if one did not."""
 
     @property
-    def failure(self) -> Failure | None: ...
+    def failure(self) -> LLMError | None: ...
 
 
-ItemT = TypeVar("ItemT", bound=Keyed)
+ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT", bound=Result)
 
 
@@ -80,26 +73,31 @@ class Pump(ABC, Generic[ItemT, ResultT]):
     # Whether its models are asked for vectors.
     embeds = False
 
-    def __init__(
-        self,
-        share: Share[Any],
-        endpoint: Endpoint | None,
-        *,
-        seconds: float | None,
-        group_seconds: float = GROUP_SECONDS,
-    ) -> None:
-        self._share, self._run, self._endpoint = share, share.run, endpoint
+    def __init__(self, share: Share[Any], endpoint: Endpoint, *, seconds: float | None) -> None:
+        self._share, self.run, self.endpoint, self.key = share, share.run, endpoint, fence_key()
         self._ends_at = math.inf if seconds is None else time.monotonic() + seconds
         self._is_cut = self._is_fed = False
-        self._was_begun = self._run.done > 0
+        self._was_begun = self.run.done > 0
         # Items of each group that it holds, without those whose results are stored.
         self._left: dict[int, int] = {}
         # Results of items that keep waiting, because of what ended the drive.
         self._halted: list[tuple[RunGroup, ResultT]] = []
-        self._group_seconds = group_seconds
-        self._results: asyncio.Queue[tuple[RunGroup, ResultT] | None] = asyncio.Queue(4 * GROUP)
+        # Twice as many items as calls, so that a slow one never leaves a call's place empty.
+        self._places = asyncio.Semaphore(2 * self.run.calls_in_flight)
         self._under_way: set[asyncio.Task[None]] = set()
         self._database = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pump-db")
+        self._results = Batcher(
+            self._store, executor=self._database, limit=GROUP, linger_s=GROUP_SECONDS
+        )
+        self.prepare()
+
+    @classmethod
+    def take_groups(cls, share: Share[Any], seconds: float | None) -> None:
+        """What a Drive does with its share of a run: see `drive`."""
+        cls(share, endpoints.get(share.run.endpoint), seconds=seconds).drive()
+
+    def prepare(self) -> None:
+        """Read what all items share. Raises CannotGoOn where that is gone."""
 
     @abstractmethod
     def read_group(self, group: RunGroup) -> Sequence[ItemT]:
@@ -113,9 +111,14 @@ class Pump(ABC, Generic[ItemT, ResultT]):
     def store(self, results: Sequence[ResultT]) -> int:
         """Write results, in a transaction of the caller; how many items are through."""
 
+    def payer(self) -> PayingRun:
+        """The run whose account the calls are charged to."""
+        paying: PayingRun = self.run
+        return paying
+
     def waiting(self) -> str:
         """What waits for its outcome, such as "3 pairs"."""
-        return f"{self._run.waiting_items().count():,} {self.words[1]}"
+        return f"{self.run.waiting_items().count():,} {self.words[1]}"
 
     def drive(self) -> None:
         """Take groups until none is free or the time is up: then the run is released.
@@ -127,14 +130,15 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         asyncio.run(self._run_to_end())
 
     async def _run_to_end(self) -> None:
+        self._unstored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         sys.setswitchinterval(min(_SWITCH_S, sys.getswitchinterval()))
         gc.set_threshold(*_GARBAGE)
         try:
-            account = await self._db(partial(open_account, self._run))
+            account = await self._db(partial(open_account, self.payer()))
             gateways = Gateways(
-                concurrency=self._run.calls_in_flight,
+                concurrency=self.run.calls_in_flight,
                 owner=worker_id(),
-                known=[self._endpoint] if self._endpoint else [],
+                known=[self.endpoint],
                 account_id=account.pk,
                 must_be_priced=account.limit_units is not None,
                 # A database with a single writer: two threads would only wait for its lock.
@@ -148,23 +152,23 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             self._database.shutdown(wait=False)
 
     async def _until_done(self, gateways: Gateways) -> None:
-        writer = asyncio.create_task(self._write())
         beat = asyncio.create_task(self._beat())
         feed = asyncio.create_task(self._work_all(gateways))
+        ends = (feed, beat, self._unstored)
         try:
-            await _first_of(feed, writer, beat)  # a lost lease or a fault in any ends all
-            await self._results.put(None)
-            await _first_of(writer, beat)
+            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()  # a lost lease or a fault in any ends all
             if self._is_their_own_fault():
                 await self._db(partial(self._store, self._halted))
                 self._halted = []
         except BaseException:
-            await self._wind_down(gateways, feed, writer)
+            await self._wind_down(gateways, feed)
             raise
         finally:
-            for task in (feed, writer, beat):
-                task.cancel()
-            await asyncio.gather(feed, writer, beat, return_exceptions=True)
+            for each in ends:
+                each.cancel()
+            await asyncio.gather(*ends, return_exceptions=True)
 
     def _is_their_own_fault(self) -> bool:
         """Whether items that the endpoint took and never answered failed by themselves.
@@ -175,8 +179,8 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         failures = self._failures()
         if not self._is_fed or any(each.blame is not Blame.AWAY for each in failures):
             return False
-        taken = any(each.was_taken for each in failures)
-        return taken and (self._run.total == 1 or self._was_begun)
+        taken = any(each.maybe_paid for each in failures)
+        return taken and (self.run.total == 1 or self._was_begun)
 
     def _leave(self) -> None:
         """Give the run back if the time is up, or pause it with words for people."""
@@ -184,45 +188,39 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             if self._is_cut:
                 self._share.release()
             return
-        failure = max(self._failures(), key=lambda each: each.blame.value)
+        failure = worst(self._failures())
+        assert failure is not None  # it is what halted the drive
         if failure.blame is Blame.SETUP:
             raise CannotGoOn(failure.words)
         if failure.blame is Blame.BUDGET:
-            words = budget_words(self._run, waiting=self.waiting())
+            words = budget_words(self.payer(), waiting=self.waiting())
         else:
-            words = f"{failure.words} The other {self.words[1]} wait. {_NEXT[failure.is_refusal]}"
+            words = f"{failure.words} The other {self.words[1]} wait. {_NEXT[failure.refusals > 0]}"
         self._share.pause(pause_reason=words, error=words)
 
-    def _failures(self) -> list[Failure]:
+    def _failures(self) -> list[LLMError]:
         return [result.failure for _, result in self._halted if result.failure]
 
-    async def _wind_down(
-        self, gateways: Gateways, feed: "asyncio.Task[None]", writer: "asyncio.Task[None]"
-    ) -> None:
+    async def _wind_down(self, gateways: Gateways, feed: "asyncio.Task[None]") -> None:
         """Take what is on its way, and store what there is of it."""
         await gateways.wind_down(grace_s=_GRACE_S)
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=_LAST_WORDS_S)
         feed.cancel()
         await asyncio.gather(feed, return_exceptions=True)
-        if not writer.done():
-            ended = asyncio.create_task(self._results.put(None))
-            # It ends by itself, or by losing the lease: then the answers are in the ledger.
-            await asyncio.wait([writer])
-            ended.cancel()
+        # Where the lease is lost, the answers are in the ledger.
+        await self._results.drain()
 
     async def _work_all(self, gateways: Gateways) -> None:
         await demand_answers(
-            self._run.asked,
+            self.run.asked,
             find=gateways.endpoint,
             embeds=self.embeds,
             executor=self._database if connection.vendor == "sqlite" else None,
         )
-        # Twice as many items as calls, so that a slow one never leaves a call's place empty.
-        places = asyncio.Semaphore(2 * self._run.calls_in_flight)
         async with asyncio.TaskGroup() as group:
             async for group_of, item in self._waiting():
-                await places.acquire()
+                await self._places.acquire()
                 if self._halted:
                     break
                 if time.monotonic() >= self._ends_at:
@@ -231,9 +229,9 @@ class Pump(ABC, Generic[ItemT, ResultT]):
                 task = group.create_task(self._work(group_of, item, gateways))
                 self._under_way.add(task)
                 task.add_done_callback(self._under_way.discard)
-                task.add_done_callback(lambda _: places.release())
             else:
                 self._is_fed = True
+        await self._results.drain()
 
     async def _waiting(self) -> AsyncIterator[tuple[RunGroup, ItemT]]:
         while taken := await self._db(self._take):
@@ -251,26 +249,22 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         return None
 
     async def _work(self, group: RunGroup, item: ItemT, gateways: Gateways) -> None:
-        result = await self.work(item, gateways)
+        try:
+            result = await self.work(item, gateways)
+        finally:
+            self._places.release()
         if result.failure and result.failure.blame in HALTS:
             self._halted.append((group, result))  # the item goes on waiting
         else:
-            await self._results.put((group, result))
+            self._results.put((group, result)).add_done_callback(self._note_stored)
 
-    async def _write(self) -> None:
-        """Store results, in groups, until None says that no more will come."""
-        is_over = False
-        while not is_over:
-            group = [await self._results.get()]
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._group_seconds):
-                    while len(group) < GROUP and group[-1] is not None:
-                        group.append(await self._results.get())
-            is_over = group[-1] is None
-            if ready := [result for result in group if result]:
-                await self._db(partial(self._store, ready))
+    def _note_stored(self, stored: "asyncio.Future[None]") -> None:
+        """What could not be stored ends the drive, and no item: calls on their way are taken."""
+        error = None if stored.cancelled() else stored.exception()
+        if error is not None and not self._unstored.done():
+            self._unstored.set_exception(error)
 
-    def _store(self, ready: Sequence[tuple[RunGroup, ResultT]]) -> None:
+    def _store(self, ready: Sequence[tuple[RunGroup, ResultT]]) -> Sequence[None]:
         """Write results in one transaction, and end their groups. Raises LostLease."""
         groups = {group.pk: group for group, _ in ready}
         with transaction.atomic():
@@ -283,6 +277,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         for pk, group in groups.items():
             if not self._left[pk]:
                 self._share.end(group)
+        return [None] * len(ready)
 
     async def _beat(self) -> None:
         pause = min(0.5, settings.ASSAY_LEASE_SECONDS / _HEARTBEATS_PER_LEASE)
@@ -298,10 +293,3 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
     async def _db(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._database, function)
-
-
-async def _first_of(*tasks: "asyncio.Task[Any]") -> None:
-    """Wait until one of them ends, and raise what it raised."""
-    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in done:
-        task.result()

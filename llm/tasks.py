@@ -4,7 +4,7 @@ import contextlib
 
 from celery import shared_task
 
-from kit.runs import BrokerAway
+from kit.runs.models import BrokerAway
 from llm.ledger.writing import LOST_AFTER, list_lost_calls
 
 

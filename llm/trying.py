@@ -16,14 +16,15 @@ from functools import partial
 from typing import Final
 
 from django.conf import settings
+from django.utils import timezone
 
-from kit.runs import worker_id
+from kit.runs.models import worker_id
 from llm import endpoints
 from llm.embeddings import embedding_request
 from llm.endpoints import Endpoint
-from llm.errors import Blame, CannotGoOn, ErrorClass, LLMError, blame, in_words, without_secrets
+from llm.errors import Blame, CannotGoOn, ErrorClass, LLMError, without_secrets
 from llm.gateway import Gateways
-from llm.models import Call, ModelProfile
+from llm.models import Call, ModelProfile, key_of
 from llm.practice.completion import CHECK
 from llm.prices import table
 from llm.requests import Reply, Request
@@ -126,8 +127,8 @@ async def demand_answers(
             if task.endpoint.is_practice or await gateways.in_database(partial(_answered, task)):
                 continue
             _, error = await _try(gateways, task)
-            if error is not None and blame(error) is Blame.SETUP:
-                raise CannotGoOn(in_words(error, endpoint=task.endpoint, model=task.model))
+            if error is not None and error.blame is Blame.SETUP:
+                raise CannotGoOn(error.words)
 
 
 def standing(task: Task) -> Tried:
@@ -204,7 +205,9 @@ def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> Tried:
     """The outcome, stored beside what is known of the model."""
     fault = without_secrets(error.message, task.endpoint) if error else ""
     latency_s = reply.elapsed_s if reply else None
-    ModelProfile.objects.note_trial(task.endpoint, task.model, latency_s=latency_s, fault=fault)
+    told = {"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault}
+    key = key_of(task.endpoint, task.model)
+    ModelProfile.objects.update_or_create(**key, defaults=told)
     if reply is None:
         return standing(task)
     call = Call.objects.get(pk=reply.call_id)

@@ -17,7 +17,7 @@ import orjson
 from llm.embeddings import LITTLE, EmbeddingRequest, pack
 from llm.errors import ErrorClass, Transient
 from llm.parsing import storable
-from llm.profiles import Profile, taken, told
+from llm.profiles import Profile, told
 from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage
 
 _TOP_LOGPROBS: Final = 5
@@ -31,9 +31,10 @@ def written(request: Request, profile: Profile) -> tuple[str, dict[str, Any]]:
     if isinstance(request, EmbeddingRequest):
         body = {"model": request.model, "input": request.texts, "encoding_format": "base64"}
         return "/embeddings", body | dict(request.schema)
+    asked = {k: v for k, v in request.parameters.items() if k not in profile.without}
     if profile.api == "responses":
-        return "/responses", _response_body(request, profile)
-    return "/chat/completions", _chat_body(request, profile)
+        return "/responses", _response_body(request, profile, asked)
+    return "/chat/completions", _chat_body(request, profile, asked)
 
 
 def read(answer: Any, request: Request, profile: Profile, *, elapsed_s: float) -> Reply:
@@ -78,12 +79,9 @@ def decode(data: bytes) -> Any:
             raise ValueError("The answer is nested too deeply.") from error
 
 
-def _chat_body(request: Request, profile: Profile) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "model": request.model,
-        "messages": [_chat_message(each) for each in told(profile, request)],
-    }
-    body |= taken(profile, request.parameters)
+def _chat_body(request: Request, profile: Profile, asked: dict[str, Any]) -> dict[str, Any]:
+    messages = [_chat_message(each) for each in told(profile, request)]
+    body = {"model": request.model, "messages": messages, **asked}
     if "logprobs" in body:
         body["top_logprobs"] = _TOP_LOGPROBS
     if "max_tokens" in body:
@@ -142,9 +140,8 @@ def _tool_call(call_id: Any, function: Mapping[str, Any]) -> ToolCall:
     return found
 
 
-def _response_body(request: Request, profile: Profile) -> dict[str, Any]:
+def _response_body(request: Request, profile: Profile, asked: dict[str, Any]) -> dict[str, Any]:
     """Nothing is kept at the endpoint."""
-    asked = taken(profile, request.parameters)
     body: dict[str, Any] = {
         "model": request.model,
         "input": [item for message in told(profile, request) for item in _items(message)],

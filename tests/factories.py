@@ -22,7 +22,7 @@ from corpus.models import (
     VersionState,
 )
 from corpus.texts.indexing import index, request_index
-from kit.prepared import Prepared
+from kit.database.prepared import Prepared
 
 # Asked for every person, query and passage of every world.
 _DOMAINS = Prepared(lambda benchmark: Domain.objects.filter(benchmark=benchmark).order_by("name"))

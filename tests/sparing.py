@@ -2,7 +2,8 @@
 
 A test without a database fixture, mark or class cannot reach one: pytest-django forbids it. Those
 of modules that start processes stay, because a process opens a database by itself; and those that
-`make test` leaves out or tries with few examples, because they run in full nowhere else.
+`make test` leaves out or tries with few examples, because they run in full nowhere else. What takes
+longest begins first.
 """
 
 from typing import Any
@@ -12,6 +13,8 @@ from django.test import SimpleTestCase
 
 _FIXTURES = {"django_db_setup", "db", "transactional_db", "live_server"}
 _SPARED = "spared_tests"
+# Their tests take longest and begin first: begun last, one process would end long after the others.
+_LONGEST = {"test_blind_walk.py", "test_starting.py", "test_embedded.py", "test_said.py"}
 _COUNT = pytest.StashKey[int]()
 
 
@@ -23,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect them, and count them where the controlling process finds the number."""
+    items.sort(key=lambda item: item.path.name not in _LONGEST)
     if not config.getoption("--database-only"):
         return
     spared = [item for item in items if not is_needed(item)]

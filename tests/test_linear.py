@@ -19,24 +19,21 @@ from annotate.answers import citing
 from annotate.answers import evidence as answer_carrying
 from annotate.guidelines import views as guidelines
 from annotate.workspace import neighbours, wording
-from corpus.chunking import pieces, rules, semantic, sentences
+from corpus.chunking import rules, semantic, sentences
 from corpus.extraction import extract_html, extract_text, page_blocks
 from corpus.importers.formats import all_formats
 from corpus.marcus import (
     asking,
     carrying,
-    cutting,
     furniture,
-    garbled,
     html,
-    labels,
     likeness,
     mending,
     parts,
     showing,
+    splitting,
     tokens,
     verify,
-    windows,
 )
 from corpus.retrieval import analysis
 from corpus.texts import finding as excerpts
@@ -50,8 +47,8 @@ from kit import boilerplate
 from kit.stats import reading
 from llm import errors, parsing
 from llm.endpoints import Endpoint
-from llm.practice import blocks, words
 from llm.practice import rules as practice_rules
+from llm.practice import words
 from tests.work import MOST, growth
 
 
@@ -127,9 +124,9 @@ def mended(text: str) -> object:
 
 def cut_and_mended(text: str) -> object:
     output = halves_swapped(text)
-    cuts = cutting.cuts_of(slices(output))
+    cuts = splitting.cuts_of(slices(output))
     verdict = verify.verify(text, output, with_tables=True)
-    return cutting.kept_texts(cutting.without_inventions(text, output, verdict, cuts), {})
+    return splitting.kept_texts(splitting.without_inventions(text, output, verdict, cuts), {})
 
 
 def sources(text: str) -> list[parts.Source]:
@@ -261,7 +258,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "furniture": furniture.furniture,
     "tables": furniture.tables,
     "tokenise": tokens.tokenise,
-    "is_repair": lambda text: garbled.is_repair(text, 0, len(text), text.replace("\u00c3", "")),
+    "is_repair": lambda text: verify.is_repair(text, 0, len(text), text.replace("\u00c3", "")),
     "mend": mended,
     "cut and mend": cut_and_mended,
     "take_apart": taken_apart,
@@ -270,11 +267,11 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "overlaps": carried,
     "side_by_side": lambda text: showing.side_by_side(text, every_other(text)),
     "near_duplicates": lambda text: likeness.near_duplicates(slices(text)),
-    "windows": lambda text: windows.windows(text, 500),
-    "read_chunks": lambda text: labels.read_chunks(text, source=text),
+    "windows": lambda text: splitting.windows(text, 500),
+    "read_chunks": lambda text: splitting.read_chunks(text, source=text),
     "read_reply": lambda text: (asking.read_reply(text), asking.says_nothing(text)),
     "clean": rules.clean,
-    "cut_fixed": pieces.cut_fixed,
+    "cut_fixed": partial(splitting.cut_fixed, most=512),
     "semantic chunks": chunked,
     "sentences": sentences.sentences,
     "page_blocks": page_blocks,
@@ -306,9 +303,9 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "names of metrics": tried(names.read_metrics),
     "ratings": tried(rated),
     "practice: blocks": lambda text: (
-        blocks.read_blocks(text),
-        list(blocks.read_named(text)),
-        blocks.read_position(text),
+        practice_rules.read_blocks(text),
+        list(practice_rules.read_named(text)),
+        practice_rules.read_position(text),
     ),
     "practice: cleaning": lambda text: (
         practice_rules.safe_clean(text),

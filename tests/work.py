@@ -13,7 +13,7 @@ MOST: Final = 6.0
 _FIRST, _LARGEST = 2_000, 500_000
 # Shorter work is lost in what the clock adds to it: it is measured at a larger size.
 _TELLING_NS: Final = 400_000
-_TRIES: Final = 8
+_TRIES: Final = 20
 # No larger size is looked at beyond it: what grows with the square would soon take minutes.
 _ENOUGH_NS: Final = 20_000_000
 
@@ -25,9 +25,10 @@ def growth(
 
     The least processor time of several counts for both sizes. A large ratio is believed only once
     it was measured again, for another process may have been in the way, and only if it is as large
-    at a larger size: a step, such as a text that is too short to be cut, is no growth.
+    at a larger size: neither a step, such as a text that is too short to be cut, nor a cache that
+    others empty is growth.
     """
-    size = first
+    size, is_suspect = first, False
     small = large = _work(job, given(size))
     while size <= _LARGEST:
         size *= TIMES
@@ -40,7 +41,9 @@ def growth(
                 return large / small
             large = min(large, _work(job, given(size)))
         if large > _ENOUGH_NS:
-            break
+            if is_suspect:
+                break
+            is_suspect = True
     return large / small if large > _ENOUGH_NS else 0.0
 
 

@@ -1,10 +1,10 @@
 """Adjudication: a third person settles what others left open, one item after the other."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -23,8 +23,7 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Conflict, Refused
-from kit.table_pages import BoundFilter, TablePage
-from kit.tables import page_number
+from kit.lists.tables import Filter, ListPage, page_of
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 PAGE = 50
@@ -173,25 +172,11 @@ def _kept(request: HttpRequest) -> str:
     return f"?{urlencode(kept)}" if kept else ""
 
 
-def _table(access: Access, request: HttpRequest, rows: list[OpenItem]) -> TablePage[Any]:
-    pages = Paginator(rows, PAGE)
-    page = pages.page(min(page_number(request.GET.get("page", "1")), pages.num_pages))
-    params = {name: value for name, value in request.GET.dict().items() if value and name != "page"}
-    kinds, domains = list(OpenKind.choices), domain_choices(access.benchmark)
-    return TablePage(
-        rows=as_rows(page.object_list),  # type: ignore[arg-type]
-        total=len(rows),
-        more_than=False,
-        has_next=page.has_next(),
-        search="",
-        sort="",
-        searchable=False,
-        filters=[
-            BoundFilter("kind", "Left open", kinds, params.get("kind", "")),
-            BoundFilter("domain", "Domain", domains, params.get("domain", "")),
-        ],
-        columns=[],
-        params=params,
-        number=page.number,
-        size=PAGE,
-    )
+def _table(access: Access, request: HttpRequest, rows: list[OpenItem]) -> ListPage[Any]:
+    kind, domain = request.GET.get("kind", ""), request.GET.get("domain", "")
+    filters = [
+        Filter("kind", "Left open", OpenKind.choices, value=kind),
+        Filter("domain", "Domain", domain_choices(access.benchmark), value=domain),
+    ]
+    page: ListPage[Any] = page_of(rows, request.GET.dict(), filters=filters, size=PAGE)
+    return replace(page, rows=as_rows(page.rows))

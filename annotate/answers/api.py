@@ -9,18 +9,18 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
-from annotate.answers import comparing, rating
+from annotate.answers import comparing
 from annotate.answers import services as verbs
 from annotate.answers.comparison_views import (
     READERS,
     comparison_rows,
     get_closed,
     get_comparison,
-    rating_rows,
-    sheets_of,
 )
 from annotate.answers.evidence import check, material_of
+from annotate.answers.report import report
 from annotate.answers.rights import (
     HIDDEN,
     answers_are_hidden,
@@ -40,7 +40,7 @@ from annotate.models import (
 from corpus.access import Access, enter, get_query
 from corpus.models import Query, Role
 from kit.api import Route, SheetSerializer
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 
 class ReferenceAnswerSerializer(serializers.ModelSerializer):
@@ -165,7 +165,9 @@ class NewAnswerRatingSerializer(serializers.Serializer):
     first_quality = serializers.IntegerField(min_value=1, max_value=5)
     second_completeness = serializers.IntegerField(min_value=1, max_value=5)
     second_quality = serializers.IntegerField(min_value=1, max_value=5)
-    preferred = serializers.ChoiceField(choices=[rating.FIRST, rating.SECOND, rating.NEITHER])
+    preferred = serializers.ChoiceField(
+        choices=[comparing.FIRST, comparing.SECOND, comparing.NEITHER]
+    )
     note = serializers.CharField(required=False, allow_blank=True, default="", max_length=4000)
     reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=2000)
 
@@ -185,33 +187,31 @@ class AnswerRatingSerializer(serializers.ModelSerializer):
         ]
 
 
-class AnswerRoute(Route):
-    """A route about the answers of one query."""
+class Answers(ViewSetMixin, Route):
+    """The answers of one query: every version that this person may see, written and reviewed."""
 
-    def enter(self, slug: str, pk: int) -> tuple[Access, Query]:
+    def enter(self) -> tuple[Access, Query]:
         """The query with the person's access."""
-        access = enter(self.person(), slug)
-        return access, get_query(access, pk)
+        access = enter(self.person(), self.kwargs["slug"])
+        return access, get_query(access, self.kwargs["pk"])
 
-    def enter_answer(self, slug: str, pk: int, answer_pk: int) -> tuple[Access, ReferenceAnswer]:
+    def enter_answer(self) -> tuple[Access, ReferenceAnswer]:
         """A version that the person may see, with their access."""
-        access, query = self.enter(slug, pk)
-        return access, get_answer(access, query, answer_pk)
-
-
-class QueryAnswers(AnswerRoute):
-    """Every version of a query's answers that this person may see, and writing one."""
+        access, query = self.enter()
+        return access, get_answer(access, query, self.kwargs["answer_pk"])
 
     @extend_schema(responses=ReferenceAnswerSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = self.enter(slug, pk)
+    def list(self, request: Request, slug: str, pk: int) -> Response:
+        """Every version of a query's answers that this person may see."""
+        access, query = self.enter()
         if answers_are_hidden(access, query):
             raise PermissionDenied(HIDDEN)
         return self.page(visible(access, query).order_by("-pk"), ReferenceAnswerSerializer)
 
     @extend_schema(request=NewAnswerSerializer, responses={201: ReferenceAnswerSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = self.enter(slug, pk)
+    def create(self, request: Request, slug: str, pk: int) -> Response:
+        """Writing an answer to a query."""
+        access, query = self.enter()
         require_writer(access, query)
         given = self.read(NewAnswerSerializer)
         key, expected = given.pop("base"), given.pop("version")
@@ -221,149 +221,117 @@ class QueryAnswers(AnswerRoute):
         )
         return Response(ReferenceAnswerSerializer(written).data, status=201)
 
-
-class AnswerCheck(AnswerRoute):
-    """The checks of a text against the gold of a query."""
-
     @extend_schema(request=AnswerTextSerializer, responses=AnswerChecksSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        _, query = self.enter(slug, pk)
+    def check(self, request: Request, slug: str, pk: int) -> Response:
+        """The checks of a text against the gold of a query."""
+        _, query = self.enter()
         text = self.read(AnswerTextSerializer)["text"]
         return Response(AnswerChecksSerializer(check(material_of(query), text)).data)
 
-
-class AnswerRestore(AnswerRoute):
-    """Making an earlier version the last again."""
+    @extend_schema(request=None, responses={204: None})
+    def unchoose(self, request: Request, slug: str, pk: int) -> Response:
+        """Publishing nothing that was written here."""
+        access, query = self.enter()
+        verbs.unchoose_answer(query=query, actor=access.user)
+        return Response(status=204)
 
     @extend_schema(request=AnswerVersionSerializer, responses={201: ReferenceAnswerSerializer})
-    def post(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
-        access, found = self.enter_answer(slug, pk, answer_pk)
+    def restore(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
+        """Making an earlier version the last again."""
+        access, found = self.enter_answer()
         require_writer(access, found.query)
         expected = self.read(AnswerVersionSerializer)["version"]
         again = verbs.restore_answer(answer=found, actor=access.user, expected=expected)
         return Response(ReferenceAnswerSerializer(again).data, status=201)
 
-
-class AnswerChoose(AnswerRoute):
-    """Letting releases publish a version."""
-
     @extend_schema(request=None, responses=ReferenceAnswerSerializer)
-    def post(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
-        access, found = self.enter_answer(slug, pk, answer_pk)
+    def choose(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
+        """Letting releases publish a version."""
+        access, found = self.enter_answer()
         chosen = verbs.choose_answer(answer=found, actor=access.user)
         return Response(ReferenceAnswerSerializer(chosen).data)
 
-
-class AnswerUnchoose(AnswerRoute):
-    """Publishing nothing that was written here."""
-
-    @extend_schema(request=None, responses={204: None})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = self.enter(slug, pk)
-        verbs.unchoose_answer(query=query, actor=access.user)
-        return Response(status=204)
-
-
-class AnswerReviews(AnswerRoute):
-    """Reviewers' verdicts on a version, and giving one's own."""
-
     @extend_schema(responses=AnswerReviewSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
-        _, found = self.enter_answer(slug, pk, answer_pk)
+    def reviews(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
+        """Reviewers' verdicts on a version."""
+        _, found = self.enter_answer()
         rows = found.reviews.filter(stands=True).select_related("reviewer")
         return self.page(rows, AnswerReviewSerializer)
 
     @extend_schema(request=NewAnswerReviewSerializer, responses={201: AnswerReviewSerializer})
-    def post(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
-        access, found = self.enter_answer(slug, pk, answer_pk)
+    def review(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
+        """Giving one's verdict on a version."""
+        access, found = self.enter_answer()
         require_answer_reviewer(access, found.query)
         given = self.read(NewAnswerReviewSerializer)
         review = verbs.review_answer(answer=found, access=access, **given)
         return Response(AnswerReviewSerializer(review).data, status=201)
 
 
-class Comparisons(Route):
-    """Comparisons of the benchmark, and drawing one."""
+class Comparisons(ViewSetMixin, Route):
+    """Comparisons of the benchmark, drawn and closed by admins; raters give points to pairs."""
 
     @extend_schema(responses=ComparisonSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
+    def list(self, request: Request, slug: str) -> Response:
+        """Comparisons of the benchmark."""
         access = enter(self.person(), slug, *READERS)
         return self.page(comparison_rows(access), ComparisonSerializer)
 
     @extend_schema(request=NewComparisonSerializer, responses={201: ComparisonSerializer})
-    def post(self, request: Request, slug: str) -> Response:
+    def create(self, request: Request, slug: str) -> Response:
+        """Drawing a comparison."""
         access = enter(self.person(), slug, Role.ADMIN)
         drawn = comparing.draw_comparison(access=access, **self.read(NewComparisonSerializer))
         found = comparison_rows(access).get(pk=drawn.pk)
         return Response(ComparisonSerializer(found).data, status=201)
 
-
-class ComparisonClose(Route):
-    """Ending the ratings of a comparison."""
-
     @extend_schema(request=None, responses=ComparisonSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def close(self, request: Request, slug: str, pk: int) -> Response:
+        """Ending the ratings of a comparison."""
         access = enter(self.person(), slug, Role.ADMIN)
         comparing.close_comparison(comparison=get_comparison(access, pk), access=access)
         return Response(ComparisonSerializer(comparison_rows(access).get(pk=pk)).data)
 
-
-class ComparisonReport(Route):
-    """The tables of a closed comparison."""
-
     @extend_schema(responses=SheetSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
+    def report(self, request: Request, slug: str, pk: int) -> Response:
+        """The tables of a closed comparison."""
         access = enter(self.person(), slug, *READERS)
-        return Response(as_data(sheets_of(access, get_closed(access, pk))))
-
-
-class ComparisonRatings(Route):
-    """The ratings of a closed comparison."""
+        return Response(as_data(report(get_closed(access, pk))))
 
     @extend_schema(responses=AnswerRatingSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        return self.page(rating_rows(get_closed(access, pk)), AnswerRatingSerializer)
-
-
-_NOTHING: dict[str, object] = {
-    "pair": None, "query": None, "text": None, "aspects": [], "first": None, "second": None,
-}  # fmt: skip
-
-
-class NextPair(Route):
-    """The next two answers that wait for my points."""
+    def ratings(self, request: Request, slug: str, pk: int) -> Response:
+        """The ratings of a closed comparison."""
+        found = get_closed(enter(self.person(), slug, *READERS), pk)
+        return self.page(comparing.standing_ratings(found), AnswerRatingSerializer)
 
     @extend_schema(responses=ShownPairSerializer)
-    def get(self, request: Request, slug: str) -> Response:
+    def next_pair(self, request: Request, slug: str) -> Response:
+        """The next two answers that wait for my points."""
         access = enter(self.person(), slug, Role.REVIEWER)
-        pair = rating.to_rate(access).first()
+        pair = comparing.to_rate(access).first()
         return Response(_shown(access, pair) if pair else _NOTHING)
 
-
-class OnePair(Route):
-    """Two answers, and giving them points; a second time corrects, with a reason."""
-
     @extend_schema(responses=ShownPairSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
+    def pair(self, request: Request, slug: str, pk: int) -> Response:
+        """Two answers to give points to."""
         access = enter(self.person(), slug, Role.REVIEWER)
-        return Response(_shown(access, _pair(access, pk)))
+        return Response(_shown(access, get_object_or_404(comparing.rateable(access), pk=pk)))
 
     @extend_schema(request=NewAnswerRatingSerializer, responses={204: None})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def rate(self, request: Request, slug: str, pk: int) -> Response:
+        """Giving points to two answers; a second time corrects, with a reason."""
         access = enter(self.person(), slug, Role.REVIEWER)
-        pair = _pair(access, pk)
-        given = self.read(NewAnswerRatingSerializer)
-        rating.rate_pair(pair=pair, access=access, **rating.split_points(given))
+        pair = get_object_or_404(comparing.rateable(access), pk=pk)
+        comparing.rate_pair(pair=pair, access=access, **self.read(NewAnswerRatingSerializer))
         return Response(status=204)
 
 
-def _pair(access: Access, pk: int) -> AnswerPair:
-    return get_object_or_404(rating.rateable(access), pk=pk)
+_NOTHING: dict[str, object] = dict.fromkeys(("pair", "query", "text", "first", "second"))
+_NOTHING["aspects"] = []
 
 
 def _shown(access: Access, pair: AnswerPair) -> dict[str, object]:
-    first, second = rating.shown_to(pair, access.user)
+    first, second = comparing.shown_to(pair, access.user)
     return {
         "pair": pair.pk,
         "query": str(pair.query),
@@ -374,26 +342,29 @@ def _shown(access: Access, pair: AnswerPair) -> dict[str, object]:
     }
 
 
-_ANSWER = "b/<slug:slug>/queries/<int:pk>/answers"
-_ONE = f"{_ANSWER}/<int:answer_pk>"
-_COMPARISON = "b/<slug:slug>/answer-comparisons"
+_ANSWERS, _DRAWN = "queries/<int:pk>/answers", "answer-comparisons"
+_ONE = f"{_ANSWERS}/<int:answer_pk>"
+_ROUTES: tuple[tuple[str, str, type[ViewSetMixin], dict[str, Any]], ...] = (
+    ("api-answers", f"{_ANSWERS}/", Answers, {"get": "list", "post": "create"}),
+    ("api-answer-check", f"{_ANSWERS}/check/", Answers, {"post": "check"}),
+    ("api-answer-unchoose", f"{_ANSWERS}/unchoose/", Answers, {"post": "unchoose"}),
+    ("api-answer-restore", f"{_ONE}/restore/", Answers, {"post": "restore"}),
+    ("api-answer-choose", f"{_ONE}/choose/", Answers, {"post": "choose"}),
+    ("api-answer-reviews", f"{_ONE}/reviews/", Answers, {"get": "reviews", "post": "review"}),
+    ("api-comparisons", f"{_DRAWN}/", Comparisons, {"get": "list", "post": "create"}),
+    ("api-comparison-close", f"{_DRAWN}/<int:pk>/close/", Comparisons, {"post": "close"}),
+    ("api-comparison-ratings", f"{_DRAWN}/<int:pk>/ratings/", Comparisons, {"get": "ratings"}),
+    ("api-answer-pair-next", "answer-pairs/next/", Comparisons, {"get": "next_pair"}),
+    ("api-answer-pair", "answer-pairs/<int:pk>/", Comparisons, {"get": "pair", "post": "rate"}),
+)
 urlpatterns = [
-    path(f"{_ANSWER}/", QueryAnswers.as_view(), name="api-answers"),
-    path(f"{_ANSWER}/check/", AnswerCheck.as_view(), name="api-answer-check"),
-    path(f"{_ANSWER}/unchoose/", AnswerUnchoose.as_view(), name="api-answer-unchoose"),
-    path(f"{_ONE}/restore/", AnswerRestore.as_view(), name="api-answer-restore"),
-    path(f"{_ONE}/choose/", AnswerChoose.as_view(), name="api-answer-choose"),
-    path(f"{_ONE}/reviews/", AnswerReviews.as_view(), name="api-answer-reviews"),
-    path(f"{_COMPARISON}/", Comparisons.as_view(), name="api-comparisons"),
-    path(f"{_COMPARISON}/<int:pk>/close/", ComparisonClose.as_view(), name="api-comparison-close"),
-    path(
-        f"{_COMPARISON}/<int:pk>/report/", ComparisonReport.as_view(), name="api-comparison-report"
-    ),
-    path(
-        f"{_COMPARISON}/<int:pk>/ratings/",
-        ComparisonRatings.as_view(),
-        name="api-comparison-ratings",
-    ),
-    path("b/<slug:slug>/answer-pairs/next/", NextPair.as_view(), name="api-answer-pair-next"),
-    path("b/<slug:slug>/answer-pairs/<int:pk>/", OnePair.as_view(), name="api-answer-pair"),
+    path(f"b/<slug:slug>/{route}", view.as_view(actions), name=name)
+    for name, route, view, actions in _ROUTES
 ]
+urlpatterns.append(
+    path(
+        f"b/<slug:slug>/{_DRAWN}/<int:pk>/report/",
+        Comparisons.as_view({"get": "report"}, pagination_class=None),
+        name="api-comparison-report",
+    )
+)

@@ -2,8 +2,8 @@
 
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
@@ -14,21 +14,20 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.answers import comparing as verbs
-from annotate.answers import rating
 from annotate.answers.evidence import material_of
-from annotate.answers.forms import DrawForm, RatingForm
-from annotate.answers.rating import to_rate
 from annotate.answers.report import report
 from annotate.loaders import number
 from annotate.models import AnswerComparison, AnswerPair, AnswerRating, Preferred
+from annotate.review.forms import SampleForm
+from annotate.review.rescoring import MAX_SIZE
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
-from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import Sheet, csv_header, csv_rows
-from kit.tables import Column, Filter, Table
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.tables import Column, Filter, Table
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 CLOSED_ONLY = "Ratings are shown when the comparison is closed: until then nobody may know."
@@ -65,6 +64,42 @@ _CSV = (
 TEMPLATE = "annotate/answers/rate.html"
 
 
+class DrawForm(SampleForm):
+    """How many queries, and the seed that draws them again."""
+
+    size = forms.IntegerField(
+        label="Queries",
+        min_value=1,
+        max_value=MAX_SIZE,
+        initial=verbs.SIZE,
+        help_text="Drawn by domain, in proportion to its queries with gold passages.",
+    )
+
+
+def _points(place: str, what: str) -> forms.TypedChoiceField:
+    missing = f"Give the {place} answer 1 to 5 points for {what}."
+    return forms.TypedChoiceField(
+        choices=[(value, str(value)) for value in verbs.POINTS],
+        coerce=int,
+        error_messages={"required": missing, "invalid_choice": missing},
+    )
+
+
+class RatingForm(forms.Form):
+    """Points for both answers as they were shown, and which is better."""
+
+    first_completeness = _points("first", "completeness")
+    first_quality = _points("first", "overall quality")
+    second_completeness = _points("second", "completeness")
+    second_quality = _points("second", "overall quality")
+    preferred = forms.ChoiceField(
+        choices=[(value, value) for value in (verbs.FIRST, verbs.SECOND, verbs.NEITHER)],
+        error_messages={"required": "Say which answer is better, or neither."},
+    )
+    note = forms.CharField(max_length=4000, required=False)
+    reason = forms.CharField(max_length=2000, required=False)
+
+
 @require_http_methods(["GET", "POST"])
 def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
     """Comparisons so far; admins draw another."""
@@ -81,7 +116,7 @@ def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
             return htmx.redirect(request, reverse("comparison", args=[slug, drawn.pk]))
     table = COMPARISONS.read(comparison_rows(access), request.GET)
     context = {"access": access, "tab": "answers", "form": form, "table": table}
-    context["to_rate"] = to_rate(access).count()
+    context["to_rate"] = verbs.to_rate(access).count()
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "annotate/answers/comparisons.html", context, partial="results")
 
@@ -93,12 +128,12 @@ def comparison(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     found = get_comparison(access, pk)
     context: dict[str, Any] = {"access": access, "tab": "answers", "comparison": found}
     context["rows"] = comparison_rows(access).get(pk=found.pk)
-    context["sheets"] = [] if found.is_open else sheets_of(access, found)
+    context["sheets"] = [] if found.is_open else report(found)
     context["has_practice"] = not found.is_open and found.pairs.filter(
         model__practice=True, ratings__isnull=False
     ).exists()  # fmt: skip
     context["waiting"] = waiting_pairs(access, found) if found.is_open else []
-    context["to_rate"] = to_rate(access).filter(comparison=found).count()
+    context["to_rate"] = verbs.to_rate(access).filter(comparison=found).count()
     return htmx.render(request, "annotate/answers/comparison.html", context)
 
 
@@ -118,7 +153,7 @@ def comparison_ratings(request: HttpRequest, slug: str, pk: int) -> HttpResponse
     access = enter(request.user, slug, *READERS)
     found = get_closed(access, pk)
     domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
-    table = RATINGS.read(rating_rows(found), request.GET, choices={"domain": domains})
+    table = RATINGS.read(verbs.standing_ratings(found), request.GET, choices={"domain": domains})
     context = {"access": access, "tab": "answers", "comparison": found, "table": table}
     return htmx.render(request, "annotate/answers/ratings.html", context, partial="results")
 
@@ -130,8 +165,10 @@ def comparison_table(request: HttpRequest, slug: str, pk: int, name: str) -> Htt
     found = get_closed(access, pk)
     file = f"comparison-{found.pk}-{name}.csv"
     if name == "ratings":
-        return csv_response(file, list(_CSV), map(_csv_row, rating_rows(found).iterator()))
-    sheet = next((each for each in sheets_of(access, found) if each.name == name), None)
+        return csv_response(
+            file, list(_CSV), map(_csv_row, verbs.standing_ratings(found).iterator())
+        )
+    sheet = next((each for each in report(found) if each.name == name), None)
     if sheet is None:
         raise Http404("No such table.")
     return csv_response(file, csv_header(sheet), csv_rows(sheet))
@@ -153,18 +190,6 @@ def waiting_pairs(access: Access, found: AnswerComparison) -> QuerySet[AnswerPai
     """Pairs that still lack an answer, for admins, who can ask for it."""
     lacking = found.pairs.filter(Q(human=None) | Q(model=None)).select_related("query__domain")
     return lacking if access.is_admin else lacking.none()
-
-
-def rating_rows(found: AnswerComparison) -> QuerySet[AnswerRating]:
-    """The ratings that count, with what lists show."""
-    rows = AnswerRating.objects.standing().filter(pair__comparison=found)
-    return rows.select_related("pair__query__domain", "rater").order_by("pair__place", "pk")
-
-
-def sheets_of(access: Access, found: AnswerComparison) -> list[Sheet]:
-    """The report, its numbers linked to the ratings behind them."""
-    url = reverse("comparison-ratings", args=[access.benchmark.slug, found.pk])
-    return report(found, lambda domain: f"{url}?{urlencode({'domain': domain})}" if domain else url)
 
 
 def get_comparison(access: Access, pk: int) -> AnswerComparison:
@@ -192,63 +217,59 @@ def _csv_row(rating: AnswerRating) -> list[Any]:
 def answer_rate(request: HttpRequest, slug: str) -> HttpResponse:
     """The next pair, or `?pair=` to correct a rating; points once given, the one after it."""
     access = enter(request.user, slug, Role.REVIEWER)
-    if request.method == "GET":
-        return htmx.render(request, TEMPLATE, _context(access, _asked(access, request.GET), {}))
-    pair = _asked(access, request.POST)
-    if pair is None:
+    sent = request.POST if request.method == "POST" else None
+    pair = _asked(access, request.GET if sent is None else sent)
+    earlier = AnswerRating.objects.standing().filter(pair=pair, rater=access.user).first()
+    form = RatingForm(sent, initial=verbs.as_shown(earlier) if earlier else None)
+    if sent is not None and pair is None:
         messages.info(request, "This pair does not wait for you any more.")
         return htmx.redirect(request, reverse("answer-rate", args=[slug]))
-    form = RatingForm(request.POST)
-    errors = [] if form.is_valid() else [each[0] for each in form.errors.values()]
-    if not errors:
+    if pair is not None and form.is_valid():
         try:
-            rating.rate_pair(pair=pair, access=access, **rating.split_points(form.cleaned_data))
+            verbs.rate_pair(pair=pair, access=access, **form.cleaned_data)
         except Refused as refusal:
-            errors = [refusal.message]
+            form.add_error(None, refusal.message)
         else:
             messages.success(request, "Your points are kept.")
             return htmx.redirect(request, reverse("answer-rate", args=[slug]))
-    context = _context(access, pair, request.POST) | {"errors": errors}
-    return htmx.invalid(request, TEMPLATE, context)
+    show = htmx.render if sent is None else htmx.invalid
+    return show(request, TEMPLATE, _context(access, pair, form, earlier))
 
 
 def _asked(access: Access, params: Any) -> AnswerPair | None:
     """The pair that is named, else the next one without points by this person."""
     if "pair" in params:
-        return rating.rateable(access).filter(pk=number(params["pair"]) or 0).first()
-    return rating.to_rate(access).first()
+        return verbs.rateable(access).filter(pk=number(params["pair"]) or 0).first()
+    return verbs.to_rate(access).first()
 
 
-def _context(access: Access, pair: AnswerPair | None, sent: Any) -> dict[str, Any]:
-    done = rating.rateable(access).filter(ratings__rater=access.user, ratings__stands=True)
+def _context(
+    access: Access, pair: AnswerPair | None, form: RatingForm, earlier: AnswerRating | None
+) -> dict[str, Any]:
+    done = verbs.rateable(access).filter(ratings__rater=access.user, ratings__stands=True)
     context: dict[str, Any] = {
         "access": access,
         "tab": "answers",
         "pair": pair,
-        "waiting": rating.to_rate(access).count(),
+        "waiting": verbs.to_rate(access).count(),
         "done": list(done.order_by("place")),
     }
     if pair is None:
         return context
-    earlier = AnswerRating.objects.standing().filter(pair=pair, rater=access.user).first()
-    before: dict[str, Any] = rating.as_shown(earlier) if earlier else {}
-    names = (*rating.FIELDS, "preferred", "note")
-    values = {name: sent.get(name, before.get(name, "")) for name in names}
-    texts = rating.shown_to(pair, access.user)
-    places = zip((rating.FIRST, rating.SECOND), texts, strict=True)
+    places = zip((verbs.FIRST, verbs.SECOND), verbs.shown_to(pair, access.user), strict=True)
     return context | {
         "query": pair.query,
         "aspects": [aspect for aspect, _ in material_of(pair.query).aspects],
         "earlier": earlier,
-        "values": values,
-        "reason": sent.get("reason", ""),
+        "form": form,
+        "errors": [each[0] for each in form.errors.values()],
         "sides": [
             {
                 "place": place,
                 "text": text,
                 "fields": [
-                    (f"{place}_{what}", name, number(str(values[f"{place}_{what}"])))
-                    for what, name in rating.MEASURES.items()
+                    (f"{place}_{what}", name, number(str(form[f"{place}_{what}"].value())))
+                    for what, name in verbs.MEASURES.items()
                 ],
             }
             for place, text in places

@@ -1,7 +1,7 @@
 """Reference answers by people and models, and their comparisons (docs/protocol.md 3.1)."""
 
 from datetime import datetime
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -26,12 +26,28 @@ class Beginning(models.TextChoices):
     IMPORT = "import", "the answer that came with the query"
 
 
-class ReferenceAnswerQuerySet(models.QuerySet["ReferenceAnswer"]):
-    """Vocabulary for reading answers."""
+_Row = TypeVar("_Row", bound=models.Model)
+
+
+class StandingQuerySet(models.QuerySet[_Row]):
+    """Rows that are never changed: a correction is another one, which supersedes it."""
 
     def standing(self) -> Self:
-        """The last version of each line."""
+        """Those that count: the last of each line."""
         return self.filter(stands=True)
+
+    def supersede(self, **fields: Any) -> _Row:
+        """Add a row in place of the one that stands among these, which is kept."""
+        rows = self.model._default_manager
+        replaced = rows.filter(pk__in=list(self.standing().values_list("pk", flat=True)))
+        replaced.update(stands=False)
+        new = rows.create(**fields)
+        replaced.update(superseded_by=new)
+        return new
+
+
+class ReferenceAnswerQuerySet(StandingQuerySet["ReferenceAnswer"]):
+    """Vocabulary for reading answers."""
 
     def chosen(self) -> Self:
         """Those that releases publish."""
@@ -140,6 +156,8 @@ class AnswerReview(models.Model):
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = StandingQuerySet["AnswerReview"].as_manager()
+
     class Meta:
         ordering = ["pk"]
         constraints = [
@@ -154,16 +172,11 @@ class AnswerReview(models.Model):
         return f"{self.verdict} on answer {self.answer_id}"
 
 
-class AnswerComparisonQuerySet(models.QuerySet["AnswerComparison"]):
-    """Vocabulary for reading comparisons."""
-
-    def open(self) -> Self:
-        """Those that still take ratings: nobody sees whose answers were rated."""
-        return self.filter(closed_at=None)
-
-
 class AnswerComparison(models.Model):
-    """Queries drawn to have a person's and a model's answer rated blind; a seed draws the same."""
+    """Queries drawn to have a person's and a model's answer rated blind; a seed draws the same.
+
+    While `closed_at` is null it takes ratings, and nobody sees whose answers were rated.
+    """
 
     benchmark = models.ForeignKey(
         Benchmark, on_delete=models.PROTECT, related_name="answer_comparisons"
@@ -178,8 +191,6 @@ class AnswerComparison(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     closed_at = models.DateTimeField(null=True)
-
-    objects = AnswerComparisonQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
@@ -230,14 +241,6 @@ class Preferred(models.TextChoices):
     NEITHER = "neither", "neither"
 
 
-class AnswerRatingQuerySet(models.QuerySet["AnswerRating"]):
-    """Vocabulary for reading ratings."""
-
-    def standing(self) -> Self:
-        """Ratings that count."""
-        return self.filter(stands=True)
-
-
 class AnswerRating(models.Model):
     """One rater's points for both answers of a pair, given without knowing whose they are.
 
@@ -262,7 +265,7 @@ class AnswerRating(models.Model):
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = AnswerRatingQuerySet.as_manager()
+    objects = StandingQuerySet["AnswerRating"].as_manager()
 
     class Meta:
         ordering = ["pk"]

@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotate.models import AnswerPair, Assignment, ReferenceAnswer
-from annotate.rights import assignment_of, may_annotate
-from corpus.access import Access
+from annotate.models import AnswerAuthor, AnswerPair, Assignment, ReferenceAnswer
+from annotate.rights import assignment_of, require_annotator
+from corpus.access import Access, enter
 from corpus.judgments.services import hold_queries
-from corpus.models import Membership, Query, Role
+from corpus.models import Query
 
 HIDDEN = (
     "You may be asked to rate the answers to this query without knowing whose they are, so they "
@@ -20,31 +20,20 @@ HIDDEN = (
 )
 
 
-def open_pairs() -> QuerySet[AnswerPair]:
-    """Pairs of comparisons that still take ratings."""
-    return AnswerPair.objects.filter(comparison__closed_at=None)
-
-
-def wrote_answers(query: Query) -> set[int]:
-    """Keys of everybody who wrote an answer to the query, or is assigned to write one."""
-    written = ReferenceAnswer.objects.filter(query=query).by_people()
-    found = set(written.values_list("created_by", flat=True))
-    found |= set(Assignment.objects.standing().filter(query=query).values_list("holder", flat=True))
-    return {pk for pk in found if pk is not None}
+def answers_here(person: User, query: str = "pk") -> Q:
+    """Of rows with a query: whether the person wrote an answer to it, or is assigned to."""
+    written = ReferenceAnswer.objects.by_people().filter(query=OuterRef(query), created_by=person)
+    held = Assignment.objects.standing().filter(query=OuterRef(query), holder=person)
+    return Exists(written) | Exists(held)
 
 
 def hidden_queries(access: Access) -> QuerySet[Query]:
     """Queries whose answers are kept from this person: they may rate them in an open comparison."""
     if not access.is_reviewer:
         return Query.objects.none()
-    mine = ReferenceAnswer.objects.by_people().filter(query=OuterRef("pk"), created_by=access.user)
-    held = Assignment.objects.standing().filter(query=OuterRef("pk"), holder=access.user)
-    return (
-        Query.objects.in_benchmark(access.benchmark)
-        .filter(domain_id__in=access.domain_ids)
-        .filter(Exists(open_pairs().filter(query=OuterRef("pk"))))
-        .exclude(Exists(mine) | Exists(held))
-    )
+    pairs = AnswerPair.objects.filter(query=OuterRef("pk"), comparison__closed_at=None)
+    own = Query.objects.in_benchmark(access.benchmark).filter(domain_id__in=access.domain_ids)
+    return own.filter(Exists(pairs)).exclude(answers_here(access.user))
 
 
 def answers_are_hidden(access: Access, query: Query) -> bool:
@@ -61,8 +50,16 @@ def model_is_hidden(access: Access, query: Query) -> bool:
     if not access.is_annotator or query.domain_id not in access.domain_ids:
         return False
     written = ReferenceAnswer.objects.standing().independent().filter(query=OuterRef("query"))
-    awaited = open_pairs().filter(query=query, human=None).exclude(Exists(written))
-    return awaited.exists()
+    awaited = AnswerPair.objects.filter(query=query, comparison__closed_at=None, human=None)
+    return awaited.exclude(Exists(written)).exists()
+
+
+def refuse_unseen(answer: ReferenceAnswer, actor: User) -> None:
+    """A model's answer that is kept from somebody is neither restored nor chosen by them."""
+    if answer.author == AnswerAuthor.MODEL and model_is_hidden(
+        _place_of(actor, answer.query), answer.query
+    ):
+        raise PermissionDenied("Write your own answer first: it is compared with the model's.")
 
 
 def why_not_answer(access: Access, query: Query) -> str:
@@ -83,6 +80,14 @@ def require_writer(access: Access, query: Query) -> None:
         raise PermissionDenied(reason)
 
 
+def may_review_answers(access: Access, query: Query) -> bool:
+    """Whether the person may say of this query's answers whether they are fine."""
+    if not access.is_reviewer or query.domain_id not in access.domain_ids:
+        return False
+    is_own = Query.objects.filter(answers_here(access.user), pk=query.pk).exists()
+    return not is_own and not answers_are_hidden(access, query)
+
+
 def require_answer_reviewer(access: Access, query: Query) -> None:
     """Raise PermissionDenied unless the person may review the query's answers."""
     if not may_review_answers(access, query):
@@ -96,34 +101,20 @@ def lock_for_answer(query: Query, actor: User) -> None:
     Raises PermissionDenied with what stands in the way.
     """
     hold_queries([query.pk])
-    if not may_annotate(query, actor):
-        raise PermissionDenied("Only annotators of this domain may change this.")
-    require_writer(access_of(query, actor), query)
+    require_annotator(query, actor)
+    require_writer(_place_of(actor, query), query)
 
 
 def lock_for_choice(query: Query, actor: User) -> None:
     """The same for choosing what is published, which admins may do as well."""
-    membership = Membership.objects.filter(user=actor, benchmark=query.domain.benchmark_id).first()
-    if membership is not None and Role.ADMIN in membership.roles:
-        hold_queries([query.pk])
-        if answers_are_hidden(access_of(query, actor), query):
-            raise PermissionDenied(HIDDEN)
+    access = _place_of(actor, query)
+    if not access.is_admin:
+        lock_for_answer(query, actor)
         return
-    lock_for_answer(query, actor)
+    hold_queries([query.pk])
+    if answers_are_hidden(access, query):
+        raise PermissionDenied(HIDDEN)
 
 
-def may_review_answers(access: Access, query: Query) -> bool:
-    """Whether the person may say of this query's answers whether they are fine."""
-    is_own = access.is_reviewer and query.domain_id in access.domain_ids
-    return (
-        is_own
-        and access.user.pk not in wrote_answers(query)
-        and not answers_are_hidden(access, query)
-    )
-
-
-def access_of(query: Query, actor: User) -> Access:
-    """A member's place in the query's benchmark."""
-    where = Q(user=actor, benchmark=query.domain.benchmark_id)
-    found = Membership.objects.select_related("benchmark", "user").get(where)
-    return Access(user=actor, benchmark=found.benchmark, membership=found)
+def _place_of(actor: User, query: Query) -> Access:
+    return enter(actor, query.domain.benchmark.slug)

@@ -3,20 +3,19 @@
 Blind comparisons compare the standing versions (comparing.py); each write refills open pairs.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
 from annotate.answers.comparing import fill_pairs
 from annotate.answers.evidence import check, material_of
 from annotate.answers.rights import (
-    access_of,
     lock_for_answer,
     lock_for_choice,
-    model_is_hidden,
+    refuse_unseen,
     require_answer_reviewer,
 )
 from annotate.models import (
@@ -36,7 +35,10 @@ from kit import audit
 from kit.errors import Conflict, Refused
 
 LONGEST = 100_000
-_COPIED = ("text", "begun_from", "endpoint", "model", "prompt_version", "prompt_sha256")
+_COPIED = (
+    *("query", "author", "text", "begun_from", "endpoint", "model", "prompt_version"),
+    *("prompt_sha256", "call", "practice"),
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def write_answer(
             raise Conflict(standing)
         written = _add(
             standing,
+            "write answer",
             query=query,
             author=AnswerAuthor.PERSON,
             text=text,
@@ -96,11 +99,9 @@ def write_answer(
             based_on=base,
             created_by=actor,
         )
-        note_answer(written, actor, "write answer")
         has_choice = ReferenceAnswer.objects.chosen().filter(query=query).exists()
         if not has_choice and not check(material, text).errors:
             mark_chosen(written, actor)
-        fill_pairs(query)
     return written
 
 
@@ -113,23 +114,17 @@ def record_model_answer(*, query: Query, text: str, making: Making) -> Reference
     with transaction.atomic():
         hold_queries([query.pk])
         standing = _standing(query, AnswerAuthor.MODEL)
-        made = {name: getattr(making, name) for name in vars(making) if name != "call"}
+        made = {name: value for name, value in vars(making).items() if name != "call"}
         same = {"text": text} | made
         if standing is not None and all(getattr(standing, n) == v for n, v in same.items()):
             return standing
-        written = _add(
-            standing,
-            query=query,
-            author=AnswerAuthor.MODEL,
-            text=text,
-            call_id=making.call,
-            takes_choice=False,
-            **made,
-        )
         data = {"model": making.model, "prompt": making.prompt_sha256}
-        note_answer(written, None, "model answer", **data)
-        fill_pairs(query)
-    return written
+        about: dict[str, Any] = {
+            "query": query,
+            "author": AnswerAuthor.MODEL,
+            "call_id": making.call,
+        }
+        return _add(standing, "model answer", data, takes_choice=False, **about, **same)
 
 
 def restore_answer(*, answer: ReferenceAnswer, actor: User, expected: int) -> ReferenceAnswer:
@@ -144,20 +139,9 @@ def restore_answer(*, answer: ReferenceAnswer, actor: User, expected: int) -> Re
             raise Conflict(standing)
         if standing.pk == answer.pk:
             return standing
-        copied = {name: getattr(answer, name) for name in _COPIED}
-        written = _add(
-            standing,
-            query=query,
-            author=answer.author,
-            call=answer.call,
-            practice=answer.practice,
-            based_on=answer,
-            created_by=actor,
-            **copied,
-        )
-        note_answer(written, actor, "restore answer", restored=answer.version)
-        fill_pairs(query)
-    return written
+        copied: dict[str, Any] = {name: getattr(answer, name) for name in _COPIED}
+        copied |= {"based_on": answer, "created_by": actor}
+        return _add(standing, "restore answer", {"restored": answer.version}, **copied)
 
 
 def _standing(query: Query, author: str) -> ReferenceAnswer | None:
@@ -176,22 +160,30 @@ def _beginning(
 
 
 def _add(
-    standing: ReferenceAnswer | None, *, takes_choice: bool = True, **fields: Any
+    standing: ReferenceAnswer | None,
+    verb: str,
+    data: Mapping[str, Any] | None = None,
+    *,
+    takes_choice: bool = True,
+    **fields: Any,
 ) -> ReferenceAnswer:
-    """The next version of a line; with `takes_choice` it is published where the last one was."""
-    rows = ReferenceAnswer.objects.filter(pk=standing.pk if standing else 0)
+    """The next version of a line, compared from now on, and the event that says so.
+
+    With `takes_choice` it is published where the last one was.
+    """
+    query = fields["query"]
+    line = ReferenceAnswer.objects.filter(query=query, author=fields["author"])
     is_chosen = takes_choice and standing is not None and standing.is_chosen
-    rows.update(stands=False)
     if is_chosen:
-        rows.update(is_chosen=False)
-    benchmark = fields["query"].domain.benchmark_id
-    written = ReferenceAnswer.objects.create(
+        line.update(is_chosen=False)
+    written = line.supersede(
         version=standing.version + 1 if standing else 1,
         is_chosen=is_chosen,
-        guideline=Guideline.objects.current_version(benchmark),
+        guideline=Guideline.objects.current_version(query.domain.benchmark_id),
         **fields,
     )
-    rows.update(superseded_by=written)
+    note_answer(written, written.created_by, verb, **(data or {}))
+    fill_pairs(query)
     return written
 
 
@@ -248,14 +240,6 @@ def _move_work(query: Query, actor: User, to: str, verb: str) -> None:
         audit.record(actor=actor, verb=verb, target=held, scope=slug)
 
 
-def refuse_unseen(answer: ReferenceAnswer, actor: User) -> None:
-    """A model's answer that is kept from somebody is neither restored nor chosen by them."""
-    if answer.author != AnswerAuthor.MODEL:
-        return
-    if model_is_hidden(access_of(answer.query, actor), answer.query):
-        raise PermissionDenied("Write your own answer first: it is compared with the model's.")
-
-
 def note_answer(answer: ReferenceAnswer, actor: User | None, verb: str, **data: Any) -> None:
     """The event of a change of an answer."""
     slug = answer.query.domain.benchmark.slug
@@ -281,12 +265,7 @@ def review_answer(
             raise Refused("Say what should change.", field="note")
         if not ReferenceAnswer.objects.standing().filter(pk=answer.pk).exists():
             raise Refused("A newer version stands. Look at that one.")
-        mine = AnswerReview.objects.filter(answer=answer, reviewer=actor, stands=True)
-        replaced = AnswerReview.objects.filter(pk__in=list(mine.values_list("pk", flat=True)))
-        replaced.update(stands=False)
-        given = AnswerReview.objects.create(
-            answer=answer, reviewer=actor, verdict=verdict, note=note
-        )
-        replaced.update(superseded_by=given)
+        mine = AnswerReview.objects.filter(answer=answer, reviewer=actor)
+        given = mine.supersede(answer=answer, reviewer=actor, verdict=verdict, note=note)
         note_answer(answer, actor, "review answer", verdict=verdict, note=note)
     return given

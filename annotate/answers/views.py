@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,9 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.answers import services as verbs
+from annotate.answers.comparing import to_rate
 from annotate.answers.evidence import AnswerEvidence, check, material_of
-from annotate.answers.forms import AnswerForm, ReviewForm
-from annotate.answers.rating import to_rate
 from annotate.answers.rights import (
     answers_are_hidden,
     hidden_queries,
@@ -23,7 +23,7 @@ from annotate.answers.rights import (
     why_not_answer,
 )
 from annotate.loaders import number
-from annotate.models import AnswerAuthor, AnswerComparison, AnswerReview, ReferenceAnswer
+from annotate.models import AnswerAuthor, AnswerReview, AnswerVerdict, ReferenceAnswer
 from annotate.voting.disputes import domain_choices
 from annotate.workspace.models import present_aspects
 from annotate.workspace.views.queries import reading
@@ -33,12 +33,31 @@ from corpus.models import Query
 from corpus.texts.finding import query_matches
 from kit import htmx
 from kit.errors import Conflict, Refused
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
 
 EDITOR = "annotate/answers/editor.html"
 IMPORT = "import"
 MODEL = "model"
 MAX_SHOWN = 50
+
+
+class AnswerForm(forms.Form):
+    """A submitted answer, the version it replaces, and what it was started from."""
+
+    text = forms.CharField(max_length=verbs.LONGEST, strip=False, required=False)
+    version = forms.IntegerField(min_value=0)
+    reason = forms.CharField(max_length=2000, required=False)
+    base = forms.IntegerField(required=False, min_value=1)
+    from_import = forms.BooleanField(required=False)
+
+
+class ReviewForm(forms.Form):
+    """A second person's verdict."""
+
+    verdict = forms.ChoiceField(choices=AnswerVerdict.choices, widget=forms.RadioSelect)
+    note = forms.CharField(
+        label="What should change", required=False, max_length=4000, widget=forms.Textarea
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -325,7 +344,7 @@ def answers(request: HttpRequest, slug: str) -> HttpResponse:
         "table": shown.read(answer_rows(access), request.GET, choices=choices),
         "hidden": set(hidden_queries(access).values_list("pk", flat=True)),
         "to_rate": to_rate(access).count(),
-        "open": AnswerComparison.objects.open().filter(benchmark=access.benchmark).first(),
+        "open": access.benchmark.answer_comparisons.filter(closed_at=None).first(),
     }
     return htmx.render(request, "annotate/answers/list.html", context, partial="results")
 

@@ -11,17 +11,17 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotate.api import QueryRoutes
 from annotate.assignments import services as verbs
 from annotate.assignments.active_time import note_active
 from annotate.assignments.forms import annotators
 from annotate.assignments.progress import read_progress
 from annotate.assignments.views import get_assignment
-from annotate.loaders import enter_query
 from annotate.models import ActiveSpan, Assignment
 from annotate.rights import assignment_of, require_expert
 from annotate.workspace.api.aspects import MissingSerializer
 from annotate.workspace.checklist import missing
-from corpus.access import enter, get_query
+from corpus.access import enter
 from corpus.models import Query, Role
 from corpus.texts.finding import one_of
 from kit.api import Route
@@ -107,7 +107,7 @@ class LineSerializer(serializers.Serializer):
 
     name = serializers.CharField()
     queries = serializers.IntegerField(source="total")
-    states = serializers.DictField(child=serializers.IntegerField(), source="by_state")
+    states = serializers.DictField(child=serializers.IntegerField())
     overdue = serializers.IntegerField()
     seconds = serializers.FloatField()
 
@@ -125,12 +125,12 @@ class ProgressSerializer(serializers.Serializer):
     domains = LineSerializer(many=True)
     people = LineSerializer(many=True)
     days = DaySerializer(many=True)
-    remaining = serializers.IntegerField()
-    per_day = serializers.FloatField()
+    remaining = serializers.IntegerField(source="total.remaining")
+    per_day = serializers.FloatField(source="outlook.per_day")
     end = serializers.DateField(allow_null=True)
     end_low = serializers.DateField(allow_null=True)
     end_high = serializers.DateField(allow_null=True)
-    confidence = serializers.FloatField()
+    confidence = serializers.FloatField(source="outlook.confidence")
 
 
 class Queue(Route):
@@ -156,43 +156,40 @@ class QueueNext(Route):
         return Response(AssignmentSerializer(mine).data, status=201)
 
 
-class Work(Route):
+class Work(QueryRoutes):
     """Who works on a query, how far it is, and what is missing."""
 
     @extend_schema(responses=WorkSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        return self._answer(get_query(enter(self.person(), slug), pk))
+    def look(self, request: Request, slug: str, pk: int) -> Response:
+        """Who works on a query, how far it is, and what is missing."""
+        found = {"assignment": assignment_of(self.query), "missing": missing(query=self.query)}
+        return Response(WorkSerializer(found).data)
 
     @extend_schema(request=WorkVerbSerializer, responses=WorkSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
+    def do(self, request: Request, slug: str, pk: int) -> Response:
+        """Claiming, releasing, submitting a query, or taking it back."""
         verb = _VERBS[self.read(WorkVerbSerializer)["verb"]]
-        verb(query=query, actor=access.user)
-        return self._answer(query)
-
-    def _answer(self, query: Query) -> Response:
-        data = {"assignment": assignment_of(query), "missing": missing(query=query)}
-        return Response(WorkSerializer(data).data)
+        verb(query=self.query, actor=self.access.user)
+        return self.look(request, slug, pk)
 
 
-class Time(Route):
+class Time(QueryRoutes):
     """My time at work on a query."""
 
+    is_for_readers = False
+
     @extend_schema(responses=TimeSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
-        return self._answer(query, access.user)
+    def look(self, request: Request, slug: str, pk: int) -> Response:
+        """My time at work on a query."""
+        spans = ActiveSpan.objects.filter(query=self.query, user=self.access.user)
+        return Response({"seconds": spans.seconds()})
 
     @extend_schema(request=ActiveSpanSerializer, responses=TimeSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
-        require_expert(query, access.user)
-        note_active(query=query, actor=access.user, **self.read(ActiveSpanSerializer))
-        return self._answer(query, access.user)
-
-    def _answer(self, query: Query, person: User) -> Response:
-        spans = ActiveSpan.objects.filter(query=query, user=person)
-        return Response({"seconds": spans.seconds()})
+    def note(self, request: Request, slug: str, pk: int) -> Response:
+        """Counting a span of work."""
+        require_expert(self.query, self.access.user)
+        note_active(query=self.query, actor=self.access.user, **self.read(ActiveSpanSerializer))
+        return self.look(request, slug, pk)
 
 
 class Assignments(Route):
@@ -258,28 +255,15 @@ class ProgressRoute(Route):
     @extend_schema(responses=ProgressSerializer)
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
-        found = read_progress(access.benchmark)
-        end_low, end, end_high = found.end or (None, None, None)
-        data = {
-            "domains": found.domains,
-            "people": found.people,
-            "days": [{"day": day, "submitted": count} for day, count in found.days],
-            "remaining": found.total.remaining,
-            "per_day": found.outlook.per_day,
-            "end": end,
-            "end_low": end_low,
-            "end_high": end_high,
-            "confidence": found.outlook.confidence,
-        }
-        return Response(ProgressSerializer(data).data)
+        return Response(ProgressSerializer(read_progress(access.benchmark)).data)
 
 
 _QUERY = "b/<slug:slug>/queries/<int:pk>"
 urlpatterns = [
     path("b/<slug:slug>/queue/", Queue.as_view(), name="api-queue"),
     path("b/<slug:slug>/queue/next/", QueueNext.as_view(), name="api-queue-next"),
-    path(f"{_QUERY}/work/", Work.as_view(), name="api-query-work"),
-    path(f"{_QUERY}/time/", Time.as_view(), name="api-query-time"),
+    path(f"{_QUERY}/work/", Work.as_view({"get": "look", "post": "do"}), name="api-query-work"),
+    path(f"{_QUERY}/time/", Time.as_view({"get": "look", "post": "note"}), name="api-query-time"),
     path("b/<slug:slug>/assignments/", Assignments.as_view(), name="api-assignments"),
     path("b/<slug:slug>/assignments/<int:pk>/", OneAssignment.as_view(), name="api-assignment"),
     path("b/<slug:slug>/progress/", ProgressRoute.as_view(), name="api-progress"),

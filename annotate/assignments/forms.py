@@ -16,19 +16,6 @@ from corpus.texts.finding import query_matches
 _DAY = forms.DateInput(attrs={"type": "date"})
 
 
-class PeopleField(forms.ModelMultipleChoiceField):
-    """Annotators, each with their domains."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(None, widget=forms.CheckboxSelectMultiple, **kwargs)
-        self.notes: dict[int, str] = {}
-
-    def label_from_instance(self, obj: Any) -> str:
-        """The name and the domains."""
-        note = self.notes.get(obj.pk, "")
-        return f"{obj.username} ({note})" if note else obj.username
-
-
 class AssignForm(forms.Form):
     """Which of the unassigned queries go to whom."""
 
@@ -48,8 +35,11 @@ class AssignForm(forms.Form):
         max_value=MOST_AT_ONCE,
         help_text="Nothing: all that nobody holds.",
     )
-    people: forms.Field = PeopleField(
-        label="People", help_text="In turns, each only queries of their own domains."
+    people: forms.Field = forms.ModelMultipleChoiceField(
+        None,
+        label="People",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="In turns, each only queries of their own domains.",
     )
     due_on = forms.DateField(label="Due", required=False, widget=_DAY)
 
@@ -61,9 +51,9 @@ class AssignForm(forms.Form):
         names = dict(benchmark.domains.values_list("pk", "name"))
         people = self.fields["people"]
         people.queryset = annotators(benchmark)  # type: ignore[attr-defined]
-        people.notes = {  # type: ignore[attr-defined]
-            pk: _domains_in_words(own, names) for pk, own in experts.items()
-        }
+        people.label_from_instance = lambda user: (  # type: ignore[attr-defined]
+            f"{user.username} ({_domains_in_words(experts[user.pk], names)})"
+        )
 
     def queries(self) -> QuerySet[Query]:
         """The queries that the cleaned form means, in the order in which they are given."""

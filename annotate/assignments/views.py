@@ -1,9 +1,10 @@
 """My queue, what the assignee of a query does with it, and assigning queries as admins do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -24,7 +25,7 @@ from corpus.access import Access, enter
 from corpus.models import Query, Role
 from kit import htmx
 from kit.errors import Refused
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
 
 MOST_WAITING = 200
 DONE = Table(
@@ -98,34 +99,14 @@ def claim_next(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-def query_claim(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Claim this query."""
-    return _move(request, slug, pk, verbs.claim_query, "yours")
-
-
-@require_POST
-def query_release(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Unassign this query; what was written stays."""
-    return _move(request, slug, pk, verbs.unassign_query, "free again; what you wrote stays")
-
-
-@require_POST
-def query_take_back(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Go on writing in a query that I submitted."""
-    return _move(request, slug, pk, verbs.take_back, "yours to write in again")
-
-
-def _move(
+def query_move(
     request: HttpRequest, slug: str, pk: int, verb: Callable[..., Any], done: str
 ) -> HttpResponse:
+    """Claim a query, unassign it (what was written stays), or take a submitted one back."""
     access, query = enter_query(request.user, slug, pk)
-    try:
-        verb(query=query, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    else:
-        messages.success(request, f"{query} is {done}.")
-    return htmx.redirect(request, reverse("query", args=[slug, pk]))
+    url = reverse("query", args=[slug, pk])
+    said = f"{query} is {done}."
+    return htmx.attempt(request, lambda: verb(query=query, actor=access.user), url, said)
 
 
 @require_http_methods(["GET", "POST"])
@@ -188,14 +169,8 @@ def assignments(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     sent = request.POST if request.method == "POST" else None
     form = AssignForm(sent, benchmark=access.benchmark)
-    if form.is_valid():
-        try:
-            count = len(_assign(access, form))
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            messages.success(request, f"{count:,} quer{'y' if count == 1 else 'ies'} assigned.")
-            return htmx.redirect(request, reverse("assignments", args=[slug]))
+    if htmx.submit(form, _assign, request=request, form=form, access=access):
+        return htmx.redirect(request, reverse("assignments", args=[slug]))
     rows = Assignment.objects.in_benchmark(access.benchmark)
     people = [(each.username, each.username) for each in annotators(access.benchmark)]
     choices = {"domain": domain_choices(access.benchmark), "person": people}
@@ -226,14 +201,9 @@ def assignment(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         domain=found.query.domain_id,
         initial={"holder": found.holder_id, "due_on": found.due_on},
     )
-    if form.is_valid():
-        try:
-            verbs.change_assignment(assignment=found, actor=access.user, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            messages.success(request, f"Saved for {found.query}.")
-            return htmx.redirect(request, reverse("assignments", args=[slug]))
+    if htmx.submit(form, verbs.change_assignment, assignment=found, actor=access.user):
+        messages.success(request, f"Saved for {found.query}.")
+        return htmx.redirect(request, reverse("assignments", args=[slug]))
     context = {
         "access": access,
         "tab": "assignments",
@@ -250,13 +220,12 @@ def assignment_take_away(request: HttpRequest, slug: str, pk: int) -> HttpRespon
     """End an assignment; anybody of the domain can claim the query then."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_assignment(access, pk)
-    try:
+
+    def take() -> None:
         verbs.take_away(assignment=found, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    else:
-        messages.success(request, f"{found.query} is free again.")
-    return htmx.redirect(request, reverse("assignments", args=[slug]))
+
+    url = reverse("assignments", args=[slug])
+    return htmx.attempt(request, take, url, f"{found.query} is free again.")
 
 
 @require_GET
@@ -281,16 +250,21 @@ def get_assignment(access: Access, pk: int) -> Assignment:
     return first_or_404(rows, "assignment")
 
 
-def _assign(access: Access, form: AssignForm) -> list[Assignment]:
+def _assign(
+    request: HttpRequest, form: AssignForm, access: Access, people: Iterable[User], **data: Any
+) -> int:
+    """How many; raises Refused where there was none."""
     rows = form.queries().select_related("domain")
-    data = form.cleaned_data
-    made = verbs.assign_queries(
-        benchmark=access.benchmark,
-        queries=rows[: verbs.MOST_AT_ONCE + 1] if not data["most"] else rows,
-        people=list(data["people"]),
-        actor=access.user,
-        due_on=data["due_on"],
+    count = len(
+        verbs.assign_queries(
+            benchmark=access.benchmark,
+            queries=rows[: verbs.MOST_AT_ONCE + 1] if not data["most"] else rows,
+            people=list(people),
+            actor=access.user,
+            due_on=data["due_on"],
+        )
     )
-    if not made:
+    if not count:
         raise Refused("No query that nobody holds is among these.", field="words")
-    return made
+    messages.success(request, f"{count:,} quer{'y' if count == 1 else 'ies'} assigned.")
+    return count

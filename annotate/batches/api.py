@@ -1,5 +1,6 @@
 """API of batches: take one, answer its items, submit or return it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.urls import path
@@ -111,23 +112,16 @@ class Items(Route):
         return Response(_shown(access, get_item(batch, place)))
 
 
-class HandIn(Route):
-    """Handing my batch in: accepted or rejected as a whole."""
+class EndBatch(Route):
+    """Handing my batch in, accepted or rejected as a whole; or giving it back."""
+
+    verb: Callable[..., Batch] | None = None
 
     @extend_schema(request=None, responses=BatchSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        batch = submit_batch(batch=get_own_batch(access, pk), access=access)
-        return Response(BatchSerializer(batch).data)
-
-
-class ReturnBatch(Route):
-    """Giving my batch back without handing it in."""
-
-    @extend_schema(request=None, responses=BatchSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        batch = return_batch(batch=get_own_batch(access, pk), access=access)
+        assert self.verb is not None  # the address names it
+        batch = self.verb(batch=get_own_batch(access, pk), access=access)
         return Response(BatchSerializer(batch).data)
 
 
@@ -163,7 +157,7 @@ urlpatterns = [
     path("b/<slug:slug>/batches/", Batches.as_view(), name="api-batches"),
     path(f"{_BATCH}/", OneBatch.as_view(), name="api-batch"),
     path(f"{_BATCH}/items/<int:place>/", Items.as_view(), name="api-batch-item"),
-    path(f"{_BATCH}/hand-in/", HandIn.as_view(), name="api-batch-hand-in"),
-    path(f"{_BATCH}/return/", ReturnBatch.as_view(), name="api-batch-return"),
+    path(f"{_BATCH}/hand-in/", EndBatch.as_view(verb=submit_batch), name="api-batch-hand-in"),
+    path(f"{_BATCH}/return/", EndBatch.as_view(verb=return_batch), name="api-batch-return"),
     path("b/<slug:slug>/voting/rejected/", RejectedBatches.as_view(), name="api-rejected-batches"),
 ]

@@ -66,8 +66,7 @@ class OneDraft(Route):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
-        draft = get_object_or_404(Draft.objects.of(self.person()), pk=pk)
-        verbs.discard_draft(draft=draft, person=self.person())
+        get_object_or_404(Draft.objects.of(self.person()), pk=pk).delete()
         return Response(status=204)
 
 

@@ -10,7 +10,7 @@ from django.contrib.messages import WARNING
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from annotate.drafts.services import settle_drafts
+from annotate.models import Draft
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # Hidden inputs that static/js/fields.js puts into a form: the names of its kept fields.
@@ -33,7 +33,7 @@ class DraftsSettledMiddleware:
         if not is_form or not isinstance(request.user, User) or not _is_accepted(request, response):
             return response
         if names := request.POST.getlist(FIELD)[:20]:
-            settle_drafts(person=request.user, place=request.path, names=names)
+            Draft.objects.of(request.user).at(request.path).filter(name__in=names).delete()
             settled = quote(json.dumps({"place": request.path, "names": names}), safe="")
             response.set_cookie(
                 COOKIE, settled, max_age=_SECONDS, samesite="Lax", secure=settings.BEHIND_TLS

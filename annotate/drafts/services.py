@@ -4,7 +4,6 @@ A draft goes when the form it belongs to was accepted (drafts/middleware.py), wh
 discards or empties it, and after 90 days without a keystroke.
 """
 
-from collections.abc import Collection
 from datetime import timedelta
 
 from django.contrib.auth.models import User
@@ -48,19 +47,6 @@ def keep_draft(
         )
         present.refresh_from_db()
         return present
-
-
-def discard_draft(*, draft: Draft, person: User) -> None:
-    """Throw one's own draft away; somebody else's is refused, as if it were not there."""
-    if draft.user_id != person.pk:
-        raise Refused("This is not your draft.")
-    draft.delete()
-
-
-def settle_drafts(*, person: User, place: str, names: Collection[str]) -> int:
-    """Delete the drafts of a form that was accepted; how many."""
-    gone, _ = Draft.objects.of(person).at(place).filter(name__in=names).delete()
-    return gone
 
 
 def _begin(person: User, place: str, name: str, text: str, page: str) -> Draft:

@@ -7,10 +7,9 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.drafts.services import discard_draft
 from annotate.models import Draft
 from kit import htmx
-from kit.tables import Column, Table
+from kit.lists.tables import Column, Table
 
 DRAFTS = Table(
     search=("text",),
@@ -31,7 +30,6 @@ def drafts(request: HttpRequest) -> HttpResponse:
 def draft_discard(request: HttpRequest, pk: int) -> HttpResponse:
     """Throw one away."""
     assert isinstance(request.user, User)
-    draft = get_object_or_404(Draft.objects.of(request.user), pk=pk)
-    discard_draft(draft=draft, person=request.user)
+    get_object_or_404(Draft.objects.of(request.user), pk=pk).delete()
     messages.success(request, "The draft is gone.")
     return htmx.redirect(request, reverse("drafts"))

@@ -1,28 +1,31 @@
 """API of qualification: taking exams, the bank, what is asked, approval history, rechecks."""
 
-from django.http import Http404
+from typing import Any
+
+from django.contrib.auth.models import User
 from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
-from annotate.exams import bank as bank_verbs
+from annotate.exams import bank
 from annotate.exams import services as verbs
 from annotate.exams.bank_views import get_item
 from annotate.exams.qualification import (
-    as_data,
     ask_recheck,
     import_approvals,
     people_rows,
     rule_of,
     set_rule,
 )
-from annotate.exams.views import answer, get_attempt, get_domain, places
+from annotate.exams.views import get_attempt, get_domain, places
+from annotate.loaders import first_or_404
 from annotate.models import ExamAttempt, ExamItem, QualificationRule
 from corpus.access import Access, enter
-from corpus.models import Membership, Role
+from corpus.models import Role
 from kit.api import Route
 
 
@@ -33,26 +36,31 @@ def _key() -> serializers.IntegerField:
 class StatusSerializer(serializers.Serializer):
     """Whether a person is qualified, and in words what is missing."""
 
-    qualified = serializers.BooleanField()
-    missing = serializers.ListField(child=serializers.CharField())
+    qualified = serializers.BooleanField(source="standing.qualified")
+    missing = serializers.ListField(source="standing.missing", child=serializers.CharField())
 
 
 class MyStatusSerializer(StatusSerializer):
     """The person's own qualification for one domain."""
 
-    domain = serializers.IntegerField()
-    name = serializers.CharField()
+    domain = serializers.IntegerField(source="domain.pk")
+    name = serializers.CharField(source="domain.name")
 
 
 class PersonStatusSerializer(StatusSerializer):
     """One annotator in one domain; `exam` is of 100, `approval_rate` a percentage."""
 
-    person = serializers.CharField()
-    domain = serializers.CharField()
-    exam = serializers.FloatField(allow_null=True)
-    approval_rate = serializers.FloatField(allow_null=True)
-    approved = serializers.IntegerField(allow_null=True)
-    recheck = serializers.CharField(allow_blank=True)
+    person = serializers.CharField(source="person.username")
+    domain = serializers.CharField(source="domain.name")
+    exam = serializers.FloatField(source="standing.passed.score", allow_null=True)
+    approval_rate = serializers.FloatField(source="standing.approval.rate", allow_null=True)
+    approved = serializers.IntegerField(source="standing.approval.approved", allow_null=True)
+    recheck = serializers.SerializerMethodField()
+
+    def get_recheck(self, row: dict[str, Any]) -> str:
+        """Why the exam has to be taken again."""
+        recheck = row["standing"].recheck
+        return recheck.reason if recheck else ""
 
 
 class StartSerializer(serializers.Serializer):
@@ -61,14 +69,16 @@ class StartSerializer(serializers.Serializer):
     practice = serializers.BooleanField(default=False)
 
 
-class AttemptItemSerializer(serializers.Serializer):
+class AttemptItemSerializer(serializers.ModelSerializer):
     """What is to be judged, and its place in the attempt."""
 
     place = serializers.IntegerField()
-    question = serializers.CharField()
     answers = serializers.ListField(child=serializers.CharField())
-    passage = serializers.CharField()
     positions = serializers.JSONField()
+
+    class Meta:
+        model = ExamItem
+        fields = ["place", "question", "answers", "passage", "positions"]
 
 
 class AttemptSerializer(serializers.ModelSerializer):
@@ -76,7 +86,7 @@ class AttemptSerializer(serializers.ModelSerializer):
 
     size = serializers.IntegerField()
     score = serializers.FloatField(allow_null=True)
-    item = AttemptItemSerializer(allow_null=True)
+    item = AttemptItemSerializer(source="next_item", allow_null=True)
 
     class Meta:
         model = ExamAttempt
@@ -108,9 +118,9 @@ class NewExamItemSerializer(serializers.Serializer):
     """An item to add."""
 
     domain = _key()
-    question = serializers.CharField(max_length=bank_verbs.LONGEST)
+    question = serializers.CharField(max_length=bank.LONGEST)
     answers = serializers.ListField(child=serializers.CharField(), default=list)
-    passage = serializers.CharField(max_length=bank_verbs.LONGEST, trim_whitespace=False)
+    passage = serializers.CharField(max_length=bank.LONGEST, trim_whitespace=False)
     label = serializers.ChoiceField([0, 1])  # type: ignore[assignment]
     explanation = serializers.CharField(allow_blank=True, default="", max_length=4000)
     is_practice = serializers.BooleanField(default=False)
@@ -154,191 +164,145 @@ class RecheckSerializer(serializers.Serializer):
     reason = serializers.CharField(max_length=300)
 
 
-def attempt_data(attempt: ExamAttempt) -> dict[str, object]:
-    """An attempt as its person may see it."""
-    item = verbs.next_item(attempt)
-    shown = item and {
-        "place": attempt.items.index(item.pk),
-        "question": item.question,
-        "answers": item.answers,
-        "passage": item.passage,
-        "positions": item.positions,
-    }
-    return {
-        "id": attempt.pk,
-        "domain": attempt.domain_id,
-        "is_practice": attempt.is_practice,
-        "status": attempt.status,
-        "pass_mark": attempt.pass_mark,
-        "size": len(attempt.items),
-        "score": attempt.score,
-        "item": shown,
-    }
+class Attempts(ViewSetMixin, Route):
+    """Whether I am qualified, and the exams and practices that I take."""
 
-
-class Qualification(Route):
-    """Whether I am qualified in each of my domains."""
+    pagination_class = None
 
     @extend_schema(responses=MyStatusSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
+    def list(self, request: Request, slug: str) -> Response:
+        """Whether I am qualified in each of my domains."""
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        rows = [
-            {
-                "domain": each["domain"].pk,
-                "name": each["domain"].name,
-                "qualified": each["standing"].qualified,
-                "missing": list(each["standing"].missing),
-            }
-            for each in places(access)
-        ]
-        return Response(rows)
-
-
-class AttemptStart(Route):
-    """Beginning an exam or a practice, or going on with the open one."""
+        return Response(MyStatusSerializer(places(access), many=True).data)
 
     @extend_schema(request=StartSerializer, responses=AttemptSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def start(self, request: Request, slug: str, pk: int) -> Response:
+        """Beginning an exam or a practice, or going on with the open one."""
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        domain = get_domain(access, pk)
-        given = self.read(StartSerializer)
+        domain, given = get_domain(access, pk), self.read(StartSerializer)
         attempt = verbs.start_attempt(person=access.user, domain=domain, **given)
-        return Response(attempt_data(attempt))
-
-
-class OneAttempt(Route):
-    """One attempt of mine."""
+        return Response(AttemptSerializer(attempt).data)
 
     @extend_schema(responses=AttemptSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
+    def retrieve(self, request: Request, slug: str, pk: int) -> Response:
+        """One attempt of mine."""
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        return Response(attempt_data(get_attempt(access, pk)))
+        return Response(AttemptSerializer(get_attempt(access, pk)).data)
 
     @extend_schema(request=AttemptAnswerSerializer, responses=AttemptSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def answer(self, request: Request, slug: str, pk: int) -> Response:
+        """Answering the next item of one attempt of mine."""
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        attempt = get_attempt(access, pk)
-        answered = answer(access, attempt, **self.read(AttemptAnswerSerializer))
-        return Response(attempt_data(answered))
+        attempt, given = get_attempt(access, pk), self.read(AttemptAnswerSerializer)
+        answered = verbs.answer_item(attempt=attempt, person=access.user, **given)
+        return Response(AttemptSerializer(answered).data)
 
 
-class ExamBank(Route):
-    """Every item of the bank, and adding one."""
+class Qualification(ViewSetMixin, Route):
+    """What admins do: the bank of items, what is asked, approval history, rechecks."""
+
+    def enter(self) -> Access:
+        """An admin's access."""
+        return enter(self.person(), self.kwargs["slug"], Role.ADMIN)
+
+    def about_domain(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+        """The admin as `actor`, what the body holds, and the `domain` that it names."""
+        access, given = self.enter(), self.read(serializer)
+        given["domain"] = get_object_or_404(access.benchmark.domains, pk=given["domain"])
+        return given | {"actor": access.user}
 
     @extend_schema(responses=ExamItemSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return self.page(bank_verbs.bank(access.benchmark).order_by("pk"), ExamItemSerializer)
+    def list(self, request: Request, slug: str) -> Response:
+        """Every item of the bank."""
+        return self.page(bank.bank(self.enter().benchmark).order_by("pk"), ExamItemSerializer)
 
     @extend_schema(request=NewExamItemSerializer, responses={201: ExamItemSerializer})
-    def post(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewExamItemSerializer)
-        domain = get_object_or_404(access.benchmark.domains, pk=given.pop("domain"))
-        new = ExamItem(**given)
-        (added,) = bank_verbs.add_items(domain=domain, actor=access.user, items=[new])
-        return Response(_shown(access, added.pk), status=201)
-
-
-class ExamDraw(Route):
-    """Drawing items from the gold of a domain."""
+    def create(self, request: Request, slug: str) -> Response:
+        """Adding an item to the bank."""
+        given = self.about_domain(NewExamItemSerializer)
+        about = {name: given.pop(name) for name in ("domain", "actor")}
+        (added,) = bank.add_items(items=[ExamItem(**given)], **about)
+        shown = bank.bank(added.domain.benchmark).get(pk=added.pk)
+        return Response(ExamItemSerializer(shown).data, status=201)
 
     @extend_schema(request=DrawSerializer, responses={201: ExamItemSerializer(many=True)})
-    def post(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(DrawSerializer)
-        domain = get_object_or_404(access.benchmark.domains, pk=given.pop("domain"))
-        drawn = bank_verbs.draw_items(domain=domain, actor=access.user, **given)
-        rows = bank_verbs.bank(access.benchmark).filter(pk__in=[each.pk for each in drawn])
-        return Response(ExamItemSerializer(rows.order_by("pk"), many=True).data, status=201)
-
-
-class OneExamItem(Route):
-    """One item, and retiring it."""
+    def draw(self, request: Request, slug: str) -> Response:
+        """Drawing items from the gold of a domain."""
+        given = self.about_domain(DrawSerializer)
+        drawn = [each.pk for each in bank.draw_items(**given)]
+        rows = bank.bank(given["domain"].benchmark).filter(pk__in=drawn).order_by("pk")
+        return Response(ExamItemSerializer(rows, many=True).data, status=201)
 
     @extend_schema(responses=ExamItemSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(_shown(access, get_item(access, pk).pk))
+    def retrieve(self, request: Request, slug: str, pk: int) -> Response:
+        """One item."""
+        return Response(ExamItemSerializer(get_item(self.enter(), pk)).data)
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        bank_verbs.retire_item(item=get_item(access, pk), actor=access.user)
+    def destroy(self, request: Request, slug: str, pk: int) -> Response:
+        """Retiring an item."""
+        access = self.enter()
+        bank.retire_item(item=get_item(access, pk), actor=access.user)
         return Response(status=204)
 
-
-class Rule(Route):
-    """What is asked before people vote."""
-
     @extend_schema(responses=RuleSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(RuleSerializer(rule_of(access.benchmark)).data)
+    def rule(self, request: Request, slug: str) -> Response:
+        """What is asked before people vote."""
+        return Response(RuleSerializer(rule_of(self.enter().benchmark)).data)
 
     @extend_schema(request=RuleSerializer, responses=RuleSerializer)
-    def put(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(RuleSerializer)
+    def set_rule(self, request: Request, slug: str) -> Response:
+        """Changing what is asked before people vote."""
+        access, given = self.enter(), self.read(RuleSerializer)
         expected = given.pop("version")
         set_rule(benchmark=access.benchmark, actor=access.user, expected=expected, **given)
         return Response(RuleSerializer(rule_of(access.benchmark)).data)
 
-
-class People(Route):
-    """Every annotator's qualification in their domains, with exam and approval history."""
-
     @extend_schema(responses=PersonStatusSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response([as_data(row) for row in people_rows(access.benchmark)])
-
-
-class Approvals(Route):
-    """Keeping approval history."""
+    def people(self, request: Request, slug: str) -> Response:
+        """Every annotator's qualification in their domains, with exam and approval history."""
+        rows = people_rows(self.enter().benchmark)
+        return Response(PersonStatusSerializer(rows, many=True).data)
 
     @extend_schema(request=ApprovalSerializer(many=True), responses={204: None})
-    def post(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
+    def approvals(self, request: Request, slug: str) -> Response:
+        """Keeping approval history."""
+        access = self.enter()
         form = ApprovalSerializer(data=request.data, many=True)
         form.is_valid(raise_exception=True)
         rows = iter([dict(each) for each in form.validated_data])
         import_approvals(benchmark=access.benchmark, actor=access.user, rows=rows)
         return Response(status=204)
 
-
-class Rechecks(Route):
-    """Letting somebody take an exam again."""
-
     @extend_schema(request=RecheckSerializer, responses={204: None})
-    def post(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(RecheckSerializer)
-        rows = Membership.objects.filter(benchmark=access.benchmark)
-        place = rows.filter(user__username=given["person"]).select_related("user").first()
-        if place is None:
-            raise Http404("No such member.")
-        domain = get_object_or_404(access.benchmark.domains, pk=given["domain"])
-        ask_recheck(person=place.user, domain=domain, reason=given["reason"], actor=access.user)
+    def recheck(self, request: Request, slug: str) -> Response:
+        """Letting somebody take an exam again."""
+        given = self.about_domain(RecheckSerializer)
+        people = User.objects.filter(memberships__benchmark=given["domain"].benchmark_id)
+        given["person"] = first_or_404(people.filter(username=given["person"]), "member")
+        ask_recheck(**given)
         return Response(status=204)
 
 
-def _shown(access: Access, pk: int) -> dict[str, object]:
-    return dict(ExamItemSerializer(bank_verbs.bank(access.benchmark).get(pk=pk)).data)
-
-
-_QUALIFICATION = "b/<slug:slug>/qualification"
+_ROUTES: tuple[tuple[str, str, type[ViewSetMixin], dict[str, Any]], ...] = (
+    ("api-qualification", "", Attempts, {"get": "list"}),
+    ("api-exam-start", "domains/<int:pk>/start/", Attempts, {"post": "start"}),
+    ("api-exam", "sittings/<int:pk>/", Attempts, {"get": "retrieve", "post": "answer"}),
+    ("api-exam-bank", "bank/", Qualification, {"get": "list", "post": "create"}),
+    ("api-exam-draw", "bank/draw/", Qualification, {"post": "draw"}),
+    ("api-exam-item", "bank/<int:pk>/", Qualification, {"get": "retrieve", "delete": "destroy"}),
+    ("api-qualification-rule", "rule/", Qualification, {"get": "rule", "put": "set_rule"}),
+    ("api-approvals", "approvals/", Qualification, {"post": "approvals"}),
+    ("api-rechecks", "rechecks/", Qualification, {"post": "recheck"}),
+)
 urlpatterns = [
-    path(f"{_QUALIFICATION}/", Qualification.as_view(), name="api-qualification"),
-    path(
-        f"{_QUALIFICATION}/domains/<int:pk>/start/", AttemptStart.as_view(), name="api-exam-start"
-    ),
-    path(f"{_QUALIFICATION}/sittings/<int:pk>/", OneAttempt.as_view(), name="api-exam"),
-    path(f"{_QUALIFICATION}/bank/", ExamBank.as_view(), name="api-exam-bank"),
-    path(f"{_QUALIFICATION}/bank/draw/", ExamDraw.as_view(), name="api-exam-draw"),
-    path(f"{_QUALIFICATION}/bank/<int:pk>/", OneExamItem.as_view(), name="api-exam-item"),
-    path(f"{_QUALIFICATION}/rule/", Rule.as_view(), name="api-qualification-rule"),
-    path(f"{_QUALIFICATION}/people/", People.as_view(), name="api-qualification-people"),
-    path(f"{_QUALIFICATION}/approvals/", Approvals.as_view(), name="api-approvals"),
-    path(f"{_QUALIFICATION}/rechecks/", Rechecks.as_view(), name="api-rechecks"),
+    path(f"b/<slug:slug>/qualification/{route}", view.as_view(actions), name=name)
+    for name, route, view, actions in _ROUTES
 ]
+urlpatterns.append(
+    path(
+        "b/<slug:slug>/qualification/people/",
+        Qualification.as_view({"get": "people"}, pagination_class=None),
+        name="api-qualification-people",
+    )
+)

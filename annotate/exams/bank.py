@@ -9,10 +9,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
-from annotate.exams.qualification import require_admin
+from annotate.exams.qualification import note, require_admin
 from annotate.models import Basis, EscalationCase, ExamItem
 from corpus.models import Benchmark, Domain, Judgment, Passage, Query
-from kit import audit
 from kit.errors import Refused
 from kit.stats.sampling import draw
 
@@ -39,13 +38,8 @@ def add_items(*, domain: Domain, actor: User, items: Iterable[ExamItem]) -> list
         each.domain, each.created_by = domain, actor
     with transaction.atomic():
         added = ExamItem.objects.bulk_create(rows)
-        audit.record(
-            actor=actor,
-            verb="add exam items",
-            target=domain,
-            scope=domain.benchmark.slug,
-            data={"items": [each.pk for each in added]},
-        )
+        items_added = [each.pk for each in added]
+        note(domain.benchmark, actor, "add exam items", domain, items=items_added)
     return added
 
 
@@ -79,22 +73,23 @@ def draw_items(
         if not chosen:
             raise Refused(f"{domain.name} has no gold with its text that is not in the bank yet.")
         arguments = _arguments(domain)
+        queries = Query.objects.in_bulk([query for (query, _), _ in chosen])
+        passages = Passage.objects.in_bulk([passage for (_, passage), _ in chosen])
         rows = []
-        for place, ((query_pk, passage_pk), label) in enumerate(chosen):
-            query, passage = Query.objects.get(pk=query_pk), Passage.objects.get(pk=passage_pk)
-            unrelated = [positions for other, positions in arguments if other != query_pk]
+        for place, ((query, passage), label) in enumerate(chosen):
+            unrelated = [positions for other, positions in arguments if other != query]
             rows.append(
                 ExamItem(
                     domain=domain,
-                    question=query.text,
-                    answers=query.answers,
-                    passage=passage.text or "",
+                    question=queries[query].text,
+                    answers=queries[query].answers,
+                    passage=passages[passage].text or "",
                     positions=unrelated[place % len(unrelated)] if unrelated else [],
                     label=label,
                     basis=Basis.GOLD if label else Basis.UNRELATED,
                     is_practice=practice,
-                    source_query=query,
-                    source_passage=passage,
+                    source_query_id=query,
+                    source_passage_id=passage,
                     created_by=actor,
                 )
             )
@@ -103,13 +98,8 @@ def draw_items(
                 added = ExamItem.objects.bulk_create(rows)
         except IntegrityError:
             raise Refused("Somebody drew items at the same moment. Draw again.") from None
-        audit.record(
-            actor=actor,
-            verb="draw exam items",
-            target=domain,
-            scope=domain.benchmark.slug,
-            data={"seed": seed, "items": [each.pk for each in added]},
-        )
+        items = [each.pk for each in added]
+        note(domain.benchmark, actor, "draw exam items", domain, seed=seed, items=items)
     return added
 
 
@@ -120,8 +110,7 @@ def retire_item(*, item: ExamItem, actor: User) -> None:
         rows = ExamItem.objects.filter(pk=item.pk, retired_at=None)
         if not rows.update(retired_at=timezone.now()):
             raise Refused("This item was retired already.")
-        scope = item.domain.benchmark.slug
-        audit.record(actor=actor, verb="retire exam item", target=item, scope=scope)
+        note(item.domain.benchmark, actor, "retire exam item", item)
 
 
 def bank(benchmark: Benchmark) -> QuerySet[ExamItem]:

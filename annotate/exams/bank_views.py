@@ -4,34 +4,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from django import forms as django_forms
 from django.contrib import messages
-from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.exams import bank as verbs
 from annotate.exams import forms
-from annotate.exams.qualification import (
-    APPROVAL_COLUMNS,
-    ask_recheck,
-    import_approvals,
-    people_rows,
-    rule_of,
-    set_rule,
-)
+from annotate.exams.bank import bank, retire_item
+from annotate.exams.qualification import people_rows
 from annotate.models import ExamItem
 from annotate.voting.disputes import domain_choices
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
-from kit.csvread import csv_rows
 from kit.errors import Conflict, Refused
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
 
-ITEM_COLUMNS = ("question", "answers", "passage", "label")
 BANK = Table(
     search=("question", "passage"),
     filters=(
@@ -58,30 +47,17 @@ BANK = Table(
 )
 
 
-Shown = dict[str, Callable[..., django_forms.Form]]
-Acts = dict[str, Callable[[Access, dict[str, Any]], str]]
-
-
 @require_http_methods(["GET", "POST"])
 def exam_bank(request: HttpRequest, slug: str) -> HttpResponse:
     """Every item with how people did on it; adding by hand, by file, and drawing from gold."""
     access = enter(request.user, slug, Role.ADMIN)
-    benchmark = access.benchmark
-    shown: Shown = {
-        "add": partial(forms.ItemForm, benchmark=benchmark, auto_id="add-%s"),
-        "file": partial(forms.ItemFileForm, benchmark=benchmark, auto_id="file-%s"),
-        "draw": partial(forms.DrawForm, benchmark=benchmark, auto_id="draw-%s"),
-    }
-    acts: Acts = {"add": _add, "file": _add_file, "draw": _draw}
-    bound = _act(request, access, shown, acts)
-    if isinstance(bound, str):
-        messages.success(request, bound)
-        return htmx.redirect(request, reverse("exam-bank", args=[slug]))
-    choices = {"domain": domain_choices(benchmark)}
-    table = BANK.read(verbs.bank(benchmark), request.GET, choices=choices)
-    context = {"access": access, "tab": "qualification", "table": table, "forms": bound}
-    show = htmx.invalid if request.method == "POST" else htmx.render
-    return show(request, "annotate/exam_bank.html", context, partial="results")
+
+    def context() -> dict[str, Any]:
+        choices = {"domain": domain_choices(access.benchmark)}
+        return {"table": BANK.read(bank(access.benchmark), request.GET, choices=choices)}
+
+    found = {"add": forms.ItemForm, "file": forms.ItemFileForm, "draw": forms.DrawForm}
+    return _page(request, access, "annotate/exam_bank.html", found, context, partial="results")
 
 
 @require_GET
@@ -96,7 +72,7 @@ def exam_item(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def exam_item_retire(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Draw an item no more."""
     access = enter(request.user, slug, Role.ADMIN)
-    act = partial(verbs.retire_item, item=get_item(access, pk), actor=access.user)
+    act = partial(retire_item, item=get_item(access, pk), actor=access.user)
     return htmx.attempt(request, act, reverse("exam-bank", args=[slug]))
 
 
@@ -104,87 +80,43 @@ def exam_item_retire(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def qualification_rules(request: HttpRequest, slug: str) -> HttpResponse:
     """What the benchmark asks, approval history, rechecks, and who is qualified."""
     access = enter(request.user, slug, Role.ADMIN)
-    benchmark = access.benchmark
-    rule = rule_of(benchmark)
-    start = model_to_dict(rule) | {"expected": rule.version}
-    shown: Shown = {
-        "rule": partial(forms.RuleForm, initial=start, auto_id="rule-%s"),
-        "approvals": partial(forms.ApprovalForm, auto_id="approvals-%s"),
-        "recheck": partial(forms.RecheckForm, benchmark=benchmark, auto_id="recheck-%s"),
-    }
-    acts: Acts = {"rule": _rule, "approvals": _approvals, "recheck": _recheck}
-    bound = _act(request, access, shown, acts)
-    if isinstance(bound, str):
-        messages.success(request, bound)
-        return htmx.redirect(request, reverse("qualification-rules", args=[slug]))
-    context = {
-        "access": access,
-        "tab": "qualification",
-        "rule": rule,
-        "forms": bound,
-        "people": people_rows(benchmark),
-    }
-    show = htmx.invalid if request.method == "POST" else htmx.render
-    return show(request, "annotate/qualification_rules.html", context)
+    found = {"rule": forms.RuleForm, "approvals": forms.ApprovalForm, "recheck": forms.RecheckForm}
+    template = "annotate/qualification_rules.html"
+    return _page(
+        request, access, template, found, lambda: {"people": people_rows(access.benchmark)}
+    )
 
 
 def get_item(access: Access, pk: int) -> ExamItem:
     """An item of this benchmark's bank, or 404."""
-    rows = ExamItem.objects.filter(domain__benchmark=access.benchmark)
-    return get_object_or_404(rows.select_related("domain__benchmark"), pk=pk)
+    return get_object_or_404(bank(access.benchmark), pk=pk)
 
 
-def _act(
+def _page(
     request: HttpRequest,
     access: Access,
-    shown: Shown,
-    acts: Acts,
-) -> str | dict[str, django_forms.Form]:
-    """Do what the sent form asks and say so; else every form, the sent one with its errors."""
-    intent = request.POST.get("intent", "") if request.method == "POST" else ""
-    found = {name: make() for name, make in shown.items() if name != intent}
-    if intent not in shown:
-        return found
-    form = shown[intent](request.POST, request.FILES)
-    if form.is_valid():
+    template: str,
+    classes: dict[str, type[forms.AdminForm]],
+    context: Callable[[], dict[str, Any]],
+    *,
+    partial: str | None = None,
+) -> HttpResponse:
+    """A page with several forms: the one that is sent acts, or comes back with its errors."""
+    intent = request.POST.get("intent", "")
+    bound = {}
+    for name, make in classes.items():
+        sent = (request.POST, request.FILES) if name == intent else ()
+        bound[name] = make(*sent, benchmark=access.benchmark, auto_id=f"{name}-%s")
+    form = bound.get(intent)
+    if form is not None and form.is_valid():
         try:
-            return acts[intent](access, form.cleaned_data)
+            messages.success(request, form.act(access.user))
+            return htmx.redirect(request, request.path)
         except Refused as refusal:
             known = refusal.field if refusal.field in form.fields else None
             form.add_error(known, refusal.message)
         except Conflict:
             form.add_error(None, "Another admin saved meanwhile. Reload the page, then change it.")
-    return found | {intent: form}
-
-
-def _add(access: Access, data: dict[str, Any]) -> str:
-    domain = data.pop("domain")
-    verbs.add_items(domain=domain, actor=access.user, items=[ExamItem(**data)])
-    return "One item was added."
-
-
-def _add_file(access: Access, data: dict[str, Any]) -> str:
-    items = verbs.read_lines(csv_rows(data["file"], ITEM_COLUMNS))
-    added = verbs.add_items(domain=data["domain"], actor=access.user, items=items)
-    return f"{len(added)} items were added."
-
-
-def _draw(access: Access, data: dict[str, Any]) -> str:
-    drawn = verbs.draw_items(actor=access.user, **data)
-    return f"{len(drawn)} items were drawn. Look at them before you ask for the exam."
-
-
-def _rule(access: Access, data: dict[str, Any]) -> str:
-    set_rule(benchmark=access.benchmark, actor=access.user, **data)
-    return "Saved."
-
-
-def _approvals(access: Access, data: dict[str, Any]) -> str:
-    rows = csv_rows(data["file"], APPROVAL_COLUMNS)
-    kept = import_approvals(benchmark=access.benchmark, actor=access.user, rows=rows)
-    return f"The history of {len(kept)} people was kept."
-
-
-def _recheck(access: Access, data: dict[str, Any]) -> str:
-    ask_recheck(actor=access.user, **data)
-    return f"{data['person']} has to take the exam of {data['domain']} again."
+    show = htmx.invalid if request.method == "POST" else htmx.render
+    page = {"access": access, "tab": "qualification", "forms": bound, **context()}
+    return show(request, template, page, partial=partial)

@@ -77,6 +77,7 @@ class ExamItem(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     retired_at = models.DateTimeField(null=True)
+    place: int  # of an item that is next in an attempt
 
     objects = ExamItemQuerySet.as_manager()
 
@@ -111,10 +112,6 @@ class AttemptQuerySet(models.QuerySet["ExamAttempt"]):
         """The person's attempts in this domain, the latest first."""
         return self.filter(person=person, domain=domain).order_by("-pk")
 
-    def exams(self) -> Self:
-        """Attempts that count."""
-        return self.filter(is_practice=False)
-
 
 class ExamAttempt(models.Model):
     """One try at an exam or a practice; kept whatever the result."""
@@ -146,6 +143,21 @@ class ExamAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.pk} of {self.person_id}"
+
+    @property
+    def size(self) -> int:
+        """How many items it has."""
+        return len(self.items)
+
+    def next_item(self) -> ExamItem | None:
+        """The item that comes next, with its `place`; None at the end."""
+        given = set(self.answers.values_list("item", flat=True))
+        place = next((at for at, pk in enumerate(self.items) if pk not in given), None)
+        if place is None:
+            return None
+        item = ExamItem.objects.get(pk=self.items[place])
+        item.place = place
+        return item
 
     @property
     def score(self) -> float | None:

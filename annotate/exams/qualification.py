@@ -7,11 +7,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import Model
 
+from annotate import rights
 from annotate.models import (
     ApprovalRecord,
     AttemptState,
@@ -72,7 +74,7 @@ def standings(
     for recheck in Recheck.objects.filter(**pairs).order_by("-pk"):
         rechecks.setdefault((recheck.person_id, recheck.domain_id), recheck)
     exams: defaultdict[tuple[int, int], list[ExamAttempt]] = defaultdict(list)
-    passed = ExamAttempt.objects.exams().filter(status=AttemptState.PASSED, **pairs)
+    passed = ExamAttempt.objects.filter(status=AttemptState.PASSED, **pairs)  # no practice passes
     for exam in passed.order_by("-pk"):
         exams[exam.person_id, exam.domain_id].append(exam)
     approvals: dict[int, ApprovalRecord] = {}
@@ -150,39 +152,29 @@ def ask_recheck(*, person: User, domain: Domain, reason: str, actor: User | None
             person=person, domain=domain, reason=reason.strip()[:300], created_by=actor
         )
         data = {"person": person.pk, "domain": domain.name, "reason": asked.reason}
-        scope = domain.benchmark.slug
-        audit.record(actor=actor, verb="ask recheck", target=asked, scope=scope, data=data)
+        note(domain.benchmark, actor, "ask recheck", asked, **data)
     return asked
 
 
-def watch_accuracy(*, person: User, domain: Domain, accuracy: Sequence[bool]) -> Recheck | None:
-    """Ask for a new exam if the answers to attention checks since the last one call for it.
-
-    `accuracy` as in `recheck_needed`, of checks since the person's last passed exam.
-    """
-    rule = rule_of(domain.benchmark)
-    found = recheck_needed(accuracy, below=rule.recheck_below, window=rule.recheck_window)
-    if found is None or not standing_of(person, domain, rule).passed:
-        return None
-    reason = f"{found[0]} of the last {found[1]} attention checks were right"
-    return ask_recheck(person=person, domain=domain, reason=reason)
-
-
 def watch_checks(*, person: User, domain: Domain) -> Recheck | None:
-    """`watch_accuracy` over the attention checks of the person's batches since the exam."""
-    passed = standing_of(person, domain, rule_of(domain.benchmark)).passed
+    """Ask for a new exam if the person's attention checks since the last one call for it."""
+    rule = rule_of(domain.benchmark)
+    passed = standing_of(person, domain, rule).passed
     if passed is None or passed.ended_at is None:
         return None
-    ended = (BatchStatus.ACCEPTED, BatchStatus.REJECTED)
     rows = BatchItem.objects.filter(
         batch__voter=person,
-        batch__status__in=ended,
+        batch__status__in=(BatchStatus.ACCEPTED, BatchStatus.REJECTED),
         batch__ended_at__gt=passed.ended_at,
         check_item__query__domain=domain,
     ).order_by("batch__ended_at", "batch", "place")
     given = rows.values_list("label", "check_item__expected")
     accuracy = [label == expected for label, expected in given]
-    return watch_accuracy(person=person, domain=domain, accuracy=accuracy)
+    found = recheck_needed(accuracy, below=rule.recheck_below, window=rule.recheck_window)
+    if found is None:
+        return None
+    reason = f"{found[0]} of the last {found[1]} attention checks were right"
+    return ask_recheck(person=person, domain=domain, reason=reason)
 
 
 def set_rule(*, benchmark: Benchmark, actor: User, expected: int, **fields: int | bool) -> None:
@@ -203,10 +195,7 @@ def set_rule(*, benchmark: Benchmark, actor: User, expected: int, **fields: int 
     with transaction.atomic():
         rule, _ = QualificationRule.objects.get_or_create(benchmark=benchmark)
         rule.write(expected=max(expected, 1), actor=actor, **fields)
-        scope = benchmark.slug
-        audit.record(
-            actor=actor, verb="set qualification", target=rule, scope=scope, data=dict(fields)
-        )
+        note(benchmark, actor, "set qualification", rule, **fields)
 
 
 def _check_bank(benchmark: Benchmark, size: int) -> None:
@@ -225,22 +214,18 @@ def _check_bank(benchmark: Benchmark, size: int) -> None:
 
 def require_admin(benchmark: Benchmark, actor: User) -> None:
     """Raise PermissionDenied unless the person is an admin of the benchmark."""
-    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
-    if place is None or Role.ADMIN not in place.roles:
-        raise PermissionDenied("Qualification is managed by admins.")
+    rights.require_admin(benchmark, actor, "Qualification is managed by admins.")
 
 
-@dataclass(frozen=True)
-class PersonRow:
-    """The qualification of one annotator in one domain."""
-
-    person: User
-    domain: Domain
-    standing: QualificationStatus
+def note(
+    benchmark: Benchmark, actor: User | None, verb: str, target: Model, **data: object
+) -> None:
+    """The event of what an admin did here."""
+    audit.record(actor=actor, verb=verb, target=target, scope=benchmark.slug, data=data)
 
 
-def people_rows(benchmark: Benchmark) -> list[PersonRow]:
-    """Every annotator in every domain of theirs."""
+def people_rows(benchmark: Benchmark) -> list[dict[str, Any]]:
+    """Every annotator in every domain of theirs: `person`, `domain` and `standing` there."""
     rule = rule_of(benchmark)
     domains = {each.pk: each for each in benchmark.domains.filter(is_ready=True)}
     places = Membership.objects.filter(benchmark=benchmark).select_related("user")
@@ -252,25 +237,10 @@ def people_rows(benchmark: Benchmark) -> list[PersonRow]:
         # As Membership.domain_ids, of domains that were read along: none chosen means all.
         chosen = {each.pk for each in place.domains.all()} or domains.keys()
         rows += [
-            PersonRow(place.user, domains[pk], found[place.user_id, pk])
+            {"person": place.user, "domain": domains[pk], "standing": found[place.user_id, pk]}
             for pk in sorted(chosen & domains.keys())
         ]
     return rows
-
-
-def as_data(row: PersonRow) -> dict[str, object]:
-    """The same in plain words and numbers, for the API and scripts."""
-    passed, approval, recheck = row.standing.passed, row.standing.approval, row.standing.recheck
-    return {
-        "person": row.person.username,
-        "domain": row.domain.name,
-        "qualified": row.standing.qualified,
-        "missing": list(row.standing.missing),
-        "exam": passed.score if passed else None,
-        "approval_rate": float(approval.rate) if approval else None,
-        "approved": approval.approved if approval else None,
-        "recheck": recheck.reason if recheck else "",
-    }
 
 
 def import_approvals(
@@ -305,14 +275,8 @@ def import_approvals(
         raise Refused("The file has no line after its header.", field="file")
     with transaction.atomic():
         kept = ApprovalRecord.objects.bulk_create(records)
-        data = {"people": [each.person_id for each in kept]}
-        audit.record(
-            actor=actor,
-            verb="import approvals",
-            target=benchmark,
-            scope=benchmark.slug,
-            data=data,
-        )
+        people_kept = [each.person_id for each in kept]
+        note(benchmark, actor, "import approvals", benchmark, people=people_kept)
     return kept
 
 

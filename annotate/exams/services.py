@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -29,40 +29,28 @@ def start_attempt(
     rule = rule_of(domain.benchmark)
     bank = list(ExamItem.objects.usable(domain).filter(is_practice=practice))
     with transaction.atomic():
-        going = ExamAttempt.objects.of(person, domain).filter(
-            is_practice=practice, status=AttemptState.OPEN
-        )
-        found = going.first()
-        if found is not None:
+        going = {"is_practice": practice, "status": AttemptState.OPEN}
+        if found := ExamAttempt.objects.of(person, domain).filter(**going).first():
             return found
         size = (size or len(bank)) if practice else rule.exam_size
         if not bank or len(bank) < size:
             kind = "practice item" if practice else "exam"
             raise Refused(f"There is no {kind} for {domain.name} yet. Ask an admin.")
-        try:
-            with transaction.atomic():
-                attempt = ExamAttempt.objects.create(
-                    person=person, domain=domain, is_practice=practice, pass_mark=rule.pass_mark
-                )
-        except IntegrityError:
-            return going.get()
+        attempt, is_new = ExamAttempt.objects.get_or_create(
+            **going, person=person, domain=domain, defaults={"pass_mark": rule.pass_mark}
+        )
+        if not is_new:  # begun in another tab just now
+            return attempt
         attempt.items = _draw(attempt, bank, size)
         attempt.save(update_fields=["items"])
         _note(attempt, "start practice" if practice else "start exam", items=len(attempt.items))
     return attempt
 
 
-def next_item(attempt: ExamAttempt) -> ExamItem | None:
-    """The item that comes next; None at the end."""
-    given = set(attempt.answers.values_list("item", flat=True))
-    pk = next((pk for pk in attempt.items if pk not in given), None)
-    return ExamItem.objects.get(pk=pk) if pk is not None else None
+def answer_item(*, attempt: ExamAttempt, place: int, person: User, label: int) -> ExamAttempt:
+    """Answer the item at this place, for good; the last answer ends the attempt.
 
-
-def answer_item(*, attempt: ExamAttempt, item: ExamItem, person: User, label: int) -> ExamAttempt:
-    """Give one answer, for good; the last one ends the attempt.
-
-    Raises PermissionDenied for somebody else's attempt, and Refused for an item out of turn.
+    Raises PermissionDenied for somebody else's attempt, and Refused where another item is next.
     """
     if attempt.person_id != person.pk:
         raise PermissionDenied("This is somebody else's sitting.")
@@ -70,12 +58,12 @@ def answer_item(*, attempt: ExamAttempt, item: ExamItem, person: User, label: in
         raise Refused("Choose relevant or not relevant.", field="label")
     with transaction.atomic():
         current = ExamAttempt.objects.select_for_update(of=("self",)).get(pk=attempt.pk)
-        waiting = next_item(current)
-        if current.status != AttemptState.OPEN or waiting is None or waiting.pk != item.pk:
+        item = current.next_item()
+        if current.status != AttemptState.OPEN or item is None or item.place != place:
             raise Refused("This item was answered already.")
         ExamAnswer.objects.create(attempt=current, item=item, label=label)
         _note(current, "answer exam item", item=item.pk, label=label)
-        if next_item(current) is None:
+        if place + 1 == current.size:
             _end(current)
     return current
 

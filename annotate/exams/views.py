@@ -65,18 +65,10 @@ def exam(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     try:
         if not form.is_valid():
             raise Refused("Choose 1 relevant or 2 not relevant.")
-        answer(access, attempt, **form.cleaned_data)
+        verbs.answer_item(attempt=attempt, person=access.user, **form.cleaned_data)
     except Refused as refusal:
         messages.warning(request, refusal.message)
     return htmx.redirect(request, reverse("exam", args=[slug, pk]))
-
-
-def answer(access: Access, attempt: ExamAttempt, *, place: int, label: int) -> ExamAttempt:
-    """Answer the item at this place; Refused where another one is next."""
-    item = verbs.next_item(attempt)
-    if item is None or attempt.items.index(item.pk) != place:
-        raise Refused("This item was answered already.")
-    return verbs.answer_item(attempt=attempt, item=item, person=access.user, label=label)
 
 
 def places(access: Access) -> list[dict[str, Any]]:
@@ -110,7 +102,7 @@ def get_attempt(access: Access, pk: int) -> ExamAttempt:
 
 
 def _context(access: Access, attempt: ExamAttempt) -> dict[str, Any]:
-    item = verbs.next_item(attempt)
+    item = attempt.next_item()
     context: dict[str, Any] = {
         "access": access,
         "tab": "qualification",
@@ -127,7 +119,6 @@ def _context(access: Access, attempt: ExamAttempt) -> dict[str, Any]:
         item.passage,
     )
     return context | {
-        "place": attempt.items.index(item.pk),
         # No id that could say anything.
         "passage": {"text": item.passage, "pid": "", "is_loaded": True},
         "snapshot": snapshot,

@@ -8,7 +8,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.feedback.services import (
-    history,
     history_sheet,
     mark_seen,
     reasons_of_majority,
@@ -21,7 +20,7 @@ from annotate.models import Vote, VoterMessage
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit.api import Route, SheetSerializer
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 
 class DecidedVoteSerializer(serializers.ModelSerializer):
@@ -136,7 +135,7 @@ def _shown(access: Access, person: User) -> dict[str, object]:
     benchmark = access.benchmark
     rows = VoterMessage.objects.to(person.pk, benchmark)[:500]
     return {
-        "history": as_data([history_sheet(history(person.pk, benchmark))])[0],
+        "history": as_data([history_sheet(person.pk, benchmark)])[0],
         "reread": RereadSerializer(to_reread(person.pk, benchmark), many=True).data,
         "messages": VoterMessageSerializer(rows, many=True).data,
     }

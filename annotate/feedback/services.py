@@ -12,8 +12,8 @@ chosen at random. Answers to checks are counted over whole months, never named.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -39,13 +39,14 @@ from corpus.access import Access
 from corpus.models import Benchmark, Membership, Role, Source
 from kit import audit
 from kit.errors import Refused
-from kit.sheets import Cell, Sheet, percent, text
-from kit.stats.clusters import Clustered, clustered_share
+from kit.lists.sheets import Cell, Sheet, percent, text
+from kit.stats.clusters import clustered_share
 from kit.stats.proportions import proportion
 
 KEPT_BACK = 2  # cases of a batch that are not shown, for each check in it
 MAX_REASONS = 5
 ALL = "all"
+_Row = TypeVar("_Row")
 
 
 def decided_votes(person_id: int, benchmark: Benchmark) -> QuerySet[Vote]:
@@ -94,40 +95,30 @@ def reasons_of_majority(vote: Vote) -> list[str]:
     return [each.reason for each in ordered[:MAX_REASONS]]
 
 
-@dataclass(frozen=True)
-class MonthlyAccuracy:
-    """How a voter did in one month, or in all; of checks and practice (right, all)."""
-
-    month: str
-    agreement: Clustered
-    abstained: int
-    checks: tuple[int, int]
-    practice: tuple[int, int]
-
-
-def history(person_id: int, benchmark: Benchmark) -> list[MonthlyAccuracy]:
-    """Month by month, the latest first, after a row of all."""
-    given = [
-        (f"{vote.created_at:%Y-%m}", vote.label, vote.final, vote.case.query_id)  # type: ignore[attr-defined]
-        for vote in decided_votes(person_id, benchmark).select_related("case")
-    ]
+def history_sheet(person_id: int, benchmark: Benchmark) -> Sheet:
+    """How a voter did: a row of all, then month by month, the latest first."""
+    votes: defaultdict[str, list[tuple[int | None, int, int]]] = defaultdict(list)
+    for vote in decided_votes(person_id, benchmark).select_related("case"):
+        given = (vote.label, vote.final, vote.case.query_id)  # type: ignore[attr-defined]
+        votes[f"{vote.created_at:%Y-%m}"].append(given)
     checks = _checks(person_id, benchmark)
     practice = _practice(person_id, benchmark)
-    months = sorted({vote[0] for vote in given} | checks.keys() | practice.keys(), reverse=True)
+    months = sorted(votes.keys() | checks.keys() | practice.keys(), reverse=True)
 
-    def accuracy(month: str) -> MonthlyAccuracy:
-        votes = [vote for vote in given if month in (ALL, vote[0])]
-        abstained = sum(vote[1] is None for vote in votes)
-        return MonthlyAccuracy(
-            month, _agreement(votes), abstained, _share(checks, month), _share(practice, month)
+    def row(month: str) -> tuple[Cell, ...]:
+        mine, known, practised = (_of(month, each) for each in (votes, checks, practice))
+        labelled = [vote for vote in mine if vote[0] is not None]
+        hits = [label == final for label, final, _ in labelled]
+        return (
+            text(month),
+            Cell(len(mine)),
+            percent(clustered_share(hits, [query for *_, query in labelled])),
+            Cell(len(mine) - len(labelled)),
+            percent(proportion(sum(known), len(known))),
+            percent(proportion(sum(practised), len(practised))),
         )
 
-    return [accuracy(month) for month in (ALL, *months)]
-
-
-def history_sheet(rows: Sequence[MonthlyAccuracy]) -> Sheet:
-    """The same as a table."""
-    has_any = any(row.agreement.n or row.checks[1] or row.practice[1] for row in rows)
+    has_any = any(label is not None for each in votes.values() for label, *_ in each)
     return Sheet(
         name="history",
         title="Over time",
@@ -135,18 +126,7 @@ def history_sheet(rows: Sequence[MonthlyAccuracy]) -> Sheet:
             *("Month", "Decided", "As the final label", "Cannot be judged"),
             *("Known answers right", "Practice right"),
         ),
-        rows=tuple(
-            (
-                text(row.month),
-                Cell(row.agreement.n + row.abstained),
-                percent(row.agreement),
-                Cell(row.abstained),
-                percent(proportion(*row.checks)),
-                percent(proportion(*row.practice)),
-            )
-            for row in rows
-            if has_any
-        ),
+        rows=tuple(map(row, (ALL, *months))) if has_any or checks or practice else (),
         notes=(
             "As the final label: of your votes with a label, those that agree with the label of "
             "their case; your own vote is one of those that made it. The interval draws whole "
@@ -157,12 +137,6 @@ def history_sheet(rows: Sequence[MonthlyAccuracy]) -> Sheet:
         ),
         empty="Nothing is decided yet. Your votes appear here once their cases are closed.",
     )
-
-
-def _agreement(votes: Sequence[tuple[str, int | None, int, int]]) -> Clustered:
-    labelled = [vote for vote in votes if vote[1] is not None]
-    hits = [label == final for _, label, final, _ in labelled]
-    return clustered_share(hits, [query for *_, query in labelled])
 
 
 def _checks(person_id: int, benchmark: Benchmark) -> dict[str, list[bool]]:
@@ -193,9 +167,9 @@ def _by_month(answers: Iterable[tuple[datetime | None, bool]]) -> dict[str, list
     return found
 
 
-def _share(answers: Mapping[str, list[bool]], month: str) -> tuple[int, int]:
-    found = [each for at, given in answers.items() if month in (ALL, at) for each in given]
-    return sum(found), len(found)
+def _of(month: str, rows: Mapping[str, list[_Row]]) -> list[_Row]:
+    """The rows of a month, or all."""
+    return [each for at, given in rows.items() if month in (ALL, at) for each in given]
 
 
 def to_reread(person_id: int, benchmark: Benchmark) -> list[dict[str, str]]:

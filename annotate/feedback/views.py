@@ -11,7 +11,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotate.feedback.forms import MessageForm
 from annotate.feedback.services import (
-    history,
     history_sheet,
     kept_back,
     mark_seen,
@@ -27,7 +26,7 @@ from corpus.access import Access, enter
 from corpus.models import Membership, Role
 from kit import htmx
 from kit.errors import Refused
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
 
 TEMPLATE = "annotate/feedback.html"
 MAX_MESSAGES = 50
@@ -130,7 +129,7 @@ def _context(request: HttpRequest, access: Access, person: User) -> dict[str, An
         "is_own": person == access.user,
         "messages_to": found,
         "unseen": sum(each.seen_at is None for each in found),
-        "sheet": history_sheet(history(person.pk, benchmark)),
+        "sheet": history_sheet(person.pk, benchmark),
         "sections": [
             (each["title"], each["why"], rendered(each["text"]))
             for each in to_reread(person.pk, benchmark)

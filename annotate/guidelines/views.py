@@ -19,7 +19,6 @@ from annotate.workspace.scales import choose_scale, scale_of_benchmark
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
-from kit.errors import Refused
 
 TEMPLATE = "annotate/guidelines.html"
 
@@ -27,43 +26,31 @@ TEMPLATE = "annotate/guidelines.html"
 @require_http_methods(["GET", "POST"])
 def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
     """The current version (or ?version=); htmx asks for its text alone, for the dialog."""
-    if request.method == "POST":
-        return _publish(request, enter(request.user, slug, Role.ADMIN))
-    access = enter(request.user, slug)
-    return htmx.render(request, TEMPLATE, _context(request, access), partial="reading")
+    if request.method == "GET":
+        access = enter(request.user, slug)
+        return htmx.render(request, TEMPLATE, _context(request, access), partial="reading")
+    access = enter(request.user, slug, Role.ADMIN)
+    form = GuidelineForm(request.POST)
+    if htmx.submit(form, publish_guideline, benchmark=access.benchmark, actor=access.user):
+        version = form.cleaned_data["expected"] + 1
+        messages.success(request, f"Version {version} is what people go by from now on.")
+        return htmx.redirect(request, reverse("guidelines", args=[slug]))
+    context = _context(request, access) | {"form": form, "is_open": True}
+    return htmx.invalid(request, TEMPLATE, context)
 
 
 @require_POST
 def weight_scale(request: HttpRequest, slug: str) -> HttpResponse:
     """The scale on which new aspects are weighed from now on."""
     access = enter(request.user, slug, Role.ADMIN)
-    try:
-        choose_scale(
-            benchmark=access.benchmark,
-            scale=request.POST.get("scale", ""),
-            far=number(request.POST["far"]) or 0 if "far" in request.POST else None,
-            actor=access.user,
-        )
-        messages.success(request, "Weights go by this from now on.")
-    except Refused as refused:
-        messages.warning(request, refused.message)
-    return htmx.redirect(request, reverse("guidelines", args=[access.benchmark.slug]))
+    far = number(request.POST["far"]) or 0 if "far" in request.POST else None
 
+    def choose() -> None:
+        scale = request.POST.get("scale", "")
+        choose_scale(benchmark=access.benchmark, scale=scale, far=far, actor=access.user)
 
-def _publish(request: HttpRequest, access: Access) -> HttpResponse:
-    form = GuidelineForm(request.POST)
-    if form.is_valid():
-        try:
-            new = publish_guideline(
-                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
-            )
-        except Refused as refused:
-            form.add_error(refused.field or None, refused.message)
-        else:
-            messages.success(request, f"Version {new.version} is what people go by from now on.")
-            return htmx.redirect(request, reverse("guidelines", args=[access.benchmark.slug]))
-    context = _context(request, access) | {"form": form, "is_open": True}
-    return htmx.invalid(request, TEMPLATE, context)
+    url = reverse("guidelines", args=[access.benchmark.slug])
+    return htmx.attempt(request, choose, url, "Weights go by this from now on.")
 
 
 def _context(request: HttpRequest, access: Access) -> dict[str, Any]:

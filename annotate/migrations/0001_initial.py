@@ -3,7 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
-import kit.migrating
+import kit.database.migrating
 from django.conf import settings
 from django.db import migrations, models
 
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        kit.migrating.CreateModels(
+        kit.database.migrating.CreateModels(
             models=[migrations.CreateModel(
                 name='ActiveSpan',
                 fields=[

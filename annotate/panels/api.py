@@ -8,25 +8,30 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
 from annotate.models import ReferenceItem, ReferencePanel, SpotCheck
-from annotate.panels import labels as panel_labels
+from annotate.panels import labels, settling
 from annotate.panels import services as verbs
-from annotate.panels import spot_checks
 from annotate.panels.labelling import shown_item
-from annotate.panels.labels import practice_left, start_practice
-from annotate.panels.lists import CHECKS, ITEMS, checks_listed, items_listed
 from annotate.panels.report import panel_sheets
-from annotate.panels.services import MAX_SEED
-from annotate.panels.views import READERS, get_item, get_panel, panels_seen
-from annotate.voting.api import AnswerSerializer, BinaryField, VoteSerializer, as_pair
+from annotate.panels.views import (
+    CHECKS,
+    ITEMS,
+    READERS,
+    checks_listed,
+    get_item,
+    get_panel,
+    items_listed,
+    panels_seen,
+)
+from annotate.voting.api import AnswerSerializer, FirstJudgmentSerializer, VoteSerializer, as_pair
 from annotate.voting.disputes import domain_choices
-from annotate.voting.forms import MAX_ELAPSED_MS
 from annotate.voting.services import AlreadyVoted
-from corpus.access import enter
+from corpus.access import Access, enter
 from corpus.models import Domain, Pool, Role
 from kit.api import Route, SheetSerializer
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 _SETTINGS = [
     *("name", "pool", "seed", "per_domain", "labels_per_item", "practice_items"),
@@ -55,7 +60,7 @@ class NewPanelSerializer(serializers.ModelSerializer):
     """What to draw; `pool` null draws from every pool."""
 
     pool = serializers.IntegerField(required=False, allow_null=True)
-    seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED, default=1)
+    seed = serializers.IntegerField(min_value=0, max_value=verbs.MAX_SEED, default=1)
 
     class Meta:
         model = ReferencePanel
@@ -134,19 +139,11 @@ class NextCheckSerializer(serializers.Serializer):
     item = CheckedItemSerializer(allow_null=True)
 
 
-class NewCheckSerializer(serializers.Serializer):
+class NewCheckSerializer(FirstJudgmentSerializer):
     """A spot check; `replaces` names the one that it corrects."""
 
-    label: serializers.Field = BinaryField()  # type: ignore[assignment]
     reason = serializers.CharField(allow_blank=True, default="", max_length=4000)
-    elapsed_ms = serializers.IntegerField(
-        min_value=0, max_value=MAX_ELAPSED_MS, required=False, allow_null=True
-    )
     replaces = serializers.IntegerField(required=False, allow_null=True)
-
-    def validate_label(self, label: Any) -> int:
-        """The number itself."""
-        return int(label)
 
 
 class SpotCheckSerializer(serializers.ModelSerializer):
@@ -165,189 +162,158 @@ class SpotCheckSerializer(serializers.ModelSerializer):
         ]
 
 
-class Panels(Route):
-    """The panels of a benchmark, and drawing one."""
+class Panels(ViewSetMixin, Route):
+    """The panels of a benchmark: drawn, opened and closed by admins, read by seniors."""
+
+    def enter(self, *roles: str) -> tuple[Access, ReferencePanel]:
+        """The panel that is asked for, with the person's access; they need one of the roles."""
+        access = enter(self.person(), self.kwargs["slug"], *roles)
+        return access, get_panel(access, self.kwargs["pk"])
 
     @extend_schema(responses=PanelSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug)
-        return self.page(panels_seen(access), PanelSerializer)
+    def list(self, request: Request, slug: str) -> Response:
+        """The panels of a benchmark, and drawing one."""
+        return self.page(panels_seen(enter(self.person(), slug)), PanelSerializer)
 
     @extend_schema(request=NewPanelSerializer, responses={201: PanelSerializer})
-    def post(self, request: Request, slug: str) -> Response:
+    def create(self, request: Request, slug: str) -> Response:
+        """The panels of a benchmark, and drawing one."""
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewPanelSerializer)
         pools = Pool.objects.filter(benchmark=access.benchmark)
-        pool = get_object_or_404(pools, pk=given["pool"]) if given.get("pool") else None
-        given["pool"] = pool
+        given["pool"] = get_object_or_404(pools, pk=given["pool"]) if given.get("pool") else None
         panel = verbs.draw_panel(benchmark=access.benchmark, actor=access.user, **given)
         return Response(PanelSerializer(panel).data, status=201)
 
-
-class OnePanel(Route):
-    """A panel with the tables of its report."""
-
     @extend_schema(responses=OnePanelSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        panel = get_panel(enter(self.person(), slug, *READERS), pk)
+    def retrieve(self, request: Request, slug: str, pk: int) -> Response:
+        """A panel with the tables of its report."""
+        _, panel = self.enter(*READERS)
         return Response(PanelSerializer(panel).data | {"tables": as_data(panel_sheets(panel))})
-
-
-class OpenPanel(Route):
-    """Letting the experts begin."""
 
     @extend_schema(
         operation_id="panel_open", request=OpenPanelSerializer, responses=PanelSerializer
     )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        panel = get_panel(access, pk)
+    def open(self, request: Request, slug: str, pk: int) -> Response:
+        """Letting the experts begin."""
+        access, panel = self.enter(Role.ADMIN)
         verbs.open_panel(panel=panel, access=access, **self.read(OpenPanelSerializer))
         return Response(PanelSerializer(panel).data)
 
-
-class ClosePanel(Route):
-    """Ending a panel for good."""
-
     @extend_schema(operation_id="panel_close", request=None, responses=PanelSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        panel = get_panel(access, pk)
+    def close(self, request: Request, slug: str, pk: int) -> Response:
+        """Ending a panel for good."""
+        access, panel = self.enter(Role.ADMIN)
         verbs.close_panel(panel=panel, access=access)
         return Response(PanelSerializer(panel).data)
-
-
-class PanelItems(Route):
-    """The items behind the numbers, by the filters of the screen."""
 
     @extend_schema(
         responses=PanelItemSerializer(many=True),
         parameters=[OpenApiParameter(name, str) for name in ("domain", "state", "label", "check")],
     )
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
+    def items(self, request: Request, slug: str, pk: int) -> Response:
+        """The items behind the numbers, by the filters of the screen."""
+        access, panel = self.enter(*READERS)
         choices = {"domain": domain_choices(access.benchmark)}
-        rows = items_listed(get_panel(access, pk))
-        found = ITEMS.matches(rows, request.query_params, choices=choices)
+        found = ITEMS.matches(items_listed(panel), request.query_params, choices=choices)
         return self.page(found, PanelItemSerializer)
 
-
-class PanelPractice(Route):
-    """Beginning the practice before the first item of a domain."""
+    @extend_schema(
+        responses=SpotCheckSerializer(many=True),
+        parameters=[OpenApiParameter(name, str) for name in ("domain", "kind", "now")],
+    )
+    def overrides(self, request: Request, slug: str, pk: int) -> Response:
+        """The log of what seniors did, by the filters of the screen."""
+        access, panel = self.enter(*READERS)
+        choices = {"domain": domain_choices(access.benchmark)}
+        found = CHECKS.matches(checks_listed(panel), request.query_params, choices=choices)
+        return self.page(found, SpotCheckSerializer)
 
     @extend_schema(
         operation_id="panel_practice",
         request=PanelPracticeSerializer,
         responses={201: PanelSittingSerializer},
     )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        panel, given = get_panel(access, pk), self.read(PanelPracticeSerializer)
+    def practice(self, request: Request, slug: str, pk: int) -> Response:
+        """Beginning the practice before the first item of a domain."""
+        access, panel = self.enter(Role.ANNOTATOR)
         domains = Domain.objects.filter(benchmark=access.benchmark)
-        domain = get_object_or_404(domains, name=given["domain"])
-        sitting = start_practice(access=access, panel=panel, domain=domain)
+        domain = get_object_or_404(domains, name=self.read(PanelPracticeSerializer)["domain"])
+        sitting = labels.start_practice(access=access, panel=panel, domain=domain)
         return Response({"id": sitting.pk}, status=201)
 
-
-class NextPanelItem(Route):
-    """The next item for me to label; its place is kept for me for a while."""
-
     @extend_schema(responses=NextPanelItemSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        panel = get_panel(access, pk)
-        item = panel_labels.next_item(access=access, panel=panel) if panel.is_open else None
-        owed = practice_left(access, panel) if panel.is_open else []
+    def next_item(self, request: Request, slug: str, pk: int) -> Response:
+        """The next item for me to label; its place is kept for me for a while."""
+        access, panel = self.enter(Role.ANNOTATOR)
+        item = labels.next_item(access=access, panel=panel) if panel.is_open else None
+        owed = labels.practice_left(access, panel) if panel.is_open else []
         pair = _pair(item, shown_item(access, item)) if item else None
         return Response(
             {"item": pair, "practice": {each.name: left for each, left in owed if left}}
         )
 
-
-class PanelLabels(Route):
-    """Labelling an item, or correcting my label."""
-
     @extend_schema(
         operation_id="panel_label", request=PanelLabelSerializer, responses={201: VoteSerializer}
     )
-    def post(self, request: Request, slug: str, pk: int, item: int) -> Response:
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        found, given = get_item(get_panel(access, pk), item), self.read(PanelLabelSerializer)
+    def label(self, request: Request, slug: str, pk: int, item: int) -> Response:
+        """Labelling an item, or correcting my label."""
+        access, panel = self.enter(Role.ANNOTATOR)
+        found, given = get_item(panel, item), self.read(PanelLabelSerializer)
         given.pop("span", None)
-        is_correction = given.pop("correct")
-        verb = panel_labels.correct_label if is_correction else panel_labels.label_item
+        correct = given.pop("correct")
         try:
-            vote = verb(item=found, access=access, **given)
+            vote = labels.label_item(item=found, access=access, correct=correct, **given)
         except AlreadyVoted as already:
             both = {"current": VoteSerializer(already.vote).data, "sent": given}
             return Response({"detail": already.message, "field": "", **both}, status=409)
         return Response(VoteSerializer(vote).data, status=201)
 
-
-class NextCheck(Route):
-    """The next item for a senior: of the spot check, or left undecided."""
-
     @extend_schema(responses=NextCheckSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        panel = get_panel(access, pk)
-        key = spot_checks.waiting_checks(access, panel).values_list("pk", flat=True).first()
-        return Response({"item": _checked(get_item(panel, key)) if key else None})
-
-
-class Checks(Route):
-    """Keeping, overriding or deciding a label; correcting a spot check."""
+    def next_check(self, request: Request, slug: str, pk: int) -> Response:
+        """The next item for a senior: of the spot check, or left undecided."""
+        access, panel = self.enter(*READERS)
+        waiting = settling.waiting_checks(access, panel).first()
+        if waiting is None:
+            return Response({"item": None})
+        item = get_item(panel, waiting.pk)
+        votes = item.case.votes.standing().order_by("pk")
+        said = {"labels": [each.label for each in votes], "label": item.case.label}
+        return Response({"item": _pair(item, item.case.snapshot) | said})
 
     @extend_schema(
         operation_id="panel_check", request=NewCheckSerializer, responses={201: SpotCheckSerializer}
     )
-    def post(self, request: Request, slug: str, pk: int, item: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        found, given = get_item(get_panel(access, pk), item), self.read(NewCheckSerializer)
+    def check(self, request: Request, slug: str, pk: int, item: int) -> Response:
+        """Keeping, overriding or deciding a label; correcting a spot check."""
+        access, panel = self.enter(*READERS)
+        found, given = get_item(panel, item), self.read(NewCheckSerializer)
         try:
-            check = spot_checks.check_item(item=found, access=access, **given)
-        except spot_checks.AlreadyChecked as already:
+            check = settling.check_item(item=found, access=access, **given)
+        except settling.AlreadyChecked as already:
             both = {"current": SpotCheckSerializer(already.check).data, "sent": given}
             return Response({"detail": already.message, "field": "", **both}, status=409)
         return Response(SpotCheckSerializer(check).data, status=201)
-
-
-class Overrides(Route):
-    """The log of what seniors did, by the filters of the screen."""
-
-    @extend_schema(
-        responses=SpotCheckSerializer(many=True),
-        parameters=[OpenApiParameter(name, str) for name in ("domain", "kind", "now")],
-    )
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        choices = {"domain": domain_choices(access.benchmark)}
-        rows = checks_listed(get_panel(access, pk))
-        found = CHECKS.matches(rows, request.query_params, choices=choices)
-        return self.page(found, SpotCheckSerializer)
 
 
 def _pair(item: ReferenceItem, snapshot: dict[str, Any]) -> dict[str, Any]:
     return {"id": item.pk, **as_pair(item.case, {"raw": snapshot})}
 
 
-def _checked(item: ReferenceItem) -> dict[str, Any]:
-    votes = item.case.votes.standing().order_by("pk")
-    labels = list(votes.values_list("label", flat=True))
-    return _pair(item, item.case.snapshot) | {"labels": labels, "label": item.case.label}
-
-
-_PANEL = "b/<slug:slug>/panels/<int:pk>"
+_ROUTES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("api-panels", "", {"get": "list", "post": "create"}),
+    ("api-panel", "<int:pk>/", {"get": "retrieve"}),
+    ("api-panel-open", "<int:pk>/open/", {"post": "open"}),
+    ("api-panel-close", "<int:pk>/close/", {"post": "close"}),
+    ("api-panel-items", "<int:pk>/items/", {"get": "items"}),
+    ("api-panel-next", "<int:pk>/items/next/", {"get": "next_item"}),
+    ("api-panel-label", "<int:pk>/items/<int:item>/labels/", {"post": "label"}),
+    ("api-panel-practice", "<int:pk>/practice/", {"post": "practice"}),
+    ("api-panel-next-check", "<int:pk>/checks/next/", {"get": "next_check"}),
+    ("api-panel-check", "<int:pk>/items/<int:item>/checks/", {"post": "check"}),
+    ("api-panel-overrides", "<int:pk>/overrides/", {"get": "overrides"}),
+)
 urlpatterns = [
-    path("b/<slug:slug>/panels/", Panels.as_view(), name="api-panels"),
-    path(f"{_PANEL}/", OnePanel.as_view(), name="api-panel"),
-    path(f"{_PANEL}/open/", OpenPanel.as_view(), name="api-panel-open"),
-    path(f"{_PANEL}/close/", ClosePanel.as_view(), name="api-panel-close"),
-    path(f"{_PANEL}/items/", PanelItems.as_view(), name="api-panel-items"),
-    path(f"{_PANEL}/items/next/", NextPanelItem.as_view(), name="api-panel-next"),
-    path(f"{_PANEL}/items/<int:item>/labels/", PanelLabels.as_view(), name="api-panel-label"),
-    path(f"{_PANEL}/practice/", PanelPractice.as_view(), name="api-panel-practice"),
-    path(f"{_PANEL}/checks/next/", NextCheck.as_view(), name="api-panel-next-check"),
-    path(f"{_PANEL}/items/<int:item>/checks/", Checks.as_view(), name="api-panel-check"),
-    path(f"{_PANEL}/overrides/", Overrides.as_view(), name="api-panel-overrides"),
+    path(f"b/<slug:slug>/panels/{route}", Panels.as_view(actions), name=name)
+    for name, route, actions in _ROUTES
 ]

@@ -1,9 +1,10 @@
-"""Labelling a panel's items by keys: the practice first, then one item after the other.
+"""The items of a panel by keys, one after the other: for its experts, and for a senior after them.
 
-Nothing here may depend on other people's labels, or on whether a senior will look at the item.
+What experts see may depend neither on other people's labels nor on whether a senior will look at
+the item. A senior's queue is the spot check of the labels, and what the experts left undecided.
+"""
 
-A senior's queue: the spot check of a panel's labels, and what its experts left undecided."""
-
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -14,9 +15,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.loaders import number
-from annotate.models import CaseStatus, ReferenceItem, ReferencePanel, VoteSlot
+from annotate.models import CaseStatus, ReferenceItem, VoteSlot
 from annotate.panels import labels as verbs
-from annotate.panels import spot_checks as checking
+from annotate.panels import settling as checking
 from annotate.panels.labels import practice_left, start_practice
 from annotate.panels.views import READERS, get_item, get_panel, panel_url
 from annotate.plans.services import as_shown, order_seed
@@ -45,7 +46,7 @@ def panel_label(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     # `?practice` shows the gate of the other domains to whoever has items of one already.
     if item is not None and "practice" not in request.GET:
         return htmx.redirect(request, panel_url(panel, "panel-item", item.pk))
-    last = verbs.own_items(access, [panel]).first()
+    last = verbs.own_items(access, panel).first()
     context = {
         "access": access,
         "tab": "panels",
@@ -53,7 +54,7 @@ def panel_label(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "owed": [(domain, left) for domain, left in owed if left],
         "has_items": item is not None,
         "unqualified": unqualified_domains(access),
-        "given": verbs.own_items(access, [panel]).count(),
+        "given": verbs.own_items(access, panel).count(),
         "last_url": panel_url(panel, "panel-item", last.pk) if last else "",
     }
     return htmx.render(request, "annotate/panel_start.html", context)
@@ -78,37 +79,64 @@ def panel_item(request: HttpRequest, slug: str, pk: int, item: int) -> HttpRespo
     """One item to label; the label leads on to the next. One's own label can be corrected."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     panel = get_panel(access, pk)
-    found = get_item(panel, item)
+    found, here = get_item(panel, item), panel_url(panel, "panel-label")
     slot = verbs.lease_item(access=access, item=found) if panel.is_open else None
-    if slot is None:
-        slot = VoteSlot.objects.filter(case=found.case, voter=access.user).first()
-    if slot is None:
+    if slot is None and not VoteSlot.objects.filter(case=found.case, voter=access.user).exists():
         messages.info(request, "This item is not yours to label, or others label it already.")
-        return htmx.redirect(request, panel_url(panel, "panel-label"))
-    context = _context(access, panel, found, slot)
+        return htmx.redirect(request, here)
+    last = verbs.own_items(access, panel).exclude(pk=found.pk).first()
+
+    def context() -> dict[str, Any]:
+        return {
+            "mine": found.case.votes.standing().filter(voter=access.user).first(),
+            "can_correct": panel.is_open and not found.checks.exists(),
+            "given": verbs.own_items(access, panel).exclude(pk=found.pk).count(),
+            "later_url": f"{here}?after={found.pk}",
+            "next_url": here,
+            "last_url": panel_url(panel, "panel-item", last.pk) if last else "",
+            **_shown(access, found, shown_item(access, found)),
+        }
+
+    def act(**sent: Any) -> str:
+        correct = "correct" in request.POST
+        verbs.label_item(item=found, access=access, correct=correct, **sent)
+        return f"Your label is {LABEL_WORDS[sent['label']]} now." if correct else ""
+
+    return _ask(request, TEMPLATE, context, act, here)
+
+
+def _ask(
+    request: HttpRequest,
+    template: str,
+    context: Callable[[], dict[str, Any]],
+    act: Callable[..., str],
+    next_url: str,
+) -> HttpResponse:
+    """The page of one item. A label that is sent is given by `act`, which says what to tell.
+
+    Where another one stands already, both are shown (409), never overwritten.
+    """
     if request.method == "GET":
-        return htmx.render(request, TEMPLATE, context)
+        return htmx.render(request, template, context())
     form = VoteForm(with_default(request))
-    if not form.is_valid():
-        return htmx.invalid(request, TEMPLATE, context | asked_again(form))
-    sent = form.cleaned_data
-    sent.pop("span")
-    is_correction = "correct" in request.POST
-    verb = verbs.correct_label if is_correction else verbs.label_item
-    try:
-        verb(item=found, access=access, **sent)
-    except AlreadyVoted as already:
-        if already.vote.label != sent["label"]:
-            context = _context(access, panel, found, slot, mine=already.vote)
-            context |= asked_again(form) | {"clash": LABEL_WORDS[already.vote.label]}
-            return htmx.render(request, TEMPLATE, context, status=409)
-    except Refused as refusal:
-        field = refusal.field if refusal.field in form.fields else "label"
-        form.add_error(field, refusal.message)
-        return htmx.invalid(request, TEMPLATE, context | asked_again(form))
-    if is_correction:
-        messages.success(request, f"Your label is {LABEL_WORDS[sent['label']]} now.")
-    return htmx.redirect(request, panel_url(panel, "panel-label"))
+    if form.is_valid():
+        sent = form.cleaned_data
+        sent.pop("span")
+        try:
+            if said := act(**sent):
+                messages.success(request, said)
+            return htmx.redirect(request, next_url)
+        except (AlreadyVoted, checking.AlreadyChecked) as already:
+            given = already.vote if isinstance(already, AlreadyVoted) else already.check
+            if given.label == sent["label"]:
+                return htmx.redirect(request, next_url)
+            clash = {"clash": LABEL_WORDS[given.label]}
+            full = context() | asked_again(form) | clash
+            return htmx.render(request, template, full, status=409)
+        except Refused as refusal:
+            field = refusal.field if refusal.field in form.fields else "label"
+            form.add_error(field, refusal.message)
+    return htmx.invalid(request, template, context() | asked_again(form))
 
 
 def shown_item(access: Access, item: ReferenceItem) -> dict[str, Any]:
@@ -117,32 +145,12 @@ def shown_item(access: Access, item: ReferenceItem) -> dict[str, Any]:
     return as_shown(item.case.snapshot, seed=seed, shown=True)
 
 
-def _context(
-    access: Access,
-    panel: ReferencePanel,
-    item: ReferenceItem,
-    slot: VoteSlot,
-    *,
-    mine: Any = None,
+def _shown(
+    access: Access, item: ReferenceItem, snapshot: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    own = verbs.own_items(access, [panel]).exclude(pk=item.pk)
-    last = own.first()
-    here = panel_url(panel, "panel-label")
-    return {
-        "access": access,
-        "tab": "panels",
-        "panel": panel,
-        "item": item,
-        "mine": mine or slot.vote,
-        "can_correct": panel.is_open and not item.checks.exists(),
-        "form": VoteForm(),
-        "asked": "",
-        "given": own.count(),
-        "later_url": f"{here}?after={item.pk}",
-        "next_url": here,
-        "last_url": panel_url(panel, "panel-item", last.pk) if last else "",
-        **item_context(item.case, shown_item(access, item)),
-    }
+    """Context of either page about an item; all of its snapshot where no part of it is given."""
+    page = {"access": access, "tab": "panels", "panel": item.panel, "item": item}
+    return page | {"form": VoteForm(), "asked": "", **item_context(item.case, snapshot)}
 
 
 @require_GET
@@ -168,29 +176,25 @@ def spot_check(request: HttpRequest, slug: str, pk: int, item: int) -> HttpRespo
     found = get_item(panel, item)
     if not checking.checkable(access, panel).filter(pk=found.pk).exists():
         raise PermissionDenied(_why_not(access, found))
-    context = _spot_checks_context(access, panel, found)
-    if request.method == "GET":
-        return htmx.render(request, SPOT_CHECKS_TEMPLATE, context)
-    form = VoteForm(with_default(request))
-    if not form.is_valid():
-        return htmx.invalid(request, SPOT_CHECKS_TEMPLATE, context | asked_again(form))
-    sent = form.cleaned_data
-    sent.pop("span")
-    replaces = number(request.POST.get("replaces", ""))
-    try:
+    here = panel_url(panel, "spot-checks")
+
+    def context() -> dict[str, Any]:
+        return {
+            "case": found.case,
+            "look": found.checks.standing().select_related("checker").first(),
+            "votes": found.case.votes.standing().order_by("pk"),
+            "is_undecided": found.case.status == CaseStatus.EXPERT,
+            "waiting": checking.waiting_checks(access, panel).count(),
+            "later_url": f"{here}?after={found.pk}",
+            **_shown(access, found),
+        }
+
+    def act(**sent: Any) -> str:
+        replaces = number(request.POST.get("replaces", ""))
         check = checking.check_item(item=found, access=access, replaces=replaces, **sent)
-    except checking.AlreadyChecked as already:
-        if already.check.label == sent["label"]:
-            return htmx.redirect(request, panel_url(panel, "spot-checks"))
-        context = _spot_checks_context(access, panel, found) | asked_again(form) | {"clash": True}
-        return htmx.render(request, SPOT_CHECKS_TEMPLATE, context, status=409)
-    except Refused as refusal:
-        form.add_error("reason" if refusal.field == "reason" else "label", refusal.message)
-        return htmx.invalid(request, SPOT_CHECKS_TEMPLATE, context | asked_again(form))
-    messages.success(
-        request, f"{check.get_kind_display().capitalize()}: {LABEL_WORDS[sent['label']]}."
-    )
-    return htmx.redirect(request, panel_url(panel, "spot-checks"))
+        return f"{check.get_kind_display().capitalize()}: {LABEL_WORDS[check.label]}."
+
+    return _ask(request, SPOT_CHECKS_TEMPLATE, context, act, here)
 
 
 def _why_not(access: Access, item: ReferenceItem) -> str:
@@ -200,24 +204,3 @@ def _why_not(access: Access, item: ReferenceItem) -> str:
         return "This item belongs to a domain that is not yours."
     is_theirs = item.case.votes.filter(voter=access.user).exists()
     return checking.OWN if is_theirs or item.in_spot_check else checking.NOT_DRAWN
-
-
-def _spot_checks_context(
-    access: Access, panel: ReferencePanel, item: ReferenceItem
-) -> dict[str, Any]:
-    look = item.checks.standing().select_related("checker").first()
-    return {
-        "access": access,
-        "tab": "panels",
-        "panel": panel,
-        "item": item,
-        "case": item.case,
-        "look": look,
-        "votes": item.case.votes.standing().order_by("pk"),
-        "is_undecided": item.case.status == CaseStatus.EXPERT,
-        "waiting": checking.waiting_checks(access, panel).count(),
-        "form": VoteForm(),
-        "asked": "",
-        "later_url": f"{panel_url(panel, 'spot-checks')}?after={item.pk}",
-        **item_context(item.case),
-    }

@@ -5,9 +5,8 @@ is required, and the panel's practice (docs/protocol.md 2.6); nobody labels a pa
 they collected, or one that they met among the disputes.
 """
 
-from collections.abc import Iterable
+from collections import Counter
 
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -42,23 +41,20 @@ NOT_OPEN = "This panel is not open for labels."
 _TRIES = 20
 
 
-def practised(person: User, domain: Domain) -> int:
-    """How many practice items of the domain the person has judged, in sittings that are over."""
-    answers = ExamAnswer.objects.filter(
-        attempt__person=person,
-        attempt__domain=domain,
+def practice_left(access: Access, panel: ReferencePanel) -> list[tuple[Domain, int]]:
+    """The panel's domains of this person, each with the practice items they still owe.
+
+    An item counts once, judged in a sitting that is over.
+    """
+    done = ExamAnswer.objects.filter(
+        attempt__person=access.user,
         attempt__is_practice=True,
         attempt__status=AttemptState.DONE,
     )
-    return answers.values("item").distinct().count()
-
-
-def practice_left(access: Access, panel: ReferencePanel) -> list[tuple[Domain, int]]:
-    """The panel's domains of this person, each with the practice items they still owe."""
+    judged = Counter(domain for domain, _ in set(done.values_list("attempt__domain", "item")))
     used = panel.items.values("case__query__domain")
     domains = Domain.objects.filter(pk__in=used).filter(pk__in=access.domain_ids)
-    wanted = panel.practice_items
-    return [(each, max(0, wanted - practised(access.user, each))) for each in domains]
+    return [(each, max(0, panel.practice_items - judged[each.pk])) for each in domains]
 
 
 def start_practice(*, access: Access, panel: ReferencePanel, domain: Domain) -> ExamAttempt:
@@ -165,54 +161,26 @@ def label_item(
     label: int | None,
     reason: str = "",
     elapsed_ms: int | None = None,
+    correct: bool = False,
 ) -> Vote:
     """Give one expert's label; None says that the pair cannot be judged, and needs a reason.
 
-    The last label that the item wants settles it (settling.py). Raises Refused where the
-    person may not label it, AlreadyVoted where they have.
+    The last label that the item wants settles it (settling.py). `correct` replaces the person's
+    own label, with a reason, until the panel is closed or a senior looked; the earlier vote and
+    the label it made stay as history. Raises Refused where the person may not label it or a
+    correction changes nothing, AlreadyVoted where they have.
     """
     _check_labeller(access, item)
-    if item.case.query.domain_id not in labelling_domains(access, item.panel):
+    if not correct and item.case.query.domain_id not in labelling_domains(access, item.panel):
         raise Refused("Do the practice items of this domain first.", field="practice")
-    if EscalationCase.objects.filter(Exists(met_elsewhere(access.user.pk)), pk=item.case_id):
+    met = EscalationCase.objects.filter(Exists(met_elsewhere(access.user.pk)), pk=item.case_id)
+    if not correct and met.exists():
         raise Refused("You judged this pair before, so another expert labels it.")
-    return cast_vote(
-        case=item.case,
-        voter=access.user,
-        label=label,
-        reason=reason,
-        elapsed_ms=elapsed_ms,
-        access=access,
-        plan=panel_plan(item.panel),
-    )
-
-
-def correct_label(
-    *,
-    item: ReferenceItem,
-    access: Access,
-    label: int | None,
-    reason: str,
-    elapsed_ms: int | None = None,
-) -> Vote:
-    """Replace one's own label, with a reason, until the panel is closed or a senior looked.
-
-    The earlier vote and the label it made stay as history. Raises Refused without a reason or a
-    change.
-    """
-    _check_labeller(access, item)
-    if not reason.strip():
+    if correct and not reason.strip():
         raise Refused("Say in a few words why you change it.", field="reason")
     with transaction.atomic():
         hold_queries([item.case.query_id])
-        mine = Vote.objects.standing().filter(case=item.case, voter=access.user).first()
-        if mine is None:
-            raise Refused("You have not labelled this item.")
-        if mine.label == label:
-            raise Refused("That is what you said before.", field="label")
-        if item.checks.exists():
-            raise Refused("A senior has looked at this item; its label is theirs to change now.")
-        earlier = _reopen(item, access.user)
+        mine, earlier = _reopen(access, item, label) if correct else (None, None)
         vote = cast_vote(
             case=item.case,
             voter=access.user,
@@ -221,17 +189,38 @@ def correct_label(
             elapsed_ms=elapsed_ms,
             access=access,
             plan=panel_plan(item.panel),
-            replaces=mine.pk,
+            replaces=mine.pk if mine else None,
         )
         if earlier is not None and Judgment.objects.standing().filter(pk=earlier.pk).exists():
             take_back_verdict(verdict=earlier, actor=access.user)  # and nothing replaced it
-        return vote
+    return vote
 
 
-def own_items(access: Access, panels: Iterable[ReferencePanel]) -> QuerySet[ReferenceItem]:
+def _reopen(access: Access, item: ReferenceItem, label: int | None) -> tuple[Vote, Judgment | None]:
+    """Let the item wait for a corrected label: the person's own one, and what it had made, if so.
+
+    Refused where there is nothing to correct.
+    """
+    mine = Vote.objects.standing().filter(case=item.case, voter=access.user).first()
+    if mine is None:
+        raise Refused("You have not labelled this item.")
+    if mine.label == label:
+        raise Refused("That is what you said before.", field="label")
+    if item.checks.exists():
+        raise Refused("A senior has looked at this item; its label is theirs to change now.")
+    case = EscalationCase.objects.select_related("judgment").get(pk=item.case_id)
+    if case.status != CaseStatus.OPEN:
+        EscalationCase.objects.filter(pk=case.pk).update(
+            status=CaseStatus.OPEN, label=None, judgment=None, closed_at=None
+        )
+        note("reopen case", case, access.user, case)
+    return mine, case.judgment
+
+
+def own_items(access: Access, panel: ReferencePanel) -> QuerySet[ReferenceItem]:
     """Items that the person has labelled, the last one first."""
     votes = Vote.objects.standing().filter(voter=access.user, case=OuterRef("case"))
-    items = ReferenceItem.objects.filter(panel__in=panels).filter(Exists(votes))
+    items = panel.items.filter(Exists(votes))
     return items.annotate(own=votes.values("pk")[:1]).order_by("-own")
 
 
@@ -252,18 +241,6 @@ def _first_waiting(
         return None
     related = ("panel__benchmark", "case__query__domain__benchmark", "case__passage__document")
     return ReferenceItem.objects.select_related(*related).get(case=held.case_id)
-
-
-def _reopen(item: ReferenceItem, actor: User) -> Judgment | None:
-    """Let the item wait for its corrected label; returns the label that it had, if any."""
-    case = EscalationCase.objects.select_related("judgment").get(pk=item.case_id)
-    if case.status == CaseStatus.OPEN:
-        return None
-    EscalationCase.objects.filter(pk=case.pk).update(
-        status=CaseStatus.OPEN, label=None, judgment=None, closed_at=None
-    )
-    note("reopen case", case, actor, case)
-    return case.judgment
 
 
 def _check_labeller(access: Access, item: ReferenceItem) -> None:

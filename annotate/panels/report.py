@@ -3,43 +3,25 @@
 Nothing here shows how an item stands that is still being labelled: it counts as waiting.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import Count, Q
 from django.urls import reverse
 
 from annotate.agreement.people import pair_reports
 from annotate.agreement.ratings import BINARY, Rating, ratings_of
 from annotate.models import CaseStatus, CheckKind, ReferencePanel, SpotCheck, Vote
-from kit.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.agreement import krippendorff_alpha, percent_agreement
 from kit.stats.means import mean
 from kit.stats.proportions import proportion
 
 _MOST_PAIRS = 50
-
-
-@dataclass
-class Tally:
-    """What became of the items of one domain."""
-
-    labels: Counter[int] = field(default_factory=Counter)
-    states: Counter[str] = field(default_factory=Counter)
-    without_reasons: int = 0
-    drawn: int = 0
-    checks: Counter[str] = field(default_factory=Counter)
-    seconds: list[float] = field(default_factory=list)
-
-    def __iadd__(self, other: "Tally") -> "Tally":
-        self.labels += other.labels
-        self.states += other.states
-        self.checks += other.checks
-        self.without_reasons += other.without_reasons
-        self.drawn += other.drawn
-        self.seconds += other.seconds
-        return self
+Tally = dict[str, Any]
+"""What became of the items of one domain: counts by name, and the seconds of its labels."""
 
 
 def panel_sheets(panel: ReferencePanel) -> list[Sheet]:
@@ -54,20 +36,18 @@ def _labels(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
         def cell(count: int, **more: str) -> Cell:
             return Cell(count, url=_url(panel, "panel-items", **narrow, **more))
 
-        given = found.labels.total()
+        given = found["relevant"] + found["irrelevant"]
+        relevant = _url(panel, "panel-items", **narrow, label="1")
         return (
             text(name),
-            cell(found.states.total()),
-            cell(found.labels[1], label="1"),
-            cell(found.labels[0], label="0"),
-            percent(
-                proportion(found.labels[1], given),
-                _url(panel, "panel-items", **narrow, label="1"),
-            ),
-            cell(found.states[CaseStatus.EXPERT], state="undecided"),
-            cell(found.states[CaseStatus.OPEN], state="waiting"),
-            cell(found.without_reasons, reasons="none"),
-            measured(mean(found.seconds), "seconds"),
+            cell(found["items"]),
+            cell(found["relevant"], label="1"),
+            cell(found["irrelevant"], label="0"),
+            percent(proportion(found["relevant"], given), relevant),
+            cell(found["undecided"], state="undecided"),
+            cell(found["waiting"], state="waiting"),
+            cell(found["bare"], reasons="none"),
+            measured(mean(found["seconds"]), "seconds"),
         )
 
     return Sheet(
@@ -89,18 +69,16 @@ def _labels(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
 
 def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
     def row(name: str, found: Tally, **narrow: str) -> tuple[Cell, ...]:
-        overridden, kept = found.checks[CheckKind.OVERRIDE], found.checks[CheckKind.KEEP]
+        overridden, looked = found["override"], found["override"] + found["keep"]
+        decided = _url(panel, "override-log", **narrow, kind="decide")
         log = _url(panel, "override-log", **narrow, kind="override")
         return (
             text(name),
-            Cell(found.drawn),
-            Cell(overridden + kept, url=_url(panel, "override-log", **narrow)),
+            Cell(found["drawn"]),
+            Cell(looked, url=_url(panel, "override-log", **narrow)),
             Cell(overridden, url=log),
-            percent(proportion(overridden, overridden + kept), log),
-            Cell(
-                found.checks[CheckKind.DECIDE],
-                url=_url(panel, "override-log", **narrow, kind="decide"),
-            ),
+            percent(proportion(overridden, looked), log),
+            Cell(found["decide"], url=decided),
         )
 
     return Sheet(
@@ -123,22 +101,27 @@ def _agreement(panel: ReferencePanel) -> Sheet:
     numbers: dict[int, int] = {}
     for each in given:
         numbers.setdefault(each.person, len(numbers) + 1)
-    rows = [_pooled("All", given)] if given else []
+    rows = []
+    if given:
+        ratings = ratings_of(given, BINARY)
+        rows.append(
+            (
+                *(text("All"), text("all of them"), Cell(len(ratings.items))),
+                measured(percent_agreement(ratings), "percent"),
+                Cell(None, "coefficient"),
+                measured(krippendorff_alpha(ratings), "coefficient"),
+            )
+        )
     for domain in sorted({each.domain for each in given}):
         own = [each for each in given if each.domain == domain]
         for pair in pair_reports(own, BINARY, most=_MOST_PAIRS):
-            names = " and ".join(
-                f"expert {numbers[int(str(p))]}" for p in (pair.first, pair.second)
-            )
+            both = (numbers[int(str(person))] for person in (pair.first, pair.second))
             agreement, kappa = pair.coefficients
             rows.append(
                 (
-                    text(domain),
-                    text(names),
-                    Cell(pair.n_items),
-                    measured(agreement, "percent"),
-                    measured(kappa, "coefficient"),
-                    Cell(None, "coefficient"),
+                    *(text(domain), text(" and ".join(f"expert {each}" for each in both))),
+                    *(Cell(pair.n_items), measured(agreement, "percent")),
+                    *(measured(kappa, "coefficient"), Cell(None, "coefficient")),
                 )
             )
     return Sheet(
@@ -153,19 +136,6 @@ def _agreement(panel: ReferencePanel) -> Sheet:
             "and α.",
         ),
         empty="No item has both of its labels yet.",
-    )
-
-
-def _pooled(name: str, given: Sequence[Rating]) -> tuple[Cell, ...]:
-    ratings = ratings_of(given, BINARY)
-    alpha = krippendorff_alpha(ratings)
-    return (
-        text(name),
-        text("all of them"),
-        Cell(len(ratings.items)),
-        measured(percent_agreement(ratings), "percent"),
-        Cell(None, "coefficient"),
-        measured(alpha, "coefficient"),
     )
 
 
@@ -188,33 +158,45 @@ def _ratings(panel: ReferencePanel) -> list[Rating]:
 
 def _tallies(panel: ReferencePanel) -> dict[str, Tally]:
     """By name of domain."""
-    found: dict[str, Tally] = {}
-    columns = ("case__query__domain__name", "case__status", "case__label", "hints", "in_spot_check")
-    for domain, status, label, hints, is_drawn in panel.items.values_list(*columns):
-        tally = found.setdefault(domain, Tally())
-        tally.states[status] += 1
-        tally.without_reasons += not hints
-        tally.drawn += is_drawn
-        if label is not None:
-            tally.labels[label] += 1
-    checks = SpotCheck.objects.standing().filter(item__panel=panel)
-    for domain, kind in checks.values_list("item__case__query__domain__name", "kind"):
-        found[domain].checks[kind] += 1
+
+    def count(**which: Any) -> Count:
+        return Count("pk", filter=Q(**which))
+
+    domain = "case__query__domain__name"
+    rows = panel.items.order_by(domain).values(domain)
+    found: dict[str, Tally] = {
+        row.pop(domain): row | {"seconds": []}
+        for row in rows.annotate(
+            items=Count("pk"),
+            relevant=count(case__label=1),
+            irrelevant=count(case__label=0),
+            undecided=count(case__status=CaseStatus.EXPERT),
+            waiting=count(case__status=CaseStatus.OPEN),
+            bare=count(hints={}),
+            drawn=count(in_spot_check=True),
+        )
+    }
+    checks = SpotCheck.objects.standing().filter(item__panel=panel).order_by()
+    by_domain = checks.values_list(f"item__{domain}")
+    kinds = {kind: Count("pk", filter=Q(kind=kind)) for kind in CheckKind.values}
+    for name, *counts in by_domain.annotate(**kinds):
+        found[name] |= dict(zip(kinds, counts, strict=True))
     votes = Vote.objects.standing().filter(case__reference_item__panel=panel)
     timed = votes.exclude(elapsed_ms=None).exclude(case__status=CaseStatus.OPEN)
-    for domain, ms in timed.values_list("case__query__domain__name", "elapsed_ms"):
-        found[domain].seconds.append((ms or 0) / 1000)
-    return dict(sorted(found.items()))
+    for name, ms in timed.values_list(domain, "elapsed_ms"):
+        found[name]["seconds"].append((ms or 0) / 1000)
+    return {name: dict.fromkeys(kinds, 0) | tally for name, tally in found.items()}
 
 
 def _rows(
     tallies: dict[str, Tally], row: Callable[..., tuple[Cell, ...]]
 ) -> Iterator[tuple[Cell, ...]]:
     """One of each domain, and of all together where there are several."""
-    whole = Tally()
+    whole: Tally = defaultdict(int, seconds=[])
     for name, tally in tallies.items():
         yield row(name, tally, domain=name)
-        whole += tally
+        for key, value in tally.items():
+            whole[key] = whole[key] + value
     if len(tallies) > 1:
         yield row("All", whole)
 

@@ -8,7 +8,6 @@ never asked about, so a pair may be voted on and labelled here at the same time.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -40,40 +39,24 @@ MAX_SEED = 2**31 - 1
 MAX_PRACTICE = 50
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One drawn pair; `key` names it the same wherever the benchmark is loaded."""
-
-    query: Query
-    passage: int
-    pool: int
-    key: tuple[str, str]
-
-
-@dataclass(frozen=True)
-class DomainSample:
-    """The pairs of one domain; `queries` have a pooled passage that could be drawn."""
-
-    domain: Domain
-    queries: int = 0
-    pairs: Sequence[Pair] = field(default_factory=tuple)
-
-
 def draw_pairs(
     benchmark: Benchmark, *, pool: Pool | None, per_domain: int, seed: int
-) -> list[DomainSample]:
-    """The draw of every domain with pools, by name. The places are hashes of the seed and of the
-    ids that came with the benchmark, so whoever has both can check the draw."""
+) -> dict[Domain, tuple[int, list[PoolEntry]]]:
+    """Of every domain with pools, by name: how many queries could be drawn, and the drawn pairs.
+
+    The places are hashes of the seed and of the ids that came with the benchmark, so whoever has
+    both can check the draw.
+    """
     entries = _eligible(benchmark, pool)
-    found = []
+    found = {}
     for domain in benchmark.domains.ready():
         pooled = Query.objects.filter(domain=domain, pk__in=entries.values("query"))
         rows = pooled.values_list("pk", "qid", "answers")
         keys = {qid: pk for pk, qid, answers in rows if any(str(a).strip() for a in answers)}
-        chosen = draw({0: sorted(keys)}, per_domain, seed)
-        pairs = _passages(entries, [keys[qid] for qid in chosen], seed)
-        found.append(DomainSample(domain, len(keys), pairs))
-    return [each for each in found if each.queries]
+        if keys:
+            chosen = draw({0: sorted(keys)}, per_domain, seed)
+            found[domain] = len(keys), _one_of_each(entries, [keys[qid] for qid in chosen], seed)
+    return found
 
 
 def _eligible(benchmark: Benchmark, pool: Pool | None) -> QuerySet[PoolEntry]:
@@ -88,24 +71,21 @@ def _eligible(benchmark: Benchmark, pool: Pool | None) -> QuerySet[PoolEntry]:
     return entries.exclude(Exists(experts)).exclude(Exists(drawn))
 
 
-def _passages(entries: QuerySet[PoolEntry], queries: Sequence[int], seed: int) -> list[Pair]:
-    """One passage for each of these queries, in their order."""
-    offered: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
-    keys = iter(queries)
-    while group := list(islice(keys, _CHUNK)):
-        rows = entries.filter(query__in=group).order_by("-pk")  # of two pools the older names it
-        columns = ("query_id", "passage__pid", "passage_id", "pool_id")
-        for owner, pid, *place in rows.values_list(*columns):
-            offered[owner][pid] = place[0], place[1]
-    rows_of = Query.objects.select_related("domain__benchmark").in_bulk(queries)
-    found = []
-    for pk in queries:
-        query = rows_of[pk]
-        # With its query: one passage of many pools must not be drawn for all of them at once.
-        (key,) = draw({0: [(query.qid, pid) for pid in sorted(offered[pk])]}, 1, seed)
-        passage, pool = offered[pk][key[1]]
-        found.append(Pair(query, passage, pool, key))
-    return found
+def _one_of_each(
+    entries: QuerySet[PoolEntry], queries: Sequence[int], seed: int
+) -> list[PoolEntry]:
+    """One pooled passage for each of these queries, in their order."""
+    offered: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)
+    for start in range(0, len(queries), _CHUNK):
+        rows = entries.filter(query__in=queries[start : start + _CHUNK])
+        rows = rows.order_by("-pk")  # of two pools the older one is named
+        for pk, *key, owner in rows.values_list("pk", "query__qid", "passage__pid", "query_id"):
+            offered[owner][key[0], key[1]] = pk
+    # By query and passage: one passage of many pools must not be drawn for all of them at once.
+    drawn = [offered[pk][draw({0: sorted(offered[pk])}, 1, seed)[0]] for pk in queries]
+    related = PoolEntry.objects.select_related("query__domain__benchmark", "passage")
+    rows_of = related.defer("passage__text").in_bulk(drawn)
+    return [rows_of[pk] for pk in drawn]
 
 
 def draw_panel(
@@ -132,21 +112,21 @@ def draw_panel(
     )
     _check(panel)
     drawn = draw_pairs(benchmark, pool=pool, per_domain=panel.per_domain, seed=seed)
-    if not any(each.pairs for each in drawn):
+    if not drawn:
         raise Refused(
             "No pair is left to draw: build a pool first, whose queries have answers.", field="pool"
         )
     panel.drawn = [
-        {"domain": each.domain.name, "queries": each.queries, "drawn": len(each.pairs)}
-        for each in drawn
+        {"domain": domain.name, "queries": queries, "drawn": len(pairs)}
+        for domain, (queries, pairs) in drawn.items()
     ]
     data = {"seed": seed, "pool": pool.pk if pool else None, "drawn": panel.drawn}
     try:
         with transaction.atomic():
             panel.save()
-            hold_queries(pair.query.pk for each in drawn for pair in each.pairs)
-            for each in drawn:
-                _add_items(panel, each)
+            hold_queries(pair.query_id for _, pairs in drawn.values() for pair in pairs)
+            for domain, (_, pairs) in drawn.items():
+                _add_items(panel, domain, pairs)
             labels = panel.labels_per_item
             _note(panel, actor, "draw reference panel", labels_per_item=labels, **data)
     except IntegrityError:
@@ -175,14 +155,14 @@ def _check(panel: ReferencePanel) -> None:
         raise Refused("This pool belongs to another benchmark.", field="pool")
 
 
-def _add_items(panel: ReferencePanel, drawn: DomainSample) -> None:
+def _add_items(panel: ReferencePanel, domain: Domain, pairs: Sequence[PoolEntry]) -> None:
     """The cases with their places, and the items, in the drawn order."""
     cases = EscalationCase.objects.bulk_create(
         EscalationCase(
-            origin=f"panel:{panel.pk}:{drawn.domain.pk}:{place}",
+            origin=f"panel:{panel.pk}:{domain.pk}:{place}",
             kind=CaseKind.REFERENCE,
             query=pair.query,
-            passage_id=pair.passage,
+            passage_id=pair.passage_id,
             snapshot={
                 "question": pair.query.text,
                 "answers": list(pair.query.answers),
@@ -191,16 +171,17 @@ def _add_items(panel: ReferencePanel, drawn: DomainSample) -> None:
                 "positions": [],
             },
         )
-        for place, pair in enumerate(drawn.pairs)
+        for place, pair in enumerate(pairs)
     )
     places = range(1, panel.labels_per_item + 1)
     VoteSlot.objects.bulk_create(case.new_slot(place) for case in cases for place in places)
     wanted = round(len(cases) * panel.check_percent / 100)
-    wanted = max(wanted, 1) if panel.check_percent and cases else wanted
-    checked = set(draw({0: [pair.key for pair in drawn.pairs]}, wanted, panel.seed + 2))
+    wanted = max(wanted, 1) if panel.check_percent else wanted
+    keys = [(pair.query.qid, pair.passage.pid) for pair in pairs]
+    checked = set(draw({0: keys}, wanted, panel.seed + 2))
     ReferenceItem.objects.bulk_create(
-        ReferenceItem(panel=panel, case=case, pool_id=pair.pool, in_spot_check=pair.key in checked)
-        for case, pair in zip(cases, drawn.pairs, strict=True)
+        ReferenceItem(panel=panel, case=case, pool_id=pair.pool_id, in_spot_check=key in checked)
+        for case, pair, key in zip(cases, pairs, keys, strict=True)
     )
 
 

@@ -1,38 +1,163 @@
 """Reference panels as admins and seniors see them: setting up, opening, report, items, log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from django import forms
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.models import PanelStatus, ReferenceItem, ReferencePanel
+from annotate.models import (
+    CaseStatus,
+    CheckKind,
+    PanelStatus,
+    ReferenceItem,
+    ReferencePanel,
+    SpotCheck,
+)
 from annotate.panels import services as verbs
-from annotate.panels.forms import PanelForm
 from annotate.panels.labels import waiting_labels
-from annotate.panels.lists import CHECKS, ITEMS, checks_listed, items_listed, log_rows
+from annotate.panels.models import MAX_PER_DOMAIN
 from annotate.panels.report import panel_sheets
-from annotate.panels.spot_checks import waiting_checks
+from annotate.panels.settling import waiting_checks
 from annotate.voting.disputes import domain_choices
 from corpus.access import Access, enter
-from corpus.models import Role
+from corpus.models import Benchmark, Pool, Role
 from kit import htmx
-from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import csv_header, csv_rows
-from kit.tables import Table
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.tables import Column, Filter, Table
 
 READERS = (Role.REVIEWER, Role.ADMIN)
 LOG_HEADER = (
     *("item", "domain", "query", "passage", "kind", "before", "label"),
     *("reason", "senior", "at", "replaced"),
 )
+
+STATES = (("waiting", "Waiting"), ("labelled", "Labelled"), ("undecided", "Undecided"))
+_STATUS = {
+    "waiting": CaseStatus.OPEN,
+    "labelled": CaseStatus.CLOSED,
+    "undecided": CaseStatus.EXPERT,
+}
+LABELS = (("1", "Relevant"), ("0", "Not relevant"))
+LOOKS = (("drawn", "Drawn"), ("waiting", "Drawn, waiting"), ("override", "Overridden"))
+
+
+def _by_look(rows: QuerySet[ReferenceItem], value: str) -> QuerySet[ReferenceItem]:
+    looks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
+    if value == "override":
+        return rows.filter(Exists(looks.filter(kind=CheckKind.OVERRIDE)))
+    # Of an item that is being labelled nobody learns whether a senior will check it.
+    drawn = rows.filter(in_spot_check=True).exclude(case__status=CaseStatus.OPEN)
+    return drawn if value == "drawn" else drawn.exclude(Exists(looks))
+
+
+ITEMS = Table(
+    search=("case__query__qid", "case__query__text", "case__passage__pid"),
+    filters=(
+        Filter("domain", "Domain", lookup="case__query__domain__name"),
+        Filter(
+            "state",
+            "State",
+            choices=STATES,
+            apply=lambda rows, value: rows.filter(case__status=_STATUS[value]),
+        ),
+        Filter("label", "Label", choices=LABELS, lookup="case__label"),
+        Filter("check", "Spot check", choices=LOOKS, apply=_by_look),
+        Filter(
+            "reasons",
+            "Reasons",
+            choices=(("none", "Without"), ("some", "With")),
+            apply=lambda rows, value: (
+                rows.filter(hints={}) if value == "none" else rows.exclude(hints={})
+            ),
+        ),
+    ),
+    columns=(
+        Column("item", "Item", order=("pk",)),
+        Column("domain", "Domain", order=("case__query__domain__name",)),
+        Column("passage", "Passage", order=("case__passage__pid",)),
+        Column("state", "State", order=("case__status",)),
+        Column("label", "Label", order=("case__label",)),
+        Column("check", "Spot check"),
+    ),
+)
+CHECKS = Table(
+    search=("item__case__query__qid", "item__case__query__text", "reason"),
+    filters=(
+        Filter("domain", "Domain", lookup="item__case__query__domain__name"),
+        Filter("kind", "What was done", choices=CheckKind.choices),
+        Filter(
+            "now",
+            "Standing",
+            choices=(("yes", "Standing"), ("no", "Corrected since")),
+            apply=lambda rows, value: rows.filter(is_standing=value == "yes"),
+        ),
+    ),
+    columns=(
+        Column("look", "Look", order=("pk",)),
+        Column("query", "Query", order=("item__case__query__domain__name",)),
+        Column("kind", "Done", order=("kind",)),
+        Column("change", "Label"),
+        Column("senior", "Senior", order=("checker__username",)),
+        Column("at", "When", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+
+
+def _number(label: str, least: int, most: int, initial: int, words: str = "") -> Any:
+    return forms.IntegerField(
+        label=label, min_value=least, max_value=most, initial=initial, help_text=words
+    )
+
+
+class PanelForm(forms.Form):
+    """What is drawn, and what is asked of the experts; DREAM's numbers to begin with."""
+
+    name = forms.CharField(label="Name", max_length=120)
+    pool = forms.ModelChoiceField(
+        Pool.objects.none(),
+        label="Drawn from",
+        required=False,
+        empty_label="every pool",
+        help_text="One random pooled passage of each query.",
+    )
+    per_domain = _number(
+        "Queries of each domain", 1, MAX_PER_DOMAIN, 100, "All of them where there are fewer."
+    )
+    seed = _number("Seed", 0, verbs.MAX_SEED, 1, "The same seed draws the same pairs again.")
+    labels_per_item = forms.TypedChoiceField(
+        label="Labels of each item",
+        coerce=int,
+        choices=[(1, "one expert"), (2, "two experts, blind to each other")],
+        initial=1,
+    )
+    practice_items = _number(
+        "Practice items", 0, verbs.MAX_PRACTICE, 5, "With feedback, before the first real item."
+    )
+    shows_hints = forms.BooleanField(
+        label="Each item is shown with two reasons, one for and one against",
+        required=False,
+        initial=True,
+        help_text="A model writes them before the panel opens.",
+    )
+    check_percent = _number(
+        "Spot check, in percent of the items", 0, 100, 10, "A senior looks at these."
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        pools = Pool.objects.filter(benchmark=benchmark)
+        self.fields["pool"].queryset = pools  # type: ignore[attr-defined]
 
 
 @require_GET
@@ -167,7 +292,31 @@ def override_log_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBa
     found = get_panel(access, pk)
     choices = {"domain": domain_choices(access.benchmark)}
     rows = CHECKS.matches(checks_listed(found), request.GET, choices=choices)
-    return csv_response(f"{slug}-panel-{found.pk}-overrides.csv", LOG_HEADER, log_rows(rows))
+    return csv_response(f"{slug}-panel-{found.pk}-overrides.csv", LOG_HEADER, _log_rows(rows))
+
+
+def items_listed(panel: ReferencePanel) -> QuerySet[ReferenceItem]:
+    """The items with their pairs and the standing check of each."""
+    looks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
+    rows = panel.items.select_related("case__query__domain", "case__passage")
+    rows = rows.defer("case__snapshot", "case__passage__text")
+    return rows.annotate(look=looks.values("kind")[:1])
+
+
+def checks_listed(panel: ReferencePanel) -> QuerySet[SpotCheck]:
+    """Every spot check with its pair, corrected ones included, the last first."""
+    related = ("item__case__query__domain", "item__case__passage", "checker")
+    rows = SpotCheck.objects.filter(item__panel=panel).select_related(*related).order_by("-pk")
+    return rows.defer("item__case__snapshot", "item__case__passage__text")
+
+
+def _log_rows(checks: QuerySet[SpotCheck]) -> Iterator[list[Any]]:
+    """The log as rows of a file."""
+    case = ("item__case__query__domain__name", "item__case__query__qid", "item__case__passage__pid")
+    columns = ("item", *case, "kind", "before", "label", "reason", "checker__username")
+    rows = checks.values_list(*columns, "created_at", "is_standing")
+    for *row, at, is_standing in rows.iterator(chunk_size=500):
+        yield [*row, at.isoformat(), "" if is_standing else "yes"]
 
 
 def is_reader(access: Access) -> bool:

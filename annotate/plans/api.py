@@ -15,7 +15,7 @@ from annotate.plans.views import wanted_votes
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit.api import Route, SheetSerializer
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 
 class VotingPlanSerializer(serializers.ModelSerializer):
@@ -108,6 +108,8 @@ class Plan(Route):
 class Arms(Route):
     """Accuracy, time and over-reliance per arm."""
 
+    pagination_class = None
+
     @extend_schema(responses=SheetSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
@@ -132,6 +134,8 @@ class ArmsItems(Route):
 
 class Pay(Route):
     """Measured seconds an item, and what they earn an hour, beside the plan's."""
+
+    pagination_class = None
 
     @extend_schema(responses=SheetSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from annotate.exams.models import QualificationRule
 from corpus.models import Benchmark
-from kit.prepared import Prepared
+from kit.database.prepared import Prepared
 
 MOST_IN_A_BATCH: Final = 100
 

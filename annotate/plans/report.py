@@ -21,7 +21,7 @@ from annotate.models import (
 from annotate.plans.services import first_response, order_seed, order_seed_in_batch
 from corpus.access import Access
 from corpus.models import Benchmark, Source
-from kit.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.clusters import Clustered, clustered_mean, clustered_share
 
 NAMES = {

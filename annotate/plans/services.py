@@ -13,9 +13,10 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
 
 from annotate.models import ARMS, Consent, Reveal, VotingPlan
+from annotate.rights import require_admin
 from annotate.voting.queue import draw
 from corpus.access import Access
-from corpus.models import Benchmark, Membership, Role
+from corpus.models import Benchmark
 from kit import audit
 from kit.errors import Refused
 
@@ -39,9 +40,7 @@ def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any
     Open batches keep the version they were taken under. Raises Refused for a wrong value, naming
     its field, and where somebody wrote a version meanwhile; PermissionDenied but for admins.
     """
-    member = Membership.objects.filter(user=actor, benchmark=benchmark).first()
-    if member is None or Role.ADMIN not in member.roles:
-        raise PermissionDenied("The voting plan is written by admins.")
+    require_admin(benchmark, actor, "The voting plan is written by admins.")
     current = VotingPlan.objects.current(benchmark)
     stale = f"Version {current.version} was written meanwhile. Look at it, then save."
     if current.version != expected:

@@ -22,9 +22,9 @@ from annotate.voting.services import finish_abandoned
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Membership, Role
 from kit import htmx
-from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import Sheet, csv_header, csv_rows
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import Sheet, csv_header, csv_rows
 
 TEMPLATE = "annotate/voting.html"
 LATEST = 50
@@ -132,11 +132,12 @@ def _save(request: HttpRequest, access: Access) -> HttpResponse:
 
 
 def _voters(benchmark: Benchmark) -> Any:
-    """(key, name, standing votes) of everybody who votes here, by name; members only."""
+    """(key, name, standing votes) of everybody who votes here, by name; members only.
+
+    Labels that experts give for a panel are no votes.
+    """
     members = Membership.objects.filter(benchmark=benchmark, user=OuterRef("voter"))
-    votes = Vote.objects.standing().filter(
-        Exists(members), case__query__domain__benchmark=benchmark
-    )
+    votes = Vote.objects.of_voters(benchmark).filter(Exists(members))
     counted = votes.order_by("voter__username").values_list("voter", "voter__username")
     return counted.annotate(n=Count("pk"))[:MAX_VOTERS]
 

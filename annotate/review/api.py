@@ -1,26 +1,24 @@
 """API of second reviews and of weights scored blind: the verbs of the screens."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.loaders import get_domain_passage
 from annotate.models import RescoreSample, Review, ReviewPoint, ReviewStatus, ReviewTurn
-from annotate.review import points, rescoring
+from annotate.review import acts, rescoring
 from annotate.review import services as verbs
-from annotate.review.forms import ANSWERS
+from annotate.review.acts import ANSWERS, get_review
 from annotate.review.models import ASPECT_CHECKS, PASSAGE_CHECKS
 from annotate.review.queue import reviews_of
 from annotate.review.rescoring import unscored
 from annotate.review.rescoring_views import sample_rows
 from annotate.review.turns import REVIEWER, part_of
-from annotate.review.views import answer, get_review, go
 from annotate.workspace.gold import DiscardReason
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Role
@@ -117,6 +115,10 @@ class PassageCheckSerializer(serializers.Serializer):
     reason = serializers.ChoiceField(DiscardReason.choices, required=False, default="")
     note = _note()
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The three answers as the verb takes them."""
+        return {"checks": {name: attrs.pop(name) for name in PASSAGE_CHECKS}, **attrs}
+
 
 class PointAnswerSerializer(serializers.Serializer):
     """The author's agree or object, the reviewer's yield, the third person's uphold or overrule."""
@@ -177,80 +179,17 @@ class OneReview(Route):
 class ReviewRoute(Route):
     """Something done with one review; answers with the review as it is then."""
 
-    takes: type[serializers.Serializer]
+    serializer_class: type[serializers.Serializer] | None = None
+    act: Callable[..., object] | None = None
 
-    def act(self, access: Access, review: Review, **given: Any) -> object:
-        """Call the verb with what the address names and the body says."""
-        raise NotImplementedError
-
+    @extend_schema(responses=OneReviewSerializer)
     def post(self, request: Request, slug: str, pk: int, **about: Any) -> Response:
+        assert self.serializer_class is not None  # the address names both
+        assert self.act is not None
         access = enter(self.person(), slug)
         review = get_review(access, pk)
-        self.act(access, review, **about, **self.read(self.takes))
+        self.act(access, review, **about, **self.read(self.serializer_class))
         return Response(_shown(access, review))
-
-
-@extend_schema(request=BlindScoresSerializer, responses=OneReviewSerializer)
-class ReviewScores(ReviewRoute):
-    """Giving the blind weights, all at once."""
-
-    takes = BlindScoresSerializer
-
-    def act(self, access: Access, review: Review, **given: Any) -> object:
-        return verbs.score_weights(review=review, actor=access.user, **given)
-
-
-@extend_schema(request=AspectsCheckSerializer, responses=OneReviewSerializer)
-class ReviewAspects(ReviewRoute):
-    """Answering a question about the aspects."""
-
-    takes = AspectsCheckSerializer
-
-    def act(self, access: Access, review: Review, **given: Any) -> object:
-        return points.check_aspects(review=review, actor=access.user, **given)
-
-
-@extend_schema(request=WeightCheckSerializer, responses=OneReviewSerializer)
-class ReviewWeight(ReviewRoute):
-    """Keeping or changing a weight."""
-
-    takes = WeightCheckSerializer
-
-    def act(self, access: Access, review: Review, **given: Any) -> object:
-        aspect = get_object_or_404(review.query.aspects, pk=given.pop("aspect_pk"))
-        return points.check_weight(review=review, actor=access.user, aspect=aspect, **given)
-
-
-@extend_schema(request=PassageCheckSerializer, responses=OneReviewSerializer)
-class ReviewPassage(ReviewRoute):
-    """Keeping or removing a passage."""
-
-    takes = PassageCheckSerializer
-
-    def act(self, access: Access, review: Review, **given: Any) -> object:
-        given["checks"] = {name: given.pop(name) for name in PASSAGE_CHECKS}
-        passage = get_domain_passage(review.query, given.pop("passage_pk"))
-        return points.check_passage(review=review, actor=access.user, passage=passage, **given)
-
-
-@extend_schema(request=PointAnswerSerializer, responses=OneReviewSerializer)
-class ReviewAnswer(ReviewRoute):
-    """Answering one point."""
-
-    takes = PointAnswerSerializer
-
-    def act(self, access: Access, review: Review, **given: Any) -> object:
-        return answer(access, review, **given)
-
-
-@extend_schema(request=ReviewMoveSerializer, responses=OneReviewSerializer)
-class ReviewMove(ReviewRoute):
-    """ask, answer, third, accept or drop."""
-
-    takes = ReviewMoveSerializer
-
-    def act(self, access: Access, review: Review, **given: Any) -> object:
-        return go(access, review, **given)
 
 
 class SampleSerializer(serializers.ModelSerializer):
@@ -329,14 +268,36 @@ urlpatterns = [
     path("b/<slug:slug>/reviews/", Reviews.as_view(), name="api-reviews"),
     path("b/<slug:slug>/queries/<int:pk>/review/", ReviewStart.as_view(), name="api-review-start"),
     path(f"{_REVIEW}/", OneReview.as_view(), name="api-review"),
-    path(f"{_REVIEW}/scores/", ReviewScores.as_view(), name="api-review-scores"),
-    path(f"{_REVIEW}/aspects/", ReviewAspects.as_view(), name="api-review-aspects"),
-    path(f"{_REVIEW}/weights/<int:aspect_pk>/", ReviewWeight.as_view(), name="api-review-weight"),
     path(
-        f"{_REVIEW}/passages/<int:passage_pk>/", ReviewPassage.as_view(), name="api-review-passage"
+        f"{_REVIEW}/scores/",
+        ReviewRoute.as_view(serializer_class=BlindScoresSerializer, act=acts.score),
+        name="api-review-scores",
     ),
-    path(f"{_REVIEW}/points/<int:point_pk>/", ReviewAnswer.as_view(), name="api-review-point"),
-    path(f"{_REVIEW}/move/<slug:verb>/", ReviewMove.as_view(), name="api-review-move"),
+    path(
+        f"{_REVIEW}/aspects/",
+        ReviewRoute.as_view(serializer_class=AspectsCheckSerializer, act=acts.check_aspects),
+        name="api-review-aspects",
+    ),
+    path(
+        f"{_REVIEW}/weights/<int:aspect_pk>/",
+        ReviewRoute.as_view(serializer_class=WeightCheckSerializer, act=acts.check_weight),
+        name="api-review-weight",
+    ),
+    path(
+        f"{_REVIEW}/passages/<int:passage_pk>/",
+        ReviewRoute.as_view(serializer_class=PassageCheckSerializer, act=acts.check_passage),
+        name="api-review-passage",
+    ),
+    path(
+        f"{_REVIEW}/points/<int:point_pk>/",
+        ReviewRoute.as_view(serializer_class=PointAnswerSerializer, act=acts.answer),
+        name="api-review-point",
+    ),
+    path(
+        f"{_REVIEW}/move/<slug:verb>/",
+        ReviewRoute.as_view(serializer_class=ReviewMoveSerializer, act=acts.move),
+        name="api-review-move",
+    ),
     path("b/<slug:slug>/rescoring/", NextTask.as_view(), name="api-rescoring"),
     path("b/<slug:slug>/rescoring/samples/", Samples.as_view(), name="api-rescore-samples"),
     path("b/<slug:slug>/rescoring/<int:pk>/", TaskScores.as_view(), name="api-rescoring-scores"),

@@ -6,12 +6,11 @@ from django import forms
 
 from annotate.forms import TextField
 from annotate.models import Aspect
+from annotate.review.acts import ANSWERS
 from annotate.review.models import PASSAGE_CHECKS
 from annotate.review.rescoring import MAX_SEED, MAX_SIZE, SEED, SIZE
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.models import SCALE_TOP
-
-ANSWERS = ("agree", "object", "yield", "uphold", "overrule", "unsettle")
 
 
 def _note() -> TextField:
@@ -19,9 +18,10 @@ def _note() -> TextField:
 
 
 class MoveForm(forms.Form):
-    """What somebody says with a move."""
+    """What somebody says with a move; `third` is the key of who settles, for that move."""
 
     text = _note()
+    third = forms.CharField(required=False)
 
 
 class BlindForm(forms.Form):
@@ -90,9 +90,10 @@ class PassageCheckForm(forms.Form):
         }
 
 
-class PointForm(MoveForm):
+class PointForm(forms.Form):
     """An answer to one point."""
 
+    text = _note()
     do = forms.ChoiceField(choices=[(name, name) for name in ANSWERS])
 
 

@@ -19,10 +19,11 @@ from annotate.models import (
     WeightScore,
 )
 from annotate.review.authorship import author_of, may_score_blind
+from annotate.rights import require_admin
 from annotate.workspace.models import SCALE_TOP
 from corpus.access import Access
 from corpus.judgments.services import hold_queries
-from corpus.models import Benchmark, Membership, Query, Role
+from corpus.models import Benchmark, Query
 from kit import audit
 from kit.errors import Refused
 from kit.stats.sampling import draw
@@ -106,9 +107,7 @@ def draw_sample(
 
     Raises PermissionDenied for everybody but admins, and Refused where there is nothing to draw.
     """
-    place = Membership.objects.filter(user=actor, benchmark=benchmark).first()
-    if place is None or Role.ADMIN not in place.roles:
-        raise PermissionDenied("Samples are drawn by admins.")
+    require_admin(benchmark, actor, "Samples are drawn by admins.")
     with transaction.atomic():
         present = Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)
         # A weight that nobody chose is nothing to compare with.

@@ -20,7 +20,7 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Refused
-from kit.tables import Column, Table
+from kit.lists.tables import Column, Table
 
 
 def blind_context(aspects: Sequence[Aspect], sent: Mapping[str, Any]) -> dict[str, Any]:

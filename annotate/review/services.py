@@ -21,13 +21,13 @@ from annotate.review.points import missing_points, take_back
 from annotate.review.queue import ready_queries
 from annotate.review.rescoring import store_scores, unscored
 from annotate.review.turns import AUTHOR, GONE, REVIEWER, THIRD, locked, move, say, turn
-from annotate.rights import assignment_of
+from annotate.rights import assignment_of, require_admin
 from annotate.workspace import checklist
 from annotate.workspace.aspects import write_weight
 from annotate.workspace.gold import discard_passage, standing_gold
 from corpus.access import Access
 from corpus.judgments.services import hold_queries
-from corpus.models import Membership, Query, Role
+from corpus.models import Query
 from kit import audit
 from kit.errors import Refused
 
@@ -176,12 +176,9 @@ def drop_review(*, review: Review, actor: User) -> Review:
     What was scored and changed stays as it is.
     """
     with locked(review) as current:
-        place = Membership.objects.filter(
-            user=actor, benchmark=current.query.domain.benchmark_id
-        ).first()
-        is_admin = place is not None and Role.ADMIN in place.roles
-        if current.reviewer_id != actor.pk and not is_admin:
-            raise PermissionDenied("A review is given up by its reviewer or an admin.")
+        if current.reviewer_id != actor.pk:
+            benchmark = current.query.domain.benchmark
+            require_admin(benchmark, actor, "A review is given up by its reviewer or an admin.")
         # What was handed back stays with its author, who submits it anew.
         is_with_author = current.status == ReviewStatus.CHANGES
         say(current, actor, REVIEWER, "give up")

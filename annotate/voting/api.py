@@ -1,4 +1,4 @@
-"""API of voting: the next case, first judgments, votes."""
+"""API of voting: the list of cases, the next case, first judgments, votes."""
 
 from typing import Any
 
@@ -112,6 +112,34 @@ class VoteSerializer(serializers.ModelSerializer):
         ]
 
 
+class CaseListSerializer(serializers.ModelSerializer):
+    """A case as reviewers and admins see it; the label only once it is closed."""
+
+    domain = serializers.CharField(source="query.domain.name")
+    query = serializers.CharField(source="query.qid")
+    passage = serializers.CharField(source="passage.pid")
+
+    kind = serializers.CharField(allow_null=True)
+
+    class Meta:
+        model = EscalationCase
+        fields = ["id", "kind", "status", "domain", "query", "passage", "label", "closed_at"]
+
+
+class Cases(Route):
+    """Every case of the benchmark, for reviewers and admins."""
+
+    @extend_schema(responses=CaseListSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.REVIEWER, Role.ADMIN)
+        rows = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
+        answer = self.page(rows.select_related("query__domain", "passage"), CaseListSerializer)
+        if access.is_annotator:  # who may vote is not told why a case came before people
+            for row in answer.data["results"]:
+                row["kind"] = None
+        return answer
+
+
 class NextCase(Route):
     """The next case that waits for my vote; its place is kept for me for a while."""
 
@@ -209,6 +237,7 @@ def as_pair(item: Any, shown: dict[str, Any]) -> dict[str, Any]:
 
 _CASE = "b/<slug:slug>/cases/<int:pk>"
 urlpatterns = [
+    path("b/<slug:slug>/cases/", Cases.as_view(), name="api-cases"),
     path("b/<slug:slug>/cases/next/", NextCase.as_view(), name="api-next-case"),
     path(f"{_CASE}/first-judgment/", FirstJudgment.as_view(), name="api-first-judgment"),
     path(f"{_CASE}/leave/", Leave.as_view(), name="api-leave-case"),

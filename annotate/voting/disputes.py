@@ -13,7 +13,7 @@ from annotate.voting.items import item_context
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Domain, Role, Source
 from kit import htmx
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
 from kit.templatetags.assay import in_words
 
 STATES = [(each, in_words(each).capitalize()) for each in CaseStatus.values]

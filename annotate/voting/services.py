@@ -40,8 +40,8 @@ from annotate.voting.slots import take
 from corpus.access import Access
 from corpus.judgments.services import hold_queries
 from corpus.models import Benchmark
+from kit.database.prepared import Prepared, preparing
 from kit.errors import Refused
-from kit.prepared import Prepared, preparing
 
 CLOSED = "This case was decided meanwhile. Nothing is left to do here."
 FULL = "Enough people are judging this case just now. Take the next one."

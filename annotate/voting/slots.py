@@ -15,7 +15,7 @@ from annotate.voting.eligibility import judgeable_by, voting_domains
 from annotate.voting.majority import CAP
 from annotate.voting.models import VoteSlotQuerySet
 from corpus.access import Access
-from kit.prepared import Prepared, preparing
+from kit.database.prepared import Prepared, preparing
 
 _TRIES = 20  # a slot that somebody else took a moment before
 

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
 from annotate.models import Aspect, ChangeKind
 from annotate.rights import lock_for_writing, record
-from annotate.workspace.changes import Fields, merge, note_change, snapshot
+from annotate.workspace.changes import Fields, merge, note_change, snapshots
 from annotate.workspace.models import SCALE_TOP
 from annotate.workspace.scales import scale_of
 from corpus.models import Query
@@ -37,13 +36,10 @@ def add_aspect(
     It takes the scale of the query's present aspects, else the benchmark's. Without a weight it
     begins in the middle of it and is not weighed yet. Raises Refused for a weight off the scale.
     """
-    with transaction.atomic():
+    with lock_for_writing(query, actor):
         # Two people adding at once take turns, so that neither number nor place is given twice.
-        lock_for_writing(query, actor)
         aspect = make_aspect(query=query, actor=actor, content=content, weight=weight)
-        note_change(
-            query=query, kind=ChangeKind.ADD, before=[], after=[snapshot(aspect)], actor=actor
-        )
+        note_change(query, ChangeKind.ADD, [], snapshots([aspect]), actor)
         _record(aspect, actor, "add aspect", content=content, weight=aspect.weight)
     return aspect
 
@@ -112,8 +108,7 @@ def save_aspect(
     """
     fields: dict[str, Any] = {"content": content, "rationale": rationale}
     fields |= {"weight": weight} if weight is not None else {}
-    with transaction.atomic():
-        lock_for_writing(aspect.query, actor)
+    with lock_for_writing(aspect.query, actor):
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
         if current.removed_at is not None:
             raise Refused("This aspect was removed. Restore it to go on writing.")
@@ -123,14 +118,9 @@ def save_aspect(
         if not changed:
             return current
         written = current.write(expected=current.version, actor=actor, **changed)
+        before, after = snapshots([current]), snapshots([written])
+        note_change(current.query, ChangeKind.CLARIFY, before, after, actor)
         now = {name: getattr(written, name) for name in fields}
-        note_change(
-            query=current.query,
-            kind=ChangeKind.CLARIFY,
-            before=[snapshot(current)],
-            after=[snapshot(written)],
-            actor=actor,
-        )
         _record(written, actor, "save aspect", version=written.version, **now)
     return written
 
@@ -152,25 +142,20 @@ def _changed(
 
 def remove_aspect(*, aspect: Aspect, actor: User) -> None:
     """Take an aspect away; Refused while passages stand on it. Undone by restore_aspect."""
-    with transaction.atomic():
-        lock_for_writing(aspect.query, actor)
+    with lock_for_writing(aspect.query, actor):
         current = Aspect.objects.select_for_update(of=("self",)).get(pk=aspect.pk)
-        count = current.gold_passages.standing().count()
-        if count:
-            raise Refused(
-                f"a{current.k} still has {count} passage{'s' if count > 1 else ''}. "
-                "Move every one to another aspect or discard it first."
-            )
+        require_bare(current, "a{k} still has {passages}.")
         if set_removed(current, actor, removed=True):
-            _note_presence(current, actor, ChangeKind.REMOVE)
+            note_change(aspect.query, ChangeKind.REMOVE, snapshots([current]), [], actor)
+            _record(current, actor, "remove aspect")
 
 
 def restore_aspect(*, aspect: Aspect, actor: User) -> None:
     """Bring a removed aspect back with its number, place and texts."""
-    with transaction.atomic():
-        lock_for_writing(aspect.query, actor)
+    with lock_for_writing(aspect.query, actor):
         if set_removed(aspect, actor, removed=False):
-            _note_presence(aspect, actor, ChangeKind.RESTORE)
+            note_change(aspect.query, ChangeKind.RESTORE, [], snapshots([aspect]), actor)
+            _record(aspect, actor, "restore aspect")
 
 
 def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]) -> None:
@@ -178,26 +163,25 @@ def move_aspect(*, aspect: Aspect, actor: User, direction: Literal["up", "down"]
 
     The order is not part of the version: moving must not refuse what somebody is typing.
     """
-    with transaction.atomic():
-        lock_for_writing(aspect.query, actor)
+    with lock_for_writing(aspect.query, actor):
         order = list(Aspect.objects.filter(query=aspect.query_id).present())
-        here = next((n for n, each in enumerate(order) if each.pk == aspect.pk), None)
-        there = None if here is None else here + (-1 if direction == "up" else 1)
-        if here is None or there is None or not 0 <= there < len(order):
+        if aspect not in order:
             return
-        before = [snapshot(each) for each in order]
+        here = order.index(aspect)
+        there = here + (-1 if direction == "up" else 1)
+        if not 0 <= there < len(order):
+            return
+        before = snapshots(order)
         order[here], order[there] = order[there], order[here]
-        place_aspects(order)
-        after = [snapshot(each) for each in order]
-        note_change(
-            query=aspect.query, kind=ChangeKind.REORDER, before=before, after=after, actor=actor
-        )
+        place_aspects(aspect.query, order)
+        note_change(aspect.query, ChangeKind.REORDER, before, snapshots(order), actor)
         _record(aspect, actor, "move aspect", order=[each.k for each in order])
 
 
-def place_aspects(order: Sequence[Aspect]) -> None:
-    """Put aspects in this order, for a verb that locked the query."""
-    for position, each in enumerate(order, start=1):
+def place_aspects(query: Query, aspects: Sequence[Aspect], at: int = 0) -> None:
+    """Put aspects before the `at`-th of the query's others, for a verb that locked the query."""
+    others = [each for each in Aspect.objects.filter(query=query).present() if each not in aspects]
+    for position, each in enumerate([*others[:at], *aspects, *others[at:]], start=1):
         Aspect.objects.filter(pk=each.pk).update(position=position)
 
 
@@ -208,11 +192,11 @@ def set_removed(aspect: Aspect, actor: User, *, removed: bool) -> bool:
     return bool(rows.update(removed_at=moment, version=F("version") + 1, updated_by=actor))
 
 
-def _note_presence(aspect: Aspect, actor: User, kind: ChangeKind) -> None:
-    shot = [snapshot(aspect)]
-    before, after = (shot, []) if kind == ChangeKind.REMOVE else ([], shot)
-    note_change(query=aspect.query, kind=kind, before=before, after=after, actor=actor)
-    _record(aspect, actor, f"{kind.value} aspect")
+def require_bare(aspect: Aspect, said: str) -> None:
+    """Raise Refused, in these words of its `k` and `passages`, while passages stand on it."""
+    if count := aspect.gold_passages.standing().count():
+        words = said.format(k=aspect.k, passages=f"{count} passage{'s' if count > 1 else ''}")
+        raise Refused(f"{words} Move every one to another aspect or discard it first.")
 
 
 def check_weight(weight: int, scale: str) -> None:

@@ -1,6 +1,6 @@
 """The history of a query's aspects, and merging what two people wrote in one aspect."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -12,15 +12,16 @@ from corpus.models import Query
 
 # Edits of one aspect within this time are one change, which one undo takes back.
 SITTING: Final = timedelta(minutes=10)
-# What a person writes in an aspect; a snapshot holds it beside `pk` and `k`.
+# What a person writes in an aspect; a snapshot holds it beside `pk`, `k` and, where an aspect was
+# split or merged, the keys of its `passages`.
 FIELDS: Final = ("content", "rationale", "weight", "weighed", "scale")
 Snapshot = dict[str, Any]
 
 
-def snapshot(aspect: Aspect, *, passages: Iterable[int] = ()) -> Snapshot:
-    """The aspect as it is now, with the keys of its passages where they matter."""
-    kept = {"pk": aspect.pk, "k": aspect.k, **{name: getattr(aspect, name) for name in FIELDS}}
-    return {**kept, "passages": list(passages)} if passages else kept
+def snapshots(aspects: Iterable[Aspect]) -> list[Snapshot]:
+    """The aspects as they are now."""
+    names = ("pk", "k", *FIELDS)
+    return [{name: getattr(aspect, name) for name in names} for aspect in aspects]
 
 
 def passages_of(aspect: Aspect) -> list[int]:
@@ -30,44 +31,36 @@ def passages_of(aspect: Aspect) -> list[int]:
 
 
 def note_change(
-    *,
-    query: Query,
-    kind: str,
-    before: Sequence[Snapshot],
-    after: Sequence[Snapshot],
-    actor: User,
+    query: Query, kind: str, before: list[Snapshot], after: list[Snapshot], actor: User
 ) -> AspectChange:
     """Add one change to the history, in the caller's transaction.
 
     Clarifying the same aspect once more in the same sitting extends the change that began it.
     """
     if kind == ChangeKind.CLARIFY and (begun := _begun(query, before, actor)):
-        begun.after = list(after)
+        begun.after = after
         begun.save(update_fields=["after", "updated_at"])
         return begun
+    version = Guideline.objects.current_version(query.domain.benchmark_id)
+    shots = {"before": before, "after": after}
     return AspectChange.objects.create(
-        query=query,
-        kind=kind,
-        before=list(before),
-        after=list(after),
-        guideline=Guideline.objects.current_version(query.domain.benchmark_id),
-        created_by=actor,
+        query=query, kind=kind, guideline=version, created_by=actor, **shots
     )
 
 
-def _begun(query: Query, before: Sequence[Snapshot], actor: User) -> AspectChange | None:
+def _begun(query: Query, before: list[Snapshot], actor: User) -> AspectChange | None:
     last = AspectChange.objects.filter(query=query).first()
     if last is None or last.kind not in (ChangeKind.CLARIFY, ChangeKind.ADD):
         return None
     is_mine = last.created_by_id == actor.pk and last.undone_by_id is None
     is_now = timezone.now() - last.updated_at < SITTING
-    return last if is_mine and is_now and last.after == list(before) else None
+    return last if is_mine and is_now and last.after == before else None
 
 
 def last_change(query: Query, person: User) -> AspectChange | None:
     """What the key Z undoes: this person's newest change that was not undone."""
-    mine = AspectChange.objects.filter(query=query).undoable().filter(created_by=person.pk)
-    return mine.first()
+    mine = AspectChange.objects.filter(query=query, created_by=person.pk, undone_by=None)
+    return mine.exclude(kind=ChangeKind.UNDO).first()
 
 
 def described(change: AspectChange) -> str:

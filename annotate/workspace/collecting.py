@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
@@ -18,7 +18,7 @@ from corpus.pages import fetching
 from corpus.pages import services as pages
 from corpus.pages.services import growing_version
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 MOST_BYTES = 20 * 1024 * 1024
 _TYPES = {".pdf": pages.PDF, ".txt": pages.TEXT, ".md": pages.TEXT}
@@ -45,18 +45,9 @@ def collect_text(
     require_expert(query, actor)
     if not text.strip():
         raise Refused("Paste the text of the page.", field="text")
-    page = pages.keep_page(
-        query=query,
-        body=text.encode(),
-        content_type=pages.TEXT,
-        charset="utf-8",
-        origin=CollectedPage.Origin.PASTED,
-        actor=actor,
-        url=url.strip(),
-        title=title.strip(),
-    )
-    fetching.note_brought(query=query, page=page, actor=actor, url=url.strip())
-    return page
+    body = {"body": text.encode(), "content_type": pages.TEXT, "charset": "utf-8"}
+    origin = CollectedPage.Origin.PASTED
+    return _keep(query, actor, url, origin=origin, title=title.strip(), **body)
 
 
 def collect_file(
@@ -70,20 +61,18 @@ def collect_file(
     body = upload.read()
     ending = name[name.rfind(".") :] if "." in name else ""
     kind = pages.PDF if body.startswith(b"%PDF-") else _TYPES.get(ending, pages.HTML)
+    origin = CollectedPage.Origin.UPLOADED
+    title = (upload.name or "")[:200] if kind != pages.HTML else ""
     try:
-        page = pages.keep_page(
-            query=query,
-            body=body,
-            content_type=kind,
-            origin=CollectedPage.Origin.UPLOADED,
-            actor=actor,
-            url=url.strip(),
-            title=(upload.name or "")[:200] if kind != pages.HTML else "",
-        )
+        return _keep(query, actor, url, origin=origin, title=title, body=body, content_type=kind)
     except Unreadable as error:
         raise Refused(str(error), field="upload") from None
-    fetching.note_brought(query=query, page=page, actor=actor, url=url.strip())
-    return page
+
+
+def _keep(query: Query, actor: User, url: str, **page: Any) -> CollectedPage:
+    kept = pages.keep_page(query=query, actor=actor, url=url.strip(), **page)
+    fetching.note_brought(query=query, page=kept, actor=actor, url=url.strip())
+    return kept
 
 
 # One edit of a slice: from this code point on, so many are gone, and this stands instead.
@@ -119,27 +108,32 @@ def add_segment(
     wanted = piece.strip() if text is None else text.replace("\r\n", "\n").strip()
     if not wanted:
         raise Refused("The piece holds no text.", field="text")
-    with transaction.atomic():
-        lock_for_writing(query, actor)
+    with lock_for_writing(query, actor):
         rows = GoldPassage.objects.standing().filter(query=query, passage__document=document)
         standing = list(rows.select_related("passage", "aspect"))
         cut = [(each.passage.start, each.passage.end, each.passage.text) for each in standing]
         if (start, end, wanted) in cut:
             raise Refused("This piece of the page is a gold passage of this query already.")
-        passage = Passage.objects.create(
-            version=growing_version(query.domain.benchmark),
-            domain=query.domain,
-            pid=next_pid(query),
-            title=document.title,
-            source_url=document.source_url,
-            text=wanted,
-            document=document,
-            start=start,
-            end=end,
-            extra={"edits": edits(piece, wanted)} if wanted != piece else None,
-        )
+        place: dict[str, Any] = {"document": document, "start": start, "end": end}
+        place |= {"title": document.title, "source_url": document.source_url}
+        passage = cut_passage(query, piece, wanted, **place)
         gold = assign_passage(query=query, passage=passage, aspect=aspect, actor=actor)
     return gold, [each for each in standing if _overlaps(each.passage, start, end)]
+
+
+def cut_passage(
+    query: Query, piece: str, wanted: str, extra: dict[str, Any] | None = None, **fields: Any
+) -> Passage:
+    """A new passage of the query's domain: the slice `piece`, with what `wanted` edits in it."""
+    changes = {"edits": edits(piece, wanted)} if wanted != piece else {}
+    return Passage.objects.create(
+        version=growing_version(query.domain.benchmark),
+        domain=query.domain,
+        pid=next_pid(query),
+        text=wanted,
+        extra={**(extra or {}), **changes} or None,
+        **fields,
+    )
 
 
 def main_text_of(page: CollectedPage, start: int, end: int) -> str:
@@ -163,15 +157,11 @@ def edits(piece: str, wanted: str) -> list[Edit]:
     if before * after > _MOST_PAIRS:
         return [(start, before, wanted[start : start + after])]
     found: list[Edit] = []
-    for step in Indel.opcodes(piece, wanted):
-        if step.tag == "equal":
-            continue
-        gone, new = step.src_end - step.src_start, wanted[step.dest_start : step.dest_end]
-        at, before, added = found[-1] if found else (-1, 0, "")
-        if found and at + before == step.src_start:
-            found[-1] = (at, before + gone, added + new)
-        else:
-            found.append((step.src_start, gone, new))
+    at = there = 0
+    for same in Indel.opcodes(piece, wanted).as_matching_blocks():
+        if same.a > at or same.b > there:
+            found.append((at, same.a - at, wanted[there : same.b]))
+        at, there = same.a + same.size, same.b + same.size
     return found
 
 

@@ -1,12 +1,10 @@
 """Forms of the workspace; cleaned values are what the verbs take."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 
 from annotate.forms import TextField
-from annotate.models import Aspect
 from annotate.workspace.changes import plain
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.restructuring import Part
@@ -62,35 +60,6 @@ class PartForm(_AspectFields):
         if data["weight"] is None:
             raise Refused("Choose a weight for every part.", field="weight")
         return Part(data["content"], data["weight"], data["rationale"])
-
-
-class ScaleForm(forms.Form):
-    """A weight on the new scale for every aspect; `earlier` is what a person gave there before."""
-
-    def __init__(
-        self, data: Any, *, aspects: Sequence[Aspect], top: int, earlier: Mapping[int, int]
-    ) -> None:
-        super().__init__(data)
-        self.aspects = aspects
-        for aspect in aspects:
-            self.fields[f"weight-{aspect.pk}"] = forms.IntegerField(
-                min_value=1, max_value=top, required=False, initial=earlier.get(aspect.pk)
-            )
-            self.fields[f"version-{aspect.pk}"] = forms.IntegerField(
-                required=False, initial=aspect.version
-            )
-
-    def weights(self) -> dict[int, int]:
-        """Chosen weights by aspect; those that were not chosen are left out."""
-        return self._of("weight")
-
-    def versions(self) -> dict[int, int]:
-        """The versions that the person saw."""
-        return self._of("version")
-
-    def _of(self, name: str) -> dict[int, int]:
-        found = {each.pk: self.cleaned_data.get(f"{name}-{each.pk}") for each in self.aspects}
-        return {pk: value for pk, value in found.items() if value is not None}
 
 
 class RemakeForm(forms.Form):

@@ -10,7 +10,7 @@ verdict remembers the row it began as, so that undoing it goes one verdict furth
 from typing import Any, Final
 
 from django.contrib.auth.models import User
-from django.db import models, transaction
+from django.db import models
 from django.utils import timezone
 
 from annotate.models import Adjudication, Aspect, GoldPassage, Guideline
@@ -49,8 +49,7 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
     foreign aspect and for a passage of another domain.
     """
     _check(query, passage)
-    with transaction.atomic():
-        lock_for_writing(query, actor)
+    with lock_for_writing(query, actor):
         _check_aspect(query, aspect)
         _check_settled(query, passage, 1)
         standing, label = standing_gold(query, passage), standing_verdict(query, passage)
@@ -73,8 +72,7 @@ def discard_passage(
     _check(query, passage)
     if reason not in DiscardReason.values:
         raise Refused("Choose why the passage is discarded.", field="reason")
-    with transaction.atomic():
-        lock_for_verdict(query, actor)
+    with lock_for_verdict(query, actor):
         _check_settled(query, passage, 0)
         provenance = named(DISCARDED) | {"reason": reason, "note": note}
         verdict = record_verdict(query, passage, 0, provenance, actor)
@@ -89,8 +87,7 @@ def replace_passage(*, query: Query, passage: Passage, into: Passage, actor: Use
     For a caller that made `into` a gold passage in the same transaction.
     """
     _check(query, passage)
-    with transaction.atomic():
-        lock_for_writing(query, actor)
+    with lock_for_writing(query, actor):
         provenance = named(REMADE) | {"into": into.pid, "into_key": into.pk}
         verdict = record_verdict(query, passage, 0, provenance, actor)
         record(query, actor, "replace passage", verdict, **_pair(query, passage), into=into.pk)
@@ -105,8 +102,7 @@ def undo_verdict(*, query: Query, passage: Passage, actor: User) -> None:
     a reference panel, which a senior overrides there.
     """
     _check(query, passage)
-    with transaction.atomic():
-        lock_for_verdict(query, actor)
+    with lock_for_verdict(query, actor):
         verdict = standing_verdict(query, passage)
         if verdict is not None and verdict.provenance.get("rule") == ADJUDICATED:
             raise Refused(SETTLED)

@@ -1,20 +1,21 @@
 """Carrying out an import with its aspects and gold passages; what experts decided here stays."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 
 from django.db import connection
 from django.utils import timezone
 
 from annotate.models import Aspect, GoldPassage
-from corpus.importers.rows import AspectRow, Key
+from corpus.importers.rows import AspectRow
 from corpus.imports.context import LoadContext, chunks
 from corpus.imports.loading import load
 from corpus.imports.uploads import forget_upload
 from corpus.judgments.services import hold_queries
 from corpus.models import ImportRun, Judgment, Source
-from kit.bulk import copy_rows
-from kit.runs import LostLease, RunStatus
+from kit.database.bulk import copy_rows
+from kit.runs.models import LostLease, RunStatus
 
 logger = logging.getLogger(__name__)
 # An import that killed its worker this often is not tried again.
@@ -53,22 +54,20 @@ def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
     changed since its import is left to them, and so is every passage they gave a verdict on; an
     aspect with other content is a problem.
     """
-    keys = {context.queries[row.domain, row.qid] for row in rows if _has_query(context, row)}
-    known = _known_aspects(keys)
-    positions = _positions(rows)
-    placed = [(row, context.queries.get((row.domain, row.qid))) for row in rows]
-    new = []
-    for row, query in placed:
-        if query is not None and (aspect := known.get((query, row.k))):
+    placed = []
+    for row in rows:
+        if query := context.queries.get((row.domain, row.qid)):
+            placed.append((query, row))
+        else:
+            message = f"There is no query {row.qid} in {row.domain}."
+            context.tally.fail(row.place.at("id"), message)
+    known = _known_aspects({query for query, _ in placed})
+    for query, row in placed:
+        if aspect := known.get((query, row.k)):
             _compare(context, row, aspect)
-        elif query is not None:
-            new.append((query, row, positions[row.domain, row.qid, row.k]))
-    made = _write(new)
-    of_row = [
-        (row, known.get((query, row.k)) or made[query, row.k])
-        for row, query in placed
-        if query is not None
-    ]
+    new = [(query, row) for query, row in placed if (query, row.k) not in known]
+    known |= _write(new, placed)
+    of_row = [(row, known[query, row.k]) for query, row in placed]
     context.tally.add("aspects", added=len(new), present=len(of_row) - len(new))
     load_supports(context, of_row)
     note_unlisted(context)
@@ -81,13 +80,6 @@ def _give_up(run: ImportRun, message: str) -> None:
         logger.info("import %s is no longer ours", run.pk)
 
 
-def _has_query(context: LoadContext, row: AspectRow) -> bool:
-    if (row.domain, row.qid) in context.queries:
-        return True
-    context.tally.fail(row.place.at("id"), f"There is no query {row.qid} in {row.domain}.")
-    return False
-
-
 def _known_aspects(queries: set[int]) -> dict[tuple[int, int], Aspect]:
     return {
         (aspect.query_id, aspect.k): aspect
@@ -96,28 +88,25 @@ def _known_aspects(queries: set[int]) -> dict[tuple[int, int], Aspect]:
     }
 
 
-def _positions(rows: Sequence[AspectRow]) -> dict[tuple[str, str, int], int]:
-    """Place of each aspect among those of its query, by number, from 0."""
-    numbers: dict[Key, list[int]] = {}
-    for row in rows:
-        numbers.setdefault((row.domain, row.qid), []).append(row.k)
-    return {
-        (domain, qid, k): position
-        for (domain, qid), found in numbers.items()
-        for position, k in enumerate(sorted(found))
-    }
+def _write(
+    new: Sequence[tuple[int, AspectRow]], placed: Sequence[tuple[int, AspectRow]]
+) -> dict[tuple[int, int], Aspect]:
+    """Insert aspects at driver speed, because people wait to save meanwhile.
 
-
-def _write(new: Sequence[tuple[int, AspectRow, int]]) -> dict[tuple[int, int], Aspect]:
-    """Insert aspects (query, row, position) at driver speed: people wait to save meanwhile."""
+    Their position is their place among all that are `placed` in their query, by number, from 0.
+    """
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for query, row in placed:
+        numbers[query].append(row.k)
+    positions = {(q, k): n for q, found in numbers.items() for n, k in enumerate(sorted(found))}
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     columns = (*_COLUMNS, "rationale", "version", "created_at", "updated_at")
     values = (
-        (query, row.k, position, row.content, row.weight, row.scale, "", 1, now, now)
-        for query, row, position in new
+        (query, row.k, positions[query, row.k], row.content, row.weight, row.scale, "", 1, now, now)
+        for query, row in new
     )
     copy_rows(Aspect, columns, values)
-    return _known_aspects({query for query, _, _ in new}) if new else {}
+    return _known_aspects({query for query, _ in new}) if new else {}
 
 
 def _compare(context: LoadContext, row: AspectRow, aspect: Aspect) -> None:

@@ -155,14 +155,6 @@ class ChangeKind(models.TextChoices):
     UNDO = "undo", "undone"
 
 
-class AspectChangeQuerySet(models.QuerySet["AspectChange"]):
-    """Vocabulary for reading changes."""
-
-    def undoable(self) -> Self:
-        """Changes that were not undone yet; that they still can be is seen when it is tried."""
-        return self.filter(undone_by=None).exclude(kind=ChangeKind.UNDO)
-
-
 class AspectChange(models.Model):
     """One change: the aspects it touched, as they were before and after it.
 
@@ -184,8 +176,6 @@ class AspectChange(models.Model):
     undone_by = models.OneToOneField(
         "self", null=True, on_delete=models.PROTECT, related_name="undoes"
     )
-
-    objects = AspectChangeQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]

@@ -51,19 +51,18 @@ def groups(pieces: Iterable[Piece], pages: Mapping[Hashable, str]) -> list[list[
             of_page[piece.key].append(piece)
     found = []
     for key, members in of_page.items():
-        members.sort(key=_order)
-        run = members[:1]
-        before = members[0]
-        for piece in members[1:]:
-            if _touches(before, piece, pages.get(key, "")):
-                run.append(piece)
+        runs: list[list[Piece]] = []
+        before: Piece | None = None
+        for piece in sorted(members, key=_order):
+            if before is not None and _touches(before, piece, pages.get(key, "")):
+                runs[-1].append(piece)
                 # The one that reaches furthest: a short piece may lie wholly inside a long one.
                 before = max(before, piece, key=_reach)
-                continue
-            found.append(run)
-            run, before = [piece], piece
-        found.append(run)
-    return [run for run in found if len(run) > 1]
+            else:
+                runs.append([piece])
+                before = piece
+        found += [run for run in runs if len(run) > 1]
+    return found
 
 
 def joined(pieces: Sequence[Piece]) -> str:
@@ -90,22 +89,17 @@ def overlap(before: str, after: str) -> int:
     first = end.find(after[:_OVERLAP])
     if longest < _OVERLAP or first < 0:
         return 0
-    # How much of the beginning ends at each place, as Knuth, Morris and Pratt find it: first of
-    # the beginning in itself, then of it in the end of the other text.
+    # How much of the beginning ends at each place, as Knuth, Morris and Pratt find it: first in the
+    # beginning itself, then, behind a sign that is in no text, in the end of the other text.
     end = end[first:]
-    shorter = [0] * len(end)
-    length = 0
-    for place in range(1, len(end)):
-        while length and after[place] != after[length]:
-            length = shorter[length - 1]
-        length += after[place] == after[length]
-        shorter[place] = length
-    length = 0
-    for sign in end:
-        while length and sign != after[length]:
-            length = shorter[length - 1]
-        length += sign == after[length]
-    return length if length >= _OVERLAP else 0
+    signs = [*after[: len(end)], None, *end]
+    borders = [0] * len(signs)
+    for place in range(1, len(signs)):
+        length = borders[place - 1]
+        while length and signs[place] != signs[length]:
+            length = borders[length - 1]
+        borders[place] = length + (signs[place] == signs[length])
+    return borders[-1] if borders[-1] >= _OVERLAP else 0
 
 
 def _touches(before: Piece, piece: Piece, page: str) -> bool:

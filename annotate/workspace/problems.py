@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
@@ -36,10 +36,13 @@ def tag_problem(
     *, query: Query, problem: str, actor: User, passage: Passage | None = None, note: str = ""
 ) -> ProblemTag:
     """Say that the query's old gold, or one of its passages, has a problem; once is enough."""
-    _check(query, problem, passage)
+    if problem not in (OF_QUERY if passage is None else OF_PASSAGE):
+        raise Refused("Choose one of the listed problems.", field="problem")
+    original = Judgment.objects.original().filter(query=query, passage=passage)
+    if passage is not None and not original.exists():
+        raise Refused("Only old gold is tagged.", field="passage")
     try:
-        with transaction.atomic():
-            lock_for_writing(query, actor)
+        with lock_for_writing(query, actor):
             tag = ProblemTag.objects.create(
                 query=query, passage=passage, problem=problem, note=note.strip(), created_by=actor
             )
@@ -53,11 +56,9 @@ def untag_problem(
     *, query: Query, problem: str, actor: User, passage: Passage | None = None
 ) -> None:
     """Take a tag off again; one that is not there is no error."""
-    with transaction.atomic():
-        lock_for_writing(query, actor)
-        rows = ProblemTag.objects.standing()
-        rows = rows.filter(query=query, passage=passage, problem=problem)
-        for tag in rows.select_for_update(of=("self",)):
+    with lock_for_writing(query, actor):
+        rows = ProblemTag.objects.standing().select_for_update(of=("self",))
+        for tag in rows.filter(query=query, passage=passage, problem=problem):
             ProblemTag.objects.filter(pk=tag.pk).update(ended_at=timezone.now())
             _record(tag, actor, "untag problem")
 
@@ -116,15 +117,6 @@ def _attached() -> Exists:
 def _verdict(**fields: Any) -> Exists:
     pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
     return Exists(Judgment.objects.standing().filter(source=Source.EXPERT, **pair, **fields))
-
-
-def _check(query: Query, problem: str, passage: Passage | None) -> None:
-    if problem not in (OF_QUERY if passage is None else OF_PASSAGE):
-        raise Refused("Choose one of the listed problems.", field="problem")
-    if passage is None:
-        return
-    if not Judgment.objects.original().filter(query=query, passage=passage).exists():
-        raise Refused("Only old gold is tagged.", field="passage")
 
 
 def _record(tag: ProblemTag, actor: User, verb: str) -> None:

@@ -8,16 +8,15 @@ of it. Taking the new one back brings the old ones back as they stood.
 from collections.abc import Hashable, Sequence
 
 from django.contrib.auth.models import User
-from django.db import transaction
 
 from annotate.models import Aspect, GoldPassage
 from annotate.rights import lock_for_writing, require_expert
 from annotate.voting.majority import REMADE
-from annotate.workspace.collecting import edits, next_pid
+from annotate.workspace.collecting import cut_passage
 from annotate.workspace.gold import assign_passage, replace_passage, standing_verdict, undo_verdict
 from annotate.workspace.neighbours import Piece, groups, joined
 from corpus.models import Document, Judgment, Passage, Query, Source
-from corpus.pages.services import growing_version, url_key
+from corpus.pages.services import url_key
 from kit.errors import Refused
 
 
@@ -82,23 +81,19 @@ def remake(
         raise Refused("The piece holds no text.", field="text")
     if len(passages) == 1 and wanted == (passages[0].text or "").strip():
         return assign_passage(query=query, passage=passages[0], aspect=aspect, actor=actor)
-    with transaction.atomic():
-        lock_for_writing(query, actor)
+    with lock_for_writing(query, actor):
         _check_gold(query, passages)
         verbatim = document.text[first:last] if document and first is not None else piece
-        changes = edits(verbatim, wanted) if wanted != verbatim else []
-        extra = {"sources": [_source(each) for each in passages]}
-        new = Passage.objects.create(
-            version=growing_version(query.domain.benchmark),
-            domain=query.domain,
-            pid=next_pid(query),
+        new = cut_passage(
+            query,
+            verbatim,
+            wanted,
+            extra={"sources": [_source(each) for each in passages]},
             title=passages[0].title or (document.title if document else ""),
             source_url=passages[0].source_url or (document.source_url if document else ""),
-            text=wanted,
             document=document,
             start=first,
             end=last,
-            extra=extra | ({"edits": changes} if changes else {}),
         )
         gold = assign_passage(query=query, passage=new, aspect=aspect, actor=actor)
         for each in passages:
@@ -111,8 +106,7 @@ def take_back(*, query: Query, passage: Passage, actor: User) -> None:
 
     Raises Refused where there is no verdict, and for one that is part of another passage now.
     """
-    with transaction.atomic():
-        lock_for_writing(query, actor)
+    with lock_for_writing(query, actor):
         verdict = standing_verdict(query, passage)
         if verdict is not None and verdict.provenance.get("rule") == REMADE:
             into = verdict.provenance.get("into", "another passage")

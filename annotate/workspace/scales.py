@@ -4,14 +4,11 @@ A weight is never computed from one on the other scale: who moves a query choose
 and the old ones stay in the history.
 """
 
-from collections.abc import Mapping
-
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotate.models import Aspect, AspectChange, ChangeKind, Scale, WeightScale
-from annotate.rights import lock_for_writing, record, require_admin
-from annotate.workspace.changes import note_change, snapshot
+from annotate.models import Aspect, AspectChange, Scale, WeightScale
+from annotate.rights import require_admin
 from annotate.workspace.models import SCALE_TOP
 from corpus.models import Benchmark, Query
 from kit import audit
@@ -39,7 +36,7 @@ def choose_scale(
     for what is no scale or beyond it, and PermissionDenied for everybody but admins.
     """
     require_admin(benchmark, actor, "The scale is chosen by admins.")
-    _check_scale(scale)
+    check_scale(scale)
     far = scale_of_benchmark(benchmark).far if far is None else far
     most = max(SCALE_TOP.values()) - 1
     if not 1 <= far <= most:
@@ -68,45 +65,7 @@ def earlier_weights(query: Query, scale: str) -> dict[int, int]:
     return found
 
 
-def move_to_scale(
-    *,
-    query: Query,
-    scale: str,
-    weights: Mapping[int, int],
-    actor: User,
-    versions: Mapping[int, int] | None = None,
-) -> AspectChange:
-    """Weigh every aspect of the query on one scale: `weights` by key, for each that is off it.
-
-    `versions` say which state of each aspect the person saw. Raises Refused for an aspect without
-    its new weight, a weight off the scale, and where nothing is off it; Conflict (carrying the
-    aspect) for one that was written meanwhile.
-    """
-    _check_scale(scale)
-    with transaction.atomic():
-        lock_for_writing(query, actor)
-        moving = off_scale(query, scale)
-        if not moving:
-            raise Refused(f"Every weight stands on the scale 1 to {SCALE_TOP[scale]} already.")
-        top = SCALE_TOP[scale]
-        for aspect in moving:
-            if not 1 <= weights.get(aspect.pk, 0) <= top:
-                message = f"Choose a weight from 1 to {top} for a{aspect.k}."
-                raise Refused(message, field="weights")
-        before, after = [], []
-        for aspect in moving:
-            expected = (versions or {}).get(aspect.pk, aspect.version)
-            before.append(snapshot(aspect))
-            fields = {"weight": weights[aspect.pk], "scale": scale, "weighed": True}
-            after.append(snapshot(aspect.write(expected=expected, actor=actor, **fields)))
-        change = note_change(
-            query=query, kind=ChangeKind.SCALE, before=before, after=after, actor=actor
-        )
-        given = {each["k"]: each["weight"] for each in after}
-        record(query, actor, "move to scale", query, scale=scale, weights=given)
-    return change
-
-
-def _check_scale(scale: str) -> None:
+def check_scale(scale: str) -> None:
+    """Raise Refused for what is no scale."""
     if scale not in Scale.values:
         raise Refused("Choose one of the two scales.", field="scale")

@@ -1,5 +1,7 @@
 """API of benchmarks, people, texts and labels: the verbs of the screens."""
 
+from typing import Any
+
 from django.core.exceptions import PermissionDenied
 from django.urls import path, reverse
 from drf_spectacular.utils import extend_schema
@@ -25,9 +27,10 @@ from corpus.computing import api as api_computations
 from corpus.endpoints import api as api_endpoints
 from corpus.imports import services as import_folder
 from corpus.imports import services as import_verbs
-from corpus.imports.views import get_import
+from corpus.imports.views import RUNS as IMPORTS
 from corpus.models import Benchmark, Membership, Role
 from corpus.pools import api as api_pools
+from corpus.run_routes import OneRun, RunVerb
 from corpus.texts import api as api_texts
 from corpus.versions import api as api_versions
 from corpus.versions.services import chosen
@@ -83,9 +86,10 @@ class Person(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(PlaceSerializer)
         given["domains"] = PlaceSerializer().chosen(access.benchmark, given["domains"])
-        membership = get_member(access, pk)
-        people.change_person(membership=membership, actor=access.user, **given)
-        return Response(MemberSerializer(membership).data)
+        changed = people.change_person(
+            membership=get_member(access, pk), actor=access.user, **given
+        )
+        return Response(MemberSerializer(changed).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, pk: int) -> Response:
@@ -121,7 +125,7 @@ class Imports(Route):
         if "version" in wanted:
             wanted["version"] = chosen(access.benchmark, wanted["version"])
         if "stored" in wanted:
-            run = import_verbs.start_stored_import(**wanted)
+            run = import_verbs.start_import(**wanted)
         else:
             run = import_verbs.start_import(upload=wanted.pop("file"), **wanted)
         return Response(ImportRunSerializer(run).data, status=202)
@@ -130,30 +134,12 @@ class Imports(Route):
 class ImportFolder(Route):
     """What lies in the import folder: names only."""
 
+    pagination_class = None
+
     @extend_schema(responses=StoredFileSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         enter(self.person(), slug, Role.ADMIN)
         return Response(StoredFileSerializer(import_folder.entries(), many=True).data)
-
-
-class OneImport(Route):
-    """One import: progress, summary, problems."""
-
-    @extend_schema(responses=ImportRunSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(ImportRunSerializer(get_import(access, pk)).data)
-
-
-class ImportCancel(Route):
-    """Stop an import; nothing of it is kept."""
-
-    @extend_schema(request=None, responses=ImportRunSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_import(access, pk)
-        import_verbs.cancel_import(run=run, actor=access.user)
-        return Response(ImportRunSerializer(run).data)
 
 
 def _with_link(membership: Membership, token: str, *, status: int = 200) -> Response:
@@ -163,6 +149,7 @@ def _with_link(membership: Membership, token: str, *, status: int = 200) -> Resp
     return Response(data, status=status, headers={"Cache-Control": "no-store"})
 
 
+_IMPORT: Any = {"pages": IMPORTS, "serializer_class": ImportRunSerializer}
 urlpatterns = [
     path("benchmarks/", Benchmarks.as_view(), name="api-benchmarks"),
     path("b/<slug:slug>/", OneBenchmark.as_view(), name="api-benchmark"),
@@ -171,9 +158,11 @@ urlpatterns = [
     path("b/<slug:slug>/people/<int:pk>/link/", PersonLink.as_view(), name="api-person-link"),
     path("b/<slug:slug>/imports/", Imports.as_view(), name="api-imports"),
     path("b/<slug:slug>/import-folder/", ImportFolder.as_view(), name="api-import-folder"),
-    path("b/<slug:slug>/imports/<int:pk>/", OneImport.as_view(), name="api-import"),
+    path("b/<slug:slug>/imports/<int:pk>/", OneRun.as_view(**_IMPORT), name="api-import"),
     path(
-        "b/<slug:slug>/imports/<int:pk>/cancel/", ImportCancel.as_view(), name="api-import-cancel"
+        "b/<slug:slug>/imports/<int:pk>/cancel/",
+        RunVerb.as_view(**_IMPORT, verb="cancel"),
+        name="api-import-cancel",
     ),
     *api_cleaning.urlpatterns,
     *api_computations.urlpatterns,

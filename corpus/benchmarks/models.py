@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 
-from kit.prepared import Prepared
+from kit.database.prepared import Prepared
 
 
 class Role(models.TextChoices):

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from corpus.models import Benchmark, Domain, ImportRun, Membership, Pool, PoolBuild, PoolEntry, Role
 from corpus.pools.services import MAX_DEPTH
 from kit.api import RUN_FIELDS
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 
 class BenchmarkSerializer(serializers.ModelSerializer):

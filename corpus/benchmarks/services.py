@@ -118,8 +118,8 @@ def add_person(
 
 def change_person(
     *, membership: Membership, roles: Sequence[str], domains: Sequence[Domain], actor: User | None
-) -> None:
-    """Set a member's roles and domains; a benchmark keeps at least one admin."""
+) -> Membership:
+    """Set a member's roles and domains, and give them back; a benchmark keeps one admin or more."""
     _check_roles(roles)
     with transaction.atomic():
         _hold_member(membership)
@@ -129,6 +129,7 @@ def change_person(
         membership.domains.set(_own(membership.benchmark, domains))
         membership.refresh_from_db()
         _note(actor, "change person", membership)
+    return membership
 
 
 def remove_person(*, membership: Membership, actor: User | None) -> None:

@@ -16,13 +16,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter
 from corpus.benchmarks import services as verbs
 from corpus.benchmarks.forms import BenchmarkForm, PersonForm, PlaceForm
-from corpus.benchmarks.services import create_benchmark
 from corpus.models import Benchmark, CorpusVersion, Membership, Role
 from corpus.texts.overview import domain_counts
 from kit import htmx
 from kit.errors import Refused
+from kit.lists.tables import Column, Table
 from kit.models import Event
-from kit.tables import Column, Table
 
 
 @require_GET
@@ -41,14 +40,8 @@ def benchmark_new(request: HttpRequest) -> HttpResponse:
     if not _is_staff(request):
         raise PermissionDenied("Only staff may create benchmarks.")
     form = BenchmarkForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        assert isinstance(request.user, User)
-        try:
-            made = create_benchmark(actor=request.user, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, reverse("benchmark", args=[made.slug]))
+    if made := htmx.submit(form, verbs.create_benchmark, actor=request.user):
+        return htmx.redirect(request, reverse("benchmark", args=[made.slug]))
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "corpus/benchmark_new.html", {"form": form})
 
@@ -96,15 +89,9 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     form = PersonForm(
         request.POST if request.method == "POST" else None, benchmark=access.benchmark
     )
-    if request.method == "POST" and form.is_valid():
-        try:
-            added, token = verbs.add_person(
-                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
-            )
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return _show_link(request, access, added, token)
+    added = htmx.submit(form, verbs.add_person, benchmark=access.benchmark, actor=access.user)
+    if added:
+        return _show_link(request, access, *added)
     members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
     table = PEOPLE.read(members.prefetch_related("domains"), request.GET)
     context = {"access": access, "tab": "people", "form": form, "table": table}
@@ -123,14 +110,9 @@ def person(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         benchmark=access.benchmark,
         membership=membership,
     )
-    if request.method == "POST" and form.is_valid():
-        try:
-            verbs.change_person(membership=membership, actor=access.user, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            messages.success(request, f"Saved for {membership.user}.")
-            return htmx.redirect(request, reverse("people", args=[slug]))
+    if htmx.submit(form, verbs.change_person, membership=membership, actor=access.user):
+        messages.success(request, f"Saved for {membership.user}.")
+        return htmx.redirect(request, reverse("people", args=[slug]))
     context = {"access": access, "tab": "people", "form": form, "membership": membership}
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "corpus/person.html", context)

@@ -1,18 +1,13 @@
 """DChunk: cutting documents where their subject changes (docs/protocol.md 5.1, steps 2 to 6)."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from corpus.chunking.sentences import sentences
 
-Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-"""Texts to vectors, in their order."""
-Count: TypeAlias = Callable[[str], int]
-"""The tokens of a text."""
 Span: TypeAlias = tuple[int, int]
 
 THRESHOLD: Final = 0.5
@@ -20,13 +15,7 @@ MOST_TOKENS: Final = 4096
 OVERLAP: Final = 0.2
 
 
-def count_words(text: str) -> int:
-    """Words between white space, where no tokenizer is at hand."""
-    return len(text.split())
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """text[start:end] of the document, with `overlap` characters of the chunk before in front."""
 
     text: str
@@ -35,33 +24,14 @@ class Chunk:
     overlap: int = 0
 
 
-def dchunk(
-    text: str,
-    embed: Embed,
-    *,
-    count: Count = count_words,
-    threshold: float = THRESHOLD,
-    most: int = MOST_TOKENS,
-    overlap: float = OVERLAP,
-) -> list[Chunk]:
-    """The document in chunks of at least a sentence and at most `most` tokens.
-
-    A sentence whose cosine similarity to the running chunk (the sum of its sentences' vectors) is
-    below `threshold` begins the next one; so does one that would pass the cap, and a sentence
-    longer than the cap is cut at it. Every chunk but the first begins with the last 20 % of the
-    characters of the one before, moved on to the start of a sentence where there is one; what
-    passes the cap with it has less.
-    """
-    units = units_of(text, count=count, most=most)
-    vectors = embed([text[start:end] for start, end in units]) if units else []
-    return chunks_of(
-        text, units, vectors, count=count, threshold=threshold, most=most, overlap=overlap
-    )
+def count_words(text: str) -> int:
+    """Words between white space: what is counted as tokens."""
+    return len(text.split())
 
 
-def units_of(text: str, *, count: Count = count_words, most: int = MOST_TOKENS) -> list[Span]:
+def units_of(text: str, *, most: int = MOST_TOKENS) -> list[Span]:
     """The sentences that are compared, each of at most `most` tokens."""
-    return [unit for span in sentences(text) for unit in _within(text, *span, count, most)]
+    return [unit for span in sentences(text) for unit in _within(text, *span, most)]
 
 
 def chunks_of(
@@ -69,26 +39,32 @@ def chunks_of(
     units: Sequence[Span],
     vectors: Sequence[Sequence[float]] | npt.NDArray[np.float32],
     *,
-    count: Count = count_words,
     threshold: float = THRESHOLD,
     most: int = MOST_TOKENS,
     overlap: float = OVERLAP,
 ) -> list[Chunk]:
-    """The chunks of a text whose units have these vectors."""
+    """The text in chunks of at least a unit and at most `most` tokens; each unit has its vector.
+
+    A unit whose cosine similarity to the running chunk (the sum of its units' vectors) is below
+    `threshold` begins the next one; so does one that would pass the cap, and a sentence longer
+    than the cap is cut at it. Every chunk but the first begins with the last 20 % of the
+    characters of the one before, moved on to the start of a sentence where there is one; what
+    passes the cap with it has less.
+    """
     if not units:
         return []
     found = np.asarray(vectors, dtype=np.float64)
     spans = [units[0]]
-    total, size = found[0].copy(), count(text[slice(*units[0])])
+    total, size = found[0].copy(), count_words(text[slice(*units[0])])
     for (start, end), vector in zip(units[1:], found[1:], strict=True):
-        more = count(text[start:end])
+        more = count_words(text[start:end])
         if size + more > most or cosine(total, vector) < threshold:
             spans.append((start, end))
             total, size = vector.copy(), more
         else:
             spans[-1] = (spans[-1][0], end)
             total, size = total + vector, size + more
-    return _overlapping(text, spans, count, most, overlap)
+    return _overlapping(text, spans, most, overlap)
 
 
 def cosine(
@@ -100,20 +76,18 @@ def cosine(
     return float(np.dot(first, second)) / length if length else 0.0
 
 
-def _within(
-    text: str, start: int, end: int, count: Callable[[str], int], most: int
-) -> list[tuple[int, int]]:
+def _within(text: str, start: int, end: int, most: int) -> list[Span]:
     """A sentence in pieces of at most so many tokens; most are one piece."""
-    if count(text[start:end]) <= most:
+    if count_words(text[start:end]) <= most:
         return [(start, end)]
     pieces = []
     while start < end:
         low, high = 1, min(most, end - start)
-        while high < end - start and count(text[start : start + high]) <= most:
+        while high < end - start and count_words(text[start : start + high]) <= most:
             low, high = high, min(2 * high, end - start)
         while low < high:  # the longest piece that fits
             middle = (low + high + 1) // 2
-            if count(text[start : start + middle]) <= most:
+            if count_words(text[start : start + middle]) <= most:
                 low = middle
             else:
                 high = middle - 1
@@ -126,20 +100,14 @@ def _within(
     return pieces
 
 
-def _overlapping(
-    text: str,
-    spans: Sequence[tuple[int, int]],
-    count: Callable[[str], int],
-    most: int,
-    share: float,
-) -> list[Chunk]:
+def _overlapping(text: str, spans: Sequence[Span], most: int, share: float) -> list[Chunk]:
     chunks: list[Chunk] = []
     for number, (start, end) in enumerate(spans):
         lead = 0
         if number and share:
             before_start, before_end = spans[number - 1]
             lead = _lead(text, before_start, before_end, int(share * (before_end - before_start)))
-            while lead and count(text[start - lead : end]) > most:
+            while lead and count_words(text[start - lead : end]) > most:
                 lead = lead // 2 if lead > 1 else 0
         chunks.append(Chunk(text[start - lead : end].strip(), start, end, lead))
     return chunks

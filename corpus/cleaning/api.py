@@ -1,6 +1,4 @@
-"""API of cleanings: the verbs of their screens.
-
-How versions, cleanings and what they changed look in the API."""
+"""API of cleanings: the verbs of their screens."""
 
 from typing import Any
 
@@ -18,7 +16,7 @@ from corpus.cleaning.report import SIDES, report, rows_of
 from corpus.cleaning.report_views import read_widths
 from corpus.cleaning.views import (
     READERS,
-    VERBS,
+    RUNS,
     forecast_of,
     get_done,
     get_run,
@@ -33,46 +31,12 @@ from corpus.models import (
     Violation,
     ViolationPolicy,
 )
-from corpus.texts.search import FoundText
-from kit.api import RUN_FIELDS, Route, SheetSerializer, find_verb, verb_parameter
+from corpus.run_routes import OneRun, RunLimit, RunVerb
+from kit.api import RUN_FIELDS, Route, SheetSerializer
 from kit.errors import Refused
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 from llm import endpoints
-from llm.ledger.accounts import set_budget
 from llm.serializers import PAID_FIELDS, PaidSerializer
-
-
-class VersionSerializer(serializers.ModelSerializer):
-    """A corpus version: what it was made of, and how."""
-
-    class Meta:
-        model = CorpusVersion
-        fields = ["id", "name", "parent", "recipe", "created_at"]
-
-
-class TakeUpSerializer(serializers.Serializer):
-    """`seen` is the id of the version that is current now, as you know it."""
-
-    seen = serializers.IntegerField(allow_null=True)
-
-
-class VersionHitSerializer(serializers.Serializer):
-    """A passage that a search found; `came_from` are the ids of passages its text was in before."""
-
-    passage = serializers.IntegerField(source="hit.passage.pk")
-    pid = serializers.CharField(source="hit.passage.pid")
-    domain = serializers.CharField(source="hit.passage.domain.name")
-    score = serializers.FloatField(source="hit.score")
-    excerpt = serializers.SerializerMethodField()
-    came_from = serializers.SerializerMethodField()
-
-    def get_excerpt(self, found: FoundText) -> str:
-        """The part of its text where the words stand."""
-        return "".join(piece for piece, _ in found.pieces)
-
-    def get_came_from(self, found: FoundText) -> list[str]:
-        """Ids in the version before."""
-        return [pid for _, pid in found.came_from]
 
 
 class CleaningSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -125,12 +89,6 @@ class NewCleaningSerializer(serializers.Serializer):
         max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0
     )
     options = serializers.DictField(required=False, default=dict)
-
-
-class CleaningBudgetSerializer(serializers.Serializer):
-    """A limit in dollars; null lifts it."""
-
-    usd = serializers.DecimalField(max_digits=9, decimal_places=2, allow_null=True, min_value=0)
 
 
 class ViolationSerializer(serializers.ModelSerializer):
@@ -188,76 +146,6 @@ class CleaningForecastSerializer(serializers.Serializer):
     why = serializers.CharField()
 
 
-class CarriedLabelSerializer(serializers.Serializer):
-    """A label as it holds in a version; `given_for` are the passages that were judged."""
-
-    query = serializers.IntegerField()
-    passage = serializers.IntegerField()
-    label = serializers.IntegerField()  # type: ignore[assignment]
-    given_for = serializers.ListField(child=serializers.IntegerField())
-
-
-class UncarriedSerializer(serializers.Serializer):
-    """A label that could not be carried, and why."""
-
-    query = serializers.IntegerField()
-    passage = serializers.IntegerField()
-    label = serializers.IntegerField()  # type: ignore[assignment]
-    why = serializers.CharField()
-
-
-class CarriedSerializer(serializers.Serializer):
-    """Labels of a version, and those that are lost to it."""
-
-    labels = CarriedLabelSerializer(many=True)
-    lost = UncarriedSerializer(many=True)
-
-
-class SideSerializer(serializers.Serializer):
-    """A stretch of one side: same, gone or new."""
-
-    kind = serializers.CharField()
-    text = serializers.CharField()
-
-
-class OriginSerializer(serializers.Serializer):
-    """A passage that another one came from."""
-
-    passage = serializers.IntegerField()
-    pid = serializers.CharField()
-    tokens = serializers.IntegerField()
-    of = serializers.IntegerField()
-    carries = serializers.BooleanField()
-
-
-class PassageDiffSerializer(serializers.Serializer):
-    """A passage beside what it came from."""
-
-    pid = serializers.CharField()
-    origins = OriginSerializer(many=True)
-    before = SideSerializer(many=True)
-    after = SideSerializer(many=True)
-
-
-def diff_data(passage: Any, links: list[Any], sides: Any) -> dict[str, Any]:
-    """What PassageDiffSerializer shows."""
-    return {
-        "pid": passage.pid,
-        "origins": [
-            {
-                "passage": link.old_id,
-                "pid": link.old.pid,
-                "tokens": link.tokens,
-                "of": link.of,
-                "carries": link.carries,
-            }
-            for link in links
-        ],
-        "before": [{"kind": run.kind, "text": run.text} for run in (sides.left if sides else ())],
-        "after": [{"kind": run.kind, "text": run.text} for run in (sides.right if sides else ())],
-    }
-
-
 _WIDTHS = [
     OpenApiParameter("tokens", int, description="Tokens in a bin of the lengths."),
     OpenApiParameter("cosine", float, description="Cosine in a bin of the similarities."),
@@ -312,45 +200,10 @@ class CleaningForecast(Route):
         return Response(CleaningForecastSerializer(vars(found["forecast"]) | advice).data)
 
 
-class OneCleaning(Route):
-    """One cleaning run."""
-
-    @extend_schema(responses=CleaningSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        return Response(CleaningSerializer(get_run(access, pk)).data)
-
-
-class CleaningVerb(Route):
-    """Pause, resume or cancel."""
-
-    @extend_schema(
-        operation_id="cleaning_verb",
-        request=None,
-        responses=CleaningSerializer,
-        parameters=[verb_parameter(VERBS)],
-    )
-    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
-        find_verb(VERBS, verb)(run=run, actor=access.user)
-        return Response(CleaningSerializer(get_run(access, pk)).data)
-
-
-class CleaningBudget(Route):
-    """What a run may spend."""
-
-    @extend_schema(request=CleaningBudgetSerializer, responses=CleaningSerializer)
-    def put(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
-        given = self.read(CleaningBudgetSerializer)
-        set_budget(run, given["usd"], actor=access.user, scope=access.benchmark.slug)
-        return Response(CleaningSerializer(run).data)
-
-
 class CleaningReport(Route):
     """The tables of a run that is done."""
+
+    pagination_class = None
 
     @extend_schema(parameters=_WIDTHS, responses=SheetSerializer(many=True))
     def get(self, request: Request, slug: str, pk: int) -> Response:
@@ -361,6 +214,8 @@ class CleaningReport(Route):
 
 class CleaningRows(Route):
     """The rows behind one number of the report: of a bin, an agent, or what was dropped."""
+
+    pagination_class = None
 
     @extend_schema(
         parameters=[
@@ -414,6 +269,7 @@ class UndoDecision(Route):
 
 
 _RUN = "b/<slug:slug>/cleanings/<int:pk>"
+_KIND: Any = {"pages": RUNS, "serializer_class": CleaningSerializer}
 urlpatterns = [
     path("b/<slug:slug>/cleanings/", Cleanings.as_view(), name="api-cleanings"),
     path(
@@ -421,8 +277,8 @@ urlpatterns = [
         CleaningForecast.as_view(),
         name="api-cleaning-forecast",
     ),
-    path(f"{_RUN}/", OneCleaning.as_view(), name="api-cleaning"),
-    path(f"{_RUN}/budget/", CleaningBudget.as_view(), name="api-cleaning-budget"),
+    path(f"{_RUN}/", OneRun.as_view(**_KIND), name="api-cleaning"),
+    path(f"{_RUN}/budget/", RunLimit.as_view(**_KIND), name="api-cleaning-budget"),
     path(f"{_RUN}/report/", CleaningReport.as_view(), name="api-cleaning-report"),
     path(f"{_RUN}/report/rows/", CleaningRows.as_view(), name="api-cleaning-rows"),
     path(f"{_RUN}/violations/", Violations.as_view(), name="api-cleaning-violations"),
@@ -436,5 +292,5 @@ urlpatterns = [
         UndoDecision.as_view(),
         name="api-cleaning-violation-undo",
     ),
-    path(f"{_RUN}/<slug:verb>/", CleaningVerb.as_view(), name="api-cleaning-verb"),
+    path(f"{_RUN}/<slug:verb>/", RunVerb.as_view(**_KIND), name="api-cleaning-verb"),
 ]

@@ -7,22 +7,22 @@ beside it.
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from corpus.chunking.semantic import Span, chunks_of, units_of
+from corpus.chunking.semantic import chunks_of, units_of
 from corpus.cleaning.digest import Tally
 from corpus.cleaning.rules import Made, Row, cleaned, domain_names, read_rows, write
 from corpus.models import CleaningRun
 from corpus.versions.crosswalk import gold_of
-from kit.runs import RunGroup
-from kit.sharing import Share
+from kit.runs.models import RunGroup
+from kit.runs.sharing import Share
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
-from llm.errors import CannotGoOn, Failure, LLMError, read_failure
+from llm.errors import CannotGoOn, LLMError
 from llm.gateway import Gateways
 from llm.pump import Pump
 
@@ -31,12 +31,15 @@ _BATCH: Final = 64
 _LONGEST: Final = 24_000
 
 
-@dataclass(frozen=True)
+@dataclass
 class GroupJob:
-    """The passages of a group that this worker holds."""
+    """The passages of a group that this worker holds, and what they became."""
 
     group: RunGroup
     rows: list[Row]
+    tally: Tally
+    made: list[Made] = field(default_factory=list)
+    failure: LLMError | None = None
 
     @property
     def pk(self) -> int:
@@ -44,17 +47,7 @@ class GroupJob:
         return self.group.pk
 
 
-@dataclass(frozen=True)
-class GroupOutcome:
-    """What a group's passages became."""
-
-    job: GroupJob
-    made: list[Made]
-    tally: Tally
-    failure: Failure | None = None
-
-
-class ChunkPump(Pump[GroupJob, GroupOutcome]):
+class ChunkPump(Pump[GroupJob, GroupJob]):
     """One worker's drive of its share of a DChunk run."""
 
     words = ("group of passages", "groups of passages")
@@ -72,39 +65,34 @@ class ChunkPump(Pump[GroupJob, GroupOutcome]):
         """The group with its passages, unless it was written already."""
         size = {"after": group.last_id, "up_to": group.up_to}
         rows = read_rows(self.run, **size, most=group.total)
-        return [GroupJob(group, rows)] if rows else []
+        return [GroupJob(group, rows, Tally({}, self.names))] if rows else []
 
-    async def work(self, item: GroupJob, gateways: Gateways) -> GroupOutcome:
+    async def work(self, item: GroupJob, gateways: Gateways) -> GroupJob:
         """Clean each passage, and cut the long ones."""
-        tally, asking = Tally({}, self.names), _Asking(gateways, self)
-        made: list[Made] = []
         try:
             for row in item.rows:
-                new = cleaned(row, self.gold, tally)
+                new = cleaned(row, self.gold, item.tally)
                 if new is not None:
-                    made += [each async for each in self._pieces(new, asking)]
+                    item.made += [each async for each in self._pieces(new, item.tally, gateways)]
         except LLMError as error:
-            failure = read_failure([error], endpoint=self.endpoint, model=self.run.model)
-            return GroupOutcome(item, [], tally, failure)
-        if asking.cut:
-            tally.count("sentences shortened for their vector", asking.cut)
-        return GroupOutcome(item, made, tally)
+            item.failure = error
+        return item
 
-    def store(self, results: Sequence[GroupOutcome]) -> int:
+    def store(self, results: Sequence[GroupJob]) -> int:
         """Write whole groups. Raises CannotGoOn where the endpoint refused a text."""
         for each in results:
             if each.failure is not None:
                 raise CannotGoOn(f"{each.failure.words} Resume the run to ask again.", pauses=True)
-            write(self.run, each.job.rows, each.made, each.tally)
-            each.job.group.hold(last_id=each.job.group.up_to, figures=each.tally.figures)
-        return sum(len(each.job.rows) for each in results)
+            write(self.run, each.rows, each.made, each.tally)
+            each.group.hold(last_id=each.group.up_to, figures=each.tally.figures)
+        return sum(len(each.rows) for each in results)
 
     def waiting(self) -> str:
         """Passages that no worker has written yet."""
         run = CleaningRun.objects.only("done", "total").get(pk=self.run.pk)
         return f"{run.total - run.done:,} passages"
 
-    async def _pieces(self, new: Made, asking: "_Asking") -> AsyncIterator[Made]:
+    async def _pieces(self, new: Made, tally: Tally, gateways: Gateways) -> AsyncIterator[Made]:
         config = self.run.config
         text = new.text or ""
         if len(text.split()) <= config["long_from"]:
@@ -112,11 +100,15 @@ class ChunkPump(Pump[GroupJob, GroupOutcome]):
             return
         most = int(config["most"])
         units = units_of(text, most=most)
-        vectors = await asking.vectors(text, units)
+        said = [text[start:end] for start, end in units]
+        if shortened := sum(len(each) > _LONGEST for each in said):
+            tally.count("sentences shortened for their vector", shortened)
+        parts = [said[at : at + _BATCH] for at in range(0, len(said), _BATCH)]
+        vectors = await asyncio.gather(*(self._ask(each, gateways) for each in parts))
         chunks = chunks_of(
             text,
             units,
-            vectors,
+            np.concatenate(vectors),
             threshold=config["threshold"],
             most=most,
             overlap=config["overlap"],
@@ -124,27 +116,11 @@ class ChunkPump(Pump[GroupJob, GroupOutcome]):
         for number, each in enumerate(chunks, start=1):
             yield new._replace(pid=f"{new.pid}#c{number}", text=each.text)
 
-
-class _Asking:
-    """The calls of one group."""
-
-    def __init__(self, gateways: Gateways, pump: ChunkPump) -> None:
-        self._gateways, self._run = gateways, pump.run
-        self._endpoint = pump.endpoint.name
-        self.cut = 0
-
-    async def vectors(self, text: str, units: Sequence[Span]) -> npt.NDArray[np.float32]:
-        """The vectors of a text's sentences, some at a time and the batches at once."""
-        said = [text[start:end] for start, end in units]
-        self.cut += sum(len(each) > _LONGEST for each in said)
-        parts = [said[at : at + _BATCH] for at in range(0, len(said), _BATCH)]
-        return np.concatenate(await asyncio.gather(*map(self._ask, parts)))
-
-    async def _ask(self, texts: list[str]) -> npt.NDArray[np.float32]:
+    async def _ask(self, texts: list[str], gateways: Gateways) -> npt.NDArray[np.float32]:
         request = embedding_request(
-            endpoint=self._endpoint,
-            model=self._run.model,
+            endpoint=self.endpoint.name,
+            model=self.run.model,
             texts=[each[:_LONGEST] for each in texts],
         )
-        reply = await self._gateways.complete(request, f"clean:{self._run.pk}:chunks")
+        reply = await gateways.complete(request, f"clean:{self.run.pk}:chunks")
         return unpack(reply.text)

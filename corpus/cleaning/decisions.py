@@ -8,7 +8,7 @@ from django.utils import timezone
 from corpus.models import CleanedPage, CleaningRun, PageState, Violation
 from kit import audit
 from kit.errors import Refused
-from kit.runs import RunStatus, wake
+from kit.runs.models import RunStatus, wake
 
 # A page that no worker has gone on with.
 _BEFORE = (PageState.HELD, PageState.WAITING)

@@ -77,12 +77,6 @@ class CleaningForm(forms.Form):
         return given | {"options": {"site": site, "reasoning_effort": effort}}
 
 
-class BudgetForm(forms.Form):
-    """A new limit; empty lifts it."""
-
-    usd = budget_field("")
-
-
 class WidthForm(forms.Form):
     """How wide the bins of a report's histograms are."""
 

@@ -4,9 +4,8 @@ What came up in a cleaning: calls and their cost, violations, counts, each with 
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from django.core.cache import cache
@@ -17,10 +16,11 @@ from corpus.marcus.likeness import near_duplicates
 from corpus.marcus.tokens import count_tokens
 from corpus.models import CleaningRun, CorpusVersion, Passage, Query, Violation
 from corpus.versions.crosswalk import Carried, labels_of
-from kit.sheets import Cell, Sheet, text
+from kit.lists.sheets import Cell, Sheet, text
 from llm.ledger.reading import spending_by
 from llm.practice.completion import embed
 
+T = TypeVar("T")
 # Passages whose lengths are counted, gold pairs that are compared, texts held side by side.
 SAMPLE: Final = 20_000
 _PAIRS: Final = 1000
@@ -29,30 +29,18 @@ _AT_ONCE: Final = 500
 _DAY: Final = 24 * 3600
 
 
-@dataclass(frozen=True)
-class Texts:
-    """What the texts alone say: passages of both versions with their tokens, and doubles.
-
-    Doubles are (passage, passage, share) among so many (`compared`) passages of the new version.
-    """
-
-    before: list[tuple[int, int]]
-    after: list[tuple[int, int]]
-    doubles: list[tuple[int, int, float]]
-    compared: int
-
-
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """A version: passages with their tokens, gold pairs (query, passage) with their cosines."""
 
     lengths: list[tuple[int, int]]
     likenesses: list[tuple[int, int, float]]
 
 
-@dataclass(frozen=True)
-class Measures:
-    """Both sides; doubles as in Texts; the labels as they hold now."""
+class Measures(NamedTuple):
+    """Both sides, and the labels as they hold now.
+
+    Doubles are (passage, passage, share) among so many (`compared`) passages of the new version.
+    """
 
     before: Side
     after: Side
@@ -68,34 +56,30 @@ def measure(run: CleaningRun) -> Measures:
     decision: they are read anew, and cosines kept for the pairs that they are of.
     """
     assert run.version is not None
-    key = f"cleaning-texts:{run.pk}:{run.created_at.timestamp()}"
-    texts: Texts | None = cache.get_or_set(key, lambda: _texts(run), timeout=_DAY)
-    assert texts is not None
+    key = f"cleaning-lengths:{run.pk}:{run.created_at.timestamp()}"
+    known = cache.get_or_set(key, lambda: _texts(run), timeout=_DAY)
+    assert known is not None
+    before, after, doubles, compared = known
     carried = labels_of(run.version)
-    return Measures(
-        before=Side(texts.before, _likenesses(labels_of(run.source))),
-        after=Side(texts.after, _likenesses(carried)),
-        doubles=texts.doubles,
-        compared=texts.compared,
-        carried=carried,
+    sides = (
+        Side(before, _likenesses(labels_of(run.source))),
+        Side(after, _likenesses(carried)),
     )
+    return Measures(*sides, doubles, compared, carried)
 
 
-def _texts(run: CleaningRun) -> Texts:
+def _texts(run: CleaningRun) -> tuple[Any, ...]:
+    """What the texts alone say: lengths before and after, and doubles among how many passages."""
     assert run.version is not None
     keys = _keys(run.version)
     chosen = spread(keys, _TEXTS)
     texts = Passage.objects.in_bulk(chosen)
     found = near_duplicates([texts[pk].text or "" for pk in chosen])
-    return Texts(
-        before=_lengths(_keys(run.source)),
-        after=_lengths(keys),
-        doubles=[(chosen[a], chosen[b], share) for a, b, share in found],
-        compared=len(chosen),
-    )
+    doubles = [(chosen[a], chosen[b], share) for a, b, share in found]
+    return _lengths(_keys(run.source)), _lengths(keys), doubles, len(chosen)
 
 
-def spread(keys: Sequence[int], most: int) -> Sequence[int]:
+def spread(keys: Sequence[T], most: int) -> Sequence[T]:
     """At most so many of them, at even distances."""
     return keys[:: max(1, -(-len(keys) // most))]
 
@@ -119,7 +103,7 @@ def _lengths(keys: Sequence[int]) -> list[tuple[int, int]]:
 def _likenesses(carried: Carried) -> list[tuple[int, int, float]]:
     """Queries and their gold passages with their cosines, as hashed words."""
     pairs = [(each.query, each.passage) for each in carried.labels if each.label > 0]
-    pairs = pairs[:: max(1, -(-len(pairs) // _PAIRS))]
+    pairs = list(spread(pairs, _PAIRS))
     key = f"cleaning-cosines:{sha256(json.dumps(pairs).encode()).hexdigest()}"
     found: list[tuple[int, int, float]] | None = cache.get_or_set(
         key, lambda: _cosines(pairs), timeout=_DAY
@@ -224,13 +208,10 @@ def _notes(run: CleaningRun) -> Sheet:
     flags: dict[str, int] = run.figures.get("flags", {})
     counts: dict[str, int] = run.figures.get("counts", {})
     url = reverse("cleaning-pages", args=[run.benchmark.slug, run.pk])
+    named = [(f"pages: {name}", name, n) for name, n in sorted(flags.items())]
+    named += [(name.replace(":", ": "), name, n) for name, n in sorted(counts.items())]
     rows = [
-        (text(f"pages: {name}"), Cell(n, url=f"{url}?{urlencode({'note': name})}"))
-        for name, n in sorted(flags.items())
-    ]
-    rows += [
-        (text(name.replace(":", ": ")), Cell(n, url=f"{url}?{urlencode({'note': name})}"))
-        for name, n in sorted(counts.items())
+        (text(words), Cell(n, url=f"{url}?{urlencode({'note': name})}")) for words, name, n in named
     ]
     return Sheet("notes", "What came up", ("What", "How often"), tuple(rows))
 

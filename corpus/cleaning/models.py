@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from corpus.benchmarks.models import Benchmark, Domain
 from corpus.texts.models import CorpusVersion, Document, Passage
-from kit.runs import RunQuerySet, RunStatus
+from kit.runs.models import RunQuerySet, RunStatus
 from llm.ledger.accounts import AskingRun
 
 
@@ -54,6 +54,7 @@ class CleaningRun(AskingRun):
     """
 
     task_name = "corpus.clean"
+    noun = "cleaning"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="cleaning_runs")
     source = models.ForeignKey(CorpusVersion, on_delete=models.PROTECT, related_name="cleanings")

@@ -1,34 +1,109 @@
-"""The pages of a cleaning with agents: read, and compared with those of earlier runs."""
+"""The pages of a cleaning with agents: read, worked on (the drive is llm.pump, what is asked is
+corpus.marcus), compared with those of earlier runs, and stored in groups.
+"""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 from django.db.models import QuerySet
 
+from corpus.marcus.agents import Chunk, Result, uncleaned, work_on
 from corpus.marcus.asking import prompt
-from corpus.marcus.findings import Place
+from corpus.marcus.checking import Place
 from corpus.marcus.parts import Page, Source, take_apart
 from corpus.marcus.settings import AGENTS, Settings
 from corpus.models import CleanedPage, CleaningRun, PageState, Passage, Violation
-from llm.errors import CannotGoOn
+from corpus.versions.crosswalk import gold_of
+from kit.runs.models import RunGroup
+from kit.runs.sharing import Share
+from llm.endpoints import Endpoint, fence_key
+from llm.errors import CannotGoOn, LLMError, worst
+from llm.gateway import Gateways
+from llm.pump import Pump
+from llm.requests import Request
+
+# What names the place of a violation.
+_PLACE = ("stage", "part", "window", "number")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Job:
-    """A page with what its agents read; `known` is what an earlier run made of the same page."""
+    """A page with what its agents read, and what became of it.
+
+    `known` is what an earlier run made of the same page. With a `failure` the page is cleaned by
+    rules, or waits.
+    """
 
     row: CleanedPage
     page: Page
-    digest: str
     decided: dict[Place, str]
     known: CleanedPage | None = None
+    result: Result | None = None
+    failure: LLMError | None = None
 
     @property
     def pk(self) -> int:
         """The row's key."""
         return self.row.pk
+
+
+class CleaningPump(Pump[Job, Job]):
+    """One worker's drive of its share of a cleaning run."""
+
+    words = ("page", "pages")
+
+    def __init__(
+        self, share: Share[CleaningRun], endpoint: Endpoint, *, seconds: float | None
+    ) -> None:
+        super().__init__(share, endpoint, seconds=seconds)
+        self.run, self.endpoint = share.run, endpoint
+        self.settings, self.key = settings_of(share.run), fence_key()
+        self.gold = gold_of(share.run.source)
+
+    def read_group(self, group: RunGroup) -> Sequence[Job]:
+        """Waiting pages with their texts."""
+        pages = group.within(self.run.waiting_items())
+        return read_jobs(self.run, self.settings, self.gold, pages)
+
+    async def work(self, item: Job, gateways: Gateways) -> Job:
+        """Ask the agents about one page."""
+        errors: list[LLMError] = []
+
+        async def ask(request: Request, where: str) -> str:
+            try:
+                reply = await gateways.complete(request, f"clean:{item.pk}:{where}")
+            except LLMError as error:
+                errors.append(error)
+                raise
+            return reply.text
+
+        if item.known is not None:
+            return item
+        try:
+            item.result = await work_on(
+                item.row.page_id,
+                item.page,
+                self.settings,
+                key=self.key,
+                ask=ask,
+                decided=item.decided,
+            )
+        except LLMError:
+            item.failure = worst(errors)
+        return item
+
+    def store(self, results: Sequence[Job]) -> int:
+        """Chunks and violations of a group; a page that was sent back meanwhile goes on waiting."""
+        still = _still(results)
+        ended = 0
+        for job in results:
+            if job.pk in still:
+                still.discard(job.pk)
+                ended += _store(job)
+        return ended
 
 
 def settings_of(run: CleaningRun) -> Settings:
@@ -63,7 +138,7 @@ def read_jobs(
     rows = list(pages.select_related("document"))
     wanted = [pk for row in rows for pk in row.passages]
     texts = Passage.objects.in_bulk(wanted)
-    decided = decisions_of(rows)
+    decided = _decisions_of(rows)
     jobs = []
     for row in rows:
         members = [texts[pk] for pk in row.passages if pk in texts]
@@ -71,15 +146,16 @@ def read_jobs(
         own = {p.pk: gold[p.pk] for p in members if p.pk in gold}
         page_text = row.document.text if row.document else ""
         page = take_apart(sources, own, page_text=page_text, single_span=settings.single_span)
-        digest = _digest(run, page_text, sources, own)
-        jobs.append(Job(row, page, digest, decided.get(row.pk, {})))
-    return _with_known(run, jobs)
+        row.digest = _digest(run, page_text, sources, own)
+        jobs.append(Job(row, page, decided.get(row.pk, {})))
+    _find_known(run, jobs)
+    return jobs
 
 
-def _with_known(run: CleaningRun, jobs: list[Job]) -> list[Job]:
-    """Each job with the page of an earlier run that was the same in every respect."""
+def _find_known(run: CleaningRun, jobs: list[Job]) -> None:
+    """Note for each job the page of an earlier run that was the same in every respect."""
     earlier = CleanedPage.objects.filter(
-        digest__in=[job.digest for job in jobs],
+        digest__in=[job.row.digest for job in jobs],
         state=PageState.DONE,
         run__benchmark_id=run.benchmark_id,
     ).exclude(run=run)
@@ -87,15 +163,16 @@ def _with_known(run: CleaningRun, jobs: list[Job]) -> list[Job]:
     found: dict[tuple[str, str], CleanedPage] = {}
     for page in earlier.order_by("pk").prefetch_related("violations"):
         found.setdefault((page.digest, page.page_id), page)
-    return [replace(job, known=found.get((job.digest, job.row.page_id))) for job in jobs]
+    for job in jobs:
+        job.known = found.get((job.row.digest, job.row.page_id))
 
 
-def decisions_of(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:
+def _decisions_of(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:
     """What was decided about places of these pages, by page."""
     found: dict[int, dict[Place, str]] = {}
     decided = Violation.objects.filter(page__in=rows).exclude(decision="")
-    for each in decided:
-        found.setdefault(each.page_id, {})[place_of(each)] = each.decision
+    for page, said, *place in decided.values_list("page_id", "decision", *_PLACE):
+        found.setdefault(page, {})[tuple(place)] = said
     return found
 
 
@@ -114,6 +191,71 @@ def _digest(
     return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def place_of(each: Violation) -> Place:
-    """The place that a finding names."""
-    return each.stage, each.part, each.window, each.number
+def _still(jobs: Sequence[Job]) -> set[int]:
+    """The pages that wait, and whose decisions are those that were read with them."""
+    pages = CleanedPage.objects.filter(pk__in=[job.pk for job in jobs], state=PageState.WAITING)
+    rows = list(pages.select_for_update().order_by("pk").only("pk"))
+    decided = _decisions_of(rows)
+    read = {job.pk: job.decided for job in jobs}
+    return {row.pk for row in rows if decided.get(row.pk, {}) == read[row.pk]}
+
+
+def _store(job: Job) -> bool:
+    """Fill the page's row; whether it is through."""
+    row = job.row
+    row.is_gold = any(part.is_gold for part in job.page.parts)
+    if job.failure:
+        row.state, row.error = PageState.FAILED, job.failure.words
+        row.result = {"chunks": _rows(uncleaned(row.page_id, job.page), job.page)}
+        row.flags = ["not cleaned by agents"]
+    elif job.known:
+        _take_over(row, job.known)
+    elif job.result is not None:
+        chunks, notes = job.result
+        row.state = PageState.HELD if notes.is_held else PageState.DONE
+        row.flags, row.counts = notes.flags, dict(sorted(notes.counts.items()))
+        if job.page.unplaced:
+            row.flags = [*row.flags, "passage not found in its page"]
+        if job.page.repeated:
+            row.flags = [*row.flags, "id repeated, first kept"]
+        pairs = {f"{stage}:{part}:{window}" for stage, part, window, _ in notes.findings}
+        row.result = {
+            "chunks": _rows(chunks, job.page),
+            "pairs": {name: list(notes.pairs[name]) for name in sorted(pairs)},
+            "recalls": notes.recalls,
+        }
+        # What is new; what was decided before stays as it was decided.
+        there = set(row.violations.values_list(*_PLACE))
+        Violation.objects.bulk_create(
+            Violation(page=row, **dict(zip(_PLACE, place, strict=True)), **fields)
+            for place, fields in notes.findings.items()
+            if place not in there
+        )
+    row.save()
+    return row.state != PageState.HELD
+
+
+def _rows(chunks: Sequence[Chunk], page: Page) -> list[dict[str, Any]]:
+    keys = {stretch.key for part in page.parts for stretch in part.stretches}
+    names = dict(Passage.objects.filter(pk__in=keys).values_list("pk", "pid"))
+    return [
+        {
+            "pid": each.pid,
+            "text": each.text,
+            "gold": each.is_gold,
+            "holds": [[names[one.key], one.tokens, one.of, one.carries] for one in each.holds],
+            "tables": each.tables,
+        }
+        for each in chunks
+    ]
+
+
+def _take_over(row: CleanedPage, known: CleanedPage) -> None:
+    row.state, row.reused = PageState.DONE, True
+    row.result, row.flags, row.counts = known.result, known.flags, known.counts
+    copied = []
+    for each in known.violations.all():
+        each.pk, each.id, each.page = None, None, row
+        each._state.adding = True
+        copied.append(each)
+    Violation.objects.bulk_create(copied)

@@ -9,8 +9,8 @@ from django.db import transaction
 from corpus.imports.sweep import drop_rows
 from corpus.marcus.parts import page_of
 from corpus.models import CleanedPage, CleaningRun, Crosswalk, Document, Passage
-from kit.runs import RunGroup
-from kit.sharing import cut, new_group
+from kit.runs.models import RunGroup
+from kit.runs.sharing import cut, new_group
 
 _ROWS: Final = 1000
 # Passages by rules in a group; a small corpus is cut smaller, so that every worker has a part.

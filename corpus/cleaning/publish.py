@@ -5,12 +5,12 @@ from typing import Any, Final
 from django.db import transaction
 
 from corpus.cleaning.digest import MADE, Tally, summed
-from corpus.cleaning.rules import domain_names
+from corpus.cleaning.rules import READ, Row, carried, domain_names, write_each
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Crosswalk, PageState, Passage
 from corpus.texts.indexing import request_index
 from corpus.texts.models import VersionState
 from kit import audit
-from kit.bulk import analyze
+from kit.database.bulk import analyze
 
 HELD: Final = "{pages} for a person: decide about the violations, and the run goes on by itself."
 _PAGES: Final = 100
@@ -128,24 +128,10 @@ def _carry_without_text(run: CleaningRun, tally: Tally) -> None:
     assert run.version_id is not None
     empty = Passage.objects.filter(version_id__in=run.source.layers, text=None)
     after = run.figures.get(_CARRIED, 0)
-    while rows := list(empty.filter(pk__gt=after).order_by("pk")[:_ROWS]):
+    while rows := [
+        Row(*each) for each in empty.filter(pk__gt=after).order_by("pk").values_list(*READ)[:_ROWS]
+    ]:
         after = rows[-1].pk
         with transaction.atomic():
-            made = Passage.objects.bulk_create(
-                Passage(
-                    version_id=run.version_id,
-                    domain_id=row.domain_id,
-                    pid=row.pid,
-                    title=row.title,
-                    source_url=row.source_url,
-                    text=None,
-                    extra=row.extra,
-                )
-                for row in rows
-            )
-            Crosswalk.objects.bulk_create(
-                Crosswalk(version_id=run.version_id, old=old, new=new)
-                for old, new in zip(rows, made, strict=True)
-            )
-            tally.add((each.domain_id, each.pid, None) for each in made)
+            write_each(run, [carried(row, row.text) for row in rows], tally)
             run.beat(figures=tally.figures | {_CARRIED: after})

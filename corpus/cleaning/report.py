@@ -24,7 +24,7 @@ from corpus.marcus.figures import (
     share_below,
 )
 from corpus.models import CleaningRun, CorpusVersion, Crosswalk, Passage, Query
-from kit.sheets import Cell, Sheet, text
+from kit.lists.sheets import Cell, Sheet, text
 from llm.ledger.reading import without_texts
 
 SIDES: Final = ("before", "after")
@@ -241,7 +241,7 @@ def _lengths(run: CleaningRun, side: str, place: int, widths: Widths) -> Sheet:
     chosen = [(pk, n) for pk, n in found if bin_of(n, edges, is_open=True) == place]
     names = _pids([pk for pk, _ in chosen[:MOST]])
     rows = tuple((text(names[pk], _url(run, side, pk)), Cell(n)) for pk, n in chosen[:MOST])
-    title = f"Passages {side}, {_bin(run, 'lengths', place, widths)} tokens"
+    title = f"Passages {side}, {_bin(edges, place, is_open=True)} tokens"
     return Sheet("rows", title, ("Passage", "Tokens"), rows, _notes(len(chosen)))
 
 
@@ -263,7 +263,7 @@ def _pairs(run: CleaningRun, side: str, place: int, widths: Widths) -> Sheet:
         )
         for query, passage, cosine in shown
     )
-    title = f"Gold pairs {side}, cosine {_bin(run, 'similarity', place, widths)}"
+    title = f"Gold pairs {side}, cosine {_bin(edges, place, is_open=False)}"
     return Sheet("rows", title, ("Query", "Passage", "Cosine"), rows, _notes(len(chosen)))
 
 
@@ -308,10 +308,9 @@ def _page(subject: str, pages: dict[int, str]) -> str:
     return pages.get(int(part[0]), subject) if part and part[0].isdigit() else subject
 
 
-def _bin(run: CleaningRun, name: str, place: int, widths: Widths) -> str:
-    sheet = report(run, widths).sheet(name)
-    rows = sheet.rows if sheet else ()
-    return str(rows[place][0].value) if place < len(rows) else "in no bin"
+def _bin(edges: Sequence[float], place: int, *, is_open: bool) -> str:
+    bins = histogram((), edges, is_open=is_open)
+    return bin_name(bins[place]) if place < len(bins) else "in no bin"
 
 
 def _pids(keys: list[int]) -> dict[int, str]:

@@ -18,8 +18,8 @@ from corpus.cleaning.views import READERS, get_done
 from corpus.marcus.figures import Bin
 from corpus.models import CleaningPreset
 from kit import htmx
-from kit.csvfile import csv_response
-from kit.sheets import csv_header, csv_rows
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import csv_header, csv_rows
 from llm import endpoints
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 260, 48, 12, 60

@@ -5,7 +5,7 @@ A killed worker's group goes on behind the last passage that was committed; memo
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
@@ -14,19 +14,19 @@ from corpus.chunking.rules import clean
 from corpus.cleaning.digest import Tally
 from corpus.models import CleaningRun, Crosswalk, Passage
 from corpus.versions.crosswalk import gold_of
-from kit.bulk import bulk_loading, commit_without_waiting, copy_rows
-from kit.runs import RunGroup
-from kit.sharing import Share
+from kit.database.bulk import bulk_loading, commit_without_waiting, copy_rows
+from kit.runs.models import RunGroup
+from kit.runs.sharing import Share
 
 CHUNK: Final = 1000
 _COLUMNS: Final = ("version_id", "domain_id", "pid", "title", "source_url", "text", "extra")
-_READ: Final = ("pk", "domain_id", "pid", "title", "source_url", "text", "extra")
+READ: Final = ("pk", "domain_id", "pid", "title", "source_url", "text", "extra")
 _OF: Final = '"of"'
 _TRUE: Final = {"postgresql": "TRUE", "sqlite": "1"}
 
 
 class Row(NamedTuple):
-    """A passage of the source, in the order of _READ."""
+    """A passage of the source, in the order of READ."""
 
     pk: int
     domain: int
@@ -70,7 +70,11 @@ def _clean_group(
 ) -> None:
     tally = Tally(group.figures, names)
     while rows := read_rows(share.run, after=group.last_id, up_to=group.up_to, most=CHUNK):
-        made = [new for row in rows if (new := cleaned(row, gold, tally))]
+        made = []
+        for row in rows:
+            if new := cleaned(row, gold, tally):
+                made.append(new)
+            share.keep()
         with transaction.atomic():
             write(share.run, rows, made, tally)
             group.hold(last_id=rows[-1].pk, figures=tally.figures)
@@ -89,7 +93,7 @@ def domain_names(run: CleaningRun) -> dict[int, str]:
 def read_rows(run: CleaningRun, *, after: int, up_to: int, most: int) -> list[Row]:
     """The next passages of the source with keys in (after, up_to]."""
     passages = Passage.objects.filter(version_id__in=run.source.layers, pk__lte=up_to)
-    part = passages.filter(pk__gt=after).order_by("pk").values_list(*_READ)[:most]
+    part = passages.filter(pk__gt=after).order_by("pk").values_list(*READ)[:most]
     return [Row(*each) for each in part]
 
 
@@ -98,7 +102,6 @@ def cleaned(row: Row, gold: set[int], tally: Tally) -> Made | None:
 
     Gold of which nothing would be left stays as it is.
     """
-    kept = None if row.extra is None else json.dumps(row.extra)
     text = row.text
     if text is None:
         tally.count("without text")
@@ -108,19 +111,42 @@ def cleaned(row: Row, gold: set[int], tally: Tally) -> Made | None:
             return None
         tally.count("gold kept whole")
         text = row.text
+    return carried(row, text)
+
+
+def carried(row: Row, text: str | None) -> Made:
+    """A passage under the id of the old one, with what is kept beside its text."""
+    kept = None if row.extra is None else json.dumps(row.extra)
     return Made(row.pk, row.domain, row.pid, row.title, row.url, text, kept)
 
 
 def write(run: CleaningRun, rows: Sequence[Row], made: Sequence[Made], tally: Tally) -> None:
     """Write what was made of these rows, linked and tallied; in the caller's transaction."""
+    names = {row.pk: row.pid for row in rows}
+    if all(each.pid == names[each.old] for each in made):
+        _copy(run, made, tally)
+        _link_same(run, rows)
+    else:
+        write_each(run, made, tally)
+
+
+def write_each(run: CleaningRun, made: Sequence[Made], tally: Tally) -> None:
+    """The same, each new passage linked to its old one by its own id."""
+    _copy(run, made, tally)
+    columns = ("version_id", "old_id", "new_id", "tokens", "of", "carries")
+    links: list[tuple[Any, ...]] = []
+    for domain in {each.domain for each in made}:
+        own = [each for each in made if each.domain == domain]
+        new = Passage.objects.filter(version_id=run.version_id, domain_id=domain)
+        keys = dict(new.filter(pid__in=[each.pid for each in own]).values_list("pid", "pk"))
+        links += [(run.version_id, each.old, keys[each.pid], 0, 0, True) for each in own]
+    copy_rows(Crosswalk, columns, links)
+
+
+def _copy(run: CleaningRun, made: Sequence[Made], tally: Tally) -> None:
     commit_without_waiting()
     copy_rows(Passage, _COLUMNS, [(run.version_id, *each[1:]) for each in made])
     tally.add((each.domain, each.pid, each.text) for each in made)
-    names = {row.pk: row.pid for row in rows}
-    if all(each.pid == names[each.old] for each in made):
-        _link_same(run, rows)
-    else:
-        _link_each(run, made)
 
 
 def _link_same(run: CleaningRun, rows: Sequence[Row]) -> None:
@@ -135,18 +161,3 @@ def _link_same(run: CleaningRun, rows: Sequence[Row]) -> None:
             f"WHERE o.id BETWEEN %s AND %s AND o.version_id IN ({', '.join(['%s'] * len(layers))})",
             [run.version_id, run.version_id, rows[0].pk, rows[-1].pk, *layers],
         )
-
-
-def _link_each(run: CleaningRun, made: Sequence[Made]) -> None:
-    columns = ("version_id", "old_id", "new_id", "tokens", "of", "carries")
-    links: list[tuple[Any, ...]] = []
-    for domain in {each.domain for each in made}:
-        own = [each for each in made if each.domain == domain]
-        keys = _keys(run, domain, (each.pid for each in own))
-        links += [(run.version_id, each.old, keys[each.pid], 0, 0, True) for each in own]
-    copy_rows(Crosswalk, columns, links)
-
-
-def _keys(run: CleaningRun, domain: int, pids: Iterable[str]) -> dict[str, int]:
-    new = Passage.objects.filter(version_id=run.version_id, domain_id=domain)
-    return dict(new.filter(pid__in=list(pids)).values_list("pid", "pk"))

@@ -31,8 +31,8 @@ from corpus.models import (
 from corpus.texts.models import CLEANED
 from kit import audit
 from kit.errors import Refused
-from kit.run_moves import move_run
-from kit.runs import RunStatus, Stopping, lease, stopping, wake, worker_id
+from kit.runs.models import RunStatus, Stopping, lease, stopping, wake, worker_id
+from kit.runs.moves import move_run, resume_run
 from llm import endpoints
 from llm.endpoints import Endpoint
 from llm.ledger.accounts import check_budget, open_account
@@ -181,19 +181,11 @@ def start_cleaning(
     return run
 
 
-def pause_cleaning(*, run: CleaningRun, actor: User) -> None:
-    """Stop after the pages in flight; what is stored stays stored."""
-    _move(run, RunStatus.PAUSED, actor, "pause cleaning")
-
-
 def resume_cleaning(*, run: CleaningRun, actor: User) -> None:
     """Go on where a paused or failed run stopped; paid answers are not paid again."""
-    with transaction.atomic():
-        if run.version is None:
-            raise Refused("What this run made is gone. Start a new one.")
-        _move(run, RunStatus.QUEUED, actor, "resume cleaning")
-        CleaningRun.objects.filter(pk=run.pk).update(pause_reason="")
-    wake(run)
+    if run.version is None:
+        raise Refused("What this run made is gone. Start a new one.")
+    resume_run(run=run, actor=actor, pause_reason="")
 
 
 def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
@@ -204,7 +196,8 @@ def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
     """
     sources = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.FAILED)
     with transaction.atomic():
-        _move(run, RunStatus.CANCELLED, actor, "cancel cleaning", sources=sources, lease_until=None)
+        to, verb = RunStatus.CANCELLED, "cancel cleaning"
+        move_run(run, to, actor=actor, verb=verb, sources=sources, lease_until=None)
         wake(run)
 
 
@@ -306,7 +299,3 @@ def _check(
     texts = Passage.objects.in_version(source).with_text()
     if not texts.exists() and not Document.objects.filter(version__in=source.layers).exists():
         raise Refused("This version holds no text that could be cleaned.", field="source")
-
-
-def _move(run: CleaningRun, to: str, actor: User, verb: str, **fields: Any) -> None:
-    move_run(run, to, actor=actor, verb=verb, scope=run.benchmark.slug, **fields)

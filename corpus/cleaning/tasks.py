@@ -10,8 +10,8 @@ from corpus.cleaning.publish import close
 from corpus.cleaning.rules import clean_by_rules
 from corpus.cleaning.services import drop_cancelled
 from corpus.models import CleaningRun
-from kit.runs import RunStatus
-from kit.sharing import Share
+from kit.runs.models import RunStatus
+from kit.runs.sharing import Share
 from llm import endpoints
 from llm.drives import Drive
 
@@ -34,7 +34,7 @@ def _work(share: Share[CleaningRun], seconds: float | None) -> None:
         clean_by_rules(share, ends_at=math.inf if seconds is None else time.monotonic() + seconds)
         return
     if run.has_agents:
-        from corpus.cleaning.pump import CleaningPump as Pump  # the client is slow to import
+        from corpus.cleaning.pages import CleaningPump as Pump  # the client is slow to import
     else:
         from corpus.cleaning.chunk_pump import ChunkPump as Pump  # type: ignore[assignment]
     Pump(share, endpoints.get(run.endpoint), seconds=seconds).drive()

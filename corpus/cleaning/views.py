@@ -17,7 +17,7 @@ from corpus.access import Access, enter
 from corpus.cleaning import services as verbs
 from corpus.cleaning.decisions import decide, following, last_of, may_undo, queue, undo
 from corpus.cleaning.forecast import advise, forecast
-from corpus.cleaning.forms import BudgetForm, CleaningForm
+from corpus.cleaning.forms import CleaningForm
 from corpus.cleaning.services import by_role
 from corpus.lists import is_key
 from corpus.marcus.settings import SAFE_CLEAN, SPLITTER
@@ -31,20 +31,15 @@ from corpus.models import (
     Role,
     Violation,
 )
+from corpus.run_pages import PayingPages
 from corpus.texts.finding import begins_with
 from kit import htmx
 from kit.errors import Refused
-from kit.refusals import told
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
+from kit.runs.moves import pause_run
 from llm import endpoints
-from llm.ledger.accounts import set_budget
 
 READERS = (Role.ADMIN, Role.REVIEWER)
-VERBS = {
-    "pause": verbs.pause_cleaning,
-    "resume": verbs.resume_cleaning,
-    "cancel": verbs.cancel_cleaning,
-}
 
 
 def _of_id(rows: QuerySet[CleanedPage], words: str) -> QuerySet[CleanedPage]:
@@ -95,7 +90,7 @@ def cleaning_new(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as refusal:
             form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
         else:
-            return htmx.redirect(request, run_url(run))
+            return htmx.redirect(request, RUNS.url(run))
     current = CorpusVersion.objects.current(access.benchmark)
     context = {"access": access, "tab": "versions", "form": form, "has_texts": current is not None}
     show = htmx.invalid if form.is_bound else htmx.render
@@ -116,43 +111,16 @@ def cleaning(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
     states = dict(run.pages.order_by().values_list("state").annotate(n=Count("pk")))
-    context = {
-        "access": access,
+    context = RUNS.context(access, run) | {
         "tab": "versions",
-        "run": run,
         "states": [(label, name, states.get(name, 0)) for name, label in PageState.choices],
         "waiting": queue(run).count() if run.has_agents else 0,
         "workers": run.groups.working().count(),
-        "can_pause": run.status in ("queued", "running") and access.is_admin,
-        "can_resume": run.status in ("paused", "failed") and access.is_admin and run.version,
-        "budget_form": BudgetForm(initial={"usd": run.budget_usd}),
+        "can_resume": run.can_resume and access.is_admin and run.version,
     }
-    response = htmx.render(request, "corpus/cleaning/run.html", context, partial="live")
-    finished = run.is_over and htmx.is_fragment(request)
-    return htmx.stop_polling(response) if finished else response
-
-
-@require_POST
-def cleaning_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
-    """Pause, resume or cancel."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
-    with told(request):
-        VERBS[verb](run=run, actor=access.user)
-    return htmx.redirect(request, run_url(run))
-
-
-@require_POST
-def cleaning_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Set or lift the limit on what the run may spend."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
-    form = BudgetForm(request.POST)
-    with told(request):
-        if not form.is_valid():
-            raise Refused("Give the budget in dollars and cents, or nothing.")
-        set_budget(run, form.cleaned_data["usd"], actor=access.user, scope=access.benchmark.slug)
-    return htmx.redirect(request, run_url(run))
+    if not run.has_calls:
+        context |= {"pays": False, "sets_budget": False}
+    return RUNS.show(request, "corpus/cleaning/run.html", context)
 
 
 @require_GET
@@ -184,9 +152,16 @@ def get_done(access: Access, pk: int) -> CleaningRun:
     return run
 
 
-def run_url(run: CleaningRun) -> str:
-    """The control room of a run."""
-    return reverse("cleaning", args=[run.benchmark.slug, run.pk])
+RUNS = PayingPages(
+    "cleaning",
+    get=get_run,
+    verbs={
+        "pause": pause_run,
+        "resume": verbs.resume_cleaning,
+        "cancel": verbs.cancel_cleaning,
+    },
+    readers=READERS,
+)
 
 
 def forecast_of(access: Access, params: Any) -> dict[str, Any]:

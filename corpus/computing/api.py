@@ -11,11 +11,11 @@ from rest_framework.response import Response
 from corpus.access import enter
 from corpus.computing import services as computing
 from corpus.computing.models import Method
-from corpus.computing.views import get_computation
+from corpus.computing.views import RUNS
 from corpus.models import Role, RunComputation
+from corpus.run_routes import OneRun, RunLimit, RunVerb
 from corpus.versions.services import chosen
 from kit.api import RUN_FIELDS, Route
-from llm.ledger.accounts import set_budget
 from llm.serializers import PAID_FIELDS, PaidSerializer
 
 
@@ -58,12 +58,6 @@ class NewComputationSerializer(serializers.Serializer):
     )
 
 
-class ComputationBudgetSerializer(serializers.Serializer):
-    """The most to spend; null lifts the limit."""
-
-    usd = serializers.DecimalField(max_digits=9, decimal_places=2, min_value=0, allow_null=True)
-
-
 class Computations(Route):
     """Computed runs, and computing one."""
 
@@ -83,50 +77,26 @@ class Computations(Route):
         return Response(RunComputationSerializer(made).data, status=202)
 
 
-class OneComputation(Route):
-    """One computation."""
-
-    @extend_schema(responses=RunComputationSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(RunComputationSerializer(get_computation(access, pk)).data)
-
-
-class ComputationVerb(Route):
-    """Stopping a computation, or trying a failed one again."""
-
-    verb: Any = None
-
-    @extend_schema(request=None, responses=RunComputationSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        found = get_computation(access, pk)
-        self.verb(computation=found, actor=access.user)
-        return Response(RunComputationSerializer(found).data)
-
-
-class ComputationBudget(Route):
+class ComputationBudget(RunLimit):
     """Another limit for what a computation may spend."""
 
-    @extend_schema(request=ComputationBudgetSerializer, responses=RunComputationSerializer)
-    def put(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        found = get_computation(access, pk)
-        usd = self.read(ComputationBudgetSerializer)["usd"]
-        computing.check_is_paid(found)
-        set_budget(found, usd, actor=access.user, scope=access.benchmark.slug)
-        return Response(RunComputationSerializer(found).data)
+    def check(self, run: Any) -> None:
+        """Only embeddings cost anything."""
+        computing.check_is_paid(run)
 
 
 _ALL = "b/<slug:slug>/run-computations"
-_CANCEL = ComputationVerb.as_view(verb=staticmethod(computing.cancel))
-_RETRY = ComputationVerb.as_view(verb=staticmethod(computing.retry))
+_KIND: Any = {"pages": RUNS, "serializer_class": RunComputationSerializer}
+_CANCEL = RunVerb.as_view(**_KIND, verb="cancel")
+_RETRY = RunVerb.as_view(**_KIND, verb="retry")
 urlpatterns = [
     path(f"{_ALL}/", Computations.as_view(), name="api-run-computations"),
-    path(f"{_ALL}/<int:pk>/", OneComputation.as_view(), name="api-run-computation"),
+    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_KIND), name="api-run-computation"),
     path(f"{_ALL}/<int:pk>/cancel/", _CANCEL, name="api-run-computation-cancel"),
     path(f"{_ALL}/<int:pk>/retry/", _RETRY, name="api-run-computation-retry"),
     path(
-        f"{_ALL}/<int:pk>/budget/", ComputationBudget.as_view(), name="api-run-computation-budget"
+        f"{_ALL}/<int:pk>/budget/",
+        ComputationBudget.as_view(**_KIND),
+        name="api-run-computation-budget",
     ),
 ]

@@ -1,8 +1,9 @@
 """What a computation may be asked for: checked, completed and frozen as JSON."""
 
-from collections.abc import Callable
-from math import isfinite
+from dataclasses import dataclass
 from typing import Any
+
+from django import forms
 
 from corpus.computing.models import Method
 from corpus.models import Benchmark, CleaningPreset, CorpusVersion, RankedList, RetrievalRun
@@ -11,31 +12,84 @@ from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 
-MAX_DEPTH = 1000
 # Documents are ranked by their best chunk, instead of the chunks (docs/protocol.md 5.1, step 7).
 BY_DOCUMENT = "by_document"
-_MOST_DIMENSIONS = 1024
-_MOST_PREFIX = 2000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a setting of a method may be, a text up to so many characters; and what by default."""
+
+    kind: type
+    default: Any
+    low: float = 0
+    high: float = 0
+
+    def read(self, name: str, value: Any) -> Any:
+        """The value, the default for None; raises Refused, naming the field."""
+        if value is None:
+            return self.default
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if self.kind is bool:
+            fits, said = isinstance(value, bool), "true or false"
+        elif self.kind is str:
+            fits = isinstance(value, str) and len(value) <= self.high
+            said = f"a text of at most {self.high:,} characters"
+        elif self.kind is int:
+            fits = is_number and isinstance(value, int) and self.low <= value <= self.high
+            said = f"a whole number from {self.low} to {self.high:,}"
+        else:
+            fits = is_number and self.low <= value <= self.high
+            said = f"a number from {self.low:g} to {self.high:g}"
+        if not fits:
+            raise Refused(f"{name} is {said}.", field=name)
+        return self.kind(value)
+
+    def field(self, **more: Any) -> forms.Field:
+        """The number as a field of a form."""
+        kind = forms.IntegerField if self.kind is int else forms.FloatField
+        bounds: dict[str, Any] = {"min_value": self.low, "max_value": self.high}
+        return kind(initial=self.default, **bounds, **more)
+
+
+DEPTH = Setting(int, 1000, 1, 1000)
+WEIGHT = Setting(float, 0.5, 0, 1)
+_PREFIX = Setting(str, "", high=2000)
+SETTINGS: dict[Method, dict[str, Setting]] = {
+    Method.BM25: {"k1": Setting(float, K1, 0, 10), "b": Setting(float, B, 0, 1)},
+    Method.TFIDF: {},
+    Method.LSA: {"dimensions": Setting(int, DIMENSIONS, 1, 1024)},
+    Method.EMBEDDINGS: {
+        "endpoint": Setting(str, "", high=60),
+        "model": Setting(str, "", high=200),
+        "dimensions": Setting(int, None, 1, 65_536),
+        "query_prefix": _PREFIX,
+        "document_prefix": _PREFIX,
+    },
+    # With `runs` and `weights`, which are lists.
+    Method.HYBRID: {},
+}
 
 
 def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str, Any]:
     """The whole configuration; names that the method does not know are refused, too."""
     if method not in Method.values:
         raise Refused(f"There is no method {method!r}: {', '.join(Method.values)}.", field="method")
-    known = _READERS[Method(method)]
-    shared = ("depth",) if method == Method.HYBRID else ("depth", BY_DOCUMENT)
+    known = SETTINGS[Method(method)]
+    shared = ("runs", "weights") if method == Method.HYBRID else (BY_DOCUMENT,)
     for name in given:
-        if name not in known and name not in shared:
+        if name not in known and name not in ("depth", *shared):
             raise Refused(f"{Method(method).label} has no setting {name!r}.", field=name)
-    found = {name: read(given.get(name)) for name, read in known.items()}
+    found = {name: setting.read(name, given.get(name)) for name, setting in known.items()}
     if method == Method.HYBRID:
-        found["runs"] = _runs(benchmark, found["runs"])
+        found["runs"] = _runs(benchmark, given.get("runs"))
+        found["weights"] = _weights(given.get("weights"))
         if len(found["weights"]) != len(found["runs"]):
             raise Refused("Give one weight for each of the runs.", field="weights")
     if method == Method.EMBEDDINGS:
         found |= _seat(found)
-    depth = _whole("depth", 1, MAX_DEPTH, MAX_DEPTH)(given.get("depth"))
-    if _yes(BY_DOCUMENT, given.get(BY_DOCUMENT)):
+    depth = DEPTH.read("depth", given.get("depth"))
+    if Setting(bool, False).read(BY_DOCUMENT, given.get(BY_DOCUMENT)):
         found[BY_DOCUMENT] = True
     return {"method": method, "depth": depth, **found}
 
@@ -94,7 +148,9 @@ def _seat(found: dict[str, Any]) -> dict[str, Any]:
     return {"endpoint": endpoint.name, "model": found["model"] or endpoint.default_model}
 
 
-def _runs(benchmark: Benchmark, wanted: list[int]) -> list[int]:
+def _runs(benchmark: Benchmark, wanted: Any) -> list[int]:
+    if not isinstance(wanted, list) or any(type(pk) is not int for pk in wanted):
+        raise Refused("Name the runs by their numbers.", field="runs")
     if len(wanted) != 2 or len(set(wanted)) != 2:
         raise Refused("A hybrid is made of two different runs.", field="runs")
     found = RetrievalRun.objects.filter(benchmark=benchmark, pk__in=wanted)
@@ -108,70 +164,11 @@ def _runs(benchmark: Benchmark, wanted: list[int]) -> list[int]:
     return wanted
 
 
-def _number(name: str, low: float, high: float, default: float) -> Callable[[Any], float]:
-    def read(value: Any) -> float:
-        value = default if value is None else value
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-            raise Refused(f"{name} is a number from {low:g} to {high:g}.", field=name)
-        if not low <= value <= high:
-            raise Refused(f"{name} is a number from {low:g} to {high:g}.", field=name)
-        return float(value)
-
-    return read
-
-
-def _whole(name: str, low: int, high: int, default: int | None) -> Callable[[Any], int | None]:
-    def read(value: Any) -> int | None:
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise Refused(f"{name} is a whole number from {low} to {high:,}.", field=name)
-        return value
-
-    return read
-
-
-def _yes(name: str, value: Any) -> bool:
-    if value is not None and not isinstance(value, bool):
-        raise Refused(f"{name} is true or false.", field=name)
-    return bool(value)
-
-
-def _text(name: str, most: int) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if value is not None and (not isinstance(value, str) or len(value) > most):
-            raise Refused(f"{name} is a text of at most {most:,} characters.", field=name)
-        return value or ""
-
-    return read
-
-
-def _pks(value: Any) -> list[int]:
-    if not isinstance(value, list) or any(type(pk) is not int for pk in value):
-        raise Refused("Name the runs by their numbers.", field="runs")
-    return value
-
-
 def _weights(value: Any) -> list[float]:
     value = [0.5, 0.5] if value is None else value
     if not isinstance(value, list):
         raise Refused("Weights are two numbers from 0 to 1.", field="weights")
-    found = [_number("weights", 0, 1, 0.5)(each) for each in value]
+    found: list[float] = [WEIGHT.read("weights", each) for each in value]
     if not any(found):
         raise Refused("One of the weights must be above 0.", field="weights")
     return found
-
-
-_READERS: dict[Method, dict[str, Callable[[Any], Any]]] = {
-    Method.BM25: {"k1": _number("k1", 0, 10, K1), "b": _number("b", 0, 1, B)},
-    Method.TFIDF: {},
-    Method.LSA: {"dimensions": _whole("dimensions", 1, _MOST_DIMENSIONS, DIMENSIONS)},
-    Method.EMBEDDINGS: {
-        "endpoint": _text("endpoint", 60),
-        "model": _text("model", 200),
-        "dimensions": _whole("dimensions", 1, 65_536, None),
-        "query_prefix": _text("query_prefix", _MOST_PREFIX),
-        "document_prefix": _text("document_prefix", _MOST_PREFIX),
-    },
-    Method.HYBRID: {"runs": _pks, "weights": _weights},
-}

@@ -19,9 +19,9 @@ from corpus.models import CorpusVersion, Domain, RankedList, RetrievalRun, RunCo
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import stored
 from kit import audit
-from kit.bulk import copy_rows
+from kit.database.bulk import copy_rows
 from kit.errors import Refused
-from kit.pulse import Pulse
+from kit.runs.pulse import Pulse
 from llm import endpoints
 
 _COLUMNS = ("run_id", "query_id", "pids", "scores")

@@ -4,10 +4,9 @@ from typing import Any
 
 from django import forms
 
-from corpus.computing.config import BY_DOCUMENT, MAX_DEPTH, is_in_chunks
+from corpus.computing.config import BY_DOCUMENT, DEPTH, SETTINGS, WEIGHT, is_in_chunks
 from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion
-from corpus.retrieval import DIMENSIONS, K1, B
 from corpus.versions.forms import FIELD, RunField, runs_of, version_field
 from corpus.versions.services import chosen
 from llm.endpoints import endpoint_choices
@@ -24,13 +23,15 @@ ABOUT = {
 }
 
 
+# Others are labelled by their names.
+_LABELS = {"k1": "k1", "b": "b"}
+
+
 class ComputeForm(forms.Form):
     """Fields of one method; `config` and `options` are what the verb takes."""
 
     name = forms.CharField(max_length=200, required=False, help_text="Left empty, one is made up.")
-    depth = forms.IntegerField(
-        min_value=1, max_value=MAX_DEPTH, initial=MAX_DEPTH, help_text="Passages kept a query."
-    )
+    depth = DEPTH.field(help_text="Passages kept a query.")
 
     def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -78,36 +79,34 @@ def _by_document(benchmark: Benchmark) -> dict[str, forms.Field]:
 
 
 def _fields(method: str, benchmark: Benchmark) -> dict[str, forms.Field]:
-    if method == Method.BM25:
-        return {
-            "k1": forms.FloatField(label="k1", min_value=0, max_value=10, initial=K1),
-            "b": forms.FloatField(label="b", min_value=0, max_value=1, initial=B),
-        }
-    if method == Method.LSA:
-        most: dict[str, Any] = {"min_value": 1, "max_value": 1024}
-        return {"dimensions": forms.IntegerField(initial=DIMENSIONS, **most)}
     if method == Method.HYBRID:
         return _hybrid(benchmark)
-    return _embeddings() if method == Method.EMBEDDINGS else {}
+    if method == Method.EMBEDDINGS:
+        return _embeddings()
+    return {
+        name: each.field(label=_LABELS.get(name)) for name, each in SETTINGS[Method(method)].items()
+    }
 
 
 def _hybrid(benchmark: Benchmark) -> dict[str, forms.Field]:
     runs = runs_of(benchmark)
-    weight: dict[str, Any] = {"min_value": 0, "max_value": 1, "initial": 0.5}
     return {
         "first": RunField(runs, label="First run"),
-        "weight_first": forms.FloatField(label="Its weight", **weight),
+        "weight_first": WEIGHT.field(label="Its weight"),
         "second": RunField(runs, label="Second run"),
-        "weight_second": forms.FloatField(label="Its weight", **weight),
+        "weight_second": WEIGHT.field(label="Its weight"),
     }
 
 
 def _embeddings() -> dict[str, forms.Field]:
-    prefix: dict[str, Any] = {"required": False, "max_length": 2000}
+    known = SETTINGS[Method.EMBEDDINGS]
+    prefix: dict[str, Any] = {"required": False, "max_length": known["query_prefix"].high}
     return {
         "endpoint": forms.ChoiceField(choices=endpoint_choices("embedder")),
         "model": forms.CharField(
-            max_length=200, required=False, help_text="Left empty, the endpoint's default."
+            max_length=int(known["model"].high),
+            required=False,
+            help_text="Left empty, the endpoint's default.",
         ),
         "dimensions": forms.IntegerField(
             required=False, min_value=1, help_text="Shorter vectors, where the model can."

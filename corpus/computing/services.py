@@ -13,8 +13,8 @@ from corpus.computing.models import Method
 from corpus.imports.context import unused_name
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from kit.errors import Refused
-from kit.pulse import Pulse
-from kit.runs import LostLease, RunStatus, Stopping, wake
+from kit.runs.models import LostLease, RunStatus, Stopping, wake
+from kit.runs.pulse import Pulse
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.errors import CannotGoOn, LLMError, OverBudget
@@ -82,21 +82,21 @@ def start(
     return computation
 
 
-def cancel(*, computation: RunComputation, actor: User | None) -> None:
+def cancel(*, run: RunComputation, actor: User | None) -> None:
     """Stop it; nothing but the index is kept. Raises Refused where it is over."""
     with transaction.atomic():
-        if not computation.move(RunStatus.CANCELLED):
+        if not run.move(RunStatus.CANCELLED):
             raise Refused("This computation is over already.")
-        note(computation, "cancel retrieval run", actor)
+        note(run, "cancel retrieval run", actor)
 
 
-def retry(*, computation: RunComputation, actor: User | None) -> None:
+def retry(*, run: RunComputation, actor: User | None) -> None:
     """Try a failed one again; what was paid for is not paid again. Raises Refused."""
     with transaction.atomic():
-        if not computation.move(RunStatus.QUEUED, sources=[RunStatus.FAILED], error=""):
+        if not run.move(RunStatus.QUEUED, sources=[RunStatus.FAILED], error=""):
             raise Refused("Only a computation that failed can be tried again.")
-        note(computation, "retry retrieval run", actor)
-        wake(computation)
+        note(run, "retry retrieval run", actor)
+        wake(run)
 
 
 def check_is_paid(computation: RunComputation) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from django.conf import settings
 
-from kit.runs import worker_id
+from kit.runs.models import worker_id
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways

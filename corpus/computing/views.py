@@ -2,19 +2,18 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
 from corpus.computing import services as computing
 from corpus.computing.forms import ABOUT, ComputeForm
 from corpus.computing.models import Method
 from corpus.models import Role, RunComputation
+from corpus.run_pages import RunPages
 from kit import htmx
 from kit.errors import Refused
-from kit.tables import Column, Table
+from kit.lists.tables import Column, Table
 
 COMPUTATIONS = Table(
     columns=(
@@ -48,7 +47,7 @@ def computations(request: HttpRequest, slug: str) -> HttpResponse:
             field = refusal.field if refusal.field in form.fields else None
             form.add_error(field, refusal.message)
         else:
-            return htmx.redirect(request, _page(made))
+            return htmx.redirect(request, RUNS.url(made))
     rows = RunComputation.objects.filter(benchmark=access.benchmark).select_related(
         "corpus_version"
     )
@@ -70,29 +69,8 @@ def computation(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One computation: its progress, then what it read and made."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_computation(access, pk)
-    context = _context(access, found)
-    if not htmx.is_fragment(request):
-        return htmx.render(request, "corpus/computation.html", context)
-    if found.is_over:
-        return htmx.stop_polling(htmx.redirect(request, _page(found)))
-    return htmx.render(request, "kit/progress.html", context)
-
-
-@require_POST
-def computation_verb(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
-    """Stop it, or try a failed one again."""
-    access = enter(request.user, slug, Role.ADMIN)
-    found = get_computation(access, pk)
-    if verb not in VERBS:
-        raise Http404("No such action.")
-    try:
-        VERBS[verb](computation=found, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, _page(found))
-
-
-VERBS: dict[str, Any] = {"cancel": computing.cancel, "retry": computing.retry}
+    context = RUNS.context(access, found) | _context(found)
+    return RUNS.show_progress(request, "corpus/computation.html", context)
 
 
 def get_computation(access: Access, pk: int) -> RunComputation:
@@ -106,22 +84,20 @@ def get_computation(access: Access, pk: int) -> RunComputation:
     return found
 
 
-def _page(found: RunComputation) -> str:
-    return reverse("run-computation", args=[found.benchmark.slug, found.pk])
+RUNS = RunPages(
+    "run-computation",
+    get=get_computation,
+    verbs={"cancel": computing.cancel, "retry": computing.retry},
+    is_verb_free=True,
+)
 
 
-def _context(access: Access, found: RunComputation) -> dict[str, Any]:
+def _context(found: RunComputation) -> dict[str, Any]:
     shown = {key: value for key, value in found.config.items() if key not in ("method", "runs")}
     return {
-        "access": access,
         "tab": "retrieval-runs",
-        "run": found,
         "settings": shown.items(),
         "domains": found.report.get("domains", {}).items(),
-        "progress_url": _page(found),
-        "cancel_url": reverse(
-            "run-computation-verb", args=[access.benchmark.slug, found.pk, "cancel"]
-        ),
         "cancel_question": "Stop this computation? Its lists are thrown away.",
         "made": found.run if found.run and found.run.is_ready else None,
     }

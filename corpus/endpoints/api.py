@@ -47,6 +47,8 @@ class TrySerializer(serializers.Serializer):
 class Endpoints(Route):
     """The models that are set up here, by the names of their endpoints."""
 
+    pagination_class = None
+
     @extend_schema(responses=ModelSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         enter(self.person(), slug, Role.ADMIN)

@@ -2,24 +2,18 @@
 
 How long a zip's list of entries is, before anything reads the list into memory.
 
-APPNOTE.TXT of the format, sections 4.3.14 to 4.3.16: the last record of the file states it.
-
-What every reader is wrapped in: whatever a path holds, it answers with problems."""
+APPNOTE.TXT of the format, sections 4.3.14 to 4.3.16: the last record of the file states it."""
 
 import re
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Generic, TypeVar
+from typing import IO
 
-from corpus.importers.files import Meter
-from corpus.importers.growth import TOO_DENSE, is_bomb
-from corpus.importers.listing import MOST_ENTRIES, is_crowded, name_of
-from corpus.importers.reading import Unreadable
-from corpus.importers.rows import Place, Problem
+from corpus.importers.files import TOO_DENSE, is_bomb
 
 _END = b"PK\x05\x06"
 _LOCATOR = b"PK\x06\x07"
@@ -187,39 +181,3 @@ def _copy(source: IO[bytes], sink: IO[bytes], written: int, *, most: int, packed
             raise BadArchive(TOO_DENSE)
         sink.write(block)
     return written
-
-
-T = TypeVar("T")
-
-
-class Guarded(Generic[T]):
-    """A reader that raises nothing about what the files hold; T includes Problem."""
-
-    def __init__(self, read: Callable[..., Iterator[T]]) -> None:
-        self._read = read
-
-    def __call__(
-        self, path: Path, *, qrels: Path | None = None, meter: Meter | None = None, domain: str = ""
-    ) -> Iterator[T]:
-        """The reader's own rows; a problem instead of an error about a file."""
-        named = {"domain": domain} if domain else {}
-        try:
-            yield from self._crowded(path, qrels) or self._read(
-                path, qrels=qrels, meter=meter, **named
-            )
-        except Unreadable as fault:
-            yield self._problem(Place(name_of(path), fault.line), fault.message)
-        except OSError as error:
-            name = Path(error.filename).name if error.filename else name_of(path)
-            yield self._problem(Place(name), "The file cannot be read.")
-
-    def _crowded(self, *paths: Path | None) -> list[Any]:
-        message = f"The folder holds more than {MOST_ENTRIES:,} files; give one that holds fewer."
-        return [
-            self._problem(Place(name_of(each)), message)
-            for each in paths
-            if each and is_crowded(each)
-        ]
-
-    def _problem(self, place: Place, message: str) -> Any:
-        return Problem(place, message)

@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
 
-from corpus.importers.extras import given_extras, is_storable_as_extra
-from corpus.importers.fields import PID_LIMIT, TITLE_LIMIT, URL_LIMIT, Record
+from corpus.importers.fields import (
+    PID_LIMIT,
+    TITLE_LIMIT,
+    URL_LIMIT,
+    Record,
+    given_extras,
+    is_storable_as_extra,
+)
 from corpus.importers.rows import PassageBatch, Place, Problem
 
 # A block is full at this many records, or at this many bytes of file.

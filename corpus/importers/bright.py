@@ -1,69 +1,101 @@
-"""BRIGHT as it was published on a hub, or its queries alone (docs/protocol.md 1.1 and 1.5).
+"""BRIGHT and Bright-Pro: folders of queries, pages and passages, a file a domain.
 
-Queries stand in `examples/` or `queries/`, or in one file; passages in `documents/`, pages in
-`long_documents/`. Without them gold ids become passages whose text is not loaded.
+docs/protocol.md 1.1, 1.2, 1.5, 3.2. BRIGHT's queries stand in `examples/` or `queries/`, or in one
+file; passages in `documents/`, pages in `long_documents/`. Without them gold ids become passages
+whose text is not loaded.
+
+Bright-Pro is `{examples,aspects,documents}/{task}.{json,jsonl,parquet}`. Ours beside it: `pages/`
+(the pages that passages were cut from), `pairs/` (pairs to debate), and the optional query fields
+answers, community_answers and excluded_ids.
 """
 
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from corpus.importers.blocks import Layout
-from corpus.importers.bright_pro import paged_passage
-from corpus.importers.extras import other_fields
-from corpus.importers.fields import QID_LIMIT, Record, unless_wrong
-from corpus.importers.files import DataFile, Meter, data_files
-from corpus.importers.gold import check_excluded, choose_qrels, distinct_ids, excluded_ids
-from corpus.importers.listing import folders_in
-from corpus.importers.passages import read_passages
+from corpus.importers.fields import (
+    QID_LIMIT,
+    TITLE_LIMIT,
+    URL_LIMIT,
+    Record,
+    distinct_ids,
+    excluded_ids,
+)
+from corpus.importers.files import (
+    KINDS_OF_FILE,
+    DataFile,
+    Meter,
+    data_files,
+    folders_in,
+    missing,
+    qrels_files,
+)
 from corpus.importers.qrels import read_qrels
-from corpus.importers.reading import nothing_here, records
+from corpus.importers.reading import records
+from corpus.importers.records import each_record, passage, query, read_passages
 from corpus.importers.rows import (
+    AspectRow,
     DocumentRow,
     JudgmentRow,
     Key,
     Oddity,
+    PairRow,
+    Place,
     Problem,
-    QueryRow,
     Row,
 )
 
+# The gold ids of every query that was read, its excluded ids, and the place that named the gold.
+Gold: TypeAlias = dict[Key, tuple[frozenset[str], frozenset[str], Place]]
+
 QUERIES = ("examples", "queries")
 _KNOWN = {*QUERIES, "documents", "long_documents", "qrels"}
-_FIELDS = {
-    "id",
-    "query",
-    "gold_ids",
-    "gold_ids_long",
-    "excluded_ids",
-    "reasoning",
-    "gold_answer",
-}
+_PRO_FOLDERS = ("examples", "aspects", "pages", "documents", "pairs")
+_TEXTS = ("gold_answer", "reasoning")
 _PASSAGE = Layout(ids=("id",), texts=("content",), title="", keeps_others=False)
+_PRO_PASSAGE = replace(_PASSAGE, title="title", source_url="source_url")
+_ORDINAL = re.compile(r"_\d+(\.[^./]+)?$")
+_ASPECT_ID = re.compile(r"-(?:a|aspect-)(\d{1,4})$", re.ASCII)
+_TOP_WEIGHT = 5
 NOT_READ = "folders of other query sets, not read"
 
 
-def read(path: Path, *, qrels: Path | None = None, meter: Meter | None = None) -> Iterator[Row]:
+def read_bright(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
     """Rows of a BRIGHT folder, of its folder of queries, or of one file of queries.
 
     `qrels` (a file named after its domain, or a folder of them) is the gold of its domains;
     elsewhere the rows' own gold_ids are.
     """
-    meter = meter or Meter()
     files = query_files(path)
     pages = data_files(path / "long_documents", inside="long_documents/")
     passages = data_files(path / "documents", inside="documents/")
     if not files and not passages:
         wanted = "a folder with examples/ or queries/, and documents/, or a file of queries"
-        yield nothing_here(path, wanted)
+        yield missing(path, f"{wanted} ({KINDS_OF_FILE})")
         return
-    chosen = list(choose_qrels(qrels, {each.domain for each in files})) if qrels else []
-    golds = [each for each in chosen if isinstance(each, DataFile)]
-    yield from (each for each in chosen if isinstance(each, Problem))
+    golds: list[DataFile] = []
+    if qrels:
+        domains = {each.domain for each in files}
+        golds = [each for each in qrels_files(qrels) if each.domain in domains]
+        if not golds:
+            yield _no_qrels(qrels, domains)
     meter.expect([*files, *pages, *passages, *golds])
-    yield from _other_folders(path)
-    yield from _queries(files, golds, meter)
-    yield from _pages(pages, meter)
-    yield from _passages(passages, {each.domain for each in pages}, meter)
+    for folder in folders_in(path):
+        if folder.name not in _KNOWN and data_files(folder):
+            yield Oddity(NOT_READ, folder.name)
+    gold: Gold = {}
+    judged = frozenset(each.domain for each in golds)
+    yield from each_record(files, meter, partial(_query, gold=gold, judged=judged, texts=_TEXTS))
+    excluded = {key: banned for key, (_, banned, _) in gold.items()}
+    for file in golds:
+        yield from read_qrels(file, meter, excluded)
+    yield from _texts(pages, passages, meter, _PASSAGE)
 
 
 def query_files(path: Path) -> list[DataFile]:
@@ -74,74 +106,192 @@ def query_files(path: Path) -> list[DataFile]:
     return data_files(path)
 
 
-def _other_folders(path: Path) -> Iterator[Oddity]:
-    for folder in folders_in(path):
-        if folder.name not in _KNOWN and data_files(folder):
-            yield Oddity(NOT_READ, folder.name)
+def _no_qrels(qrels: Path, domains: set[str]) -> Problem:
+    """A folder may hold more domains than are loaded; a single file must be of one that is."""
+    names = ", ".join(sorted(domains)) or "none"
+    return Problem(
+        Place(qrels.name),
+        "No qrels of a domain in this load: a qrels file is named after its domain "
+        f"(biology.txt). Domains here: {names}.",
+    )
 
 
-def _queries(files: list[DataFile], golds: list[DataFile], meter: Meter) -> Iterator[Row]:
-    excluded: dict[Key, frozenset[str]] = {}
-    judged = {each.domain for each in golds}
-    for file in files:
-        for record in records(file, meter):
-            yield from _query(file.domain, record, excluded, own_gold=file.domain not in judged)
-    for file in golds:
-        yield from read_qrels(file, meter, excluded)
+def read_bright_pro(path: Path, meter: Meter) -> Iterator[Row]:
+    """Rows of a Bright-Pro folder; invariants of docs/protocol.md 3.2 are checked on the way."""
+    parts = {name: data_files(path / name, inside=f"{name}/") for name in _PRO_FOLDERS}
+    if not parts["examples"] and not parts["documents"]:
+        wanted = "a folder with examples/, aspects/ and documents/"
+        yield missing(path, f"{wanted} ({KINDS_OF_FILE})")
+        return
+    meter.expect(file for files in parts.values() for file in files)
+    gold: Gold = {}
+    read = partial(_query, gold=gold, texts=(*_TEXTS, "reference_answer"), is_pro=True)
+    yield from each_record(parts["examples"], meter, read)
+    yield from _aspects(parts["aspects"], gold, meter)
+    yield from _texts(parts["pages"], parts["documents"], meter, _PRO_PASSAGE)
+    yield from each_record(parts["pairs"], meter, _pair)
 
 
 def _query(
-    domain: str, record: Record | Problem, excluded: dict[Key, frozenset[str]], *, own_gold: bool
+    domain: str,
+    record: Record,
+    *,
+    gold: Gold,
+    texts: Sequence[str],
+    judged: frozenset[str] = frozenset(),
+    is_pro: bool = False,
 ) -> Iterator[Row]:
-    if isinstance(record, Problem):
-        yield record
-        return
+    """A query with its own gold, unless its domain's is `judged` elsewhere."""
     qid = record.ident("id", limit=QID_LIMIT)
     owner = f"{domain}-{qid}"
-    gold, repeats = distinct_ids(record, "gold_ids", owner)
+    ids, repeats = distinct_ids(record, "gold_ids", owner)
     banned, notes = excluded_ids(record, owner)
-    extra, dropped = other_fields(record, _FIELDS, owner)
-    row = QueryRow(
-        domain=domain,
-        qid=qid,
-        text=record.text("query"),
-        place=record.place.at("query"),
-        gold_answer=record.maybe_text("gold_answer"),
-        reasoning=record.maybe_text("reasoning"),
-        gold_ids_long=record.maybe_texts("gold_ids_long"),
-        excluded_ids=banned,
-        extra=extra,
+    place = record.place.at("gold_ids")
+    gold[domain, qid] = frozenset(ids), frozenset(banned or ()), place
+    own = () if domain in judged else ids
+    for each in sorted(set(own).intersection(banned or ())):
+        record.wrong("excluded_ids", f"{each} is excluded and gold at once.")
+    values: dict[str, Any] = {"excluded_ids": banned}
+    if is_pro:
+        values["community_answers"] = _community(record)
+    yield from query(
+        domain,
+        qid,
+        record,
+        text="query",
+        known=("id", "gold_ids"),
+        texts=texts,
+        lists=("answers", "gold_ids_long") if is_pro else ("gold_ids_long",),
+        **values,
     )
-    if own_gold:
-        check_excluded(record, banned, set(gold))
-    excluded[domain, qid] = frozenset(banned or ())
-    if record.problems:
-        yield from record.problems
-        return
-    yield row
-    yield from [*repeats, *notes, *dropped]
-    if own_gold:
-        place = record.place.at("gold_ids")
-        yield from (JudgmentRow(domain, qid, pid, 1, place) for pid in gold)
+    yield from [*repeats, *notes]
+    yield from (JudgmentRow(domain, qid, pid, 1, place) for pid in own)
 
 
-def _pages(files: list[DataFile], meter: Meter) -> Iterator[Row]:
+def _community(record: Record) -> tuple[dict[str, Any], ...] | None:
+    if not record.given("community_answers"):
+        return None
+    return tuple(
+        {
+            "text": each.text("text"),
+            "url": each.maybe_text("url", limit=URL_LIMIT) or "",
+            "score": each.whole("score") if each.given("score") else 0,
+            "accepted": each.flag("accepted") if each.given("accepted") else False,
+        }
+        for each in record.items("community_answers")
+    )
+
+
+def _pair(task: str, record: Record) -> Iterator[Row]:
+    qid = record.ident("query_id", limit=QID_LIMIT)
+    yield PairRow(task, qid, record.ident("doc_id"), record.place)
+
+
+def _texts(
+    pages: list[DataFile], passages: list[DataFile], meter: Meter, layout: Layout
+) -> Iterator[Row]:
     """Pages first, so that passages find the page they are cut from."""
-    for file in files:
-        for record in records(file, meter):
-            if isinstance(record, Problem):
-                yield record
-                continue
-            doc_id, text = record.ident("id"), record.text("content")
-            page = DocumentRow(file.domain, doc_id, text, record.place.at("content"))
-            yield from unless_wrong(record.problems, page)
-
-
-def _passages(files: list[DataFile], paged: set[str], meter: Meter) -> Iterator[Row]:
-    """As columns where they are sound and need no page."""
-    for file in files:
+    yield from each_record(pages, meter, partial(_page, layout=layout))
+    paged = {each.domain for each in pages}
+    for file in passages:
         if file.domain not in paged:
-            yield from read_passages(file, meter, _PASSAGE)
+            yield from read_passages(file, meter, layout)
             continue
         for record in records(file, meter):
-            yield from paged_passage(file.domain, record, _PASSAGE)
+            pid = record.data.get("id") if isinstance(record, Record) else None
+            page_id = page_of(pid) if isinstance(pid, str) else ""
+            yield from passage(file.domain, record, layout, page_id=page_id)
+
+
+def _page(domain: str, record: Record, *, layout: Layout) -> Iterator[Row]:
+    title, url = layout.title, layout.source_url
+    yield DocumentRow(
+        domain=domain,
+        doc_id=record.ident("id"),
+        text=record.text("content"),
+        place=record.place.at("content"),
+        title=record.maybe_text(title, limit=TITLE_LIMIT) if title else None,
+        source_url=record.maybe_text(url, limit=URL_LIMIT) if url else None,
+    )
+
+
+def page_of(pid: str) -> str:
+    """Id of the page of a BRIGHT passage id: `{folder}/{page}_{n}.txt` without `_{n}`, or ""."""
+    return _ORDINAL.sub(r"\1", pid) if _ORDINAL.search(pid) else ""
+
+
+# Aspects and their invariants (docs/protocol.md 1.1, 3.2, 9)
+
+
+def _aspects(files: Sequence[DataFile], gold: Gold, meter: Meter) -> Iterator[Row]:
+    """Aspects by query and number; a query that has aspects must satisfy every invariant."""
+    found: list[AspectRow] = []
+    complete = True
+    for row in each_record(files, meter, read_aspect):
+        if isinstance(row, AspectRow):
+            found.append(row)
+        else:
+            complete = complete and not isinstance(row, Problem)
+            yield row
+    # likert3 if no weight of the whole folder is above 3, as no row says it itself.
+    scale = "likert3" if all(row.weight <= 3 for row in found) else "likert5"
+    # By number and not by spelling: a2 before a10.
+    by_query: dict[Key, list[AspectRow]] = defaultdict(list)
+    for each in sorted(found, key=lambda row: row.k):
+        by_query[each.domain, each.qid].append(each)
+    for key, rows in by_query.items():
+        yield from _faults(key, rows, gold, complete=complete)
+        for each in rows:
+            yield replace(each, scale=scale)
+            name = f"{each.domain}-{each.qid}-a{each.k}"
+            yield Oddity(f"weights read on the scale {scale}", name)
+
+
+def read_aspect(task: str, record: Record) -> Iterator[Row]:
+    """The aspect of one record, by itself: what it must satisfy beside others is not looked at."""
+    written = record.ident("id")
+    qid, k = _split_id(task, written, record)
+    docs, repeats = distinct_ids(record, "supporting_docs", written)
+    weight = record.whole("weight")
+    content = record.text("content")
+    if not record.problems and not 1 <= weight <= _TOP_WEIGHT:
+        record.wrong("weight", f"A weight from 1 to {_TOP_WEIGHT} is needed here, not {weight}.")
+    yield AspectRow(task, qid, k, content, weight, docs, record.place)
+    yield from (Oddity("supporting passages repeated in an aspect", r.example) for r in repeats)
+    if not docs:
+        yield Oddity("aspects without a supporting passage", written)
+
+
+def _split_id(task: str, written: str, record: Record) -> tuple[str, int]:
+    """`{task}-{qid}-a{k}`, or the older `{task}-{qid}-aspect-{k}`, as (qid, k)."""
+    match = _ASPECT_ID.search(written)
+    stem = written[: match.start()] if match else ""
+    qid = stem.removeprefix(f"{task}-")
+    if match is None or not qid or qid == stem:
+        record.wrong("id", f"An aspect id looks like {task}-12-a1, not {written[:80]!r}.")
+        return "", 0
+    return qid, int(match.group(1))
+
+
+def _faults(
+    key: Key, rows: Sequence[AspectRow], gold: Gold, *, complete: bool
+) -> Iterator[Problem]:
+    if key not in gold:
+        for row in rows:
+            yield Problem(row.place.at("id"), f"There is no query {key[1]} in {key[0]}.")
+        return
+    ids, _, place = gold[key]
+    for before, row in pairwise(rows):
+        if before.k == row.k:
+            yield Problem(row.place.at("id"), f"The query has two aspects numbered {row.k}.")
+    aspect_of: dict[str, int] = {}
+    for row in rows:
+        where = row.place.at("supporting_docs")
+        for pid in row.supporting_docs:
+            if aspect_of.setdefault(pid, row.k) != row.k:
+                yield Problem(where, f"{pid} already supports aspect {aspect_of[pid]}.")
+            elif pid not in ids:
+                yield Problem(where, f"{pid} is not among the gold ids of the query.")
+    # An aspect that could not be read may be the one that is missed here.
+    for pid in sorted(ids - aspect_of.keys()) if complete else ():
+        yield Problem(place, f"{pid} is gold but supports no aspect.")

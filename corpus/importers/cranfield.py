@@ -8,17 +8,16 @@ answer, 2 of a high degree of relevance, 3 useful, 4 of minimum interest, 5 of n
 Records of `.I` with their fields, as the collections of the SMART system are written."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
 from corpus.importers import reading
-from corpus.importers.fields import PID_LIMIT, TITLE_LIMIT, text_fault
-from corpus.importers.files import DataFile, Meter
-from corpus.importers.listing import as_file, missing
-from corpus.importers.reading import Unreadable
+from corpus.importers.fields import PID_LIMIT, TITLE_LIMIT, faults_at, text_fault
+from corpus.importers.files import DataFile, Meter, as_file, missing
+from corpus.importers.reading import Unreadable, each_line, text_lines
 from corpus.importers.rows import JudgmentRow, Oddity, PassageRow, Place, Problem, QueryRow, Row
-from corpus.importers.streams import column_lines, text_lines
 
 # Letter of the field -> its lines; "I" is the record's own number as it stands.
 Fields: TypeAlias = dict[str, str]
@@ -27,14 +26,16 @@ AGAIN = "fields given twice in a record, joined"
 EMPTY = "records without a number and content, passed over"
 
 
-def read_records(file: DataFile, meter: Meter) -> Iterator[tuple[Place, Fields | Problem | Oddity]]:
-    """Each record with its place; lines of a field are joined by a newline."""
+def each_record(
+    file: DataFile, meter: Meter, read: Callable[[Place, Fields], Iterable[Row]]
+) -> Iterator[Row]:
+    """What `read` makes of each record; lines of a field are joined by a newline."""
     try:
         for place, lines in _grouped(file, meter):
-            yield from ((place, each) for each in _record(place, lines))
+            for each in _record(place, lines):
+                yield from read(place, each) if isinstance(each, dict) else [each]
     except Unreadable as fault:
-        place = Place(file.name, fault.line)
-        yield place, Problem(place, fault.message)
+        yield Problem(Place(file.name, fault.line), fault.message)
 
 
 def _grouped(file: DataFile, meter: Meter) -> Iterator[tuple[Place, list[str]]]:
@@ -87,25 +88,18 @@ def _record(place: Place, lines: list[str]) -> Iterator[Fields | Problem | Oddit
 DOMAIN = "cranfield"
 LABELS = {"1": 4, "2": 3, "3": 2, "4": 1, "5": 0}
 DOCUMENTS, QUERIES, GOLD = "cran.all.1400", "cran.qry", "cranqrel"
-_NAMES = {"documents": DOCUMENTS, "queries": QUERIES, "gold": GOLD}
 
 
-def read(path: Path, *, qrels: Path | None = None, meter: Meter | None = None) -> Iterator[Row]:
+def read(path: Path, meter: Meter) -> Iterator[Row]:
     """Rows of the folder; query n is the nth of cran.qry, with its own number in `extra`."""
-    meter = meter or Meter()
-    if qrels is not None:
-        yield Problem(Place(qrels.name), "This format's gold is cranqrel; it takes no other.")
-        return
-    found = {kind: file for kind, name in _NAMES.items() if (file := _find(path, name))}
+    parts = ((QUERIES, _queries), (GOLD, _judgments), (DOCUMENTS, _documents))
+    found = [(file, read) for name, read in parts if (file := _find(path, name))]
     if not found:
         yield missing(path, f"a folder with {DOCUMENTS}, {QUERIES} and {GOLD}")
-        return
-    meter.expect(found.values())
-    readers = {"queries": _queries, "gold": _judgments, "documents": _documents}
-    for kind, reader in readers.items():
-        if kind in found:
-            yield from reader(found[kind], meter)
-            meter.end(found[kind])
+    meter.expect(file for file, _ in found)
+    for file, read in found:
+        yield from read(file, meter)
+        meter.end(file)
 
 
 def _find(path: Path, name: str) -> DataFile | None:
@@ -117,56 +111,40 @@ def _find(path: Path, name: str) -> DataFile | None:
 
 
 def _queries(file: DataFile, meter: Meter) -> Iterator[Row]:
-    order = 0
-    for place, fields in read_records(file, meter):
-        if isinstance(fields, Problem | Oddity):
-            yield fields
-            continue
-        order += 1
-        text = fields.get("W", "")
-        if fault := text_fault(text):
-            yield Problem(place.at(".W"), fault)
-        else:
-            yield QueryRow(DOMAIN, str(order), text, place, extra={"number": fields["I"]})
+    numbers = count(1)
+
+    def query(place: Place, fields: Fields) -> Iterable[Row]:
+        number, text = next(numbers), fields.get("W", "")
+        row = QueryRow(DOMAIN, str(number), text, place, extra={"number": fields["I"]})
+        return faults_at(place, (".W", text, 0)) or [row]
+
+    yield from each_record(file, meter, query)
 
 
 def _documents(file: DataFile, meter: Meter) -> Iterator[Row]:
-    for place, fields in read_records(file, meter):
-        if isinstance(fields, Problem | Oddity):
-            yield fields
-            continue
-        row = _document(place, fields)
-        fault = text_fault(row.text) or text_fault(row.title or "", TITLE_LIMIT)
-        yield Problem(place, fault) if fault else row
-        if not row.text:
-            yield Oddity("documents without text", row.pid)
+    yield from each_record(file, meter, _document)
 
 
-def _document(place: Place, fields: Fields) -> PassageRow:
+def _document(place: Place, fields: Fields) -> Iterator[Row]:
+    text, title = fields.get("W", ""), fields.get("T")
     named = {"author": fields.get("A"), "bibliography": fields.get("B")}
-    return PassageRow(
-        domain=DOMAIN,
-        pid=fields["I"],
-        text=fields.get("W", ""),
-        place=place,
-        title=fields.get("T"),
-        extra={name: value for name, value in named.items() if value} or None,
-    )
+    extra = {name: value for name, value in named.items() if value} or None
+    fault = text_fault(text) or text_fault(title or "", TITLE_LIMIT)
+    row = PassageRow(DOMAIN, fields["I"], text, place, title=title, extra=extra)
+    yield Problem(place, fault) if fault else row
+    if not text:
+        yield Oddity("documents without text", fields["I"])
 
 
 def _judgments(file: DataFile, meter: Meter) -> Iterator[Row]:
-    for each in column_lines(file, meter):
-        if isinstance(each, Problem):
-            yield each
-            continue
-        place, line = each
+    def judged(place: Place, line: str) -> JudgmentRow | Problem:
         columns = line.split()
         if len(columns) != 3 or not all(part.isascii() and part.isdigit() for part in columns[:2]):
-            yield Problem(place, "Three columns are needed: query number, document number, code.")
-        elif columns[2] not in LABELS:
-            yield Problem(
-                place.at("code"), f"A code from 1 to 5 is needed, not {columns[2][:40]!r}."
-            )
-        else:
-            label = LABELS[columns[2]]
-            yield JudgmentRow(DOMAIN, columns[0], columns[1], label, place, gold=file.name)
+            return Problem(place, "Three columns are needed: query number, document number, code.")
+        qid, pid, code = columns
+        if code not in LABELS:
+            message = f"A code from 1 to 5 is needed, not {code[:40]!r}."
+            return Problem(place.at("code"), message)
+        return JudgmentRow(DOMAIN, qid, pid, LABELS[code], place, gold=file.name)
+
+    yield from each_line(file, meter, judged)

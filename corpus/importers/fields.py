@@ -1,10 +1,11 @@
 """Typed access to the fields of one record; what is wrong is noted with its place, never raised."""
 
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from corpus.importers.rows import Place, Problem, Row
+from corpus.importers.rows import Oddity, Place, Problem
 
 # As long as the database columns take (a test holds them together).
 DOMAIN_LIMIT = 80
@@ -13,6 +14,11 @@ PID_LIMIT = 500
 # Titles are as long as they like; only a whole line has a bound.
 TITLE_LIMIT = 64 * 1024 * 1024
 URL_LIMIT = 2000
+NOTHING = "N/A"
+REPEATED = "gold ids repeated in a query"
+NOT_KEPT = "unknown fields that cannot be stored, left out"
+_DEPTH = 32
+_INTEGERS = range(-(2**63), 2**63)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -40,6 +46,10 @@ class Record:
     def given(self, field: str) -> bool:
         """Whether the field is there and not null."""
         return self.data.get(field) is not None
+
+    def first_given(self, names: Sequence[str]) -> str:
+        """The first of these fields that is given, else the first of them."""
+        return next((name for name in names if self.given(name)), names[0])
 
     def text(self, field: str, *, limit: int = 0) -> str:
         """A required text; may be empty."""
@@ -130,11 +140,6 @@ class Record:
         return ""
 
 
-def unless_wrong(problems: Iterable[Problem], *rows: Row) -> list[Row]:
-    """The problems if there are any, else the rows."""
-    return [*problems] or [*rows]
-
-
 def text_fault(value: str, limit: int = 0) -> str:
     """Why this text cannot be stored byte for byte, or ""."""
     if "\x00" in value:
@@ -144,3 +149,73 @@ def text_fault(value: str, limit: int = 0) -> str:
     if limit and len(value) > limit:
         return f"Too long: {len(value):,} characters, {limit} at most."
     return ""
+
+
+def faults_at(place: Place, *texts: tuple[str, str, int]) -> list[Problem]:
+    """What is wrong with these texts, each given as (field, text, limit)."""
+    faults = ((name, text_fault(text, limit)) for name, text, limit in texts)
+    return [Problem(place.at(name), fault) for name, fault in faults if fault]
+
+
+def distinct_ids(record: Record, field: str, owner: str) -> tuple[tuple[str, ...], list[Oddity]]:
+    """The ids of a list as a set in their order, and an oddity for each repetition."""
+    ids = record.ids(field)
+    seen: dict[str, None] = {}
+    repeats: list[Oddity] = []
+    for each in ids:
+        if each in seen:
+            repeats.append(Oddity(REPEATED, f"{owner}: {each}"))
+        seen[each] = None
+    return tuple(seen), repeats
+
+
+def excluded_ids(record: Record, owner: str) -> tuple[tuple[str, ...] | None, list[Oddity]]:
+    """Ids to leave out of a ranking; any entry "N/A" means none (docs/protocol.md 1.5 rule 2)."""
+    ids = record.maybe_texts("excluded_ids", limit=PID_LIMIT)
+    if ids and NOTHING in ids:
+        return (), [Oddity('exclusions given as "N/A", read as none', owner)]
+    return (tuple(dict.fromkeys(ids)) if ids is not None else None), []
+
+
+def other_fields(
+    record: Record, known: Collection[str], owner: str
+) -> tuple[dict[str, Any] | None, list[Oddity]]:
+    """Every given field but the known ones, and an oddity for each that cannot be kept."""
+    found = given_extras(record.data, known)
+    kept = {name: value for name, value in found.items() if is_storable_as_extra(name, value)}
+    dropped = [Oddity(NOT_KEPT, f"{owner}: {name[:80]!r}") for name in found.keys() - kept.keys()]
+    return kept or None, dropped
+
+
+def given_extras(data: dict[str, Any], known: Collection[str] = ()) -> dict[str, Any]:
+    """The fields that say something: null and an empty object do not."""
+    return {
+        name: value
+        for name, value in data.items()
+        if value is not None and value != {} and name not in known
+    }
+
+
+def is_storable_as_extra(name: str, value: Any) -> bool:
+    """Whether a field can be kept beside its record."""
+    return not text_fault(name) and is_storable(value)
+
+
+def is_storable(value: Any, depth: int = _DEPTH) -> bool:
+    """Whether a value comes out of a JSON column of any database as it went in."""
+    if isinstance(value, str):
+        return not text_fault(value)
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, int):
+        return value in _INTEGERS
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if depth == 0:
+        return False
+    if isinstance(value, list):
+        return all(is_storable(each, depth - 1) for each in value)
+    if isinstance(value, dict):
+        names_fit = all(isinstance(name, str) and not text_fault(name) for name in value)
+        return names_fit and all(is_storable(each, depth - 1) for each in value.values())
+    return False

@@ -1,25 +1,14 @@
-"""The formats by name. A new one is one module with a `read`, and one line here."""
+"""The formats by name. A new one is a function that yields rows, and one line here."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from corpus.importers import (
-    beir,
-    bridge,
-    bright,
-    bright_pro,
-    cranfield,
-    hotpotqa,
-    score_json,
-    trec,
-    trec_run,
-)
-from corpus.importers import passages as pairs
-from corpus.importers.archive import Guarded
-from corpus.importers.files import Meter
-from corpus.importers.rows import Row, RunFileRow
+from corpus.importers import bright, cranfield, json_formats, runs, trec
+from corpus.importers.files import MOST_ENTRIES, Meter, is_crowded, name_of
+from corpus.importers.reading import Unreadable
+from corpus.importers.rows import Place, Problem, Row, RunFileRow
 
 R = TypeVar("R", covariant=True)
 
@@ -46,24 +35,91 @@ class Format(Generic[R]):
     hint: str
 
 
-def _format(title: str, read: Callable[..., Iterator[R]], hint: str) -> Format[R]:
-    return Format(title, Guarded(read), hint)
+# What qrels are told that a format does not take; one without a line here takes them.
+_IN_ROWS = "This format's gold is in its rows; it takes no qrels."
+_IN_ITS_FILE = "This format's gold is cranqrel; it takes no other."
+_OWN_LABELS = "This format holds its own labels and takes no qrels."
+_NO_GOLD = "This format has no gold and takes no qrels."
+_A_RUN = "A run brings no gold and takes no qrels."
+
+
+def _format(title: str, rows: Callable[..., Iterator[Any]], hint: str, *, why: str = "") -> Format:
+    """A format whose reader answers with problems, whatever a path holds.
+
+    `rows` takes a path, a meter, and qrels unless `why` says that there are none; of runs it
+    takes the domain.
+    """
+
+    def read(
+        path: Path, *, qrels: Path | None = None, meter: Meter | None = None, domain: str = ""
+    ) -> Iterator[Any]:
+        for each in (path, qrels):
+            if each and is_crowded(each):
+                entries = f"The folder holds more than {MOST_ENTRIES:,} files"
+                yield Problem(Place(name_of(each)), f"{entries}; give one that holds fewer.")
+                return
+        if qrels and why:
+            yield Problem(Place(qrels.name), why)
+            return
+        beside = (domain,) if why == _A_RUN else () if why else (qrels,)
+        try:
+            yield from rows(path, meter or Meter(), *beside)
+        except Unreadable as fault:
+            yield Problem(Place(name_of(path), fault.line), fault.message)
+        except OSError as error:
+            name = Path(error.filename).name if error.filename else name_of(path)
+            yield Problem(Place(name), "The file cannot be read.")
+
+    return Format(title, read, hint)
 
 
 FORMATS: dict[str, Format[Row]] = {
-    "bright_pro": _format("Bright-Pro", bright_pro.read, "a zip of examples, aspects, documents"),
-    "bright": _format("BRIGHT", bright.read, "a zip of examples and documents, or a query file"),
-    "bridge": _format("BRIDGE", bridge.read, "a zip with one folder per subset, or one file"),
-    "beir": _format("BEIR", beir.read, "a zip of corpus.jsonl, queries.jsonl and qrels"),
+    "bright_pro": _format(
+        "Bright-Pro",
+        bright.read_bright_pro,
+        "a zip of examples, aspects, documents",
+        why=_IN_ROWS,
+    ),
+    "bright": _format(
+        "BRIGHT", bright.read_bright, "a zip of examples and documents, or a query file"
+    ),
+    "bridge": _format(
+        "BRIDGE",
+        json_formats.read_bridge,
+        "a zip with one folder per subset, or one file",
+        why=_IN_ROWS,
+    ),
+    "beir": _format(
+        "BEIR", json_formats.read_beir, "a zip of corpus.jsonl, queries.jsonl and qrels"
+    ),
     "trec": _format("TREC collection", trec.read, "a zip of topics, documents and qrels"),
-    "cranfield": _format("Cranfield", cranfield.read, "a zip of cran.all.1400, cran.qry, cranqrel"),
-    "hotpotqa": _format("HotpotQA rows", hotpotqa.read, "one .jsonl or .jsonl.gz file"),
-    "pairs": _format("Pairs to debate", pairs.read, "one .jsonl file: id, query, answers, passage"),
+    "cranfield": _format(
+        "Cranfield",
+        cranfield.read,
+        "a zip of cran.all.1400, cran.qry, cranqrel",
+        why=_IN_ITS_FILE,
+    ),
+    "hotpotqa": _format(
+        "HotpotQA rows",
+        json_formats.read_hotpotqa,
+        "one .jsonl or .jsonl.gz file",
+        why=_OWN_LABELS,
+    ),
+    "pairs": _format(
+        "Pairs to debate",
+        json_formats.read_pairs_to_debate,
+        "one .jsonl file: id, query, answers, passage",
+        why=_NO_GOLD,
+    ),
 }
 # What systems retrieved. They yield RunRows, which bring no texts and no gold.
 RUN_FORMATS: dict[str, Format[RunFileRow]] = {
-    "trec_run": _format("TREC run", trec_run.read, "one file per domain: biology.run.gz"),
-    "score_json": _format("Scores as JSON", score_json.read, "one file per domain: biology.json"),
+    "trec_run": _format(
+        "TREC run", runs.read_trec, "one file per domain: biology.run.gz", why=_A_RUN
+    ),
+    "score_json": _format(
+        "Scores as JSON", runs.read_json, "one file per domain: biology.json", why=_A_RUN
+    ),
 }
 
 

@@ -6,13 +6,13 @@ iteration (`0`, `Q0`, any one word) if it never changes in a file, and names a s
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
-from corpus.importers.fields import PID_LIMIT, QID_LIMIT, text_fault
+from corpus.importers.fields import PID_LIMIT, QID_LIMIT, faults_at, text_fault
 from corpus.importers.files import DataFile, Meter
+from corpus.importers.reading import each_line
 from corpus.importers.rows import JudgmentRow, Key, Oddity, Place, Problem
-from corpus.importers.streams import column_lines
 
 # What a SmallInteger column holds.
 LABELS = range(-32768, 32768)
@@ -20,17 +20,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,7}")
 REPEATED = "judgments of a subtopic repeated"
 _ITERATIONS = {"0", "Q0", "q0"}
 Excluded: TypeAlias = Mapping[Key, frozenset[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The columns of one line, as they stand."""
-
-    place: Place
-    qid: str
-    middle: str
-    pid: str
-    label: str
+# The columns of one line, as they stand: query id, iteration or subtopic, passage id, label.
+Columns: TypeAlias = tuple[str, str, str, str]
 
 
 def read_qrels(
@@ -41,13 +32,24 @@ def read_qrels(
     Where subtopics are judged there is one row for each (query, passage): its label is the
     highest of them. `gold` is the name that the rows bear, else the file's.
     """
-    middles = _middles(file, meter.aside())
-    rows = _rows(file, meter, excluded or {}, gold or file.name)
+
+    def judged(place: Place, line: str) -> tuple[JudgmentRow, str] | Problem | None:
+        columns = _columns(place, line)
+        if columns is None or isinstance(columns, Problem):
+            return columns
+        row = _judgment(place, columns, file.domain, excluded or {}, gold or file.name)
+        return row if isinstance(row, Problem) else (row, columns[1])
+
+    middles: set[str] = set()
+    for each in each_line(file, meter.aside(), _columns):
+        middles |= set() if isinstance(each, Problem) else {each[1]}
+        if len(middles) > len(_ITERATIONS):
+            break
+    rows = each_line(file, meter, judged)
     if len(middles) > 1 and not middles <= _ITERATIONS:
         yield from _by_subtopic(rows)
     else:
-        for each in rows:
-            yield each if isinstance(each, Problem) else each[0]
+        yield from (row if isinstance(row, Problem) else row[0] for row in rows)
     meter.end(file)
 
 
@@ -56,72 +58,35 @@ def read_pairs(
 ) -> Iterator[JudgmentRow | Problem]:
     """Judgments of a BEIR file: query id, passage id and label by tabs, under a header."""
     is_first = True
-    for each in column_lines(file, meter):
-        if isinstance(each, Problem):
-            yield each
-            continue
-        place, line = each
-        columns = line.split("\t")
-        if is_first and _is_header(columns):
-            is_first = False
-            continue
+
+    def judged(place: Place, line: str) -> JudgmentRow | Problem | None:
+        nonlocal is_first
+        qid, pid, label = columns if len(columns := line.split("\t")) == 3 else ("", "", "")
+        is_header = is_first and len(columns) == 3 and _whole(label.strip()) is None
         is_first = False
+        if is_header:
+            return None
         if len(columns) != 3:
-            yield Problem(place, "Three columns by tabs are needed: query-id, corpus-id, score.")
-        else:
-            judged = Judged(place, columns[0], "", columns[1], columns[2].strip())
-            yield _judgment(file.domain, judged, excluded or {}, gold)
+            return Problem(place, "Three columns by tabs are needed: query-id, corpus-id, score.")
+        found = qid, "", pid, label.strip()
+        return _judgment(place, found, file.domain, excluded or {}, gold)
+
+    yield from each_line(file, meter, judged)
     meter.end(file)
 
 
-def _is_header(columns: list[str]) -> bool:
-    return len(columns) == 3 and _whole(columns[2].strip()) is None
-
-
-def _lines(file: DataFile, meter: Meter) -> Iterator[Judged | Problem]:
-    for each in column_lines(file, meter):
-        if isinstance(each, Problem):
-            yield each
-        elif not each[1].startswith("#"):
-            place, line = each
-            columns = _columns(line)
-            missing = Problem(place, "Four columns are needed: query id, 0, passage id, label.")
-            yield Judged(place, *columns) if columns else missing
-
-
-def _columns(line: str) -> tuple[str, str, str, str] | None:
+def _columns(place: Place, line: str) -> Columns | Problem | None:
     """Passage ids may hold blanks, so the ends are cut first."""
+    if line.startswith("#"):
+        return None
     parts = line.split("\t")
     if len(parts) != 4:
         head = line.split(None, 2)
         parts = [*head[:2], *head[2].rsplit(None, 1)] if len(head) == 3 else []
-    if len(parts) != 4:
-        return None
+    if len(parts) != 4 or not parts[0] or not parts[2]:
+        return Problem(place, "Four columns are needed: query id, 0, passage id, label.")
     qid, middle, pid, label = parts
-    return (qid, middle.strip(), pid, label.strip()) if qid and pid else None
-
-
-def _middles(file: DataFile, meter: Meter) -> set[str]:
-    """The second column's words; more than three are as good as all."""
-    found: set[str] = set()
-    for each in _lines(file, meter):
-        if isinstance(each, Judged):
-            found.add(each.middle)
-            if len(found) > len(_ITERATIONS):
-                break
-    return found
-
-
-def _rows(
-    file: DataFile, meter: Meter, excluded: Excluded, gold: str
-) -> Iterator[tuple[JudgmentRow, str] | Problem]:
-    """Each line's judgment with its second column."""
-    for each in _lines(file, meter):
-        if isinstance(each, Problem):
-            yield each
-        else:
-            row = _judgment(file.domain, each, excluded, gold)
-            yield row if isinstance(row, Problem) else (row, each.middle)
+    return qid, middle.strip(), pid, label.strip()
 
 
 def _by_subtopic(
@@ -150,19 +115,21 @@ def _by_subtopic(
     yield from merged.values()
 
 
-def _judgment(domain: str, judged: Judged, excluded: Excluded, gold: str) -> JudgmentRow | Problem:
-    place = judged.place
-    ids = (("query id", judged.qid, QID_LIMIT), ("passage id", judged.pid, PID_LIMIT))
-    for name, value, limit in ids:
-        if fault := text_fault(value, limit) if value else "An id cannot be empty.":
-            return Problem(place.at(name), fault)
-    label = _whole(judged.label)
+def _judgment(
+    place: Place, columns: Columns, domain: str, excluded: Excluded, gold: str
+) -> JudgmentRow | Problem:
+    qid, _, pid, written = columns
+    for name, value in (("query id", qid), ("passage id", pid)):
+        if not value:
+            return Problem(place.at(name), "An id cannot be empty.")
+    for fault in faults_at(place, ("query id", qid, QID_LIMIT), ("passage id", pid, PID_LIMIT)):
+        return fault
+    label = _whole(written)
     if label is None:
-        message = f"A whole number is needed here, not {judged.label[:40]!r}."
-        return Problem(place.at("label"), message)
-    if label > 0 and judged.pid in excluded.get((domain, judged.qid), ()):
-        return Problem(place.at("passage id"), f"{judged.pid} is excluded and gold at once.")
-    return JudgmentRow(domain, judged.qid, judged.pid, label, place.at("label"), gold=gold)
+        return Problem(place.at("label"), f"A whole number is needed here, not {written[:40]!r}.")
+    if label > 0 and pid in excluded.get((domain, qid), ()):
+        return Problem(place.at("passage id"), f"{pid} is excluded and gold at once.")
+    return JudgmentRow(domain, qid, pid, label, place.at("label"), gold=gold)
 
 
 def _whole(text: str) -> int | None:

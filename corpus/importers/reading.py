@@ -1,33 +1,35 @@
-"""Records out of JSON lists, JSON lines, either gzipped, and parquet; UTF-8, strictly."""
+"""Files opened, line by line or as JSON, gzipped or not: UTF-8 strictly, faults by their place."""
 
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
-from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import orjson
 
 from corpus.importers.blocks import BLOCK_BYTES, BLOCK_ROWS, Block
 from corpus.importers.fields import Record
-from corpus.importers.files import KINDS_OF_FILE, DataFile, Meter
-from corpus.importers.growth import TOO_DENSE, TOO_MUCH, is_bomb
+from corpus.importers.files import DataFile, Meter
 from corpus.importers.parquet import parquet_blocks
 from corpus.importers.rows import Place, Problem
 
-# Bounds on what one hostile line or list may make us hold in memory.
+# Bounds on what one hostile line, list or object may make us hold in memory.
 LINE_LIMIT = 64 * 1024 * 1024
 LIST_LIMIT = 256 * 1024 * 1024
+SIZE_LIMIT = 256 * 1024 * 1024
 # Small objects take twenty times the room of their bytes.
 MOST_OBJECTS = 2_500_000
 TOO_LONG_A_LIST = (
     "The list is too large to be read at once. Use JSON lines: one object a line, in a .jsonl file."
 )
-_BOM = b"\xef\xbb\xbf"
+NOT_UTF8 = "This is not UTF-8 text (byte {} of the line). Convert the file to UTF-8 first."
+BOM = b"\xef\xbb\xbf"
+_LOOK_EVERY = 64
 # Its number in the file, its length there in bytes (0 if unknown), and what it holds.
 Item: TypeAlias = tuple[int, int, dict[str, Any]]
+T = TypeVar("T")
 
 
 class Unreadable(Exception):
@@ -37,6 +39,106 @@ class Unreadable(Exception):
         super().__init__(message)
         self.message = message
         self.line = line
+
+
+@contextmanager
+def opened(
+    file: DataFile, line: Callable[[], int] = lambda: 0
+) -> Iterator[tuple[BufferedReader, BufferedReader]]:
+    """What the file holds, unpacked where its name ends in .gz, and the file as it lies on disk.
+
+    Whatever is wrong with it becomes Unreadable, in words for people and at that line.
+    """
+    try:
+        raw = file.path.open("rb")
+    except OSError as error:
+        raise Unreadable("The file cannot be read.") from error
+    is_packed = file.path.suffix.lower() == ".gz"
+    try:
+        with raw:
+            yield cast(BufferedReader, gzip.GzipFile(fileobj=raw)) if is_packed else raw, raw
+    except EOFError as error:
+        raise Unreadable("The gzip file ends too early; fetch it again.", line()) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise Unreadable("This is not a readable gzip file; fetch it again.", line()) from error
+    except OSError as error:
+        raise Unreadable("The file cannot be read.", line()) from error
+
+
+def check_growth(stream: IO[bytes], raw: IO[bytes], meter: Meter, line: int) -> None:
+    """Raise Unreadable for a compressed stream that grows as only bombs do, or beyond the bound."""
+    if stream is not raw and (fault := meter.fault(packed=raw.tell(), unpacked=stream.tell())):
+        raise Unreadable(fault, line)
+
+
+def content_of(file: DataFile, meter: Meter) -> bytes:
+    """The whole file, unzipped; raises Unreadable where it is broken or larger than SIZE_LIMIT."""
+    with opened(file) as (stream, raw):
+        content = stream.read(SIZE_LIMIT + 1)
+        check_growth(stream, raw, meter, 0)
+    if len(content) > SIZE_LIMIT:
+        limit = SIZE_LIMIT // 2**20
+        raise Unreadable(f"The object is larger than {limit} MB; give the run in TREC's format.")
+    return content
+
+
+def first_bytes(file: DataFile) -> bytes:
+    """How the file begins, white space left out; nothing where it cannot be read."""
+    try:
+        with opened(file) as (stream, _):
+            return stream.read(65536).removeprefix(BOM).lstrip()
+    except Unreadable:
+        return b""
+
+
+def byte_lines(file: DataFile, meter: Meter) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines with their line ends, without a byte order mark; raises Unreadable."""
+    number, limit = 1, LINE_LIMIT
+    with opened(file, lambda: number) as (stream, raw):
+        while line := stream.readline(limit + 1):
+            if len(line) > limit:
+                raise Unreadable(f"The line is longer than {limit // 2**20} MB.", number)
+            if number % _LOOK_EVERY == 0:
+                meter.at(raw.tell())
+                check_growth(stream, raw, meter, number)
+            yield number, line.removeprefix(BOM) if number == 1 else line
+            number += 1
+        check_growth(stream, raw, meter, number)
+
+
+def text_lines(file: DataFile, meter: Meter) -> Iterator[tuple[int, str]]:
+    """The same as text; raises Unreadable at the first line that is not UTF-8."""
+    for number, line in byte_lines(file, meter):
+        try:
+            yield number, line.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            raise Unreadable(NOT_UTF8.format(fault.start + 1), number) from fault
+
+
+def column_lines(file: DataFile, meter: Meter) -> Iterator[tuple[Place, str] | Problem]:
+    """Lines that hold something, without their ends; every bad one is a problem by itself."""
+    try:
+        for number, line in byte_lines(file, meter):
+            place = Place(file.name, number)
+            try:
+                text = line.decode("utf-8").rstrip("\r\n")
+            except UnicodeDecodeError as fault:
+                yield Problem(place, NOT_UTF8.format(fault.start + 1))
+                continue
+            if text.strip():
+                yield place, text
+    except Unreadable as fault:
+        yield Problem(Place(file.name, fault.line), fault.message)
+
+
+def each_line(
+    file: DataFile, meter: Meter, read: Callable[[Place, str], T | Problem | None]
+) -> Iterator[T | Problem]:
+    """What `read` makes of each of these lines, None left out."""
+    for each in column_lines(file, meter):
+        made = each if isinstance(each, Problem) else read(*each)
+        if made is not None:
+            yield made
 
 
 def records(file: DataFile, meter: Meter) -> Iterator[Record | Problem]:
@@ -55,36 +157,6 @@ def blocks(file: DataFile, meter: Meter) -> Iterator[Block | Problem]:
     else:
         yield from _grouped(file, _json(file, meter))
     meter.end(file)
-
-
-def lines(file: DataFile, meter: Meter) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank, with their line ends; raises Unreadable."""
-    with file.path.open("rb") as raw:
-        stream = _unzipped(file, raw)
-        for number, line in _numbered(stream):
-            if number % 64 == 0:
-                meter.at(raw.tell())
-                check_growth(stream, raw, meter, number)
-            if line.strip():
-                yield number, line
-        check_growth(stream, raw, meter, 0)
-
-
-def check_growth(stream: IO[bytes], raw: IO[bytes], meter: Meter, line: int) -> None:
-    """Raise Unreadable for a compressed stream that grows as only bombs do, or beyond the bound."""
-    if stream is raw:
-        return
-    if is_bomb(packed=raw.tell(), unpacked=stream.tell()):
-        raise Unreadable(TOO_DENSE, line)
-    if not meter.unpacks(stream.tell()):
-        raise Unreadable(TOO_MUCH, line)
-
-
-def nothing_here(path: Path, wanted: str) -> Problem:
-    """What to say where a path holds nothing to read."""
-    if not path.exists():
-        return Problem(Place(path.name), "There is no such file or folder.")
-    return Problem(Place(path.name), f"Nothing to load here: {wanted} ({KINDS_OF_FILE}) is needed.")
 
 
 def _grouped(file: DataFile, items: Iterator[Item | Problem]) -> Iterator[Block | Problem]:
@@ -110,14 +182,23 @@ def _grouped(file: DataFile, items: Iterator[Item | Problem]) -> Iterator[Block 
 
 
 def _json(file: DataFile, meter: Meter) -> Iterator[Item | Problem]:
+    """The objects of JSON lines, or of one list (Bright-Pro's mirror)."""
     try:
-        yield from _json_list(file, meter) if _is_list(file) else _json_lines(file, meter)
+        is_lines = ".jsonl" in file.path.suffixes[-2:] or not _is_list(file)
+        yield from _json_lines(file, meter) if is_lines else _json_list(file, meter)
     except Unreadable as fault:
         yield Problem(Place(file.name, fault.line), fault.message)
 
 
+def _is_list(file: DataFile) -> bool:
+    with opened(file) as (stream, _):
+        return stream.read(4096).removeprefix(BOM).lstrip().startswith(b"[")
+
+
 def _json_lines(file: DataFile, meter: Meter) -> Iterator[Item | Problem]:
-    for number, line in lines(file, meter):
+    for number, line in byte_lines(file, meter):
+        if not line.strip():
+            continue
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as error:
@@ -127,14 +208,13 @@ def _json_lines(file: DataFile, meter: Meter) -> Iterator[Item | Problem]:
 
 
 def _json_list(file: DataFile, meter: Meter) -> Iterator[Item | Problem]:
-    with file.path.open("rb") as raw, _readable():
-        stream = _unzipped(file, raw)
+    with opened(file) as (stream, raw):
         content = stream.read(LIST_LIMIT + 1)
         check_growth(stream, raw, meter, 0)
     if len(content) > LIST_LIMIT or content.count(b"{") > MOST_OBJECTS:
         raise Unreadable(TOO_LONG_A_LIST)
     try:
-        values = orjson.loads(content.removeprefix(_BOM))
+        values = orjson.loads(content.removeprefix(BOM))
     except orjson.JSONDecodeError as error:
         raise Unreadable(_json_fault(content, error), error.lineno) from error
     del content
@@ -146,44 +226,6 @@ def _item(file: DataFile, number: int, length: int, value: Any) -> Item | Proble
     if isinstance(value, dict):
         return number, length, value
     return Problem(Place(file.name, number), 'A JSON object is needed here: {"id": ..., ...}.')
-
-
-def _is_list(file: DataFile) -> bool:
-    """Whether a .json file is one list (Bright-Pro's mirror) and not lines under another name."""
-    if ".jsonl" in file.path.suffixes[-2:]:
-        return False
-    with file.path.open("rb") as raw, _readable():
-        head = _unzipped(file, raw).read(4096)
-    return head.removeprefix(_BOM).lstrip().startswith(b"[")
-
-
-def _unzipped(file: DataFile, raw: BufferedReader) -> BufferedReader:
-    if file.path.suffix.lower() != ".gz":
-        return raw
-    return cast(BufferedReader, gzip.GzipFile(fileobj=raw))
-
-
-def _numbered(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
-    number, limit = 1, LINE_LIMIT
-    with _readable(lambda: number):
-        while line := stream.readline(limit + 1):
-            if len(line) > limit:
-                raise Unreadable(f"The line is longer than {limit // 2**20} MB.", number)
-            yield number, line.removeprefix(_BOM) if number == 1 else line
-            number += 1
-
-
-@contextmanager
-def _readable(line: Callable[[], int] = lambda: 0) -> Iterator[None]:
-    """Say what is wrong with a file in words for people, and at which line."""
-    try:
-        yield
-    except EOFError as error:
-        raise Unreadable("The gzip file ends too early; fetch it again.", line()) from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise Unreadable("This is not a readable gzip file; fetch it again.", line()) from error
-    except OSError as error:
-        raise Unreadable("The file cannot be read.", line()) from error
 
 
 def _json_fault(content: bytes, error: orjson.JSONDecodeError) -> str:

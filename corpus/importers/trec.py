@@ -7,17 +7,15 @@ TREC topics: marked up (num, title, desc, narr), as `qid<tab>text`, or as JSON l
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from corpus.importers.extras import other_fields
-from corpus.importers.fields import QID_LIMIT, Record, text_fault, unless_wrong
-from corpus.importers.files import DataFile, Meter
-from corpus.importers.listing import as_file, files_under, missing, name_of, stem_of
-from corpus.importers.passages import first_given
+from corpus.importers.fields import QID_LIMIT, Record, faults_at
+from corpus.importers.files import DataFile, Meter, as_file, files_under, missing, name_of, stem_of
 from corpus.importers.qrels import read_qrels
-from corpus.importers.reading import records
+from corpus.importers.reading import each_line, first_bytes
+from corpus.importers.records import each_record, query
 from corpus.importers.rows import JudgmentRow, Oddity, Place, Problem, QueryRow, Row
-from corpus.importers.streams import column_lines, first_bytes
 from corpus.importers.trec_documents import Element, blocks, elements, read_documents
 
 _NAMES = {"num", "title", "desc", "narr"}
@@ -31,18 +29,15 @@ NO_TITLE = "topics without a title, read by their description"
 def read_topics(file: DataFile, meter: Meter, head: bytes) -> Iterator[Row]:
     """Queries of a file that begins with `head`."""
     if head[:1] in {b"{", b"["} or file.path.suffix.lower() == ".parquet":
-        yield from _from_json(file, meter)
+        yield from each_record([file], meter, _record)
         return
-    yield from _from_markup(file, meter) if head[:1] == b"<" else _from_columns(file, meter)
+    if head[:1] == b"<":
+        for each in blocks(file, meter, "top"):
+            yield from [each] if isinstance(each, Problem) else _topic(file.domain, *each)
+    else:
+        for row in each_line(file, meter, partial(_two_columns, file.domain)):
+            yield from _sound(row) if isinstance(row, QueryRow) else [row]
     meter.end(file)
-
-
-def _from_markup(file: DataFile, meter: Meter) -> Iterator[Row]:
-    for each in blocks(file, meter, "top"):
-        if isinstance(each, Problem):
-            yield each
-        else:
-            yield from _topic(file.domain, *each)
 
 
 def _topic(domain: str, place: Place, block: str) -> Iterator[Row]:
@@ -53,19 +48,15 @@ def _topic(domain: str, place: Place, block: str) -> Iterator[Row]:
     if not qid:
         yield Problem(place.at("num"), "This topic has no number.")
         return
-    text = given.get("title", given.get("desc"))
+    description = given.get("desc")
+    text = given.get("title", description)
     if text is None:
         yield Problem(place.at("title"), "This topic has neither a title nor a description.")
         return
-    row = QueryRow(
-        domain=domain,
-        qid=qid,
-        text=text,
-        place=place,
-        description=given.get("desc"),
-        narrative=given.get("narr"),
+    narrative = given.get("narr")
+    yield from _sound(
+        QueryRow(domain, qid, text, place, description=description, narrative=narrative)
     )
-    yield from unless_wrong(_faults(row), row)
     if "title" not in given:
         yield Oddity(NO_TITLE, f"{domain}-{qid}")
 
@@ -76,52 +67,30 @@ def _content(element: Element) -> str:
     return element.content if is_plain else _LABEL.sub("", element.content, count=1)
 
 
-def _from_columns(file: DataFile, meter: Meter) -> Iterator[Row]:
-    for each in column_lines(file, meter):
-        if isinstance(each, Problem):
-            yield each
-            continue
-        place, line = each
-        qid, tab, text = line.partition("\t")
-        if not tab or not qid:
-            yield Problem(place, "Two columns are needed: query id, a tab, and the query.")
-        else:
-            row = QueryRow(file.domain, qid, text, place)
-            yield from unless_wrong(_faults(row), row)
+def _two_columns(domain: str, place: Place, line: str) -> QueryRow | Problem:
+    qid, tab, text = line.partition("\t")
+    if not tab or not qid:
+        return Problem(place, "Two columns are needed: query id, a tab, and the query.")
+    return QueryRow(domain, qid, text, place)
 
 
-def _from_json(file: DataFile, meter: Meter) -> Iterator[Row]:
-    for record in records(file, meter):
-        yield from [record] if isinstance(record, Problem) else _record(file.domain, record)
+def _sound(row: QueryRow) -> list[Row]:
+    """The query, or what is wrong with its texts."""
+    faults = faults_at(
+        row.place,
+        ("num", row.qid, QID_LIMIT),
+        ("title", row.text or "", 0),
+        ("desc", row.description or "", 0),
+        ("narr", row.narrative or "", 0),
+    )
+    return [*faults] or [row]
 
 
 def _record(domain: str, record: Record) -> Iterator[Row]:
-    key, field = first_given(record, IDS), first_given(record, TEXTS)
+    key = record.first_given(IDS)
     qid = record.ident(key, limit=QID_LIMIT)
-    known = {key, field, "description", "narrative"}
-    extra, dropped = other_fields(record, known, f"{domain}-{qid}")
-    row = QueryRow(
-        domain=domain,
-        qid=qid,
-        text=record.text(field),
-        place=record.place.at(field),
-        description=record.maybe_text("description"),
-        narrative=record.maybe_text("narrative"),
-        extra=extra,
-    )
-    yield from unless_wrong(record.problems, row, *dropped)
-
-
-def _faults(row: QueryRow) -> Iterator[Problem]:
-    parts = {
-        "num": (row.qid, QID_LIMIT),
-        "title": (row.text or "", 0),
-        "desc": (row.description or "", 0),
-        "narr": (row.narrative or "", 0),
-    }
-    for name, (value, limit) in parts.items():
-        if fault := text_fault(value, limit):
-            yield Problem(row.place.at(name), fault)
+    text, texts = record.first_given(TEXTS), ("description", "narrative")
+    yield from query(domain, qid, record, text=text, known=(key,), texts=texts)
 
 
 _KINDS = (
@@ -133,12 +102,11 @@ NOT_READ = "files whose name says neither topics, documents nor qrels, not read"
 ID_ONLY = "queries known by their judgments alone"
 
 
-def read(path: Path, *, qrels: Path | None = None, meter: Meter | None = None) -> Iterator[Row]:
+def read(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
     """Rows of a folder or of one file; `qrels` takes the place of the folder's own.
 
     Where no topics are given, each query that is judged is a QueryRow without text.
     """
-    meter = meter or Meter()
     parts = _parts(path, own_gold=qrels is None)
     if qrels is not None:
         domain = name_of(path) if path.is_dir() else stem_of(path)

@@ -1,8 +1,6 @@
-"""What one load knows while it runs, and what its steps share.
-
-What a load counted, found odd, and found wrong.
-
-How much one short transaction of a load writes."""
+"""What one load knows while it runs, and what its steps share: what it counted, found odd and
+found wrong, whose rows are here, and how much one short transaction of it writes.
+"""
 
 import time
 from collections import defaultdict
@@ -14,13 +12,14 @@ from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
 from django.db import models, transaction
+from django.db.models import QuerySet
 
 from corpus.importers.fields import DOMAIN_LIMIT, text_fault
 from corpus.importers.files import Meter
 from corpus.importers.rows import AspectRow, Key, Place, Problem
 from corpus.models import Benchmark, CorpusVersion, Domain, ImportRun
 from corpus.texts.models import LOADED
-from kit.bulk import commit_without_waiting, copy_rows, one_writer_at_a_time
+from kit.database.bulk import commit_without_waiting, copy_rows, one_writer_at_a_time
 
 KINDS = ("queries", "passages", "documents", "judgments", "aspects", "pairs", "rankings")
 MOST_PROBLEMS = 100
@@ -43,8 +42,8 @@ class Tally:
         self.gold: list[dict[str, Any]] = []
         self.runs: list[dict[str, Any]] = []
         self.problems: list[Problem] = []
-        self._odd: dict[str, list[str]] = defaultdict(list)
-        self._odd_count: dict[str, int] = defaultdict(int)
+        # What was odd: how often, and its first examples.
+        self._odd: dict[str, tuple[int, list[str]]] = {}
 
     def add(self, kind: str, **counts: int) -> None:
         """Count rows of a kind as added, present or filled."""
@@ -58,9 +57,10 @@ class Tally:
 
     def odd(self, what: str, example: str = "") -> None:
         """Count something unusual; the first few examples are kept."""
-        self._odd_count[what] += 1
-        if example and len(self._odd[what]) < EXAMPLES:
-            self._odd[what].append(example)
+        count, examples = self._odd.get(what, (0, []))
+        if example and len(examples) < EXAMPLES:
+            examples.append(example)
+        self._odd[what] = count + 1, examples
 
     def fail(self, place: Place, message: str) -> None:
         """Note a problem; raises Broken once there are MOST_PROBLEMS."""
@@ -71,21 +71,16 @@ class Tally:
     def summary(self) -> dict[str, Any]:
         """What ImportRun.summary keeps."""
         oddities = [
-            {"what": what, "count": count, "examples": self._odd[what]}
-            for what, count in self._odd_count.items()
+            {"what": what, "count": count, "examples": examples}
+            for what, (count, examples) in self._odd.items()
         ]
         return {**self.counts, "gold": self.gold, "runs": self.runs, "oddities": oddities}
 
     def problem_rows(self) -> list[dict[str, Any]]:
         """What ImportRun.problems keeps."""
         return [
-            {
-                "file": each.place.file,
-                "line": each.place.line,
-                "field": each.place.field,
-                "message": each.message,
-            }
-            for each in self.problems
+            {"file": place.file, "line": place.line, "field": place.field, "message": message}
+            for place, message in ((each.place, each.message) for each in self.problems)
         ]
 
 
@@ -94,6 +89,7 @@ CHUNK = 2000
 # Domains with one in their name are ours, for queries that wait to be shown.
 _SLASH = "It holds a slash."
 T = TypeVar("T")
+M = TypeVar("M", bound=models.Model)
 
 
 class Overtaken(Exception):
@@ -136,7 +132,9 @@ class LoadContext:
 
         Called inside every writing transaction: a worker that lost its run writes nothing.
         """
-        self.run.beat(done=_kilobytes(self.meter.done), total=_kilobytes(self.meter.total))
+        # Kilobytes, rounded up; bytes would outgrow the 31 bits of the progress columns.
+        done, total = (-(-count // 1024) for count in (self.meter.done, self.meter.total))
+        self.run.beat(done=done, total=total)
 
     def domain(self, name: str) -> int:
         """Row id of a domain, made invisible if it is new."""
@@ -155,9 +153,22 @@ class LoadContext:
                 self.tally.fail(place, f"The domain's name cannot be taken. {fault}")
 
     def own_version(self) -> CorpusVersion:
-        """The version that this load fills, made when the first new text needs it."""
+        """The version that this load fills, made invisible when the first new text needs it.
+
+        Its recipe says whose it is.
+        """
         if self.version is None:
-            self.version = make_version(self.run, self.parent)
+            older = self.parent.layers if self.parent else []
+            version = CorpusVersion.objects.create(
+                benchmark=self.benchmark,
+                parent=self.parent,
+                name=f"original {len(older) + 1}" if older else "original",
+                recipe={"kind": LOADED, "import": self.run.pk, "fence": self.run.fence},
+            )
+            version.layers = [*older, version.pk]
+            version.save(update_fields=["layers"])
+            self.run.beat(version=version)
+            self.version = version
         return self.version
 
     def stage(self, kind: str, pk: int) -> None:
@@ -189,25 +200,6 @@ def open_context(run: ImportRun) -> LoadContext:
     return LoadContext(run=run, benchmark=benchmark, parent=parent, domains=domains, meter=meter)
 
 
-def _kilobytes(count: int) -> int:
-    """Rounded up; bytes would outgrow the 31 bits of the progress columns."""
-    return -(-count // 1024)
-
-
-def make_version(run: ImportRun, parent: CorpusVersion | None) -> CorpusVersion:
-    """An invisible version that extends `parent`; its recipe says whose it is."""
-    version = CorpusVersion.objects.create(
-        benchmark=run.benchmark,
-        parent=parent,
-        name=f"original {len(parent.layers) + 1}" if parent else "original",
-        recipe={"kind": LOADED, "import": run.pk, "fence": run.fence},
-    )
-    version.layers = [*(parent.layers if parent else []), version.pk]
-    version.save(update_fields=["layers"])
-    run.beat(version=version)
-    return version
-
-
 def unused_name(name: str, taken: Iterable[str]) -> str:
     """The name, with a number if it is taken."""
     used = set(taken)
@@ -221,22 +213,26 @@ def unused_name(name: str, taken: Iterable[str]) -> str:
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:
     """Lists of at most CHUNK values."""
-    batch: list[T] = []
-    for value in values:
-        batch.append(value)
-        if len(batch) == CHUNK:
-            yield batch
-            batch = []
-    if batch:
+    coming = iter(values)
+    while batch := list(islice(coming, CHUNK)):
         yield batch
 
 
-def by_domain(keys: Iterable[Key]) -> dict[str, list[str]]:
-    """Ids of each domain."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for domain, name in keys:
-        groups[domain].append(name)
-    return groups
+def known(
+    context: LoadContext, rows: QuerySet[M], name: str, keys: Iterable[Key]
+) -> Iterator[tuple[str, QuerySet[M]]]:
+    """Each domain with those of these rows that bear its ids, at most CHUNK at a time.
+
+    Without an order: to save a sort, SQLite would walk whole domains by their row ids.
+    """
+    ids: dict[str, list[str]] = defaultdict(list)
+    for domain, each in keys:
+        if domain in context.domains:
+            ids[domain].append(each)
+    for domain, of_domain in ids.items():
+        for part in chunks(of_domain):
+            asked = {"domain_id": context.domains[domain], f"{name}__in": part}
+            yield domain, rows.filter(**asked).order_by()
 
 
 # The most that waits to be written, in rows and in characters: memory stays bounded.

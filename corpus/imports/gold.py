@@ -6,8 +6,7 @@ becomes current is settled by publishing.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from django.db import IntegrityError, connection
@@ -47,8 +46,7 @@ class Given(NamedTuple):
 Labels: TypeAlias = dict[Key, Given]
 
 
-@dataclass(frozen=True, slots=True)
-class GoldChange:
+class GoldChange(NamedTuple):
     """What publishing does with one domain's gold, `before` being the version current so far."""
 
     domain: str
@@ -86,7 +84,13 @@ def show_gold(context: LoadContext, changes: Sequence[GoldChange]) -> None:
         if change.state != "unchanged":
             versions.update(is_current=False)
             name = unused_name(change.version.name, versions.values_list("name", flat=True))
-            _make_current(change.version, name)
+            fields = {} if change.version.is_ready else {"is_ready": True, "name": name}
+            try:
+                stored = GoldVersion.everything.filter(pk=change.version.pk)
+                stored.update(is_current=True, **fields)
+            except IntegrityError as error:
+                raise Overtaken from error
+            change.version.refresh_from_db()
         _note(context, change)
 
 
@@ -100,17 +104,6 @@ def digest_of(labels: Labels) -> str:
         subtopics = [given.subtopics] if given.subtopics else []
         sha.update(json.dumps([qid, pid, given.label, *subtopics], sort_keys=True).encode())
     return sha.hexdigest()
-
-
-def _make_current(version: GoldVersion, name: str) -> None:
-    changed: dict[str, object] = {"is_current": True}
-    if not version.is_ready:
-        changed |= {"is_ready": True, "name": name}
-    try:
-        GoldVersion.everything.filter(pk=version.pk).update(**changed)
-    except IntegrityError as error:
-        raise Overtaken from error
-    version.refresh_from_db()
 
 
 def _has_query(context: LoadContext, row: JudgmentRow) -> bool:
@@ -128,7 +121,15 @@ def _stage_domain(
     current = versions.filter(is_current=True).first()
     before = _labels_of(current)
     labels = {key: given for key, given in before.items() if key[0] not in qids}
-    labels |= {key: _given(context, row) for key, row in rows.items()}
+    labels |= {
+        key: Given(
+            row.label,
+            row.subtopics,
+            context.queries[row.domain, row.qid],
+            context.passages[row.domain, row.pid],
+        )
+        for key, row in rows.items()
+    }
     added = sum(before.get(key) != labels[key] for key in rows)
     context.tally.add("judgments", added=added, present=len(rows) - added)
     if current is None and not labels:
@@ -139,12 +140,6 @@ def _stage_domain(
     if known := versions.filter(digest=digest).first():
         return GoldChange(domain, replaced, known, "current again", len(labels))
     name = next((row.gold for row in rows.values() if row.gold), AS_LOADED)
-    version = _make(context, domain, name, digest, pace)
-    pace.write(context, Judgment, _COLUMNS, _judgments(context, version, labels))
-    return GoldChange(domain, replaced, version, "new", len(labels))
-
-
-def _make(context: LoadContext, domain: str, name: str, digest: str, pace: Pace) -> GoldVersion:
     with pace.writing(context, 0):
         version = GoldVersion.everything.create(
             domain_id=context.domain(domain),
@@ -154,17 +149,15 @@ def _make(context: LoadContext, domain: str, name: str, digest: str, pace: Pace)
             is_ready=False,
         )
         context.stage("gold", version.pk)
-    return version
-
-
-def _judgments(
-    context: LoadContext, version: GoldVersion, labels: Labels
-) -> Iterator[tuple[object, ...]]:
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     provenance = json.dumps({"import": context.run.pk})
     rest = (Source.ORIGINAL.value, Status.STANDING.value, version.pk, provenance, now)
-    for label, subtopics, query, passage in labels.values():
-        yield (query, passage, label, as_json(subtopics), *rest)
+    judgments = (
+        (query, passage, label, as_json(subtopics), *rest)
+        for label, subtopics, query, passage in labels.values()
+    )
+    pace.write(context, Judgment, _COLUMNS, judgments)
+    return GoldChange(domain, replaced, version, "new", len(labels))
 
 
 def _labels_of(version: GoldVersion | None) -> Labels:
@@ -173,20 +166,20 @@ def _labels_of(version: GoldVersion | None) -> Labels:
     return {(qid, pid): Given(*given) for qid, pid, *given in rows.order_by().values_list(*columns)}
 
 
-def _given(context: LoadContext, row: JudgmentRow) -> Given:
-    query, passage = context.queries[row.domain, row.qid], context.passages[row.domain, row.pid]
-    return Given(row.label, row.subtopics, query, passage)
-
-
 def _note(context: LoadContext, change: GoldChange) -> None:
     version, state = change.version, change.state
-    entry = {"domain": change.domain, "name": version.name, "state": state}
-    context.tally.gold.append({**entry, "judgments": change.judgments})
+    entry = {
+        "domain": change.domain,
+        "name": version.name,
+        "state": state,
+        "judgments": change.judgments,
+    }
+    context.tally.gold.append(entry)
     if state != "unchanged":
         audit.record(
             actor=context.run.created_by,
             verb="gold version",
             target=version,
             scope=context.benchmark.slug,
-            data={**entry, "judgments": change.judgments, "digest": version.digest},
+            data={**entry, "digest": version.digest},
         )

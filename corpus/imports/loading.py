@@ -6,12 +6,16 @@ transaction shows it all. Whatever stops a load before that leaves nothing: what
 by itself or by the next load.
 """
 
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from corpus.importers.archive import BadArchive
+from django.conf import settings
+from django.db import transaction
+
+from corpus.importers.archive import BadArchive, unpack
 from corpus.importers.formats import RUN_FORMATS, format_named
 from corpus.importers.rows import (
     DocumentRow,
@@ -23,9 +27,11 @@ from corpus.importers.rows import (
     Row,
     RunRow,
 )
-from corpus.imports.context import Broken, Extra, LoadContext, Overtaken, open_context
-from corpus.imports.named import Gathered
-from corpus.imports.publish import publish
+from corpus.imports.context import Broken, Extra, LoadContext, Overtaken, Pace, open_context
+from corpus.imports.gold import show_gold, stage_gold
+from corpus.imports.named import Gathered, resolve_passages
+from corpus.imports.pools import show_pool, stage_pool
+from corpus.imports.queries import show_queries, stage_queries
 from corpus.imports.rankings import RunLoader
 from corpus.imports.sweep import (
     drop_staged,
@@ -34,11 +40,20 @@ from corpus.imports.sweep import (
     owned_by,
     sweep_dead_loads,
 )
-from corpus.imports.texts import TextLoader
-from corpus.imports.uploads import unpacked
-from corpus.models import Document, ImportRun, Passage
-from kit.bulk import analyze, bulk_loading
-from kit.runs import RunStatus
+from corpus.imports.texts import TextLoader, fill_passages
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Document,
+    Domain,
+    ImportRun,
+    Passage,
+    VersionState,
+)
+from corpus.texts.indexing import request_index
+from kit import audit
+from kit.database.bulk import analyze, bulk_loading
+from kit.runs.models import RunStatus
 
 __all__ = ["load", "sweep_dead_loads"]
 
@@ -71,7 +86,7 @@ def _attempt(run: ImportRun, extras: Sequence[Extra]) -> None:
     context = open_context(run)
     try:
         with bulk_loading():
-            publish(context, *_read_all(context), extras)
+            _publish(context, *_read_all(context), extras)
     except Broken:
         _forget(context)
         _fail(context)
@@ -89,7 +104,9 @@ def _read_all(context: LoadContext) -> tuple[Gathered, TextLoader, RunLoader]:
     try:
         with _readable(context) as path:
             runs.path = path
-            for row in _rows(context, path, qrels):
+            read = format_named(run.format).read
+            asked = {"domain": run.domain} if run.format in RUN_FORMATS else {}
+            for row in read(path, qrels=qrels, meter=context.meter, **asked):
                 if isinstance(row, RunRow):
                     runs.add(row)
                 else:
@@ -109,14 +126,6 @@ def _read_all(context: LoadContext) -> tuple[Gathered, TextLoader, RunLoader]:
     return gathered, texts, runs
 
 
-def _rows(context: LoadContext, path: Path, qrels: Path | None) -> Iterator[Row | RunRow]:
-    run = context.run
-    read = format_named(run.format).read
-    if run.format in RUN_FORMATS:
-        return read(path, qrels=qrels, meter=context.meter, domain=run.domain)
-    return read(path, qrels=qrels, meter=context.meter)
-
-
 def _take(row: Row, context: LoadContext, gathered: Gathered, texts: TextLoader) -> None:
     if isinstance(row, Problem):
         context.tally.fail(row.place, row.message)
@@ -134,6 +143,75 @@ def _take(row: Row, context: LoadContext, gathered: Gathered, texts: TextLoader)
             gathered.add(row)
 
 
+def _publish(
+    context: LoadContext,
+    gathered: Gathered,
+    texts: TextLoader,
+    runs: RunLoader,
+    extras: Sequence[Extra],
+) -> None:
+    """Add everything but texts, make the load visible, record it and end the run.
+
+    Raises Broken (problems in the tally), Overtaken, or LostLease; nothing is visible then, and
+    what was staged is the caller's to sweep.
+    """
+    _stop_at_problems(context)
+    pace = Pace()
+    queries = stage_queries(context, gathered, pace)
+    resolve_passages(context, gathered, pace)
+    gold = stage_gold(context, gathered, pace)
+    pool = stage_pool(context, gathered, pace)
+    _stop_at_problems(context)
+    with transaction.atomic():
+        context.hold()
+        _lock(context)
+        fill_passages(texts.fills)
+        show_queries(queries)
+        show_gold(context, gold)
+        show_pool(context, pool)
+        runs.show()
+        for extra in extras:
+            extra(context, gathered.aspects)
+        _stop_at_problems(context)
+        _show(context)
+        audit.record(
+            actor=context.run.created_by,
+            verb="import",
+            target=context.run,
+            scope=context.benchmark.slug,
+            data={
+                "format": context.run.format,
+                "label": context.run.label,
+                **context.tally.counts,
+            },
+        )
+        context.meter.done = context.meter.total
+        context.hold()
+        summary = context.tally.summary()
+        context.run.finish(summary=summary, problems=[], version=context.version, staged={})
+
+
+def _stop_at_problems(context: LoadContext) -> None:
+    if context.tally.problems:
+        raise Broken
+
+
+def _lock(context: LoadContext) -> None:
+    """One load publishes at a time, and only onto the version it was compared with."""
+    Benchmark.objects.select_for_update().get(pk=context.benchmark.pk)
+    if CorpusVersion.objects.loaded(context.benchmark) != context.parent:
+        raise Overtaken
+
+
+def _show(context: LoadContext) -> None:
+    touched = [context.domain(name) for name in context.touched]
+    Domain.objects.filter(pk__in=touched, is_ready=False).update(is_ready=True)
+    if context.version is not None:
+        version = CorpusVersion.objects.filter(pk=context.version.pk, state=VersionState.LOADING)
+        version.update(state=VersionState.READY)
+        request_index(context.version)
+
+
 @contextmanager
 def _readable(context: LoadContext) -> Iterator[Path]:
     """The path to read, unpacked if it is a zip."""
@@ -141,11 +219,17 @@ def _readable(context: LoadContext) -> Iterator[Path]:
     if path.suffix.lower() != ".zip" or not path.is_file():
         yield path
         return
-    with unpacked(path, owner=f"import-{context.run.pk}") as found:
-        if isinstance(found, BadArchive):
-            context.tally.fail(Place(path.name), str(found))
-            raise Broken
-        yield found
+    target = Path(settings.UPLOADS) / f"import-{context.run.pk}"
+    # A load that was killed may have left its files here.
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(mode=0o700, parents=True)
+    try:
+        yield unpack(path, target, most_bytes=settings.ASSAY_IMPORT_LIMIT)
+    except BadArchive as fault:
+        context.tally.fail(Place(path.name), str(fault))
+        raise Broken from fault
+    finally:
+        shutil.rmtree(target, ignore_errors=True)
 
 
 def _forget(context: LoadContext) -> None:

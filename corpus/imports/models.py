@@ -4,7 +4,7 @@ from django.db import models
 
 from corpus.benchmarks.models import Benchmark
 from corpus.texts.models import CorpusVersion
-from kit.runs import TrackedRun
+from kit.runs.models import TrackedRun
 
 
 class ImportRun(TrackedRun):

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
@@ -14,45 +13,16 @@ from corpus.models import Pool, PoolEntry
 _COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
 
 
-@dataclass(frozen=True, slots=True)
-class StagedPool:
-    """A pool with its pairs that nobody sees yet."""
-
-    pk: int
-    digest: str
-
-
-def stage_pool(context: LoadContext, gathered: Gathered, pace: Pace) -> StagedPool | None:
-    """Write a pool of the load's pairs, unless one of exactly these pairs is here."""
+def stage_pool(context: LoadContext, gathered: Gathered, pace: Pace) -> Pool | None:
+    """Write a pool of the load's pairs unseen, unless one of exactly these pairs is here."""
     rows = [row for row in gathered.pairs.values() if _is_known(context, row)]
     if not rows or context.tally.problems:
         return None
-    digest = _digest(rows)
+    pairs = sorted((row.domain, row.qid, row.pid) for row in rows)
+    digest = hashlib.sha256(json.dumps(pairs).encode()).hexdigest()
     if _like_it(context, digest).exists():
         context.tally.add("pairs", present=len(rows))
         return None
-    pool = _make(context, digest, pace)
-    values = (
-        (pool.pk, context.queries[row.domain, row.qid], context.passages[row.domain, row.pid], "[]")
-        for row in rows
-    )
-    pace.write(context, PoolEntry, _COLUMNS, values)
-    context.tally.add("pairs", added=len(rows))
-    return StagedPool(pool.pk, digest)
-
-
-def show_pool(context: LoadContext, staged: StagedPool | None) -> None:
-    """Part of publishing; raises Overtaken if another load brought the same pairs."""
-    if staged is None:
-        return
-    if _like_it(context, staged.digest).exists():
-        raise Overtaken
-    taken = Pool.objects.filter(benchmark=context.benchmark).values_list("name", flat=True)
-    name = unused_name(f"{context.run.label[:100]} pairs", taken)
-    Pool.everything.filter(pk=staged.pk).update(name=name, is_ready=True)
-
-
-def _make(context: LoadContext, digest: str, pace: Pace) -> Pool:
     with pace.writing(context, 0):
         pool = Pool.everything.create(
             benchmark=context.benchmark,
@@ -61,7 +31,24 @@ def _make(context: LoadContext, digest: str, pace: Pace) -> Pool:
             is_ready=False,
         )
         context.stage("pools", pool.pk)
+    values = (
+        (pool.pk, context.queries[row.domain, row.qid], context.passages[row.domain, row.pid], "[]")
+        for row in rows
+    )
+    pace.write(context, PoolEntry, _COLUMNS, values)
+    context.tally.add("pairs", added=len(rows))
     return pool
+
+
+def show_pool(context: LoadContext, pool: Pool | None) -> None:
+    """Part of publishing; raises Overtaken if another load brought the same pairs."""
+    if pool is None:
+        return
+    if _like_it(context, pool.provenance["digest"]).exists():
+        raise Overtaken
+    taken = Pool.objects.filter(benchmark=context.benchmark).values_list("name", flat=True)
+    name = unused_name(f"{context.run.label[:100]} pairs", taken)
+    Pool.everything.filter(pk=pool.pk).update(name=name, is_ready=True)
 
 
 def _like_it(context: LoadContext, digest: str) -> QuerySet[Pool]:
@@ -75,8 +62,3 @@ def _is_known(context: LoadContext, row: PairRow) -> bool:
     elif passage not in context.passages:
         context.tally.fail(row.place, f"There is no passage {row.pid} in {row.domain}.")
     return query in context.queries and passage in context.passages
-
-
-def _digest(rows: list[PairRow]) -> str:
-    pairs = sorted((row.domain, row.qid, row.pid) for row in rows)
-    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()

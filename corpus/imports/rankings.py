@@ -9,11 +9,10 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpus.importers.listing import name_of, stem_of
+from corpus.importers.files import name_of, stem_of
 from corpus.importers.rows import Key, RunRow
-from corpus.imports.context import Broken, LoadContext, Overtaken, Pace
-from corpus.imports.named import known_ids, known_queries
-from corpus.models import RankedList, RetrievalRun
+from corpus.imports.context import Broken, LoadContext, Overtaken, Pace, known
+from corpus.models import Passage, Query, RankedList, RetrievalRun
 
 UNKNOWN_QUERIES = "rankings of queries that are not here, left out"
 UNKNOWN_PASSAGES = "rankings with passages that the corpus does not hold"
@@ -97,15 +96,25 @@ class RunLoader:
 
     def _flush(self) -> None:
         rows, self._waiting, self._characters = self._waiting, [], 0
-        queries = known_queries(self.context, {(row.domain, row.qid) for _, row in rows})
-        known = [(draft, row) for draft, row in rows if self._takes(draft, row, queries)]
-        self._count_unknown(known)
-        new = [(draft, row) for draft, row in known if draft.rival is None]
+        named = {(row.domain, row.qid) for _, row in rows}
+        queries = {
+            (domain, qid): pk
+            for domain, found in known(self.context, Query.objects.all(), "qid", named)
+            for qid, pk in found.values_list("qid", "pk")
+        }
+        rows = [(draft, row) for draft, row in rows if self._takes(draft, row, queries)]
+        self._count_unknown(rows)
+        new = [(draft, row) for draft, row in rows if draft.rival is None]
         if not new or self.context.tally.problems:
             return
         self._make({draft.name: draft for draft, _ in new})
         values = [
-            (_pk(draft), queries[row.domain, row.qid], json.dumps(row.pids), _scores(row))
+            (
+                _pk(draft),
+                queries[row.domain, row.qid],
+                json.dumps(row.pids),
+                None if row.scores is None else json.dumps(row.scores),
+            )
             for draft, row in new
         ]
         self._pace.write(self.context, RankedList, _COLUMNS, values)
@@ -127,7 +136,13 @@ class RunLoader:
 
     def _count_unknown(self, rows: list[tuple[Draft, RunRow]]) -> None:
         """Ranked ids outside the corpus; they stay in their lists (docs/protocol.md 9)."""
-        here = known_ids(self.context, {(row.domain, pid) for _, row in rows for pid in row.pids})
+        ranked = Passage.objects.filter(version_id__in=self.context.ranked_layers)
+        named = {(row.domain, pid) for _, row in rows for pid in row.pids}
+        here = {
+            (domain, pid)
+            for domain, found in known(self.context, ranked, "pid", named)
+            for pid in found.values_list("pid", flat=True)
+        }
         for draft, row in rows:
             unknown = sum((row.domain, pid) not in here for pid in row.pids)
             draft.unknown += unknown
@@ -202,7 +217,3 @@ class RunLoader:
 def _pk(draft: Draft) -> int:
     assert draft.stored is not None
     return draft.stored.pk
-
-
-def _scores(row: RunRow) -> str | None:
-    return None if row.scores is None else json.dumps(row.scores)

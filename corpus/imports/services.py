@@ -8,8 +8,8 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -17,23 +17,22 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.benchmarks.services import create_benchmark
+from corpus.benchmarks.services import change_person, create_benchmark
 from corpus.importers.fields import DOMAIN_LIMIT
+from corpus.importers.files import MOST_ENTRIES
 from corpus.importers.formats import RUN_FORMATS, all_formats
-from corpus.importers.listing import MOST_ENTRIES
 from corpus.imports.sweep import sweep_dead_loads
 from corpus.imports.uploads import forget_upload, keep_upload, new_folder
 from corpus.models import Benchmark, CorpusVersion, ImportRun, Membership, Role
 from kit import audit
 from kit.errors import Refused
-from kit.runs import RunStatus, wake
+from kit.runs.models import RunStatus, wake
 
 # Names that are listed; what is deeper or beyond is reached by the API, by its path.
 MOST_NAMES = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A file or folder to choose."""
 
     name: str
@@ -102,52 +101,35 @@ def start_import(
     benchmark: Benchmark,
     actor: User,
     format: str,
-    upload: UploadedFile,
+    upload: UploadedFile | None = None,
+    stored: str = "",
     qrels: UploadedFile | None = None,
     label: str = "",
     domain: str = "",
     version: CorpusVersion | None = None,
 ) -> ImportRun:
-    """Queue the import of an uploaded file; raises Refused if it is too large or unknown."""
-    check_import(format=format, domain=domain, version=version)
-    with _kept() as folder:
-        path = keep_upload(folder, upload, field="upload")
-        return queue_import(
-            benchmark=benchmark,
-            actor=actor,
-            format=format,
-            path=path,
-            qrels=_keep_gold(folder, qrels),
-            label=label or upload.name or path.name,
-            domain=domain,
-            version=version,
-        )
+    """Queue the import of an uploaded file, or of what lies in the import folder as `stored`.
 
-
-def start_stored_import(
-    *,
-    benchmark: Benchmark,
-    actor: User,
-    format: str,
-    stored: str,
-    qrels: UploadedFile | None = None,
-    domain: str = "",
-    version: CorpusVersion | None = None,
-) -> ImportRun:
-    """Queue the import of what lies in the import folder under this name.
-
-    Raises Refused if nothing does, or if it leads out of the folder.
+    Raises Refused if it is too large or unknown, or leads out of the folder.
     """
     check_import(format=format, domain=domain, version=version)
-    path = find(stored)
+    path = find(stored) if upload is None else None
     with _kept() as folder:
+        if upload is not None:
+            path = keep_upload(folder, upload, field="upload")
+        assert path is not None
+        gold = None
+        if qrels is not None:
+            aside = folder / "gold"
+            aside.mkdir()
+            gold = keep_upload(aside, qrels, field="qrels")
         return queue_import(
             benchmark=benchmark,
             actor=actor,
             format=format,
             path=path,
-            qrels=_keep_gold(folder, qrels),
-            label=stored,
+            qrels=gold,
+            label=label or stored or (upload.name if upload and upload.name else path.name),
             domain=domain,
             version=version,
         )
@@ -214,7 +196,11 @@ def benchmark_for(*, slug: str, name: str = "", create_by: User | None = None) -
     if benchmark is None:
         return create_benchmark(name=name or slug, slug=slug, actor=create_by)
     if create_by is not None:
-        _make_admin(benchmark, create_by)
+        with transaction.atomic():
+            member, _ = Membership.objects.get_or_create(benchmark=benchmark, user=create_by)
+            if Role.ADMIN not in member.roles:
+                roles, domains = [*member.roles, Role.ADMIN.value], list(member.domains.all())
+                change_person(membership=member, roles=roles, domains=domains, actor=None)
     return benchmark
 
 
@@ -232,22 +218,6 @@ def drop_empty_benchmark(benchmark: Benchmark) -> None:
             benchmark.delete()
 
 
-def _make_admin(benchmark: Benchmark, user: User) -> None:
-    with transaction.atomic():
-        membership, _ = Membership.objects.get_or_create(benchmark=benchmark, user=user)
-        if Role.ADMIN in membership.roles:
-            return
-        membership.roles = [*membership.roles, Role.ADMIN.value]
-        membership.save(update_fields=["roles"])
-        audit.record(
-            actor=None,
-            verb="change person",
-            target=membership,
-            scope=benchmark.slug,
-            data={"user": user.pk, "roles": membership.roles},
-        )
-
-
 @contextmanager
 def _kept() -> Iterator[Path]:
     """A folder for uploaded files, gone again unless the import could be queued."""
@@ -259,14 +229,6 @@ def _kept() -> Iterator[Path]:
         raise
     if not any(folder.iterdir()):
         folder.rmdir()
-
-
-def _keep_gold(folder: Path, qrels: UploadedFile | None) -> Path | None:
-    if qrels is None:
-        return None
-    aside = folder / "gold"
-    aside.mkdir()
-    return keep_upload(aside, qrels, field="qrels")
 
 
 def check_import(*, format: str, domain: str = "", version: CorpusVersion | None = None) -> None:

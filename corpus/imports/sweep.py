@@ -25,7 +25,7 @@ from corpus.models import (
     RetrievalRun,
     VersionState,
 )
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 # What a load stages, and the rows that belong to it: in an order in which nothing refers to what
 # is dropped before.

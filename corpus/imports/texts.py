@@ -1,25 +1,17 @@
 """Pages and passages: written in short transactions into a version that nobody sees yet.
 
-Passages as columns: the fast way into a version, for texts that nothing here can clash with.
-
-Whatever needs a closer look (a passage that is here already, an id given twice) is handed back to
-be taken one by one, so that both ways find the same and say the same.
-
-What texts are here already: in the layers that a load extends, and in its own version.
-
-Looked up without an order: to save a sort, SQLite would walk whole domains by their row ids.
-
-What is known by id alone and gets its text; where passages stand in their pages.
-
-Filling changes rows that people see, so it is part of the last transaction of a load."""
+Passages come as columns where they can: the fast way into a version, for texts that nothing here
+can clash with. Whatever needs a closer look (a passage that is here already, an id given twice) is
+taken one by one, so that both ways find the same and say the same: compared with what is in the
+layers that a load extends, and in its own version. Passages that are known by id alone get their
+text in the last transaction of a load, because that changes rows which people see.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from django.db import IntegrityError, connection, models
-from django.db.models import QuerySet
 
 from corpus.importers.rows import DocumentRow, Key, PassageBatch, PassageRow
 from corpus.imports.context import (
@@ -28,28 +20,15 @@ from corpus.imports.context import (
     LoadContext,
     Overtaken,
     Pace,
-    by_domain,
-    chunks,
+    known,
 )
 from corpus.models import Document, Passage
 from corpus.texts.indexing import index_filled
-from kit.bulk import copy_columns, copy_rows
+from kit.database.bulk import copy_columns, copy_rows
 
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The page a passage is from and, where it stands there exactly once, its [start, end)."""
-
-    document_id: int | None = None
-    start: int | None = None
-    end: int | None = None
-
-    @property
-    def columns(self) -> tuple[int | None, int | None, int | None]:
-        """document_id, start, end."""
-        return self.document_id, self.start, self.end
-
-
+# The page a passage is from and, where it stands there exactly once, its [start, end).
+Cut: TypeAlias = tuple[int | None, int | None, int | None]
+NOWHERE: Cut = (None, None, None)
 # Row id of a passage without text, the row that brings its text, and its place in a page.
 Fills: TypeAlias = dict[Key, tuple[int, PassageRow, Cut]]
 PASSAGE = ("title", "source_url", "text", "extra", "document_id", "start", "end")
@@ -59,14 +38,14 @@ def find_cut(page: Document, text: str) -> Cut:
     """Where a passage stands in its page, in code points; nowhere unless exactly once."""
     start = page.text.find(text) if text else -1
     if start < 0 or page.text.find(text, start + 1) >= 0:
-        return Cut(page.pk)
-    return Cut(page.pk, start, start + len(text))
+        return page.pk, None, None
+    return page.pk, start, start + len(text)
 
 
 def passage_columns(row: PassageRow, cut: Cut) -> tuple[Any, ...]:
     """A row's values in the order of PASSAGE."""
     extra = as_json(row.extra)
-    return row.title or "", row.source_url or "", row.text, extra, *cut.columns
+    return row.title or "", row.source_url or "", row.text, extra, *cut
 
 
 def fill_passages(fills: Mapping[Key, tuple[int, PassageRow, Cut]]) -> None:
@@ -124,10 +103,10 @@ class BatchWriter:
             yield from self.flush()
             yield from batch
             return
-        known = self._known(batch)
-        if known:
-            yield from batch.rows(n for n, pid in enumerate(batch.pids) if pid in known)
-            batch = batch.without(known)
+        here = self._known(batch)
+        if here:
+            yield from batch.rows(n for n, pid in enumerate(batch.pids) if pid in here)
+            batch = batch.without(here)
         self._waiting.append(batch)
         self._rows += len(batch)
         self._characters += batch.characters
@@ -170,16 +149,18 @@ class BatchWriter:
 
     def _known(self, batch: PassageBatch) -> set[str]:
         """Ids that an earlier load has brought."""
-        context, known = self.context, set[str]()
-        if context.parent is None or batch.domain not in context.domains:
-            return known
+        context, domain = self.context, batch.domain
+        if context.parent is None or domain not in context.domains:
+            return set()
         older = Passage.objects.in_version(context.parent)
-        older = older.filter(domain_id=context.domains[batch.domain]).order_by()
-        if batch.domain not in self._has_older:
-            self._has_older[batch.domain] = older.exists()
-        for pids in chunks(batch.pids if self._has_older[batch.domain] else []):
-            known.update(older.filter(pid__in=pids).values_list("pid", flat=True))
-        return known
+        if domain not in self._has_older:
+            self._has_older[domain] = older.filter(domain_id=context.domains[domain]).exists()
+        keys = [(domain, pid) for pid in batch.pids] if self._has_older[domain] else []
+        return {
+            pid
+            for _, found in known(context, older, "pid", keys)
+            for pid in found.values_list("pid", flat=True)
+        }
 
 
 def _columns(batch: PassageBatch) -> dict[str, Sequence[str | None]]:
@@ -193,51 +174,33 @@ def _columns(batch: PassageBatch) -> dict[str, Sequence[str | None]]:
     return columns
 
 
-ModelT = TypeVar("ModelT", Passage, Document)
-
-
 def known_passages(context: LoadContext, keys: Iterable[Key]) -> dict[Key, Passage]:
     """The passages of these keys that are here."""
-    return _known(Passage.objects.all(), "pid", context, keys)
+    rows = Passage.objects.filter(version_id__in=context.layers)
+    found = known(context, rows, "pid", keys)
+    return {(domain, each.pid): each for domain, part in found for each in part}
 
 
 def known_pages(context: LoadContext, keys: Iterable[Key]) -> dict[Key, Document]:
     """The pages of these keys that are here."""
-    return _known(Document.objects.all(), "doc_id", context, keys)
-
-
-def _known(
-    rows: QuerySet[ModelT], name: str, context: LoadContext, keys: Iterable[Key]
-) -> dict[Key, ModelT]:
-    return {
-        (domain, getattr(row, name)): row
-        for domain, names in by_domain(keys).items()
-        if domain in context.domains
-        for row in rows.filter(
-            version_id__in=context.layers,
-            domain_id=context.domains[domain],
-            **{f"{name}__in": names},
-        ).order_by()
-    }
+    rows = Document.objects.filter(version_id__in=context.layers)
+    found = known(context, rows, "doc_id", keys)
+    return {(domain, each.doc_id): each for domain, part in found for each in part}
 
 
 def same_text(found: Passage | Document, row: PassageRow | DocumentRow) -> bool:
     """Whether the row says nothing else than what is stored; what it leaves out agrees."""
+    extra = row.extra if isinstance(row, PassageRow) else None
     return (
         found.text == row.text
         and row.title in (None, found.title)
         and row.source_url in (None, found.source_url)
-        and (isinstance(found, Document) or _agrees(row, found))
+        and (extra is None or extra == getattr(found, "extra", None))
     )
-
-
-def _agrees(row: PassageRow | DocumentRow, found: Passage) -> bool:
-    return not isinstance(row, PassageRow) or row.extra in (None, found.extra)
 
 
 _PASSAGE = ("version_id", "domain_id", "pid", *PASSAGE)
 _DOCUMENT = ("version_id", "domain_id", "doc_id", "title", "source_url", "text")
-_NOWHERE = Cut()
 Known: TypeAlias = Mapping[Key, Passage] | Mapping[Key, Document]
 
 
@@ -305,28 +268,28 @@ class TextLoader:
         self._characters = 0
         self._flush_pages()
         rows, self._passages = self._passages, {}
-        known = known_passages(self.context, rows)
-        new = [row for row in rows.values() if not self._is_known(row, row.pid, known)]
-        empty = [row for key, row in rows.items() if key in known and not known[key].is_loaded]
+        here = known_passages(self.context, rows)
+        new = [row for row in rows.values() if not self._is_known(row, row.pid, here)]
+        empty = [row for key, row in rows.items() if key in here and not here[key].is_loaded]
         cuts = self._cuts([*new, *empty])
         for row in empty:
             key = row.domain, row.pid
-            self.fills[key] = (known[key].pk, row, cuts.get(key, _NOWHERE))
+            self.fills[key] = (here[key].pk, row, cuts.get(key, NOWHERE))
         if new and not self.context.tally.problems:
             self._write_passages(new, cuts)
         self.context.tally.add("passages", added=len(new), filled=len(empty))
 
     def _flush_pages(self) -> None:
         rows, self._pages = self._pages, {}
-        known = known_pages(self.context, rows)
-        new = [row for row in rows.values() if not self._is_known(row, row.doc_id, known)]
+        here = known_pages(self.context, rows)
+        new = [row for row in rows.values() if not self._is_known(row, row.doc_id, here)]
         if new and not self.context.tally.problems:
             self._write_pages(new)
         self.context.tally.add("documents", added=len(new))
 
-    def _is_known(self, row: PassageRow | DocumentRow, name: str, known: Known) -> bool:
+    def _is_known(self, row: PassageRow | DocumentRow, name: str, here: Known) -> bool:
         """Whether the text is here already; counts it, and notes a clash."""
-        found = known.get((row.domain, name))
+        found = here.get((row.domain, name))
         if found is None:
             return False
         own = self.context.version
@@ -373,12 +336,9 @@ class TextLoader:
         with self._pace.writing(self.context, len(rows)):
             version = self.context.own_version().pk
             domains = {name: self.context.domain(name) for name in {row.domain for row in rows}}
+            found = ((row, cuts.get((row.domain, row.pid), NOWHERE)) for row in rows)
             values = [
-                (version, domains[row.domain], row.pid, *passage_columns(row, _cut(row, cuts)))
-                for row in rows
+                (version, domains[row.domain], row.pid, *passage_columns(row, cut))
+                for row, cut in found
             ]
             copy_rows(Passage, _PASSAGE, values)
-
-
-def _cut(row: PassageRow, cuts: Mapping[Key, Cut]) -> Cut:
-    return cuts.get((row.domain, row.pid), _NOWHERE)

@@ -3,14 +3,11 @@
 import re
 import shutil
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
-from corpus.importers.archive import BadArchive, unpack
 from corpus.models import ImportRun
 from kit.errors import Refused
 
@@ -49,23 +46,3 @@ def forget_upload(run: ImportRun) -> None:
         if uploads in path.parents[1:]:
             # The folder of this import's own, right inside that of all uploads.
             shutil.rmtree(uploads / path.relative_to(uploads).parts[0], ignore_errors=True)
-
-
-@contextmanager
-def unpacked(archive: Path, *, owner: str) -> Iterator[Path | BadArchive]:
-    """The files of a zip, or why it cannot be taken, for as long as the block runs."""
-    target = Path(settings.UPLOADS) / owner
-    # A load that was killed may have left its files here.
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(mode=0o700, parents=True)
-    try:
-        yield _unpack(archive, target)
-    finally:
-        shutil.rmtree(target, ignore_errors=True)
-
-
-def _unpack(archive: Path, target: Path) -> Path | BadArchive:
-    try:
-        return unpack(archive, target, most_bytes=settings.ASSAY_IMPORT_LIMIT)
-    except BadArchive as fault:
-        return fault

@@ -3,13 +3,11 @@
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
-from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
 from corpus.importers.formats import all_formats
@@ -17,12 +15,13 @@ from corpus.imports import services as import_folder
 from corpus.imports import services as verbs
 from corpus.imports.context import KINDS
 from corpus.models import Benchmark, CorpusVersion, ImportRun, Role
+from corpus.run_pages import RunPages
 from corpus.versions.forms import FIELD, version_field
 from corpus.versions.services import chosen
 from kit import htmx
 from kit.errors import Refused
-from kit.runs import RunStatus
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
+from kit.runs.models import RunStatus
 
 TITLES = {name: each.title for name, each in all_formats().items()}
 
@@ -100,11 +99,7 @@ class ImportForm(forms.Form):
 
     def start(self, actor: User) -> ImportRun:
         """Queue what was chosen; raises Refused."""
-        given = {**self.cleaned_data, "benchmark": self.benchmark, "actor": actor}
-        upload, stored = given.pop("upload"), given.pop("stored", "")
-        if stored:
-            return verbs.start_stored_import(stored=stored, **given)
-        return verbs.start_import(upload=upload, **given)
+        return verbs.start_import(**self.cleaned_data, benchmark=self.benchmark, actor=actor)
 
 
 @require_http_methods(["GET", "POST"])
@@ -120,7 +115,7 @@ def imports(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
-            return htmx.redirect(request, _page(run))
+            return htmx.redirect(request, RUNS.url(run))
     table = IMPORTS.read(access.benchmark.imports.all(), request.GET)
     context = {
         "access": access,
@@ -140,37 +135,14 @@ def import_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One import: its progress, then its summary or its problems."""
     access = enter(request.user, slug, Role.ADMIN)
     run = get_import(access, pk)
-    context = {
-        "access": access,
+    context = RUNS.context(access, run) | {
         "tab": "imports",
-        "run": run,
         "titles": TITLES,
-        "progress_url": _page(run),
-        "cancel_url": reverse("import-cancel", args=[slug, run.pk]),
         "cancel_question": "Cancel this import? Nothing of it is kept.",
         "progress_words": _progress(run),
         "counts": _counts(run),
     }
-    if not htmx.is_fragment(request):
-        return htmx.render(request, "corpus/imports/run.html", context)
-    if run.is_over:
-        # The page holds more than its progress by now: show it anew.
-        return htmx.stop_polling(htmx.redirect(request, _page(run)))
-    return htmx.render(request, "kit/progress.html", context)
-
-
-@require_POST
-def import_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Stop an import; nothing of it is kept."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_import(access, pk)
-    try:
-        verbs.cancel_import(run=run, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, "The import was cancelled. Nothing of it was kept.")
-    return htmx.redirect(request, _page(run))
+    return RUNS.show_progress(request, "corpus/imports/run.html", context)
 
 
 def get_import(access: Access, pk: int) -> ImportRun:
@@ -179,8 +151,13 @@ def get_import(access: Access, pk: int) -> ImportRun:
     return get_object_or_404(runs, pk=pk, benchmark=access.benchmark)
 
 
-def _page(run: ImportRun) -> str:
-    return reverse("import-run", args=[run.benchmark.slug, run.pk])
+RUNS = RunPages(
+    "import-run",
+    get=get_import,
+    verbs={"cancel": verbs.cancel_import},
+    said={"cancel": "The import was cancelled. Nothing of it was kept."},
+    acts="import",
+)
 
 
 def _progress(run: ImportRun) -> str:

@@ -160,3 +160,8 @@ class Judgment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source} {self.label} for query {self.query_id}, passage {self.passage_id}"
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """Keys of its query and passage."""
+        return self.query_id, self.passage_id

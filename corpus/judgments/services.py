@@ -18,7 +18,7 @@ whatever its source; among those the source decides, as PRECEDENCE has it.
 
 Who gave a label: told by the event of its recording, for labels keep no person."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,19 +114,18 @@ def record_judgments(*, labels: Sequence[Judgment], scope: str) -> None:
     if wrong := {label.source for label in labels} - PRECEDENCE.keys():
         raise ValueError(f"{', '.join(wrong)} labels are not recorded by verbs")
     with transaction.atomic():
-        taken = _pairs_with_standing(labels)
+        taken = set(standing_labels(labels))
         plain: list[Judgment] = []
         beside: list[Judgment] = []
         for label in labels:
-            pair = (label.query_id, label.passage_id)
-            is_plain = label.status == Status.TRIAL or pair not in taken
+            is_plain = label.status == Status.TRIAL or label.pair not in taken
             (plain if is_plain else beside).append(label)
             if label.status != Status.TRIAL:
-                taken.add(pair)  # two of one pair in a group come one after the other as well
+                taken.add(label.pair)  # two of one pair in a group come one after the other as well
         Judgment.objects.bulk_create(plain)
         for label in beside:
             _store(label, held=True)
-        changes = [(label, _what(label)) for label in labels]
+        changes = [(label, what(label)) for label in labels]
         audit.record_each(actor=None, verb=LABELLED, changes=changes, scope=scope)
 
 
@@ -166,33 +165,30 @@ def adopt_judgments(
     """
     with transaction.atomic():
         waiting = Judgment.objects.filter(pk__in=[j.pk for j in judgments], status=Status.TRIAL)
-        pairs = {(each.query_id, each.passage_id): each for each in waiting}
-        others = Judgment.objects.standing().filter(
-            query__in={query for query, _ in pairs}, passage__in={passage for _, passage in pairs}
-        )
-        standing = {(each.query_id, each.passage_id): each for each in others}
+        pairs = {each.pair: each for each in waiting}
+        standing = standing_labels(pairs.values())
         adopted: list[Judgment] = []
         weaker: list[Judgment] = []
         for pair, each in pairs.items():
             wins = pair not in standing or weigh(each) >= weigh(standing[pair])
             (adopted if wins else weaker).append(each)
-        _swap([(each, standing.get((each.query_id, each.passage_id))) for each in adopted])
+        _swap([(each, standing.get(each.pair)) for each in adopted])
         for each in weaker:
             each.status = Status.SUPERSEDED
-            each.superseded_by = standing[each.query_id, each.passage_id]
+            each.superseded_by = standing[each.pair]
         Judgment.objects.bulk_update(weaker, ["status", "superseded_by"])
-        changes = [(each, _what(each)) for each in (*adopted, *weaker)]
+        changes = [(each, what(each)) for each in (*adopted, *weaker)]
         audit.record_each(actor=actor, verb="adopt label", changes=changes, scope=scope)
     return len(adopted), len(weaker)
 
 
-def _pairs_with_standing(labels: Sequence[Judgment]) -> set[tuple[int, int]]:
-    """The pairs of these labels that have a standing one already."""
-    standing = Judgment.objects.standing().filter(
+def standing_labels(labels: Collection[Judgment]) -> dict[tuple[int, int], Judgment]:
+    """By pair the label that stands now, of the pairs of these labels (and perhaps of others)."""
+    rows = Judgment.objects.standing().filter(
         query__in={label.query_id for label in labels},
         passage__in={label.passage_id for label in labels},
     )
-    return set(standing.values_list("query_id", "passage_id"))
+    return {each.pair: each for each in rows}
 
 
 def _swap(pairs: Sequence[tuple[Judgment, Judgment | None]]) -> None:
@@ -219,11 +215,7 @@ def _store(judgment: Judgment, *, held: bool) -> None:
         return
     if not held:
         hold_queries([judgment.query_id])
-    standing = (
-        Judgment.objects.standing()
-        .filter(query=judgment.query_id, passage=judgment.passage_id)
-        .first()
-    )
+    standing = standing_labels([judgment]).get(judgment.pair)
     if standing is None:
         judgment.save()
         return
@@ -249,11 +241,12 @@ def _note(actor: User | None, verb: str, judgment: Judgment) -> None:
         verb=verb,
         target=judgment,
         scope=judgment.query.domain.benchmark.slug,
-        data=_what(judgment),
+        data=what(judgment),
     )
 
 
-def _what(judgment: Judgment) -> dict[str, Any]:
+def what(judgment: Judgment) -> dict[str, Any]:
+    """What its events say of a label."""
     return {"label": judgment.label, "source": judgment.source, "status": judgment.status}
 
 

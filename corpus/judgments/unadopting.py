@@ -8,12 +8,11 @@ the adopted one itself, as the trial label that it was.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from corpus.judgments.services import LABELLED, first_row, strongest
+from corpus.judgments.services import LABELLED, first_row, standing_labels, strongest, what
 from corpus.models import Judgment, Source, Status
 from kit import audit
 from kit.models import Event
@@ -44,7 +43,7 @@ def unadopt_judgments(
         adopted = [known[pk] for pk in sorted(_told(ADOPTED, known) - _told(TAKEN_BACK, known))]
         if not adopted:
             return TakenBack()
-        standing = _standing(adopted)
+        standing = standing_labels(adopted)
         theirs = {each.pk: _own(each, standing) for each in adopted}
         gone = [each for each in theirs.values() if each is not None]
         beneath = _beneath(gone)
@@ -56,9 +55,9 @@ def unadopt_judgments(
         for each in gone:
             each.status = Status.SUPERSEDED
         rows = {each.pk: each for each in (*adopted, *gone)}
-        changes = [(each, _what(each)) for each in rows.values()]
+        changes = [(each, what(each)) for each in rows.values()]
         audit.record_each(actor=actor, verb=TAKEN_BACK, changes=changes, scope=scope)
-        added = [(each, _what(each)) for each in (*raised, *trials)]
+        added = [(each, what(each)) for each in (*raised, *trials)]
         audit.record_each(actor=actor, verb=LABELLED, changes=added, scope=scope)
     again = dict(zip((each.pk for each in adopted), trials, strict=True))
     return TakenBack(again, superseded=len(gone), restored=len(raised))
@@ -72,17 +71,9 @@ def _told(verb: str, keys: Iterable[int]) -> set[int]:
     return {int(key) for key in events.values_list("target_id", flat=True)}
 
 
-def _standing(labels: Sequence[Judgment]) -> dict[tuple[int, int], Judgment]:
-    rows = Judgment.objects.standing().filter(
-        query__in={each.query_id for each in labels},
-        passage__in={each.passage_id for each in labels},
-    )
-    return {(each.query_id, each.passage_id): each for each in rows}
-
-
 def _own(label: Judgment, standing: dict[tuple[int, int], Judgment]) -> Judgment | None:
     """The row in which this label stands: itself, or the one it was restored as; None if none."""
-    found = standing.get((label.query_id, label.passage_id))
+    found = standing.get(label.pair)
     return found if found is not None and first_row(found) == first_row(label) else None
 
 
@@ -91,7 +82,7 @@ def _beneath(gone: Sequence[Judgment]) -> list[Judgment]:
 
     What one of them displaced; and where that was taken back itself, what that had displaced.
     """
-    pairs = {(each.query_id, each.passage_id): first_row(each) for each in gone}
+    pairs = {each.pair: first_row(each) for each in gone}
     found: dict[tuple[int, int], list[Judgment]] = defaultdict(list)
     above = {each.pk for each in gone} | set(pairs.values())
     while above:
@@ -100,9 +91,8 @@ def _beneath(gone: Sequence[Judgment]) -> list[Judgment]:
         displaced = {each.pk: each for each in rows}
         taken = _told(TAKEN_BACK, displaced)
         for each in displaced.values():
-            pair = (each.query_id, each.passage_id)
-            if each.pk not in taken and first_row(each) != pairs.get(pair):
-                found[pair].append(each)
+            if each.pk not in taken and first_row(each) != pairs.get(each.pair):
+                found[each.pair].append(each)
         above = taken - above
     best = (strongest(labels) for labels in found.values())
     return [each for each in best if each is not None]
@@ -119,7 +109,3 @@ def _again(label: Judgment, status: Status) -> Judgment:
         provenance={**label.provenance, "restored": first_row(label)},
         status=status,
     )
-
-
-def _what(label: Judgment) -> dict[str, Any]:
-    return {"label": label.label, "source": label.source, "status": label.status}

@@ -15,8 +15,7 @@ from corpus.judgments.shown import shown_labels
 from corpus.models import Judgment, Passage, Query, Source, Status
 from corpus.texts.finding import MOST_FOUND, one_of, passages_named, query_called
 from kit import htmx
-from kit.table_pages import Choices
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Choices, Column, Filter, Table
 from kit.templatetags.assay import in_words
 
 SOURCES = [(each, in_words(each).capitalize()) for each in Source.values]
@@ -70,7 +69,6 @@ def judgments(request: HttpRequest, slug: str) -> HttpResponse:
     rows = judgment_rows(access).defer("passage__text", "query__text", "provenance")
     choices = judgment_choices(access, request.GET)
     table = judgment_table(access).read(rows, request.GET, choices=choices)
-    table = replace(table, filters=[each for each in table.filters if each.choices])
     context = {"access": access, "tab": "judgments", "table": table}
     return htmx.render(request, "corpus/judgments.html", context, partial="results")
 

@@ -1,53 +1,48 @@
 """A page on its way through SafeClean, FastClean and the Splitter (docs/protocol.md 4.2 to 4.5)."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from corpus.chunking.pieces import cut_fixed
 from corpus.chunking.rules import clean
 from corpus.marcus.asking import Ask, read_reply, request, says_nothing
-from corpus.marcus.carrying import Carried, Overlap, carry, overlaps
-from corpus.marcus.cutting import JOIN, Cut, cuts_of, kept_texts, missing, rank, without_inventions
-from corpus.marcus.findings import Notes, Place
-from corpus.marcus.gold_check import check_gold
-from corpus.marcus.labels import label, read_chunks
+from corpus.marcus.carrying import Overlap, carry, overlaps
+from corpus.marcus.checking import Notes, Place, check_gold
 from corpus.marcus.parts import Page, Part
 from corpus.marcus.settings import FAST_CLEAN, SAFE_CLEAN, SPLITTER, Settings
-from corpus.marcus.tokens import tokenise
-from corpus.marcus.verify import (
-    LEAST_COVERAGE,
-    LEAST_RECALL,
-    MOST_NOVEL,
-    Kind,
-    Verdict,
-    verify,
+from corpus.marcus.splitting import (
+    JOIN,
+    Cut,
+    Tables,
+    cut_fixed,
+    cuts_of,
+    kept_texts,
+    label,
+    missing,
+    rank,
+    read_chunks,
+    windows,
+    without_inventions,
 )
-from corpus.marcus.windows import windows
+from corpus.marcus.tokens import tokenise
+from corpus.marcus.verify import LEAST_COVERAGE, LEAST_RECALL, MOST_NOVEL, Kind, Verdict, verify
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A passage of the new version: its id, its text, and what it holds of the old passages."""
 
     pid: str
     text: str
     is_gold: bool
-    holds: tuple[Carried, ...]
-    tables: tuple[str, ...] = ()
+    holds: list[Overlap]
+    tables: list[str]
 
 
-@dataclass(slots=True)
-class Result:
+class Result(NamedTuple):
     """What became of a page; no chunks yet where a person has to decide something first."""
 
-    chunks: list[Chunk] = field(default_factory=list)
-    notes: Notes = field(default_factory=Notes)
-
-    @property
-    def is_held(self) -> bool:
-        """Whether a person has to decide something first."""
-        return bool(self.notes.held)
+    chunks: list[Chunk]
+    notes: Notes
 
 
 async def work_on(
@@ -61,29 +56,30 @@ async def work_on(
 ) -> Result:
     """Clean and split the parts of a page, gold and other apart. Raises what `ask` raises."""
     worker = _Worker(settings, key, ask, decided or {})
-    cut = await asyncio.gather(*map(worker.part, page.parts, range(len(page.parts))))
-    result = Result(notes=worker.notes)
-    if worker.notes.held:
-        return result
-    segments = sum(part.is_gold for part in page.parts)
-    for number, (part, done) in enumerate(zip(page.parts, cut, strict=True)):
-        name = f"g{number + 1 if segments > 1 else ''}" if part.is_gold else "i"
-        result.chunks += _chunks(f"{page_id}#{name}", part, done, worker.notes)
-    worker.notes.findings.sort(key=lambda finding: finding.place)
-    worker.notes.flags.sort()
-    return result
+    cuts = await asyncio.gather(*map(worker.part, page.parts, range(len(page.parts))))
+    notes = worker.notes
+    if notes.is_held:
+        return Result([], notes)
+    chunks = _chunks_of_page(page_id, page, cuts, notes)
+    notes.findings = dict(sorted(notes.findings.items()))
+    notes.flags.sort()
+    return Result(chunks, notes)
 
 
 def uncleaned(page_id: str, page: Page) -> list[Chunk]:
     """The page cleaned by rules alone, one chunk a part: where no agent would answer."""
-    notes, made = Notes(), []
+    texts = [part.text if part.is_gold else clean(part.text) for part in page.parts]
+    cuts = [Cut([text] if text.strip() else [], {}) for text in texts]
+    return _chunks_of_page(page_id, page, cuts, Notes())
+
+
+def _chunks_of_page(page_id: str, page: Page, cuts: Sequence[Cut], notes: Notes) -> list[Chunk]:
     segments = sum(part.is_gold for part in page.parts)
-    for number, part in enumerate(page.parts):
+    chunks: list[Chunk] = []
+    for number, (part, cut) in enumerate(zip(page.parts, cuts, strict=True)):
         name = f"g{number + 1 if segments > 1 else ''}" if part.is_gold else "i"
-        text = part.text if part.is_gold else clean(part.text)
-        done = Cut([text] if text.strip() else [], {})
-        made += _chunks(f"{page_id}#{name}", part, done, notes)
-    return made
+        chunks += _chunks(f"{page_id}#{name}", part, cut, notes)
+    return chunks
 
 
 def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
@@ -93,24 +89,23 @@ def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
     if part.is_gold:
         # A gold passage of which nothing is left goes along as it was loaded, also one of signs
         # alone or of nothing at all, of which no token could be aligned.
-        there = {each.overlap.key for each in carried}
+        there = {each.key for each in carried}
         for stretch in part.stretches:
             if stretch.key not in there:
                 there.add(stretch.key)
                 notes.flag("gold passage kept whole")
-                whole = Overlap(stretch.key, len(texts), 0, 0)
-                carried.append(Carried(whole, carries=True))
+                carried.append(Overlap(stretch.key, len(texts), 0, 0, carries=True))
                 texts.append(part.text[stretch.start : stretch.end])
-    holds: dict[int, list[Carried]] = {}
+    holds: dict[int, list[Overlap]] = {}
     for each in carried:
-        holds.setdefault(each.overlap.chunk, []).append(each)
+        holds.setdefault(each.chunk, []).append(each)
     return [
         Chunk(
             pid=f"{prefix}{label(number)}",
             text=text,
             is_gold=part.is_gold,
-            holds=tuple(holds.get(number, ())),
-            tables=tuple(done.tables.get(number, ())),
+            holds=holds.get(number, []),
+            tables=done.tables.get(number, []),
         )
         for number, text in enumerate(texts)
     ]
@@ -135,7 +130,8 @@ class _Worker:
         return Cut(cut_fixed(text, most=self.settings.fixed), {})
 
     async def _safe(self, part: Part, number: int) -> str | None:
-        texts = []
+        texts: list[str] = []
+        held = False
         pieces = windows(part.text, self.settings.window)
         replies = await asyncio.gather(
             *(self._try(SAFE_CLEAN, each, f"p{number}w{n}") for n, each in enumerate(pieces))
@@ -151,10 +147,9 @@ class _Worker:
                 notes=self.notes,
                 least=LEAST_RECALL,
             )
-            texts.append(checked.texts)
-        if any(each is None for each in texts):
-            return None
-        return "\n\n".join(text for each in texts for text in each or [] if text.strip())
+            held = held or checked is None
+            texts += checked.texts if checked else []
+        return None if held else JOIN.join(text for text in texts if text.strip())
 
     async def _fast(self, part: Part, number: int) -> str:
         assert not part.is_gold, "FastClean drops what it likes: never on gold"
@@ -172,7 +167,7 @@ class _Worker:
                 texts.append(clean(source))
             else:
                 texts += without_inventions(source, output, verdict)
-        return "\n\n".join(text for text in texts if text.strip())
+        return JOIN.join(text for text in texts if text.strip())
 
     async def _try(self, role: str, source: str, where: str) -> tuple[str, Verdict]:
         """A cleaner's output; asked once more where the first is poor, the better one is taken."""
@@ -198,7 +193,7 @@ class _Worker:
             *(self._split_window(each, part, number, n) for n, each in enumerate(pieces))
         )
         texts: list[str] = []
-        tables: dict[int, list[str]] = {}
+        tables: Tables = {}
         for n, cut in enumerate(found):
             joins = bool(n and texts and cut.texts) and await self._belong_together(
                 texts[-1], cut.texts[0], f"p{number}j{n}"
@@ -216,12 +211,12 @@ class _Worker:
         for again in range(2):
             sent = request(SPLITTER, text, self.settings, self.key, again=again)
             reply = read_reply(await self.ask(sent, f"{SPLITTER}:p{number}w{window}:{again}"))
-            chunks = read_chunks(reply, source=text)
-            for flag in chunks.flags:
+            chunks, flags = read_chunks(reply, source=text)
+            for flag in flags:
                 self.notes.count(f"splitter:{flag}")
-            verdict = verify(text, JOIN.join(chunks.texts), with_tables=True)
+            verdict = verify(text, JOIN.join(chunks), with_tables=True)
             if best is None or rank(verdict, SPLITTER) > rank(best[1], SPLITTER):
-                best = list(chunks.texts), verdict
+                best = chunks, verdict
             if not verdict.is_poor(least=LEAST_COVERAGE):
                 break
             self.notes.count("splitter:asked again")
@@ -242,7 +237,7 @@ class _Worker:
                 cuts=cuts,
                 least=LEAST_COVERAGE,
             )
-            return kept_texts(checked.texts or [], checked.tables)
+            return kept_texts(*checked) if checked else Cut([], {})
         if not texts or verdict.is_poor(least=LEAST_COVERAGE):
             self.notes.flag("not split")
             return Cut([text.strip()], {})
@@ -254,5 +249,5 @@ class _Worker:
         if len(windows(text, self.settings.window)) > 1:
             return False
         sent = request(SPLITTER, text, self.settings, self.key)
-        chunks = read_chunks(read_reply(await self.ask(sent, f"{SPLITTER}:{where}:0")), source=text)
-        return len(chunks.texts) == 1
+        reply = read_reply(await self.ask(sent, f"{SPLITTER}:{where}:0"))
+        return len(read_chunks(reply, source=text)[0]) == 1

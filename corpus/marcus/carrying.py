@@ -1,8 +1,7 @@
 """Which passages a chunk holds, and which of their labels it takes over (docs/protocol.md 4.5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from corpus.marcus.alignment import blocks
 from corpus.marcus.parts import Part, Stretch
@@ -12,22 +11,17 @@ LEAST_TOKENS: Final = 30
 LEAST_SHARE: Final = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """How many tokens of the passage `key`, of its `of`, stand in the chunk numbered `chunk`."""
+class Overlap(NamedTuple):
+    """How many tokens of the passage `key`, of its `of`, stand in the chunk numbered `chunk`.
+
+    `carries` is whether the passage's labels hold for the chunk.
+    """
 
     key: int
     chunk: int
     tokens: int
     of: int
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """An overlap, and whether the passage's labels hold for the chunk."""
-
-    overlap: Overlap
-    carries: bool
+    carries: bool = False
 
 
 def overlaps(part: Part, chunks: Sequence[str]) -> list[Overlap]:
@@ -60,8 +54,8 @@ def overlaps(part: Part, chunks: Sequence[str]) -> list[Overlap]:
     return [Overlap(key, chunk, n, sizes[key]) for (key, chunk), n in sorted(found.items())]
 
 
-def carry(found: Iterable[Overlap]) -> list[Carried]:
-    """For each passage the chunks that take its labels over.
+def carry(found: Iterable[Overlap]) -> list[Overlap]:
+    """The overlaps of each passage, and which of the chunks take its labels over.
 
     A chunk does from max(30 tokens, 20 %) of the passage on, or all of a shorter one. Where no
     chunk has as much, the one with the most does: a label is lost only with its whole text.
@@ -69,18 +63,13 @@ def carry(found: Iterable[Overlap]) -> list[Carried]:
     by_key: dict[int, list[Overlap]] = {}
     for overlap in found:
         by_key.setdefault(overlap.key, []).append(overlap)
-    carried: list[Carried] = []
-    for key in by_key:
-        rows = by_key[key]
-        enough = [row for row in rows if row.tokens >= _least(row.of)]
+    carried: list[Overlap] = []
+    for rows in by_key.values():
+        least = min(rows[0].of, max(LEAST_TOKENS, LEAST_SHARE * rows[0].of))
         best = max(rows, key=lambda row: (row.tokens, -row.chunk))
-        takers = {row.chunk for row in enough} or {best.chunk}
-        carried += [Carried(row, row.chunk in takers) for row in rows]
+        takers = {row.chunk for row in rows if row.tokens >= least} or {best.chunk}
+        carried += [row._replace(carries=row.chunk in takers) for row in rows]
     return carried
-
-
-def _least(size: int) -> float:
-    return min(size, max(LEAST_TOKENS, LEAST_SHARE * size))
 
 
 def label_of(labels: Mapping[int, int], holds: Sequence[tuple[int, bool]]) -> int | None:

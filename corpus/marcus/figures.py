@@ -2,10 +2,11 @@
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 LENGTH_EDGES: Final = (0, 50, 100, 200, 300, 400, 500, 600, 700, 800, 1000, 1500, 2000, 4000)
 SIMILARITY_EDGES: Final = tuple(round(0.05 * n, 2) for n in range(21))
@@ -49,14 +50,9 @@ def bin_of(value: float, edges: Sequence[float], *, is_open: bool) -> int:
 
 def histogram(values: Iterable[float], edges: Sequence[float], *, is_open: bool) -> list[Bin]:
     """How many values lie between neighbouring edges; what lies outside counts in the end bins."""
-    tops: list[float | None] = [*edges[1:]]
-    if is_open:
-        tops.append(None)
-    lows = edges if is_open else edges[:-1]
-    counts = [0] * len(lows)
-    for value in values:
-        counts[bin_of(value, edges, is_open=is_open)] += 1
-    return [Bin(*each) for each in zip(lows, tops, counts, strict=True)]
+    ends: list[float | None] = [*edges, None] if is_open else [*edges]
+    counts = Counter(bin_of(value, edges, is_open=is_open) for value in values)
+    return [Bin(edges[n], top, counts[n]) for n, top in enumerate(ends[1:])]
 
 
 def share_below(values: Sequence[float], limit: float) -> float | None:
@@ -73,8 +69,7 @@ def distance(first: Sequence[Bin], second: Sequence[Bin]) -> float | None:
     return sum(abs(x.count / a - y.count / b) for x, y in pairs) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(NamedTuple):
     """Which preset to take, and why, in words."""
 
     preset: str

@@ -107,16 +107,13 @@ def take_apart(
 
 def _from_passages(sources: Sequence[Source], gold: Mapping[int, Sequence[int]]) -> list[Part]:
     groups: list[tuple[bool, list[Source]]] = []
-    numbers: list[int] = []
     for source in sources:
         is_gold = bool(gold.get(source.key))
-        number = page_of(source.pid)[1]
         # A missing number between two gold passages leaves them neighbours: nothing stands there.
         if groups and groups[-1][0] == is_gold:
             groups[-1][1].append(source)
         else:
             groups.append((is_gold, [source]))
-        numbers.append(number)
     golds = [_joined(GOLD, members, gold) for is_gold, members in groups if is_gold]
     others = [source for is_gold, members in groups if not is_gold for source in members]
     return golds + ([_joined(OTHER, others, gold)] if others else [])

@@ -2,40 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 from llm.prompts import PromptTemplate
 
-
-class Preset(StrEnum):
-    """What is done with the texts (docs/protocol.md 4.6 and 5.1)."""
-
-    MARCUS = "marcus"
-    MARCUS_C = "marcus_c"
-    MARCUS_S = "marcus_s"
-    DIVER_RULES = "diver_rules"
-    DCHUNK = "dchunk"
-
-
-class Policy(StrEnum):
-    """What is done where an agent changed gold text."""
-
-    REPAIR = "repair"
-    ORIGINAL = "original"
-    PERSON = "person"
-
-
 SAFE_CLEAN: Final = "safe_clean"
 FAST_CLEAN: Final = "fast_clean"
 SPLITTER: Final = "splitter"
-# The agents of each preset; the two by rules have none.
+# The agents of each preset (docs/protocol.md 4.6 and 5.1); the two by rules have none.
 AGENTS: Final[Mapping[str, tuple[str, ...]]] = {
-    Preset.MARCUS: (SAFE_CLEAN, FAST_CLEAN, SPLITTER),
-    Preset.MARCUS_C: (SAFE_CLEAN, FAST_CLEAN),
-    Preset.MARCUS_S: (SPLITTER,),
-    Preset.DIVER_RULES: (),
-    Preset.DCHUNK: (),
+    "marcus": (SAFE_CLEAN, FAST_CLEAN, SPLITTER),
+    "marcus_c": (SAFE_CLEAN, FAST_CLEAN),
+    "marcus_s": (SPLITTER,),
+    "diver_rules": (),
+    "dchunk": (),
 }
 SCHEMA: Final = {
     "type": "object",
@@ -52,7 +32,8 @@ class Settings:
     """One run's agents. `window` bounds what is sent at once, in tokens of about four letters."""
 
     preset: str
-    policy: str = Policy.REPAIR
+    # What is done where an agent changed gold text: repair, original, or person.
+    policy: str = "repair"
     endpoint: str = ""
     model: str = ""
     temperature: float = 0.0

@@ -1,7 +1,7 @@
 """Two texts side by side, word by word, for people to compare."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from corpus.marcus.alignment import blocks
 from corpus.marcus.tokens import Token, tokenise
@@ -9,16 +9,14 @@ from corpus.marcus.tokens import Token, tokenise
 SAME, GONE, NEW = "same", "gone", "new"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """A stretch of one side: the same on both, gone from the first, or new in the second."""
 
     kind: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(NamedTuple):
     """Both texts, whole and in order."""
 
     left: tuple[Run, ...]

@@ -6,22 +6,36 @@ characters that were mended, ordinals of a list, and, for a splitter, tables tha
 words. Whatever else was dropped, added, changed or moved is a violation, be it a single comma.
 """
 
-from bisect import bisect_left
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 
 from corpus.marcus.alignment import Block, blocks
 from corpus.marcus.furniture import Spans, furniture, tables
-from corpus.marcus.garbled import is_repair
-from corpus.marcus.moving import moved
 from corpus.marcus.tokens import Token, tokenise
 
 # docs/protocol.md 4.2 and 4.4: what decides a second try, and nothing else.
 LEAST_RECALL: Final = 0.98
 LEAST_COVERAGE: Final = 0.95
 MOST_NOVEL: Final = 0.01
+# U+FFFD, control characters of the C1 range, UTF-8 read as Latin-1, a question mark in a word.
+_BROKEN: Final = re.compile(
+    r"(?:[\ufffd\u0080-\u009f]|â€[™œž˜¦“”\u009d\u0080-\u00bf]?|[ÃÂ][\u0080-\u00bf‚„…†‡ˆ‰Š‹ŒŽ•–—˜™š›œžŸ]|"
+    r"(?<=[^\W\d_])\?(?=[^\W\d_]))+"
+)
+_MOST_PER_STRETCH: Final = 3
+# Places that the text before may reach: words have a few, and more say nothing any more.
+_MOST_PLACES: Final = 32
+_BLANKS: Final = re.compile(r"\s+")
+# Shorter runs of tokens stand in many places without having been moved there.
+_LEAST_MOVED: Final = 3
 
 
 class Kind(StrEnum):
@@ -224,3 +238,121 @@ def _within(tokens: Sequence[Token], start: int, end: int) -> Sequence[Token]:
 
 def _start(token: Token) -> int:
     return token.start
+
+
+# Characters that came broken
+
+
+def is_repair(source: str, start: int, end: int, output: str) -> bool:
+    """Whether `output` is source[start:end] with nothing but its broken characters replaced.
+
+    A broken stretch may become up to three characters, or none; the rest must be there letter by
+    letter.
+    """
+    piece = source[start:end]
+    broken = list(_BROKEN.finditer(source, max(0, start - 1), min(len(source), end + 1)))
+    inside = [m for m in broken if m.start() >= start and m.end() <= end]
+    if not inside or _BROKEN.search(output):
+        return False
+    if _as_utf8(piece) == output:
+        return True
+    parts, at = [], start
+    for match in inside:
+        parts.append(_BLANKS.sub(" ", source[at : match.start()]))
+        at = match.end()
+    return _fits([*parts, _BLANKS.sub(" ", source[at:end])], output)
+
+
+def _fits(parts: Sequence[str], given: str) -> bool:
+    """Whether the output is these parts with a few signs, or none, between each two of them.
+
+    All places that each part may end at are kept side by side: a pattern would try them one by one
+    for every place of the part before.
+    """
+    # More than one blank as a line break: what stood alone between two may have left both.
+    marked = _BLANKS.sub(lambda run: " " if len(run[0]) == 1 else "\n", given)
+    output = marked.replace("\n", " ")
+    places = {len(parts[0])} if output.startswith(parts[0]) else set()
+    for before, part in pairwise(parts):
+        reached = {
+            place + more
+            for place in places
+            for more in range(_MOST_PER_STRETCH + 1)
+            if " " not in output[place : place + more]
+        }
+        if part.startswith(" ") and before.strip():
+            reached |= {place - 1 for place in places if marked[place - 1 : place] == "\n"}
+        places = {place + len(part) for place in reached if output.startswith(part, place)}
+        if len(places) > _MOST_PLACES:
+            return False
+    return len(output) in places
+
+
+def _as_utf8(text: str) -> str:
+    for encoding in ("cp1252", "latin-1"):
+        try:
+            return text.encode(encoding).decode("utf-8")
+        except UnicodeError:
+            continue
+    return ""
+
+
+# What was left out in one place and put in elsewhere
+
+
+def moved(gone: Sequence[Sequence[str]], new: Sequence[Sequence[str]]) -> tuple[set[int], set[int]]:
+    """The places of those of either that stand in one of the other, or hold one of it.
+
+    By a suffix array of them all: to hold each against each takes minutes where there are
+    thousands of both.
+    """
+    long = [
+        (is_new, place, run)
+        for is_new, runs in enumerate((gone, new))
+        for place, run in enumerate(runs)
+        if len(run) >= _LEAST_MOVED
+    ]
+    numbers: dict[str, int] = {}
+    codes: list[int] = []
+    starts: list[int] = []
+    for place, (_, _, run) in enumerate(long):
+        starts.append(len(codes))
+        codes += [numbers.setdefault(form, len(numbers)) for form in run]
+        codes.append(-1 - place)  # an end like no other: nothing is found across two runs
+    if not codes:
+        return set(), set()
+    order = _suffixes(codes, max(len(run) for _, _, run in long))
+    owner = np.repeat(np.arange(len(long)), np.diff([*starts, len(codes)]))[order]
+    sides = np.array([is_new for is_new, _, _ in long])[owner]
+    before = np.concatenate([[0], np.cumsum(sides)])
+    held = np.zeros((2, len(codes) + 1), dtype=np.int64)
+    found = np.zeros(len(long), dtype=bool)
+    for place, (is_new, _, run) in enumerate(long):
+        wanted = codes[starts[place] : starts[place] + len(run)]
+
+        def beginning(at: int, size: int = len(run)) -> list[int]:
+            return codes[at : at + size]
+
+        low = bisect_left(order, wanted, key=beginning)
+        high = bisect_right(order, wanted, lo=low, key=beginning)
+        count = int(before[high] - before[low])
+        found[place] = (high - low > count) if is_new else count > 0
+        held[is_new, low] += 1
+        held[is_new, high] -= 1
+    # A place is held by the other side where one of its runs begins there.
+    covered = np.cumsum(held, axis=1)[1 - sides, np.arange(len(codes))] > 0
+    found[owner[covered]] = True
+    hits = [each[:2] for each, is_found in zip(long, found, strict=True) if is_found]
+    return {p for is_new, p in hits if not is_new}, {p for is_new, p in hits if is_new}
+
+
+def _suffixes(codes: Sequence[int], longest: int) -> npt.NDArray[np.int64]:
+    """Where suffixes begin, in their order as far as `longest` codes tell it."""
+    rank = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    width = 1
+    while width < longest:
+        behind = np.full(len(rank), -1)
+        behind[:-width] = rank[width:]
+        rank = np.unique(rank * (len(rank) + 1) + behind + 1, return_inverse=True)[1]
+        width *= 2
+    return np.argsort(rank, kind="stable")

@@ -12,7 +12,7 @@ from corpus.extraction import Unreadable
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.pages.services import keep_page, page_at
 from kit.errors import Refused
-from kit.runs import LostLease, RunStatus, wake
+from kit.runs.models import LostLease, RunStatus, wake
 
 logger = logging.getLogger(__name__)
 

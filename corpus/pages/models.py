@@ -5,7 +5,7 @@ from django.db import models
 
 from corpus.benchmarks.models import Benchmark
 from corpus.texts.models import Document, Query
-from kit.runs import TrackedRun
+from kit.runs.models import TrackedRun
 
 
 class CollectedPage(models.Model):

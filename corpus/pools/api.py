@@ -1,5 +1,7 @@
 """API of pools: the list, building one, and its pairs."""
 
+from typing import Any
+
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -14,7 +16,8 @@ from corpus.benchmarks.serializers import (
 )
 from corpus.models import RetrievalRun, Role
 from corpus.pools import builds as pool_builds
-from corpus.pools.views import get_build, get_pool
+from corpus.pools.views import RUNS, get_pool
+from corpus.run_routes import OneRun, RunVerb
 from kit.api import Route
 from kit.errors import Refused
 
@@ -71,35 +74,16 @@ class Builds(Route):
         return self.page(access.benchmark.pool_builds.all(), PoolBuildSerializer)
 
 
-class OneBuild(Route):
-    """One build of a pool: how far it is, the pool it made, or why it failed."""
-
-    @extend_schema(responses=PoolBuildSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(PoolBuildSerializer(get_build(access, pk)).data)
-
-
-class BuildCancel(Route):
-    """Stop building a pool; nothing of it is kept."""
-
-    @extend_schema(request=None, responses=PoolBuildSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        build = get_build(access, pk)
-        pool_builds.cancel_build(build=build, actor=access.user)
-        return Response(PoolBuildSerializer(build).data)
-
-
+_BUILD: Any = {"pages": RUNS, "serializer_class": PoolBuildSerializer}
 urlpatterns = [
     path("b/<slug:slug>/pools/", Pools.as_view(), name="api-pools"),
     path("b/<slug:slug>/pools/<int:pk>/", OnePool.as_view(), name="api-pool"),
     path("b/<slug:slug>/pools/<int:pk>/pairs/", PoolPairs.as_view(), name="api-pool-pairs"),
     path("b/<slug:slug>/pools/builds/", Builds.as_view(), name="api-pool-builds"),
-    path("b/<slug:slug>/pools/builds/<int:pk>/", OneBuild.as_view(), name="api-pool-build"),
+    path("b/<slug:slug>/pools/builds/<int:pk>/", OneRun.as_view(**_BUILD), name="api-pool-build"),
     path(
         "b/<slug:slug>/pools/builds/<int:pk>/cancel/",
-        BuildCancel.as_view(),
+        RunVerb.as_view(**_BUILD, verb="cancel"),
         name="api-pool-build-cancel",
     ),
 ]

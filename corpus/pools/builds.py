@@ -12,7 +12,7 @@ from corpus.models import Benchmark, Pool, PoolBuild, RetrievalRun
 from corpus.pools.services import check_choice, drop_unready, fill, free_name, publish
 from kit import audit
 from kit.errors import Refused
-from kit.runs import LostLease, RunStatus, Stopping, wake
+from kit.runs.models import LostLease, RunStatus, Stopping, wake
 
 logger = logging.getLogger(__name__)
 
@@ -100,17 +100,17 @@ def carry_out(build: PoolBuild) -> None:
         )
 
 
-def cancel_build(*, build: PoolBuild, actor: User | None) -> None:
+def cancel_build(*, run: PoolBuild, actor: User | None) -> None:
     """Stop a build; nothing of it is kept. Raises Refused if it is over already."""
-    build.refresh_from_db()
-    held = build.lease_until is not None and build.lease_until > timezone.now()
+    run.refresh_from_db()
+    held = run.lease_until is not None and run.lease_until > timezone.now()
     with transaction.atomic():
-        if not build.move(RunStatus.CANCELLED, ended_at=timezone.now(), lease_until=None):
+        if not run.move(RunStatus.CANCELLED, ended_at=timezone.now(), lease_until=None):
             raise Refused("This build is over already.")
-        _note(build, actor, "cancel pool build")
+        _note(run, actor, "cancel pool build")
     if not held:
         # A worker that lives sees the cancel at its next write and cleans up by itself.
-        drop_stopped(build)
+        drop_stopped(run)
 
 
 def drop_stopped(build: PoolBuild) -> None:

@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from corpus.benchmarks.models import Benchmark
 from corpus.texts.models import CorpusVersion, Passage, Query, ReadyManager
-from kit.runs import TrackedRun
+from kit.runs.models import TrackedRun
 
 
 class Pool(models.Model):

@@ -29,7 +29,7 @@ from corpus.versions.crosswalk import excluded_in
 from corpus.versions.holding import holding
 from corpus.versions.services import stored
 from kit import audit
-from kit.bulk import copy_rows
+from kit.database.bulk import copy_rows
 from kit.errors import Refused
 
 

@@ -4,23 +4,22 @@ A pool while it is built: its progress, and stopping it."""
 
 from typing import Any
 
-from django.contrib import messages
 from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
 from corpus.lists import domain_choices
 from corpus.models import Pool, PoolBuild, PoolEntry, RetrievalRun, Role
 from corpus.pools.builds import cancel_build, start_build
 from corpus.pools.forms import PoolForm
+from corpus.run_pages import RunPages
 from corpus.texts.finding import begins_with
 from kit import htmx
-from kit.errors import Refused
-from kit.runs import RunStatus
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
+from kit.runs.models import RunStatus
 
 
 @require_GET
@@ -29,36 +28,15 @@ def pool_build(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     build = get_build(access, pk)
     if build.status == RunStatus.DONE and build.pool_id:
-        return _leave(request, reverse("pool", args=[slug, build.pool_id]))
-    context = {
-        "access": access,
+        answer = htmx.redirect(request, reverse("pool", args=[slug, build.pool_id]))
+        return htmx.stop_polling(answer) if htmx.is_fragment(request) else answer
+    context = RUNS.context(access, build) | {
         "tab": "retrieval-runs",
-        "run": build,
         "systems": RetrievalRun.objects.filter(pk__in=build.runs),
-        "progress_url": build_url(build),
-        "cancel_url": reverse("pool-build-cancel", args=[slug, build.pk]),
         "cancel_question": "Stop building this pool? Nothing of it is kept.",
         "progress_words": _progress(build),
     }
-    if not htmx.is_fragment(request):
-        return htmx.render(request, "corpus/pools/build.html", context)
-    if build.is_over:
-        return _leave(request, build_url(build))
-    return htmx.render(request, "kit/progress.html", context)
-
-
-@require_POST
-def pool_build_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Stop a build; nothing of it is kept."""
-    access = enter(request.user, slug, Role.ADMIN)
-    build = get_build(access, pk)
-    try:
-        cancel_build(build=build, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, "The build was stopped. Nothing of it was kept.")
-    return htmx.redirect(request, build_url(build))
+    return RUNS.show_progress(request, "corpus/pools/build.html", context)
 
 
 def get_build(access: Access, pk: int) -> PoolBuild:
@@ -67,14 +45,12 @@ def get_build(access: Access, pk: int) -> PoolBuild:
     return get_object_or_404(builds, pk=pk, benchmark=access.benchmark)
 
 
-def build_url(build: PoolBuild) -> str:
-    """The page of a build."""
-    return reverse("pool-build", args=[build.benchmark.slug, build.pk])
-
-
-def _leave(request: HttpRequest, url: str) -> HttpResponse:
-    answer = htmx.redirect(request, url)
-    return htmx.stop_polling(answer) if htmx.is_fragment(request) else answer
+RUNS = RunPages(
+    "pool-build",
+    get=get_build,
+    verbs={"cancel": cancel_build},
+    said={"cancel": "The build was stopped. Nothing of it was kept."},
+)
 
 
 def _progress(build: PoolBuild) -> str:
@@ -146,13 +122,9 @@ def pool_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Choose retrieval runs and a depth, and build the pool."""
     access = enter(request.user, slug, Role.ADMIN)
     form = PoolForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
-    if request.method == "POST" and form.is_valid():
-        try:
-            build = start_build(benchmark=access.benchmark, actor=access.user, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, build_url(build))
+    build = htmx.submit(form, start_build, benchmark=access.benchmark, actor=access.user)
+    if build:
+        return htmx.redirect(request, RUNS.url(build))
     context = {
         "access": access,
         "tab": "retrieval-runs",

@@ -2,7 +2,7 @@
 
 One ranking of a retrieval run, with its passages and their labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,8 +20,7 @@ from corpus.versions.crosswalk import excluded_in
 from corpus.versions.holding import holding
 from corpus.versions.services import stored
 from kit import htmx
-from kit.table_pages import BoundFilter, TablePage
-from kit.tables import PAGE_SIZE, Column, Filter, Table, page_number
+from kit.lists.tables import PAGE_SIZE, Column, Filter, ListPage, Table, page_of
 
 RUNS = Table(
     filters=(Filter("version", "Corpus version", apply=made_for),),
@@ -66,7 +65,6 @@ def retrieval_runs(request: HttpRequest, slug: str) -> HttpResponse:
     rows = RetrievalRun.objects.filter(benchmark=access.benchmark).defer("provenance")
     choices = {"version": made_for_choices(access.benchmark)}
     table = RUNS.read(rows.select_related("corpus_version"), request.GET, choices=choices)
-    table = replace(table, filters=[each for each in table.filters if each.choices])
     context = {"access": access, "tab": "retrieval-runs", "table": table}
     return htmx.render(request, "corpus/retrieval_runs.html", context, partial="results")
 
@@ -121,20 +119,6 @@ SHOWN: dict[str, tuple[str, Callable[[Ranked], bool]]] = {
     "missing": ("Not in the corpus", lambda row: row.passage_pk is None),
     "excluded": ("Excluded ids", lambda row: row.is_excluded),
 }
-# What kit/filters.html and kit/paging.html read, of a list that is no queryset.
-_EMPTY: TablePage[Any] = TablePage(
-    rows=[],
-    number=1,
-    size=PAGE_SIZE,
-    total=0,
-    more_than=False,
-    has_next=False,
-    search="",
-    sort="",
-    searchable=False,
-    filters=[],
-    columns=[],
-)
 
 
 @require_GET
@@ -146,38 +130,32 @@ def ranked_list(request: HttpRequest, slug: str, pk: int, query_pk: int) -> Http
     found = rows.first()
     if found is None:
         raise Http404("No such ranking.")
-    shown = request.GET.get("show", "")
-    number = page_number(request.GET.get("page", "1"))
     context = {
         "access": access,
         "tab": "retrieval-runs",
         "run": run,
         "query": found.query,
-        "table": _page(access, found, shown if shown in SHOWN else "", number),
+        "table": _page(access, found, request.GET),
     }
     return htmx.render(request, "corpus/ranked_list.html", context, partial="results")
 
 
-def _page(access: Access, found: RankedList, shown: str, asked: int) -> TablePage[Any]:
-    places = range(len(found.pids))
-    if shown:
-        let_through = SHOWN[shown][1]
-        chosen = [row.rank - 1 for row in _ranked(access, found, places) if let_through(row)]
-    else:
-        chosen = list(places)
-    number = min(asked, max(1, -(-len(chosen) // PAGE_SIZE)))
-    start, end = (number - 1) * PAGE_SIZE, number * PAGE_SIZE
+def _page(access: Access, found: RankedList, params: Mapping[str, str]) -> ListPage[Any]:
+    shown = params.get("show", "")
     choices = [(name, label) for name, (label, _) in SHOWN.items()]
-    rows: Any = _with_passages(_ranked(access, found, chosen[start:end]))
-    return replace(
-        _EMPTY,
-        rows=rows,
-        number=number,
-        total=len(chosen),
-        has_next=end < len(chosen),
-        filters=[BoundFilter("show", "Show", choices, shown)],
-        params={"show": shown} if shown else {},
+    places: Sequence[int] = range(len(found.pids))
+    if shown in SHOWN:
+        let_through = SHOWN[shown][1]
+        places = [row.rank - 1 for row in _ranked(access, found, places) if let_through(row)]
+    else:
+        shown = ""
+    page: ListPage[Any] = page_of(
+        places,
+        {"show": shown, "page": params.get("page", "1")},
+        filters=[Filter("show", "Show", choices, value=shown)],
+        size=PAGE_SIZE,
     )
+    return replace(page, rows=_with_passages(_ranked(access, found, page.rows)))
 
 
 def _ranked(access: Access, found: RankedList, places: Sequence[int]) -> list[Ranked]:

@@ -2,30 +2,23 @@
 
 How texts, labels and retrieval runs look in the API."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from django.db.models import QuerySet
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
-from corpus.api_lists import Listing
 from corpus.judgments.views import judgment_choices, judgment_rows, judgment_table
-from corpus.lists import as_it_is, domain_choices, place_of, version_choices
+from corpus.lists import domain_choices, place_choices, place_of
 from corpus.models import Document, GoldVersion, Judgment, Passage, Query, RankedList, RetrievalRun
 from corpus.runs.views import RUNS, get_run, lists_table
-from corpus.texts.finding import find_documents, find_passages, query_matches
-from corpus.texts.overview import passages_counted
-from corpus.texts.views import DOCUMENTS, get_document
+from corpus.texts.finding import query_matches
+from corpus.texts.views import document_list, get_document, passage_list, passage_total
 from kit.api import Route
-from kit.table_pages import Choices
-from kit.tables import Filter, Table
+from kit.lists.tables import Filter, Table
 
 
 class QuerySerializer(serializers.ModelSerializer):
@@ -159,20 +152,6 @@ QUERIES = Table(
     filters=(Filter("domain", "Domain", lookup="domain__name"),),
     order=("domain__name",),
 )
-PASSAGES = Table(
-    filters=(
-        Filter("domain", "Domain", apply=as_it_is),
-        Filter(
-            "text",
-            "Text",
-            choices=(("yes", "Loaded"), ("no", "Not loaded")),
-            apply=lambda rows, value: rows.filter(text__isnull=value == "no"),
-        ),
-        Filter("version", "Corpus version", apply=as_it_is),
-    ),
-    order=("version_id", "domain_id", "pid"),
-    unique=("version_id", "domain_id", "pid"),
-)
 
 
 def _parameters(*names: str, **described: str) -> list[OpenApiParameter]:
@@ -180,36 +159,24 @@ def _parameters(*names: str, **described: str) -> list[OpenApiParameter]:
     return [OpenApiParameter(name, str, description=said) for name, said in given.items()]
 
 
-def _matches(
-    table: Table, rows: QuerySet[Any], params: Mapping[str, str], choices: Mapping[str, Choices]
-) -> QuerySet[Any]:
-    """As the screens narrow it; but a script is told of a value that does not exist (400)."""
-    if unknown := table.not_offered(params, choices=choices):
-        raise ValidationError({name: f"No such {name}: {params[name]}." for name in unknown})
-    return table.matches(rows, params, choices=choices)
-
-
-class Queries(Listing):
+class Queries(Route):
     """Queries of a benchmark."""
 
     @extend_schema(
         responses=QuerySerializer(many=True), parameters=_parameters("domain", q="Words or an id.")
     )
     def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug)
-        rows = Query.objects.in_benchmark(access.benchmark)
-        choices = {"domain": domain_choices(access.benchmark)}
+        benchmark = enter(self.person(), slug).benchmark
         table = replace(
             QUERIES,
-            search=lambda rows, words: rows.filter(
-                query_matches(words, benchmark=access.benchmark)
-            ),
+            search=lambda rows, words: rows.filter(query_matches(words, benchmark=benchmark)),
         )
-        found = _matches(table, rows, request.query_params, choices)
+        rows = Query.objects.in_benchmark(benchmark)
+        found = self.matches(table, rows, {"domain": domain_choices(benchmark)})
         return self.page(found, QuerySerializer)
 
 
-class Passages(Listing):
+class Passages(Route):
     """Passages of the current corpus version, or of the one that `version` names.
 
     A search finds the first thousand.
@@ -222,28 +189,12 @@ class Passages(Listing):
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
         place = place_of(access.benchmark, request.query_params)
-        found = _matches(
-            replace(
-                PASSAGES,
-                search=lambda rows, words: rows.filter(
-                    pk__in=find_passages(words, version=place.version, domain=place.domain).values(
-                        "pk"
-                    )
-                ),
-            ),
-            place.holds(Passage.objects.select_related("domain")),
-            request.query_params,
-            {
-                "domain": domain_choices(access.benchmark),
-                "version": version_choices(access.benchmark),
-            },
-        )
-        is_whole = not (request.query_params.get("q") or request.query_params.get("text"))
-        total = passages_counted(place.version, place.domain) if is_whole else None
-        return self.page(found, PassageSerializer, total=total)
+        table, rows = passage_list(place)
+        found = self.matches(table, rows, place_choices(access.benchmark))
+        return self.page(found, PassageSerializer, total=passage_total(place, request.query_params))
 
 
-class Documents(Listing):
+class Documents(Route):
     """Pages of the current corpus version, or of the one that `version` names; without texts."""
 
     @extend_schema(
@@ -252,24 +203,8 @@ class Documents(Listing):
     )
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        place = place_of(access.benchmark, request.query_params)
-        rows = place.holds(Document.objects.select_related("domain"))
-        found = _matches(
-            replace(
-                DOCUMENTS,
-                search=lambda rows, words: rows.filter(
-                    pk__in=find_documents(words, version=place.version, domain=place.domain).values(
-                        "pk"
-                    )
-                ),
-            ),
-            rows.defer("text"),
-            request.query_params,
-            {
-                "domain": domain_choices(access.benchmark),
-                "version": version_choices(access.benchmark),
-            },
-        )
+        table, rows = document_list(place_of(access.benchmark, request.query_params))
+        found = self.matches(table, rows, place_choices(access.benchmark))
         return self.page(found, DocumentListSerializer)
 
 
@@ -282,7 +217,7 @@ class OneDocument(Route):
         return Response(DocumentSerializer(found).data)
 
 
-class Judgments(Listing):
+class Judgments(Route):
     """Relevance labels: those that count now, unless `counts` or `status` asks for others.
 
     Of pairs that people still judge, the imported gold alone.
@@ -309,7 +244,7 @@ class Judgments(Listing):
         if not {"counts", "status", "gold"} & params.keys():
             params["counts"] = "yes"
         table, choices = judgment_table(access), judgment_choices(access, params)
-        found = _matches(table, judgment_rows(access), params, choices)
+        found = self.matches(table, judgment_rows(access), choices, params=params)
         return self.page(found, JudgmentSerializer)
 
 
@@ -332,7 +267,7 @@ class RetrievalRuns(Route):
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
         rows = RetrievalRun.objects.filter(benchmark=access.benchmark)
-        return self.page(_matches(RUNS, rows, request.query_params, {}), RetrievalRunSerializer)
+        return self.page(self.matches(RUNS, rows), RetrievalRunSerializer)
 
 
 class OneRetrievalRun(Route):
@@ -343,7 +278,7 @@ class OneRetrievalRun(Route):
         return Response(RetrievalRunSerializer(get_run(enter(self.person(), slug), pk)).data)
 
 
-class RankedLists(Listing):
+class RankedLists(Route):
     """The rankings of a retrieval run, a query each."""
 
     @extend_schema(
@@ -354,7 +289,7 @@ class RankedLists(Listing):
         access = enter(self.person(), slug)
         rows = RankedList.objects.filter(run=get_run(access, pk)).select_related("query__domain")
         choices = {"domain": domain_choices(access.benchmark)}
-        found = _matches(lists_table(access), rows, request.query_params, choices)
+        found = self.matches(lists_table(access), rows, choices)
         return self.page(found, RankedListSerializer)
 
 

@@ -38,7 +38,7 @@ def passages_called(
     prefix: str, *, version: CorpusVersion | None, domain: Domain | None = None
 ) -> list[int]:
     """Ids of passages of the version whose own id begins with the prefix."""
-    rows = Passage.objects.in_version(version).filter(domain__in=_domains(version, domain))
+    rows = _here(Passage.objects.all(), version, domain)
     return _first(rows.filter(begins_with("pid", prefix)))
 
 
@@ -52,8 +52,7 @@ def documents_called(
     prefix: str, *, version: CorpusVersion | None, domain: Domain | None = None
 ) -> list[int]:
     """Ids of pages of the version whose own id begins with the prefix."""
-    rows = Document.objects.filter(version_id__in=version.layers if version else [])
-    rows = rows.filter(domain__in=_domains(version, domain))
+    rows = _here(Document.objects.all(), version, domain)
     return _first(rows.filter(begins_with("doc_id", prefix)))
 
 
@@ -64,8 +63,7 @@ def documents_titled(
 
     Looks at every title: pages are many fewer than passages.
     """
-    rows = Document.objects.filter(version_id__in=version.layers if version else [])
-    rows = rows.filter(domain__in=_domains(version, domain)).exclude(title="")
+    rows = _here(Document.objects.exclude(title=""), version, domain)
     for word in text.split()[:_MOST_WORDS]:
         rows = rows.filter(title__icontains=word)
     return _first(rows)
@@ -131,13 +129,15 @@ def _after(prefix: str) -> str:
     return kept[:-1] + chr(0xE000 if 0xD800 <= following < 0xE000 else following)
 
 
-def _domains(version: CorpusVersion | None, domain: Domain | None) -> list[int]:
-    """Named one by one, because the index on ids has the domain before the id."""
-    if domain is not None:
-        return [domain.pk]
+def _here(
+    rows: QuerySet[Any, Any], version: CorpusVersion | None, domain: Domain | None
+) -> QuerySet[Any, Any]:
+    """Those of the version, in the domain or in all."""
     if version is None:
-        return []
-    return list(Domain.objects.filter(benchmark=version.benchmark_id).values_list("pk", flat=True))
+        return rows.none()
+    # Named one by one, because the index on ids has the domain before the id.
+    domains = [domain] if domain else list(Domain.objects.filter(benchmark=version.benchmark_id))
+    return rows.filter(version_id__in=version.layers, domain__in=domains)
 
 
 def _first(rows: QuerySet[Any, Any]) -> list[int]:

@@ -89,11 +89,9 @@ def matching(
 ) -> list[int]:
     """Ids of passages of these versions that hold every word of the text; the first `most`."""
     words = _WORD.findall(unicodedata.normalize("NFC", text))[:_MOST_WORDS]
-    if not words or not versions:
-        return []
-    if _is_postgresql():
-        return _match_postgresql(words, versions, domain, most)
-    return _match_sqlite(words, versions, domain, most)
+    star = ":*" if _is_postgresql() else "*"
+    terms = [(word, star if len(word) >= _SHORTEST_PREFIX else "") for word in words]
+    return _find(terms, versions, domain, most)
 
 
 def holding(word: str, *, versions: Collection[int], domain: int, most: int) -> list[int]:
@@ -101,22 +99,7 @@ def holding(word: str, *, versions: Collection[int], domain: int, most: int) -> 
 
     `word` as `words_of` gives it. One list of the index: quick however large the corpus is.
     """
-    if not versions:
-        return []
-    if _is_postgresql():
-        sql = (
-            f"SELECT rowid FROM {TABLE} WHERE version_id = ANY(%s) AND domain_id = %s "
-            "AND body @@ to_tsquery('simple', %s) LIMIT %s"
-        )
-        return _ids(sql, [list(versions), domain, f"'{word}'", most])
-    scopes = " OR ".join(f"scope : v{version}" for version in versions)
-    asked = f'body : "{word}" AND ({scopes}) AND scope : d{domain}'
-    try:
-        return _ids(f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s LIMIT %s", [asked, most])
-    except OperationalError as error:
-        if "phrase queries" in str(error):  # as in `_match_sqlite`
-            return []
-        raise
+    return _find([(word, "")], versions, domain, most)
 
 
 def words_of(text: str) -> list[str]:
@@ -124,45 +107,34 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFC", text).lower())
 
 
-def _match_sqlite(
-    words: list[str], versions: Collection[int], domain: int | None, most: int
+def _find(
+    terms: list[tuple[str, str]], versions: Collection[int], domain: int | None, most: int
 ) -> list[int]:
-    scopes = [f"({' OR '.join(f'scope : v{version}' for version in versions)})"]
-    scopes += [f"scope : d{domain}"] if domain else []
-    terms = [f'body : "{word}"{_star(word, "*")}' for word in words]
-    sql = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s LIMIT %s"
+    """Ids of passages that hold all of these words, each with what makes it a beginning, or ""."""
+    if not terms or not versions:
+        return []
+    if _is_postgresql():
+        within, parameters = "version_id = ANY(%s)", list[Any]([list(versions)])
+        if domain is not None:
+            within, parameters = f"{within} AND domain_id = %s", [*parameters, domain]
+        asked = " & ".join(f"'{word}'{star}" for word, star in terms)
+        condition = f"{within} AND body @@ to_tsquery('simple', %s)"
+    else:
+        parts = [f'body : "{word}"{star}' for word, star in terms]
+        parts.append(f"({' OR '.join(f'scope : v{version}' for version in versions)})")
+        parts += [f"scope : d{domain}"] if domain else []
+        asked, condition, parameters = " AND ".join(parts), f"{TABLE} MATCH %s", []
     try:
-        return _ids(sql, [" AND ".join([*terms, *scopes]), most])
+        with connection.cursor() as cursor:
+            sql = f"SELECT rowid FROM {TABLE} WHERE {condition} LIMIT %s"
+            cursor.execute(sql, [*parameters, asked, most])
+            return [pk for (pk,) in cursor.fetchall()]
     except OperationalError as error:
         # Letters that are younger than SQLite's tables of them part a word in two, and this
         # index keeps no places by which parts would be joined.
         if "phrase queries" in str(error):
             return []
         raise
-
-
-def _match_postgresql(
-    words: list[str], versions: Collection[int], domain: int | None, most: int
-) -> list[int]:
-    terms = " & ".join(f"'{word}'{_star(word, ':*')}" for word in words)
-    within, parameters = ["version_id = ANY(%s)"], list[Any]([list(versions)])
-    if domain is not None:
-        within, parameters = [*within, "domain_id = %s"], [*parameters, domain]
-    sql = (
-        f"SELECT rowid FROM {TABLE} "
-        f"WHERE {' AND '.join(within)} AND body @@ to_tsquery('simple', %s) LIMIT %s"
-    )
-    return _ids(sql, [*parameters, terms, most])
-
-
-def _ids(sql: str, parameters: list[Any]) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return [pk for (pk,) in cursor.fetchall()]
-
-
-def _star(word: str, star: str) -> str:
-    return star if len(word) >= _SHORTEST_PREFIX else ""
 
 
 def _is_postgresql() -> bool:

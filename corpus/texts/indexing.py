@@ -15,8 +15,8 @@ from corpus.models import CorpusVersion, Judgment, Passage, PassageIndexRun
 from corpus.texts import index as textindex
 from corpus.texts.finding import one_of
 from corpus.texts.overview import count_passages
-from kit.bulk import one_writer_at_a_time, vacuum
-from kit.runs import LostLease, RunStatus, Stopping, stopping, wake
+from kit.database.bulk import one_writer_at_a_time, vacuum
+from kit.runs.models import LostLease, RunStatus, Stopping, stopping, wake
 
 # Seconds that SQLite's one write lock is held at once, about.
 _HOLD = 0.08

@@ -10,8 +10,8 @@ from django.db import models
 from django.db.models import Q
 
 from corpus.benchmarks.models import Benchmark, Domain
-from kit.prepared import Prepared
-from kit.runs import TrackedRun
+from kit.database.prepared import Prepared
+from kit.runs.models import TrackedRun
 
 
 class VersionState(models.TextChoices):
@@ -107,6 +107,14 @@ class CorpusVersion(models.Model):
     def is_derived(self) -> bool:
         """Whether its labels are read through a crosswalk."""
         return self.recipe.get("kind") == CLEANED
+
+    @property
+    def root(self) -> "CorpusVersion":
+        """The loaded texts that its cleanings began with; itself where none made it."""
+        at = self
+        while at.is_derived and at.parent is not None:
+            at = at.parent
+        return at
 
     @property
     def key(self) -> int | None:

@@ -1,7 +1,6 @@
 """How much a benchmark holds, by domain."""
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, QuerySet
@@ -9,21 +8,9 @@ from django.db.models import Count, QuerySet
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query, Source
 
 
-@dataclass
-class DomainCounts:
-    """One row of the overview."""
-
-    name: str
-    queries: int = 0
-    passages: int = 0
-    without_text: int = 0
-    original: int = 0
-    added: int = 0
-
-
-def domain_counts(benchmark: Benchmark) -> list[DomainCounts]:
-    """Counts of every ready domain, in a handful of queries however many domains there are."""
-    rows = {domain.pk: DomainCounts(domain.name) for domain in benchmark.domains.ready()}
+def domain_counts(benchmark: Benchmark) -> list[dict[str, Any]]:
+    """Name and counts of each ready domain, in a handful of queries however many there are."""
+    rows = dict(benchmark.domains.ready().values_list("pk", "name"))
     version = CorpusVersion.objects.current(benchmark)
     # None of a gold that is still loading: that one is not current, and has all its labels.
     labels = Judgment.objects.filter(query__domain__in=rows)
@@ -36,10 +23,10 @@ def domain_counts(benchmark: Benchmark) -> list[DomainCounts]:
         "original": _by(labels.original().filter(label__gt=0), by_query),
         "added": _by(labels.standing().exclude(source=Source.ORIGINAL), by_query),
     }
-    for name, found in counts.items():
-        for domain_id in found.keys() & rows.keys():
-            setattr(rows[domain_id], name, found[domain_id])
-    return list(rows.values())
+    return [
+        {"name": name, **{what: found[pk] for what, found in counts.items()}}
+        for pk, name in rows.items()
+    ]
 
 
 def count_passages(version: CorpusVersion) -> int:

@@ -1,18 +1,20 @@
-"""Pages: the list, and one with its passages."""
+"""The lists of pages and passages, for screens and API, and one page with its passages."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from django.db.models import Count, OuterRef, Subquery, Value
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from corpus.access import Access, enter
-from corpus.lists import as_it_is, domain_choices, place_of, version_choices
+from corpus.lists import Place, as_it_is, place_choices, place_of
 from corpus.models import Document, Passage
-from corpus.texts.finding import find_documents
+from corpus.texts.finding import find_documents, find_passages
+from corpus.texts.overview import passages_counted
 from kit import htmx
-from kit.tables import Column, Filter, Table, page_number
+from kit.lists.tables import Column, Filter, Table, page_number
 
 # Characters of a long page that are shown at once.
 PART = 50_000
@@ -35,25 +37,66 @@ DOCUMENTS = Table(
 )
 
 
+def _with_text(passages: QuerySet[Passage], value: str) -> QuerySet[Passage]:
+    return passages.filter(text__isnull=value == "no")
+
+
+PASSAGES = Table(
+    filters=(
+        Filter("domain", "Domain", apply=as_it_is),
+        Filter("text", "Text", choices=(("yes", "Loaded"), ("no", "Not loaded")), apply=_with_text),
+        Filter("version", "Corpus version", apply=as_it_is),
+    ),
+    columns=(
+        # The one order that an index carries at any size.
+        Column("passage", "Passage", order=("version_id", "domain_id", "pid")),
+        Column("domain", "Domain"),
+        Column("text", "Begins"),
+        Column("length", "Characters", numeric=True),
+    ),
+    order=("version_id", "domain_id", "pid"),
+    unique=("version_id", "domain_id", "pid"),
+)
+
+
+def document_list(place: Place) -> tuple[Table, QuerySet[Document]]:
+    """The list of pages, and those that are here; without their texts."""
+    table = replace(
+        DOCUMENTS,
+        search=lambda rows, words: rows.filter(
+            pk__in=find_documents(words, version=place.version, domain=place.domain).values("pk")
+        ),
+    )
+    return table, place.holds(Document.objects.select_related("domain").defer("text"))
+
+
+def passage_list(place: Place) -> tuple[Table, QuerySet[Passage]]:
+    """The list of passages, and those that are here.
+
+    Searched in the domain alone, because a search does not go through more than it shows.
+    """
+    table = replace(
+        PASSAGES,
+        search=lambda rows, words: rows.filter(
+            pk__in=find_passages(words, version=place.version, domain=place.domain).values("pk")
+        ),
+    )
+    return table, place.holds(Passage.objects.select_related("domain"))
+
+
+def passage_total(place: Place, params: Mapping[str, str]) -> int | None:
+    """How many passages are here; None where something narrows the list further."""
+    is_narrowed = params.get("q") or params.get("text")
+    return None if is_narrowed else passages_counted(place.version, place.domain)
+
+
 @require_GET
 def documents(request: HttpRequest, slug: str) -> HttpResponse:
     """Pages of the corpus version people work on, or of another."""
     access = enter(request.user, slug)
-    place = place_of(access.benchmark, request.GET)
-    rows = place.holds(Document.objects.select_related("domain").defer("text"))
+    shown, rows = document_list(place_of(access.benchmark, request.GET))
     rows = rows.annotate(passage_count=_passage_count())
-    shown = replace(
-        DOCUMENTS,
-        search=lambda found, words: found.filter(
-            pk__in=find_documents(words, version=place.version, domain=place.domain).values("pk")
-        ),
-    )
-    choices = {
-        "domain": domain_choices(access.benchmark),
-        "version": version_choices(access.benchmark),
-    }
-    table = shown.read(rows, request.GET, choices=choices)
-    table = replace(table, filters=[each for each in table.filters if each.choices])
+    table = shown.read(rows, request.GET, choices=place_choices(access.benchmark))
     context = {"access": access, "tab": "passages", "table": table}
     return htmx.render(request, "corpus/documents.html", context, partial="results")
 

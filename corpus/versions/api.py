@@ -1,27 +1,125 @@
 """API of corpus versions: which is current, changing that, labels, passages, and searching one."""
 
+from typing import Any
+
 from django.http import Http404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
-from corpus.cleaning.api import (
-    CarriedSerializer,
-    PassageDiffSerializer,
-    TakeUpSerializer,
-    VersionHitSerializer,
-    VersionSerializer,
-    diff_data,
-)
 from corpus.models import CorpusVersion, Passage, Role
-from corpus.texts.search import search_version
+from corpus.texts.search import FoundText, search_version
 from corpus.versions import services as verbs
 from corpus.versions.crosswalk import labels_of
 from corpus.versions.views import READERS, came_from, compare, get_version
 from kit.api import Route
-from kit.tables import clean
+from kit.lists.tables import clean
+
+
+class VersionSerializer(serializers.ModelSerializer):
+    """A corpus version: what it was made of, and how."""
+
+    class Meta:
+        model = CorpusVersion
+        fields = ["id", "name", "parent", "recipe", "created_at"]
+
+
+class TakeUpSerializer(serializers.Serializer):
+    """`seen` is the id of the version that is current now, as you know it."""
+
+    seen = serializers.IntegerField(allow_null=True)
+
+
+class VersionHitSerializer(serializers.Serializer):
+    """A passage that a search found; `came_from` are the ids of passages its text was in before."""
+
+    passage = serializers.IntegerField(source="hit.passage.pk")
+    pid = serializers.CharField(source="hit.passage.pid")
+    domain = serializers.CharField(source="hit.passage.domain.name")
+    score = serializers.FloatField(source="hit.score")
+    excerpt = serializers.SerializerMethodField()
+    came_from = serializers.SerializerMethodField()
+
+    def get_excerpt(self, found: FoundText) -> str:
+        """The part of its text where the words stand."""
+        return "".join(piece for piece, _ in found.pieces)
+
+    def get_came_from(self, found: FoundText) -> list[str]:
+        """Ids in the version before."""
+        return [pid for _, pid in found.came_from]
+
+
+class CarriedLabelSerializer(serializers.Serializer):
+    """A label as it holds in a version; `given_for` are the passages that were judged."""
+
+    query = serializers.IntegerField()
+    passage = serializers.IntegerField()
+    label = serializers.IntegerField()  # type: ignore[assignment]
+    given_for = serializers.ListField(child=serializers.IntegerField())
+
+
+class UncarriedSerializer(serializers.Serializer):
+    """A label that could not be carried, and why."""
+
+    query = serializers.IntegerField()
+    passage = serializers.IntegerField()
+    label = serializers.IntegerField()  # type: ignore[assignment]
+    why = serializers.CharField()
+
+
+class CarriedSerializer(serializers.Serializer):
+    """Labels of a version, and those that are lost to it."""
+
+    labels = CarriedLabelSerializer(many=True)
+    lost = UncarriedSerializer(many=True)
+
+
+class SideSerializer(serializers.Serializer):
+    """A stretch of one side: same, gone or new."""
+
+    kind = serializers.CharField()
+    text = serializers.CharField()
+
+
+class OriginSerializer(serializers.Serializer):
+    """A passage that another one came from."""
+
+    passage = serializers.IntegerField()
+    pid = serializers.CharField()
+    tokens = serializers.IntegerField()
+    of = serializers.IntegerField()
+    carries = serializers.BooleanField()
+
+
+class PassageDiffSerializer(serializers.Serializer):
+    """A passage beside what it came from."""
+
+    pid = serializers.CharField()
+    origins = OriginSerializer(many=True)
+    before = SideSerializer(many=True)
+    after = SideSerializer(many=True)
+
+
+def diff_data(passage: Any, links: list[Any], sides: Any) -> dict[str, Any]:
+    """What PassageDiffSerializer shows."""
+    return {
+        "pid": passage.pid,
+        "origins": [
+            {
+                "passage": link.old_id,
+                "pid": link.old.pid,
+                "tokens": link.tokens,
+                "of": link.of,
+                "carries": link.carries,
+            }
+            for link in links
+        ],
+        "before": [{"kind": run.kind, "text": run.text} for run in (sides.left if sides else ())],
+        "after": [{"kind": run.kind, "text": run.text} for run in (sides.right if sides else ())],
+    }
 
 
 class Versions(Route):
@@ -94,6 +192,8 @@ class VersionPassage(Route):
 
 class VersionSearch(Route):
     """Passages of a version that hold the words, the best first."""
+
+    pagination_class = None
 
     @extend_schema(
         responses=VersionHitSerializer(many=True),

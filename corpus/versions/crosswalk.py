@@ -9,18 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from corpus.models import CorpusVersion, Crosswalk, Passage, Query
-from corpus.versions.holding import holding
-from corpus.versions.rows import rows_behind, rows_of
-
-
-@dataclass(frozen=True, slots=True)
-class CarriedLabel:
-    """A label as it holds for a passage of the version; `given_for` are the passages judged."""
-
-    query: int
-    passage: int
-    label: int
-    given_for: tuple[int, ...]
+from corpus.versions.holding import Held, holding
+from corpus.versions.rows import links_from, links_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +27,7 @@ class Uncarried:
 class Carried:
     """What a version takes over."""
 
-    labels: list[CarriedLabel]
+    labels: list[Held]
     lost: list[Uncarried]
 
 
@@ -48,10 +38,7 @@ def labels_of(version: CorpusVersion) -> Carried:
     """
     found = holding(version)
     return Carried(
-        labels=[
-            CarriedLabel(query, passage, held.label, held.given_for)
-            for (query, passage), held in sorted(found.pairs.items())
-        ],
+        labels=[held for _, held in sorted(found.pairs.items())],
         lost=[
             Uncarried(each.held.query, passage, each.held.label, each.why)
             for each in found.lost
@@ -81,16 +68,13 @@ def targets(version: CorpusVersion, passages: Collection[int]) -> dict[int, list
         at = at.parent
     reached = {key: [key] for key in passages}
     for step in reversed(chain):
-        rows = rows_of(step, {key for keys in reached.values() for key in keys})
+        keys = {key for keys in reached.values() for key in keys}
         onward: dict[int, list[int]] = defaultdict(list)
-        for old, new, carries in rows:
+        for old, new, carries in links_from(step, keys):
             if carries:
                 onward[old].append(new)
-        own = set(
-            Passage.objects.filter(
-                version_id__in=step.layers, pk__in={k for ks in reached.values() for k in ks}
-            ).values_list("pk", flat=True)
-        )
+        inside = Passage.objects.filter(version_id__in=step.layers, pk__in=keys)
+        own = set(inside.values_list("pk", flat=True))
         reached = {
             key: [t for each in keys for t in ([each] if each in own else onward[each])]
             for key, keys in reached.items()
@@ -107,8 +91,9 @@ def origins(version: CorpusVersion, passages: Collection[int]) -> dict[int, list
     at: CorpusVersion | None = version
     while at is not None and at.is_derived:
         before: dict[int, list[int]] = defaultdict(list)
-        for old, new in rows_behind(at, {key for keys in found.values() for key in keys}):
-            before[new].append(old)
+        for old, new, carries in links_to(at, {key for keys in found.values() for key in keys}):
+            if carries:
+                before[new].append(old)
         found = {key: [old for each in keys for old in before[each]] for key, keys in found.items()}
         at = at.parent
     return {key: list(dict.fromkeys(keys)) for key, keys in found.items()}
@@ -135,11 +120,8 @@ def excluded_in(version: CorpusVersion, queries: Collection[Query]) -> dict[int,
     asked = {query.pk: set(query.excluded_ids) for query in queries if query.excluded_ids}
     if not asked or not version.is_derived:
         return asked
-    root = version
-    while root.is_derived and root.parent is not None:
-        root = root.parent
     domains = {query.pk: query.domain_id for query in queries}
-    rows = Passage.objects.in_version(root).filter(
+    rows = Passage.objects.in_version(version.root).filter(
         domain_id__in=set(domains.values()), pid__in=set().union(*asked.values())
     )
     known = {

@@ -4,8 +4,6 @@ What was loaded stays, with every label where it was given; pools, runs, debates
 of the current version unless they name another (docs/cleaning.md).
 """
 
-from dataclasses import dataclass
-
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -109,24 +107,11 @@ def before_last(benchmark: Benchmark) -> CorpusVersion | None:
     return before if before != CorpusVersion.objects.current(benchmark) else None
 
 
-@dataclass(frozen=True)
-class Behind:
-    """What the loaded texts hold that the current version was not made from."""
-
-    version: CorpusVersion
-    passages: int
-
-
-def loaded_since(benchmark: Benchmark) -> Behind | None:
-    """What was loaded after the current version was derived; None where it holds everything."""
+def loaded_since(benchmark: Benchmark) -> int | None:
+    """Passages loaded after the current version was derived; None where it holds every load."""
     current = CorpusVersion.objects.current(benchmark)
     loaded = CorpusVersion.objects.loaded(benchmark)
     if current is None or loaded is None or not current.is_derived:
         return None
-    root = current
-    while root.is_derived and root.parent is not None:
-        root = root.parent
-    newer = set(loaded.layers) - set(root.layers)
-    if not newer:
-        return None
-    return Behind(loaded, Passage.objects.filter(version_id__in=newer).count())
+    newer = set(loaded.layers) - set(current.root.layers)
+    return Passage.objects.filter(version_id__in=newer).count() if newer else None

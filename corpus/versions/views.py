@@ -31,7 +31,7 @@ from corpus.versions.crosswalk import Uncarried, labels_of
 from corpus.versions.services import before_last, loaded_since
 from kit import htmx
 from kit.errors import Refused
-from kit.tables import Column, Filter, Table, clean
+from kit.lists.tables import Column, Filter, Table, clean
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 _MOST_TEXT = 200_000

@@ -6,15 +6,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access import enter
 from corpus.models import Role
 from debate.adoption.preview import preview_adoption
 from debate.adoption.services import adopt_run, undo_adoption, why_not
 from debate.filters.services import keep_pairs
-from debate.loaders import READERS, get_run
+from debate.loaders import READERS, enter_run
 from kit.api import Route
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 
 class EffectSerializer(serializers.Serializer):
@@ -75,16 +74,16 @@ class Adoption(Route):
 
     @extend_schema(operation_id="debate_run_adoption", responses=PreviewSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        run = get_run(enter(self.person(), slug, *READERS), pk)
+        _, run = enter_run(self.person(), slug, pk, *READERS)
         if run.status != RunStatus.DONE:
             raise Refused("Only a run that is done can be adopted.")
         found = preview_adoption(run)
-        return Response(PreviewSerializer(vars(found) | {"undo": why_not(run)}).data)
+        return Response(PreviewSerializer(found | {"undo": why_not(run)}).data)
 
     @extend_schema(operation_id="debate_run_adopt", request=None, responses=AdoptedSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        counts = adopt_run(run=get_run(access, pk), actor=access.user)
+        access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
+        counts = adopt_run(run=run, actor=access.user)
         return Response(AdoptedSerializer(counts).data)
 
 
@@ -93,8 +92,8 @@ class UndoAdoption(Route):
 
     @extend_schema(operation_id="debate_run_unadopt", request=None, responses=UndoneSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        counts = undo_adoption(run=get_run(access, pk), actor=access.user)
+        access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
+        counts = undo_adoption(run=run, actor=access.user)
         return Response(UndoneSerializer(counts).data)
 
 
@@ -105,8 +104,7 @@ class Keep(Route):
         operation_id="debate_run_keep", request=KeepSerializer, responses={201: KeptSerializer}
     )
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
+        access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
         pool = keep_pairs(run=run, actor=access.user, **self.read(KeepSerializer))
         told = {"id": pool.pk, "name": pool.name, "pairs": pool.entries.count()}
         return Response(KeptSerializer(told).data, status=201)

@@ -1,6 +1,5 @@
 """What adopting a run would change, told before: the rules of label_rules.py as one query."""
 
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from django.db.models import (
@@ -35,50 +34,23 @@ EFFECTS: Final = {
 _REAL: Final = 100
 
 
-@dataclass(frozen=True)
-class Effect:
-    """Labels, by whether they say relevant."""
+def preview_adoption(run: DebateRun) -> dict[str, Any]:
+    """What becomes of the trial labels, as `adopt_run` would find them now.
 
-    relevant: int = 0
-    irrelevant: int = 0
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.relevant + self.irrelevant
-
-
-@dataclass(frozen=True)
-class Preview:
-    """Trial labels by what becomes of them; pairs that come before people.
-
-    `joined` of these pairs have a case already, which an earlier run opened: it is not opened
-    again.
+    `stands`, `replaces` and `weaker` count labels that say `relevant`, `irrelevant` and in
+    `total`. Of the pairs that come before people, the `cases`, `joined` have one already, which
+    an earlier run opened: it is not opened again.
     """
-
-    stands: Effect = field(default_factory=Effect)
-    replaces: Effect = field(default_factory=Effect)
-    weaker: Effect = field(default_factory=Effect)
-    cases: int = 0
-    joined: int = 0
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether adopting changes nothing."""
-        return not (self.stands.total or self.replaces.total or self.weaker.total or self.cases)
-
-
-def preview_adoption(run: DebateRun) -> Preview:
-    """The counts, as `adopt_run` would find them now."""
     counted = _weighed(run.debates.all()).order_by().values_list("effect", "label")
-    found: dict[str, dict[int, int]] = {}
+    found: dict[str, Any] = {
+        name: {"relevant": 0, "irrelevant": 0, "total": 0} for name in (STANDS, REPLACES, WEAKER)
+    }
     for effect, label, count in counted.annotate(count=Count("pk")):
-        found.setdefault(effect, {})[label or 0] = count
-    effects = {name: Effect(counts.get(1, 0), counts.get(0, 0)) for name, counts in found.items()}
+        found[effect]["relevant" if label == 1 else "irrelevant"] += count
+        found[effect]["total"] += count
     waiting = caseless(run)
     known = EscalationCase.objects.filter(query=OuterRef("query"), passage=OuterRef("passage"))
-    joined = waiting.annotate(known=Subquery(known.values("pk")[:1])).exclude(known=None)
-    return Preview(**effects, cases=waiting.count(), joined=joined.count())
+    return found | {CASES: waiting.count(), "joined": waiting.filter(Exists(known)).count()}
 
 
 def with_effect(run: DebateRun, debates: QuerySet[Debate], effect: str) -> QuerySet[Debate]:

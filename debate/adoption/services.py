@@ -4,8 +4,8 @@ Undoing an adoption: its labels wait again, and what they had displaced stands a
 
 A stored debate read back as the verdict it was."""
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -24,7 +24,7 @@ from debate.models import Debate, DebateRun, RunKind, Turn
 from kit import audit
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 
 def verdict_of(debate: Debate) -> dream.Verdict:
@@ -61,17 +61,11 @@ _CHUNK = 500
 OPENED = "open cases of adopted run"
 
 
-@dataclass(frozen=True)
-class Adopted:
-    """Labels that stand now, labels that a weightier one kept out, cases that were opened."""
-
-    standing: int = 0
-    weaker: int = 0
-    cases: int = 0
-
-
-def adopt_run(*, run: DebateRun, actor: User | None) -> Adopted:
+def adopt_run(*, run: DebateRun, actor: User | None) -> Counter[str]:
     """Let a finished run's trial labels count, by the rules of corpus/judgments/services.py.
+
+    Counts labels that are `standing` now, `weaker` ones that a weightier label kept out, and
+    `cases` that were opened.
 
     Labels of the practice model stand only where no real one does, and stay marked. Written in
     groups, so that voters need not wait; one that was cut short is finished by adopting again,
@@ -80,16 +74,17 @@ def adopt_run(*, run: DebateRun, actor: User | None) -> Adopted:
     """
     if run.status != RunStatus.DONE:
         raise Refused("Only a run that is done can be adopted.")
-    if run.adopted_at and not _waiting(run).exists():
-        return Adopted()
-    if not run.is_trial and not _waiting(run).exists():
-        raise Refused("The labels of this run stand already.")
-    counts = Adopted()
+    counts = Counter(standing=0, weaker=0, cases=0)
+    if not _waiting(run).exists():
+        if run.adopted_at:
+            return counts
+        if not run.is_trial:
+            raise Refused("The labels of this run stand already.")
     for group in groups_of(_waiting(run).filter(judgment__status=Status.TRIAL)):
         standing, weaker = _adopt(group, run, actor)
-        counts = replace(counts, standing=counts.standing + standing, weaker=counts.weaker + weaker)
+        counts.update(standing=standing, weaker=weaker)
     for group in groups_of(caseless(run)):
-        counts = replace(counts, cases=counts.cases + _bring(group, run, actor))
+        counts.update(cases=_bring(group, run, actor))
     _mark(run, actor, counts)
     return counts
 
@@ -139,29 +134,22 @@ def _bring(group: list[Debate], run: DebateRun, actor: User | None) -> int:
     return len(opened)
 
 
-def _mark(run: DebateRun, actor: User | None, counts: Adopted) -> None:
+def _mark(run: DebateRun, actor: User | None, counts: Counter[str]) -> None:
     with transaction.atomic():
         rows = DebateRun.objects.filter(pk=run.pk)
-        changed = any(vars(counts).values()) or run.adopted_at is None
+        changed = any(counts.values()) or run.adopted_at is None
         if changed and rows.update(adopted_at=timezone.now(), adopted_by=actor):
-            data = vars(counts)
+            data = dict(counts)
             scope = run.benchmark.slug
             audit.record(actor=actor, verb="adopt debate run", target=run, scope=scope, data=data)
     run.refresh_from_db()
 
 
-@dataclass(frozen=True)
-class Undone:
-    """Labels that wait again, how many of them stood, labels that stand again, cases withdrawn."""
-
-    waiting: int = 0
-    stood: int = 0
-    restored: int = 0
-    cases: int = 0
-
-
-def undo_adoption(*, run: DebateRun, actor: User | None) -> Undone:
+def undo_adoption(*, run: DebateRun, actor: User | None) -> Counter[str]:
     """Take an adoption back, label by label, by the rules of corpus/judgments/unadopting.py.
+
+    Counts labels that are `waiting` again, how many of them `stood`, labels that are `restored`,
+    and `cases` that were withdrawn.
 
     The cases that it opened are withdrawn first, all of them in one transaction, and nothing
     happens where somebody has voted on one. Labels follow in groups; what was cut short is
@@ -170,7 +158,7 @@ def undo_adoption(*, run: DebateRun, actor: User | None) -> Undone:
     """
     if reason := why_not(run):
         raise Refused(reason)
-    counts = Undone(cases=_withdraw(run, actor))
+    counts = Counter(waiting=0, stood=0, restored=0, cases=_withdraw(run, actor))
     adopted = run.debates.exclude(judgment=None)
     for group in groups_of(adopted):
         with transaction.atomic():
@@ -183,12 +171,7 @@ def undo_adoption(*, run: DebateRun, actor: User | None) -> Undone:
                 assert debate.judgment_id is not None  # it was looked up by it just now
                 debate.judgment = taken.trials[debate.judgment_id]
             Debate.objects.bulk_update(changed, ["judgment"])
-        counts = replace(
-            counts,
-            waiting=counts.waiting + len(taken.trials),
-            stood=counts.stood + taken.superseded,
-            restored=counts.restored + taken.restored,
-        )
+        counts.update(waiting=len(taken.trials), stood=taken.superseded, restored=taken.restored)
     _undoing_mark(run, actor, counts)
     return counts
 
@@ -227,7 +210,7 @@ def _withdraw(run: DebateRun, actor: User | None) -> int:
         return withdraw_cases(keys=[key for key in keys if key not in shared], actor=actor)
 
 
-def _undoing_mark(run: DebateRun, actor: User | None, counts: Undone) -> None:
+def _undoing_mark(run: DebateRun, actor: User | None, counts: Counter[str]) -> None:
     with transaction.atomic():
         rows = DebateRun.objects.filter(pk=run.pk).exclude(adopted_at=None)
         if rows.update(adopted_at=None, adopted_by=None):
@@ -236,6 +219,6 @@ def _undoing_mark(run: DebateRun, actor: User | None, counts: Undone) -> None:
                 verb="undo adoption of debate run",
                 target=run,
                 scope=run.benchmark.slug,
-                data=vars(counts),
+                data=dict(counts),
             )
     run.refresh_from_db()

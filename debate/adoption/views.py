@@ -7,36 +7,32 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access
 from corpus.models import Role, Status
 from debate.adoption.preview import preview_adoption
 from debate.adoption.services import adopt_run, opened_cases, undo_adoption, why_not
 from debate.filters.services import keep_pairs
 from debate.forms import KeepForm
-from debate.loaders import READERS, get_run
+from debate.loaders import READERS, enter_run
 from debate.models import DebateRun, RunKind
-from debate.results.report import pairs_url
+from debate.results.report import Address, pairs_url
 from kit import htmx
-from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.refusals import told
+from kit.runs.models import RunStatus
 
 
 @require_http_methods(["GET", "POST"])
 def adoption(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """What adopting the run will change, or has changed; a POST adopts it."""
     roles = (Role.ADMIN,) if request.method == "POST" else READERS
-    access = enter(request.user, slug, *roles)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, *roles)
     if request.method == "POST":
-        try:
+        with told(request):
             counts = adopt_run(run=run, actor=access.user)
-        except Refused as refusal:
-            messages.error(request, refusal.message)
-        else:
             messages.success(
                 request,
-                f"{counts.standing:,} labels stand now, {counts.weaker:,} are history beside "
-                f"weightier ones, {counts.cases:,} cases were opened.",
+                f"{counts['standing']:,} labels stand now, {counts['weaker']:,} are history beside "
+                f"weightier ones, {counts['cases']:,} cases were opened.",
             )
         return htmx.redirect(request, _url(run))
     return htmx.render(request, "debate/adoption.html", _context(access, run))
@@ -45,17 +41,13 @@ def adoption(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 def adoption_undo(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Take the adoption back, where nobody has voted since."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
-    try:
+    access, run = enter_run(request.user, slug, pk, Role.ADMIN)
+    with told(request):
         counts = undo_adoption(run=run, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(
             request,
-            f"{counts.waiting:,} labels are on trial again, {counts.restored:,} that they had "
-            f"displaced stand again, {counts.cases:,} cases were withdrawn.",
+            f"{counts['waiting']:,} labels are on trial again, {counts['restored']:,} that they "
+            f"had displaced stand again, {counts['cases']:,} cases were withdrawn.",
         )
     return htmx.redirect(request, _url(run))
 
@@ -63,16 +55,13 @@ def adoption_undo(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 def filter_keep(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Make a pool of what a filter did not discard, and go there."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
-    try:
+    access, run = enter_run(request.user, slug, pk, Role.ADMIN)
+    with told(request):
         name = request.POST.get("name", "").replace("\x00", "")
         pool = keep_pairs(run=run, name=name, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return htmx.redirect(request, _url(run))
-    messages.success(request, f"The pool {pool.name} holds what the filter kept.")
-    return htmx.redirect(request, reverse("pool", args=[slug, pool.pk]))
+        messages.success(request, f"The pool {pool.name} holds what the filter kept.")
+        return htmx.redirect(request, reverse("pool", args=[slug, pool.pk]))
+    return htmx.redirect(request, _url(run))
 
 
 def _url(run: DebateRun) -> str:
@@ -81,14 +70,13 @@ def _url(run: DebateRun) -> str:
 
 def _context(access: Access, run: DebateRun) -> dict[str, Any]:
     to, is_done = pairs_url(run), run.status == RunStatus.DONE
-    preview = preview_adoption(run) if is_done else None
+    preview = preview_adoption(run) if is_done else {}
     return {
         "access": access,
         "tab": "debate-runs",
         "run": run,
         "is_done": is_done,
-        "preview": preview,
-        "planned": _planned(preview, to) if preview and not preview.is_empty else [],
+        "planned": _planned(preview, to),
         "found": _found(run, to) if run.adopted_at else [],
         "why_not": why_not(run) if run.adopted_at else "",
         "opened": len(opened_cases(run)) if run.adopted_at else 0,
@@ -96,53 +84,48 @@ def _context(access: Access, run: DebateRun) -> dict[str, Any]:
     }
 
 
-def _planned(preview: Any, to: Any) -> list[dict[str, Any]]:
-    """The preview's numbers with the pairs behind them."""
-    rows = [
-        ("Will stand where none does", preview.stands, "stands"),
-        ("Will take the place of a label", preview.replaces, "replaces"),
-        ("Will be history beside a weightier one", preview.weaker, "weaker"),
-    ]
+def _planned(preview: dict[str, Any], to: Address) -> list[dict[str, Any]]:
+    """The preview's numbers with the pairs behind them; none where adopting changes nothing."""
+    names = {
+        "stands": "Will stand where none does",
+        "replaces": "Will take the place of a label",
+        "weaker": "Will be history beside a weightier one",
+    }
+    if not preview or not (preview["cases"] or any(preview[key]["total"] for key in names)):
+        return []
     found = [
         {
             "name": name,
-            "count": effect.total,
+            "count": preview[key]["total"],
             "url": to(effect=key),
-            "words": f"{effect.relevant:,} relevant, {effect.irrelevant:,} not",
+            "words": f"{preview[key]['relevant']:,} relevant, {preview[key]['irrelevant']:,} not",
         }
-        for name, effect, key in rows
+        for key, name in names.items()
     ]
-    words = f"{preview.joined:,} have a case already" if preview.joined else ""
-    cases = {"name": "Pairs that come before people", "count": preview.cases, "words": words}
+    words = f"{preview['joined']:,} have a case already" if preview["joined"] else ""
+    cases = {"name": "Pairs that come before people", "count": preview["cases"], "words": words}
     return [*found, cases | {"url": to(effect="cases")}]
 
 
-def _found(run: DebateRun, to: Any) -> list[dict[str, Any]]:
+def _found(run: DebateRun, to: Address) -> list[dict[str, Any]]:
     """How the labels and cases of an adopted run stand now."""
     rows = run.debates.order_by()
+    numbers = (
+        (
+            "Labels that stand",
+            rows.filter(judgment__status=Status.STANDING),
+            {"counts": "standing"},
+        ),
+        (
+            "Labels that are history",
+            rows.filter(judgment__status=Status.SUPERSEDED),
+            {"counts": "superseded"},
+        ),
+        ("Pairs before people", rows.exclude(case=None), {"case": "any"}),
+        ("Decided by people", rows.filter(case__status="closed"), {"case": "closed"}),
+    )
+    words = {"Labels that are history": "a weightier one stands"}
     return [
-        {
-            "name": "Labels that stand",
-            "count": rows.filter(judgment__status=Status.STANDING).count(),
-            "url": to(counts=Status.STANDING.value),
-            "words": "",
-        },
-        {
-            "name": "Labels that are history",
-            "count": rows.filter(judgment__status=Status.SUPERSEDED).count(),
-            "url": to(counts=Status.SUPERSEDED.value),
-            "words": "a weightier one stands",
-        },
-        {
-            "name": "Pairs before people",
-            "count": rows.exclude(case=None).count(),
-            "url": to(case="any"),
-            "words": "",
-        },
-        {
-            "name": "Decided by people",
-            "count": rows.filter(case__status="closed").count(),
-            "url": to(case="closed"),
-            "words": "",
-        },
+        {"name": name, "count": pairs.count(), "url": to(**at), "words": words.get(name, "")}
+        for name, pairs, at in numbers
     ]

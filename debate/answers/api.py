@@ -11,13 +11,13 @@ from rest_framework.response import Response
 from annotate.answers.rights import hidden_queries
 from corpus.access import enter, get_query
 from corpus.models import Role
+from corpus.run_routes import OneRun, RunLimit, RunVerb
 from debate.answers import services as verbs
 from debate.answers.plans import candidates
 from debate.answers.services import choose_sound
-from debate.answers.views import VERBS, forecast_of, generate, get_run, item_rows, pick_endpoint
+from debate.answers.views import RUNS, forecast_of, generate, get_run, item_rows, pick_endpoint
 from debate.models import AnswerItem, AnswerRun
-from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
-from llm.ledger.accounts import set_budget
+from kit.api import RUN_FIELDS, Route
 from llm.requests import EFFORTS
 from llm.serializers import PAID_FIELDS, PaidSerializer
 
@@ -58,12 +58,6 @@ class GenerateSerializer(serializers.Serializer):
     """Which endpoint writes; by default the first one."""
 
     endpoint = serializers.CharField(required=False, allow_blank=True, default="")
-
-
-class AnswerBudgetSerializer(serializers.Serializer):
-    """A limit in dollars; null lifts it."""
-
-    usd = serializers.DecimalField(max_digits=9, decimal_places=2, allow_null=True, min_value=0)
 
 
 class UnreadyQuerySerializer(serializers.Serializer):
@@ -135,17 +129,8 @@ class AnswerForecast(Route):
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         found = forecast_of(access, request.query_params)
-        data: dict[str, Any] = {**vars(found)}
-        data["unready"] = [{"query": str(q), "reason": why} for q, why in found.unready]
-        return Response(AnswerForecastSerializer(data).data)
-
-
-class OneAnswerRun(Route):
-    """One run."""
-
-    @extend_schema(responses=AnswerRunSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        return Response(AnswerRunSerializer(get_run(enter(self.person(), slug), pk)).data)
+        unready = [{"query": str(query), "reason": why} for query, why in found["unready"]]
+        return Response(AnswerForecastSerializer(found | {"unready": unready}).data)
 
 
 class AnswerItems(Route):
@@ -157,34 +142,6 @@ class AnswerItems(Route):
         hidden = hidden_queries(access)
         rows = item_rows(get_run(access, pk)).exclude(query__in=hidden)
         return self.page(rows, AnswerItemSerializer)
-
-
-class AnswerRunVerb(Route):
-    """Pause, resume or cancel."""
-
-    @extend_schema(
-        operation_id="answer_run_verb",
-        request=None,
-        responses=AnswerRunSerializer,
-        parameters=[verb_parameter(VERBS)],
-    )
-    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
-        find_verb(VERBS, verb)(run=run, actor=access.user)
-        return Response(AnswerRunSerializer(get_run(access, pk)).data)
-
-
-class AnswerRunBudget(Route):
-    """What a run may spend."""
-
-    @extend_schema(request=AnswerBudgetSerializer, responses=AnswerRunSerializer)
-    def put(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
-        usd = self.read(AnswerBudgetSerializer)["usd"]
-        set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
-        return Response(AnswerRunSerializer(run).data)
 
 
 class AnswerRunChoose(Route):
@@ -208,15 +165,16 @@ class Generate(Route):
         return Response(AnswerRunSerializer(run).data, status=202)
 
 
+_KIND: Any = {"pages": RUNS, "serializer_class": AnswerRunSerializer}
 _RUN = "b/<slug:slug>/answer-runs"
 urlpatterns = [
     path(f"{_RUN}/", AnswerRuns.as_view(), name="api-answer-runs"),
     path(f"{_RUN}/forecast/", AnswerForecast.as_view(), name="api-answer-forecast"),
-    path(f"{_RUN}/<int:pk>/", OneAnswerRun.as_view(), name="api-answer-run"),
+    path(f"{_RUN}/<int:pk>/", OneRun.as_view(**_KIND), name="api-answer-run"),
     path(f"{_RUN}/<int:pk>/queries/", AnswerItems.as_view(), name="api-answer-items"),
-    path(f"{_RUN}/<int:pk>/budget/", AnswerRunBudget.as_view(), name="api-answer-run-budget"),
+    path(f"{_RUN}/<int:pk>/budget/", RunLimit.as_view(**_KIND), name="api-answer-run-budget"),
     path(f"{_RUN}/<int:pk>/choose/", AnswerRunChoose.as_view(), name="api-answer-run-choose"),
-    path(f"{_RUN}/<int:pk>/<slug:verb>/", AnswerRunVerb.as_view(), name="api-answer-run-verb"),
+    path(f"{_RUN}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_KIND), name="api-answer-run-verb"),
     path(
         "b/<slug:slug>/queries/<int:pk>/answers/generate/",
         Generate.as_view(),

@@ -1,10 +1,8 @@
 """Which queries a model may write answers to, from what, and what that is likely to take."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -31,22 +29,6 @@ _AT_ONCE: Final = 200
 _MOST_NAMED: Final = 20
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """What a run is likely to take; dollars are None where the model has no known price.
-
-    `unready` pairs queries that are left out with the reason, the first few of `left_out`.
-    """
-
-    queries: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    usd: Decimal | None
-    left_out: int
-    unready: tuple[tuple[Query, str], ...]
-
-
 def candidates(benchmark: Benchmark, *, domain: str = "", again: bool = False) -> QuerySet[Query]:
     """Queries with aspects, of one domain or all; without `again`, those no model has answered."""
     written = Exists(Aspect.objects.filter(query=OuterRef("pk"), removed_at=None))
@@ -61,8 +43,12 @@ def candidates(benchmark: Benchmark, *, domain: str = "", again: bool = False) -
 
 def forecast(
     queries: QuerySet[Query], endpoint: Endpoint | None, *, with_weights: bool = True
-) -> Forecast:
-    """From the prompts as they would be sent; answers in the ledger already are not taken off."""
+) -> dict[str, Any]:
+    """What a run is likely to take, from the prompts as they would be sent.
+
+    Answers in the ledger already are not taken off; `usd` is None where the model has no known
+    price. `unready` pairs queries that are left out with the reason, the first of `left_out`.
+    """
     tokens, ready, left_out = 0, 0, 0
     unready: list[tuple[Query, str]] = []
     shape = Settings("", "", default_prompt(), with_weights=with_weights)
@@ -80,8 +66,15 @@ def forecast(
         today = datetime.now(UTC).date()
         price = table().find(endpoint, endpoint.default_model, on=today)
     usd = price.cost(Usage(input=given, output=taken)) if price else None
-    calls = round(_AGAIN * ready)
-    return Forecast(ready, calls, given, taken, usd, left_out, tuple(unready))
+    return {
+        "queries": ready,
+        "calls": round(_AGAIN * ready),
+        "input_tokens": given,
+        "output_tokens": taken,
+        "usd": usd,
+        "left_out": left_out,
+        "unready": unready,
+    }
 
 
 def task_of(material: AnswerEvidence) -> Task:

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from debate.answering.asking import ROLE, write
 from debate.answers.services import Job, Outcome, read_jobs, settings_of, store_outcomes
 from debate.models import AnswerRun
-from kit.runs import RunGroup
-from kit.sharing import Share
-from llm.endpoints import Endpoint, fence_key
-from llm.errors import LLMError, read_failure
+from kit.runs.models import RunGroup
+from llm.errors import LLMError, worst
 from llm.gateway import Gateways
 from llm.pump import Pump
 from llm.requests import Request
@@ -17,14 +15,12 @@ from llm.requests import Request
 class AnswerPump(Pump[Job, Outcome]):
     """One worker's drive of its share of an answer run."""
 
+    run: AnswerRun
     words = ("query", "queries")
 
-    def __init__(
-        self, share: Share[AnswerRun], endpoint: Endpoint, *, seconds: float | None
-    ) -> None:
-        super().__init__(share, endpoint, seconds=seconds)
-        self.run, self.endpoint = share.run, endpoint
-        self.settings, self.key = settings_of(share.run), fence_key()
+    def prepare(self) -> None:
+        """What every answer is asked for with."""
+        self.settings = settings_of(self.run)
 
     def read_group(self, group: RunGroup) -> Sequence[Job]:
         """Waiting queries with what the model is given."""
@@ -47,8 +43,7 @@ class AnswerPump(Pump[Job, Outcome]):
         try:
             written = await write(item.task, self.settings, key=self.key, ask=ask)
         except LLMError:
-            failure = read_failure(errors, endpoint=self.endpoint, model=self.run.model)
-            return Outcome(item, None, failure)
+            return Outcome(item, None, worst(errors))
         return Outcome(item, written)
 
     def store(self, results: Sequence[Outcome]) -> int:

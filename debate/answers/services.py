@@ -22,10 +22,9 @@ from debate.answers.plans import all_materials, task_of
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from kit import audit
 from kit.errors import Refused
-from kit.run_moves import move_run
-from kit.runs import RunStatus, wake
+from kit.runs.models import wake
 from llm.endpoints import Endpoint, in_role
-from llm.errors import CannotGoOn, Failure
+from llm.errors import CannotGoOn, LLMError
 from llm.ledger.accounts import check_budget, open_account
 from llm.requests import EFFORTS
 
@@ -90,24 +89,6 @@ def start_answers(
     return run
 
 
-def pause_answers(*, run: AnswerRun, actor: User) -> None:
-    """Stop after the calls in flight; what is written stays."""
-    _move(run, RunStatus.PAUSED, actor, "pause answers")
-
-
-def resume_answers(*, run: AnswerRun, actor: User) -> None:
-    """Go on where a paused or failed run stopped; paid answers are not paid again."""
-    with transaction.atomic():
-        _move(run, RunStatus.QUEUED, actor, "resume answers")
-        AnswerRun.objects.filter(pk=run.pk).update(pause_reason="")
-    wake(run)
-
-
-def cancel_answers(*, run: AnswerRun, actor: User) -> None:
-    """Stop for good; answers that were written stay."""
-    _move(run, RunStatus.CANCELLED, actor, "cancel answers")
-
-
 def settings_of(run: AnswerRun) -> Settings:
     """The model as it was frozen. Raises CannotGoOn where the prompt changed since."""
     prompt = default_prompt()
@@ -122,10 +103,6 @@ def settings_of(run: AnswerRun) -> Settings:
         # Runs of before have none.
         reasoning_effort=run.config.get("reasoning_effort", ""),
     )
-
-
-def _move(run: AnswerRun, to: str, actor: User, verb: str) -> None:
-    move_run(run, to, actor=actor, verb=verb, scope=run.benchmark.slug)
 
 
 def _note(run: AnswerRun, actor: User | None, verb: str, **data: object) -> None:
@@ -152,7 +129,7 @@ class Outcome:
 
     job: Job
     written: Written | None
-    failure: Failure | None = None
+    failure: LLMError | None = None
 
 
 def read_jobs(items: QuerySet[AnswerItem]) -> list[Job]:

@@ -2,9 +2,8 @@
 
 from celery import shared_task
 
+from debate.answers.pump import AnswerPump
 from debate.models import AnswerRun
-from kit.sharing import Share
-from llm import endpoints
 from llm.drives import Drive
 
 
@@ -14,11 +13,5 @@ def write_answers(run_id: int) -> None:
     ANSWERS.take_part(run_id)
 
 
-def _work(share: Share[AnswerRun], seconds: float | None) -> None:
-    from debate.answers.pump import AnswerPump  # the model client is slow to import
-
-    AnswerPump(share, endpoints.get(share.run.endpoint), seconds=seconds).drive()
-
-
-ANSWERS = Drive(AnswerRun, work=_work, close=AnswerRun.finish)
+ANSWERS = Drive(AnswerRun, work=AnswerPump.take_groups, close=AnswerRun.finish)
 drive_claimed = ANSWERS.drive

@@ -1,5 +1,6 @@
 """Runs in which a model writes reference answers: setting up, watching, choosing what is sound."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -12,28 +13,23 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotate.answers.rights import hidden_queries, require_writer
 from corpus.access import Access, enter, get_query
-from corpus.cleaning.forms import BudgetForm
 from corpus.models import Benchmark, Query, Role
+from corpus.run_pages import PayingPages
 from debate.answers import services as verbs
 from debate.answers.plans import candidates, forecast
 from debate.answers.services import choose_sound
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from kit import htmx
 from kit.errors import Refused
-from kit.refusals import told
-from kit.tables import Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
+from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
 from llm.endpoints import Endpoint, endpoint_choices
-from llm.ledger.accounts import budget_field, set_budget
+from llm.ledger.accounts import budget_field
 from llm.requests import EFFORTS
 
-VERBS = {
-    "pause": verbs.pause_answers,
-    "resume": verbs.resume_answers,
-    "cancel": verbs.cancel_answers,
-}
 NO_ENDPOINT = "No model is set up. Start the practice model, or set OPENAI_API_KEY."
-RUNS = Table(
+LIST = Table(
     columns=(
         Column("run", "Run", order=("pk",)),
         Column("model", "Model", order=("model",)),
@@ -91,7 +87,7 @@ def answer_runs(request: HttpRequest, slug: str) -> HttpResponse:
     """Every run."""
     access = enter(request.user, slug, Role.ADMIN, Role.REVIEWER)
     rows = AnswerRun.objects.filter(benchmark=access.benchmark)
-    context = {"access": access, "tab": "answers", "table": RUNS.read(rows, request.GET)}
+    context = {"access": access, "tab": "answers", "table": LIST.read(rows, request.GET)}
     return htmx.render(request, "debate/answers/runs.html", context, partial="results")
 
 
@@ -111,7 +107,7 @@ def answer_run_new(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as refusal:
             form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
         else:
-            return htmx.redirect(request, run_url(run))
+            return htmx.redirect(request, RUNS.url(run))
     context = {"access": access, "tab": "answers", "form": form}
     context["no_endpoint"] = "" if endpoints.available() else NO_ENDPOINT
     show = htmx.invalid if form.is_bound else htmx.render
@@ -134,45 +130,16 @@ def answer_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
     domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
     only = run.items.select_related("query").first() if run.total == 1 else None
-    context = {
-        "access": access,
+    context = RUNS.context(access, run) | {
         "tab": "answers",
-        "run": run,
         "states": [(label, name, counts.get(name, 0)) for name, label in AnswerItemState.choices],
-        "can_pause": run.status in ("queued", "running") and access.is_admin,
-        "can_resume": run.status in ("paused", "failed") and access.is_admin,
-        "budget_form": BudgetForm(initial={"usd": run.budget_usd}),
         "table": ITEMS.read(item_rows(run), request.GET, choices={"domain": domains}),
         "hidden": set(hidden_queries(access).values_list("pk", flat=True)),
         "only": only.query if only else None,
     }
-    part = "results" if htmx.is_fragment(request, "results") else "live"
-    response = htmx.render(request, "debate/answers/run.html", context, partial=part)
-    finished = run.is_over and htmx.is_fragment(request, "live")
-    return htmx.stop_polling(response) if finished else response
-
-
-@require_POST
-def answer_run_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
-    """Pause, resume or cancel."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
-    with told(request):
-        VERBS[verb](run=run, actor=access.user)
-    return htmx.redirect(request, run_url(run))
-
-
-@require_POST
-def answer_run_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Set or lift the limit on what the run may spend."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
-    form = BudgetForm(request.POST)
-    with told(request):
-        if not form.is_valid():
-            raise Refused("Give the budget in dollars and cents, or nothing.")
-        set_budget(run, form.cleaned_data["usd"], actor=access.user, scope=access.benchmark.slug)
-    return htmx.redirect(request, run_url(run))
+    if htmx.is_fragment(request, "results"):
+        return htmx.render(request, "debate/answers/run.html", context, partial="results")
+    return RUNS.show(request, "debate/answers/run.html", context)
 
 
 @require_POST
@@ -182,7 +149,7 @@ def answer_run_choose(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     run = get_run(access, pk)
     chosen, left = choose_sound(run=run, actor=access.user)
     messages.success(request, f"{chosen:,} answers are published, {left:,} were left as they are.")
-    return htmx.redirect(request, run_url(run))
+    return htmx.redirect(request, RUNS.url(run))
 
 
 @require_POST
@@ -195,7 +162,7 @@ def answer_generate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     except Refused as refusal:
         messages.warning(request, refusal.message)
         return htmx.redirect(request, reverse("answer", args=[slug, pk]))
-    return htmx.redirect(request, run_url(run))
+    return htmx.redirect(request, RUNS.url(run))
 
 
 def generate(access: Access, query: Query, endpoint: str = "") -> AnswerRun:
@@ -244,6 +211,13 @@ def get_run(access: Access, pk: int) -> AnswerRun:
     return found
 
 
-def run_url(run: AnswerRun) -> str:
-    """The control room of a run."""
-    return reverse("answer-run", args=[run.benchmark.slug, run.pk])
+RUNS = PayingPages(
+    "answer-run",
+    get=get_run,
+    verbs={
+        "pause": pause_run,
+        "resume": partial(resume_run, pause_reason=""),
+        "cancel": cancel_run,
+    },
+    readers=(),
+)

@@ -15,7 +15,7 @@ from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatu
 from debate.results.report import pairs_url
 from kit import audit
 from kit.errors import Refused
-from kit.sheets import Cell, Sheet, percent, text
+from kit.lists.sheets import Cell, Sheet, percent, text
 from kit.stats.proportions import Proportion, proportion, upper_bound
 
 MOST = 1_000

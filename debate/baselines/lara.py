@@ -1,7 +1,6 @@
 """LARA: people label the pairs that a calibrated model is least sure of (docs/protocol.md 2.9).
 
-Two calibrations: `OnlineModel` is the public code's, `LogisticModel` refits a logistic
-regression on all labels so far. The course over a batch is a generator: it yields the indices of
+The course over a batch is a generator: it yields the indices of
 the pairs that people shall label next, is sent their labels, and returns what came of it. So a
 simulation over known labels and a live run are one code; a live run, which takes days, starts it
 again with the labels it has.
@@ -9,24 +8,17 @@ again with the labels it has.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .waiting import Waiting, sigmoid
-
-Vector: TypeAlias = NDArray[np.float64]
+from .calibrations import Model, Vector
+from .waiting import Waiting
 
 BUDGETS: Final = (0.035, 0.125, 0.25, 0.5)
-RATE: Final = 0.01
-STRENGTH: Final = 200.0
-SCALE: Final = 1000.0
-# Refitted at each label up to here, then whenever the labels have grown by a twentieth.
-_EACH_UP_TO: Final = 20
 
 
 @dataclass(frozen=True)
@@ -45,119 +37,6 @@ class Course:
 
 Labelling: TypeAlias = Generator[int, int, Course]
 Batches: TypeAlias = Generator[tuple[int, ...], Sequence[int], Course]
-
-
-class Model(Protocol):
-    """A calibration that learns one label at a time: a monotone function of one value a pair."""
-
-    @property
-    def x(self) -> Vector:
-        """The value of every pair, (N,)."""
-
-    @property
-    def direction(self) -> int:
-        """1 where p rises with x or is level, -1 where it falls, 0 where it may do both."""
-
-    def at(self, x: float) -> float:
-        """The calibrated probability at one value."""
-
-    def learn(self, index: int, label: int) -> None:
-        """Take in the label of one pair."""
-
-
-class OnlineModel:
-    """The reference: p = (1 - w) pi + w sigmoid(b0 + b1 pi), one gradient step per label.
-
-    w = (1.2 - Var[Beta(a, b)]) (1 - exp(-S / lambda)). S never grows in the public code, so w
-    stays near 0.2 and the calibration can never dominate; it is kept as it is.
-    """
-
-    def __init__(
-        self, pi: Vector, *, rate: float = RATE, strength: float = STRENGTH, scale: float = SCALE
-    ) -> None:
-        self.x, self.rate = pi, rate
-        self.ramp = 1 - math.exp(-strength / scale)
-        self.b0 = self.b1 = 0.0
-        self.a = self.b = 1
-
-    @property
-    def weight(self) -> float:
-        """The share of the calibrated logit in p."""
-        total = self.a + self.b
-        variance = self.a * self.b / (total**2 * (total + 1))
-        return (1.2 - variance) * self.ramp
-
-    @property
-    def direction(self) -> int:
-        """The slope is at least (1 - w) + w b1 / 4 where b1 is negative."""
-        w = self.weight
-        return 1 if (1 - w) + w * min(self.b1, 0.0) / 4 >= 0 else 0
-
-    def at(self, x: float) -> float:
-        """p at pi = x."""
-        w = self.weight
-        return (1 - w) * x + w * sigmoid(self.b0 + self.b1 * x)
-
-    def learn(self, index: int, label: int) -> None:
-        """One gradient step on this label alone."""
-        x = float(self.x[index])
-        error = sigmoid(self.b0 + self.b1 * x) - label
-        self.b0 -= self.rate * error
-        self.b1 -= self.rate * error * x
-        self.a += label
-        self.b += 1 - label
-
-
-class LogisticModel:
-    """A logistic regression of the label on logit(pi), refitted on all labels so far.
-
-    Two anchors, a certain pi with its label on either side, stand for the model's own word: so
-    it can be fitted from the first label on, and labels of one kind alone move it. Beyond
-    twenty labels it is refitted only as they grow by a twentieth: a single one hardly moves it
-    any more, and a large batch stays quick.
-    """
-
-    def __init__(self, pi: Vector) -> None:
-        self.x = _logit(pi)
-        self.seen: list[int] = []
-        self.labels: list[int] = []
-        self.slope, self.intercept = 1.0, 0.0  # p = pi before the first label
-        self._fitted_at = 0
-
-    @property
-    def direction(self) -> int:
-        """Which way the fitted line goes."""
-        self._catch_up()
-        return 1 if self.slope >= 0 else -1
-
-    def at(self, x: float) -> float:
-        """p at logit(pi) = x."""
-        self._catch_up()
-        return sigmoid(self.intercept + self.slope * x)
-
-    def learn(self, index: int, label: int) -> None:
-        """Keep the label for the next fit."""
-        self.seen.append(index)
-        self.labels.append(label)
-
-    def _catch_up(self) -> None:
-        count = len(self.seen)
-        if count - self._fitted_at > count // _EACH_UP_TO:
-            self._fit()
-            self._fitted_at = count
-
-    def _fit(self) -> None:
-        from sklearn.linear_model import LogisticRegression
-
-        known = np.append(self.x[self.seen], _logit(np.array([0.0, 1.0])))
-        model = LogisticRegression().fit(known.reshape(-1, 1), [*self.labels, 0, 1])
-        self.slope, self.intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
-
-
-MODELS: Final[dict[str, Callable[[Vector], Model]]] = {
-    "lara_reference": OnlineModel,
-    "lara_logistic": LogisticModel,
-}
 
 
 def label_batch(model: Model, budget: int, *, groups: Sequence[Sequence[int]] = ()) -> Labelling:
@@ -276,13 +155,6 @@ def simulate(labelling: Labelling, truth: Sequence[int]) -> Course:
 def probabilities(model: Model) -> Vector:
     """The calibrated probability of every pair, (N,)."""
     return np.array([model.at(float(x)) for x in model.x])
-
-
-def _logit(pi: Vector) -> Vector:
-    """log(pi / (1 - pi)), with certainty held at 0.01 and 0.99."""
-    held = np.clip(pi, 0.01, 0.99)
-    logits: Vector = np.log(held / (1 - held))
-    return logits
 
 
 def _course(model: Model, picks: list[int], given: list[int]) -> Course:

@@ -4,16 +4,11 @@ A calibration is a monotone function, so the pair whose probability is nearest t
 beside the place where the function crosses it: a search among sorted values, not a look at all.
 """
 
-from __future__ import annotations
-
-import math
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .lara import Model, Vector
+from .calibrations import Model, Vector
 
 
 class Waiting:
@@ -63,12 +58,3 @@ class Waiting:
         """The first place from which p is at least 0.5, or at most where p falls."""
         sign = model.direction
         return bisect_left(self._values, sign * 0.5, key=lambda value: sign * model.at(value))
-
-
-def sigmoid(z: float) -> float:
-    """1 / (1 + e^-z), without overflow.
-
-    >>> sigmoid(0.0), sigmoid(-1000.0)
-    (0.5, 0.0)
-    """
-    return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))

@@ -3,9 +3,10 @@
 The report of a filter as tables: who discards, who does so alone, who agrees with whom."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import combinations, groupby
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.core.cache import cache
@@ -17,45 +18,37 @@ from debate.models import Debate, DebateRun, DebateStatus, RunKind, Turn
 from debate.results.report import Address, pairs_url
 from kit import audit
 from kit.errors import Refused
-from kit.runs import RunStatus
-from kit.sheets import Cell, Sheet, percent, text
+from kit.lists.sheets import Cell, Sheet, percent, text
+from kit.runs.models import RunStatus
 from kit.stats.proportions import proportion
 
 KIND = "filter"
 _VOTES = {"yes": "T", "no": "F", "": "?"}
 
 
-@dataclass(frozen=True)
-class ModelVotes:
-    """One model's answers: supported, not supported, unreadable or failed.
+class FilterReport(NamedTuple):
+    """How the models of a filter voted, named J1, J2, ... in their order.
 
-    `overruled`: pairs that it alone would have discarded or, with others, was outvoted on: its
-    false did not lead to a discard.
-    """
-
-    judge: str
-    model: str
-    true: int
-    false: int
-    unread: int
-    overruled: int
-
-
-@dataclass(frozen=True)
-class FilterReport:
-    """How the models of a filter voted.
-
-    `patterns` counts the pairs by their votes in the order of the models: T, F, or ? for none.
-    `agreements` is the share of pairs on which two models gave the same readable answer.
+    `patterns` counts the pairs by these votes: T, F, or ? for none that could be read.
     """
 
     discarded: int
     kept: int
     failed: int
     skipped: int
-    models: list[ModelVotes]
+    models: dict[str, str]
     patterns: dict[str, int]
-    agreements: list[tuple[str, str, float | None]]
+
+    def votes(self, place: int) -> Counter[str]:
+        """One model's answers: T, F or ?."""
+        found: Counter[str] = Counter()
+        for pattern, number in self.patterns.items():
+            found[pattern[place]] += number
+        return found
+
+    def where(self, condition: Callable[[str], bool]) -> int:
+        """Pairs whose votes are so."""
+        return sum(number for pattern, number in self.patterns.items() if condition(pattern))
 
 
 # Pairs that not every model spoke about: nothing may be discarded on the word of the others.
@@ -70,20 +63,14 @@ def discarded_pairs(run: DebateRun) -> QuerySet[Debate]:
 
 def filter_report(run: DebateRun) -> FilterReport:
     """The report of a filter run, read from its turns."""
-    patterns = _patterns(run)
     status = Counter(run.debates.values_list("status", flat=True))
-    judges = [f"J{number}" for number in range(1, 1 + len(run.seats))]
     return FilterReport(
         discarded=status[DebateStatus.JUDGED],
         kept=status[DebateStatus.KEPT],
         failed=sum(status[each] for each in _UNSEEN),
         skipped=status[DebateStatus.SKIPPED_NO_ANSWER],
-        models=[_votes(place, judge, run, patterns) for place, judge in enumerate(judges)],
-        patterns=dict(patterns.most_common()),
-        agreements=[
-            (judges[a], judges[b], _agreement(a, b, patterns))
-            for a, b in combinations(range(len(judges)), 2)
-        ],
+        models={f"J{n}": seat["model"] for n, seat in enumerate(run.seats, start=1)},
+        patterns=dict(_patterns(run).most_common()),
     )
 
 
@@ -174,23 +161,6 @@ def _patterns(run: DebateRun) -> Counter[str]:
     return Counter("".join(_VOTES[response] for _, response in group) for _, group in by_pair)
 
 
-def _votes(place: int, judge: str, run: DebateRun, patterns: Counter[str]) -> ModelVotes:
-    counts: Counter[str] = Counter()
-    overruled = 0
-    for pattern, number in patterns.items():
-        counts[pattern[place]] += number
-        if pattern[place] == "F" and set(pattern) != {"F"}:
-            overruled += number
-    model = run.seats[place]["model"]
-    return ModelVotes(judge, model, counts["T"], counts["F"], counts["?"], overruled)
-
-
-def _agreement(a: int, b: int, patterns: Counter[str]) -> float | None:
-    read = {p: n for p, n in patterns.items() if "?" not in (p[a], p[b])}
-    same = sum(number for pattern, number in read.items() if pattern[a] == pattern[b])
-    return same / sum(read.values()) if read else None
-
-
 _PER_PATTERN = {"T": "true", "F": "false", "?": "not read"}
 
 
@@ -226,43 +196,44 @@ def _models(found: FilterReport, to: Address) -> Sheet:
     )
 
 
-def _model_row(place: int, each: ModelVotes, found: FilterReport, to: Address) -> tuple[Cell, ...]:
-    alone = sum(
-        count
-        for pattern, count in found.patterns.items()
-        if pattern[place : place + 1] == "F" and pattern.count("F") == 1
-    )
-    judge = each.judge
+def _model_row(place: int, judge: str, found: FilterReport, to: Address) -> tuple[Cell, ...]:
+    votes = found.votes(place)
+    alone = found.where(lambda votes: votes[place] == "F" and votes.count("F") == 1)
+    # Pairs that it alone would have discarded or, with others, was outvoted on.
+    overruled = found.where(lambda votes: votes[place] == "F" and set(votes) != {"F"})
     return (
-        text(f"{judge}: {each.model}"),
-        Cell(each.true, url=to(votes=f"{judge}:T")),
-        Cell(each.false, url=to(votes=f"{judge}:F")),
-        Cell(each.unread, url=to(votes=f"{judge}:%3F")),
-        percent(proportion(each.false, each.true + each.false), to(votes=f"{judge}:F")),
+        text(f"{judge}: {found.models[judge]}"),
+        Cell(votes["T"], url=to(votes=f"{judge}:T")),
+        Cell(votes["F"], url=to(votes=f"{judge}:F")),
+        Cell(votes["?"], url=to(votes=f"{judge}:%3F")),
+        percent(proportion(votes["F"], votes["T"] + votes["F"]), to(votes=f"{judge}:F")),
         Cell(alone, url=to(votes=f"{judge}:alone")),
-        Cell(each.overruled, url=to(votes=f"{judge}:overruled")),
+        Cell(overruled, url=to(votes=f"{judge}:overruled")),
+    )
+
+
+def _overlap_row(a: int, b: int, found: FilterReport, to: Address) -> tuple[Cell, ...]:
+    one, two = (list(found.models)[place] for place in (a, b))
+    pair, url = itemgetter(a, b), to(votes=f"{one}%2B{two}")
+    both = found.where(lambda votes: pair(votes) == ("F", "F"))
+    either = found.where(lambda votes: "F" in pair(votes))
+    read = found.where(lambda votes: "?" not in pair(votes))
+    same = found.where(lambda votes: pair(votes) in (("T", "T"), ("F", "F")))
+    return (
+        text(f"{one} and {two}"),
+        Cell(both, url=url),
+        percent(proportion(both, either), url),
+        Cell(same / read if read else None, "percent"),
     )
 
 
 def _overlaps(found: FilterReport, to: Address) -> Sheet:
-    shares = {(one, two): share for one, two, share in found.agreements}
-    rows = []
-    for (a, one), (b, two) in combinations(enumerate(found.models), 2):
-        both = sum(n for pattern, n in found.patterns.items() if pattern[a] == pattern[b] == "F")
-        either = sum(n for pattern, n in found.patterns.items() if "F" in (pattern[a], pattern[b]))
-        rows.append(
-            (
-                text(f"{one.judge} and {two.judge}"),
-                Cell(both, url=to(votes=f"{one.judge}%2B{two.judge}")),
-                percent(proportion(both, either), to(votes=f"{one.judge}%2B{two.judge}")),
-                Cell(shares[one.judge, two.judge], "percent"),
-            )
-        )
+    places = combinations(range(len(found.models)), 2)
     return Sheet(
         name="filter-overlap",
         title="What two models discard together",
         header=("Models", "Both false", "Of what either calls false", "Same answer"),
-        rows=tuple(rows),
+        rows=tuple(_overlap_row(a, b, found, to) for a, b in places),
         notes=("Same answer: of the pairs on which both could be read.",),
         empty="Overlap needs two models.",
     )

@@ -1,5 +1,7 @@
 """API of hint runs: having the reasons of a panel written."""
 
+from typing import Any
+
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -9,12 +11,12 @@ from rest_framework.response import Response
 from annotate.panels.views import get_panel
 from corpus.access import enter
 from corpus.models import Role
+from corpus.run_routes import OneRun, RunBudget, RunVerb
 from debate.hints import services as verbs
-from debate.hints.views import get_hint_run
+from debate.hints.views import RUNS
 from debate.models import HintRun
-from kit.api import RUN_FIELDS, Route, find_verb, verb_parameter
+from kit.api import RUN_FIELDS, Route
 from llm import endpoints
-from llm.ledger.accounts import set_budget
 from llm.serializers import PAID_FIELDS, PaidSerializer
 
 
@@ -41,14 +43,6 @@ class NewHintRunSerializer(serializers.Serializer):
     )
 
 
-class HintBudgetSerializer(serializers.Serializer):
-    """What the run may spend; null lifts the limit."""
-
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, allow_null=True
-    )
-
-
 class HintRuns(Route):
     """The hint runs of a panel, and starting one."""
 
@@ -69,48 +63,11 @@ class HintRuns(Route):
         return Response(HintRunSerializer(run).data, status=201)
 
 
-class OneHintRun(Route):
-    """One hint run."""
-
-    @extend_schema(responses=HintRunSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(HintRunSerializer(get_hint_run(access, pk)).data)
-
-
-class HintRunVerb(Route):
-    """Pausing, resuming or cancelling one."""
-
-    @extend_schema(
-        operation_id="hint_run_verb",
-        request=None,
-        responses=HintRunSerializer,
-        parameters=[verb_parameter(verbs.VERBS)],
-    )
-    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_hint_run(access, pk)
-        find_verb(verbs.VERBS, verb)(run=run, access=access)
-        return Response(HintRunSerializer(run).data)
-
-
-class HintRunBudget(Route):
-    """What one may spend."""
-
-    @extend_schema(
-        operation_id="hint_run_budget", request=HintBudgetSerializer, responses=HintRunSerializer
-    )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run, given = get_hint_run(access, pk), self.read(HintBudgetSerializer)
-        set_budget(run, given["budget_usd"], actor=access.user, scope=access.benchmark.slug)
-        return Response(HintRunSerializer(run).data)
-
-
+_KIND: Any = {"pages": RUNS, "serializer_class": HintRunSerializer}
 _RUN = "b/<slug:slug>/hint-runs/<int:pk>"
 urlpatterns = [
     path("b/<slug:slug>/panels/<int:pk>/hint-runs/", HintRuns.as_view(), name="api-hint-runs"),
-    path(f"{_RUN}/", OneHintRun.as_view(), name="api-hint-run"),
-    path(f"{_RUN}/budget/", HintRunBudget.as_view(), name="api-hint-run-budget"),
-    path(f"{_RUN}/<slug:verb>/", HintRunVerb.as_view(), name="api-hint-run-verb"),
+    path(f"{_RUN}/", OneRun.as_view(**_KIND), name="api-hint-run"),
+    path(f"{_RUN}/budget/", RunBudget.as_view(**_KIND), name="api-hint-run-budget"),
+    path(f"{_RUN}/<slug:verb>/", RunVerb.as_view(**_KIND), name="api-hint-run-verb"),
 ]

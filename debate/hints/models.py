@@ -29,6 +29,7 @@ class HintRun(AskingRun):
     """
 
     task_name = "debate.hints"
+    noun = "hint run"
     of_benchmark = "panel__benchmark"
 
     panel = models.ForeignKey(ReferencePanel, on_delete=models.PROTECT, related_name="hint_runs")
@@ -51,6 +52,16 @@ class HintRun(AskingRun):
     def benchmark(self) -> Benchmark:
         """That of its panel."""
         return self.panel.benchmark
+
+    @property
+    def scope(self) -> str:
+        """Beside the panel's own events, which voters do not read."""
+        return f"{self.benchmark.slug}#panels"
+
+    @property
+    def event_data(self) -> dict[str, Any]:
+        """Which panel it writes for."""
+        return {"panel": self.panel_id}
 
     @property
     def seats(self) -> list[dict[str, Any]]:

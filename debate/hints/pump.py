@@ -10,9 +10,7 @@ from debate.models import Hint, HintRun
 from debate.runs.kinds import Rule
 from debate.runs.outcomes import Outcome
 from debate.runs.pump import PROMPT_CHANGED, Hearing
-from kit.runs import RunGroup
-from kit.sharing import Share
-from llm.endpoints import Endpoint, fence_key
+from kit.runs.models import RunGroup
 from llm.errors import CannotGoOn
 from llm.gateway import Gateways
 from llm.pump import Pump
@@ -21,11 +19,12 @@ from llm.pump import Pump
 class HintPump(Pump[Hint, Outcome]):
     """One worker's drive of its share of a hint run."""
 
+    run: HintRun
     words = ("item", "items")
 
-    def __init__(self, share: Share[HintRun], endpoint: Endpoint, *, seconds: float | None) -> None:
-        super().__init__(share, endpoint, seconds=seconds)
-        self.run, self.rule, self.key = share.run, rule_of(share.run), fence_key()
+    def prepare(self) -> None:
+        """The rule that the run was made with."""
+        self.rule = rule_of(self.run)
 
     def read_group(self, group: RunGroup) -> Sequence[Hint]:
         """Waiting hints with their pairs."""

@@ -27,10 +27,10 @@ from debate.models import Hint, HintRun, HintStatus
 from debate.runs.models import MAX_TOKENS
 from debate.runs.outcomes import Outcome
 from kit import audit
+from kit.database.updates import update_rows
 from kit.errors import Refused
-from kit.run_moves import move_run
-from kit.runs import OVER, RunStatus, wake
-from kit.updates import update_rows
+from kit.runs.models import OVER, wake
+from kit.runs.moves import resume_run
 from llm.endpoints import Endpoint, in_role
 from llm.ledger.accounts import set_budget
 from llm.profiles import likely_thoughts
@@ -94,9 +94,11 @@ def start_hints(
             total=len(items),
         )
         Hint.objects.bulk_create(Hint(run=run, item_id=pk) for pk in items)
-        _note(run, actor, "start hint run", items=len(items), model=run.model)
+        data = {"panel": panel.pk, "items": len(items), "model": run.model}
+        verb = "start hint run"
+        audit.record(actor=actor, verb=verb, target=run, scope=run.scope, data=data)
         if budget_usd is not None:
-            set_budget(run, budget_usd, actor=actor, scope=_scope(run))
+            set_budget(run, budget_usd, actor=actor, scope=run.scope)
         if claimed:
             run.claim()
         else:
@@ -104,25 +106,11 @@ def start_hints(
     return run
 
 
-def pause_hints(*, run: HintRun, access: Access) -> None:
-    """Stop after the items in flight; what is written stays."""
-    _move(run, RunStatus.PAUSED, access, "pause hint run")
-
-
-def resume_hints(*, run: HintRun, access: Access) -> None:
+def resume_hints(*, run: HintRun, actor: User | None) -> None:
     """Go on where a paused or failed run stopped; paid answers are not paid again."""
     if run.panel.status != PanelStatus.PREPARING:
         raise Refused(NOT_PREPARING)
-    _move(run, RunStatus.QUEUED, access, "resume hint run")
-    wake(run)
-
-
-def cancel_hints(*, run: HintRun, access: Access) -> None:
-    """Stop for good; what is written stays."""
-    _move(run, RunStatus.CANCELLED, access, "cancel hint run")
-
-
-VERBS: Final = {"pause": pause_hints, "resume": resume_hints, "cancel": cancel_hints}
+    resume_run(run=run, actor=actor)
 
 
 def store_hints(*, run: HintRun, outcomes: Sequence[Outcome]) -> int:
@@ -180,22 +168,8 @@ def _end(hint: Hint, outcome: Outcome, frozen: Collection[int]) -> None:
     hint.calls = [[side, call] for (_, side), call in outcome.calls.items()]
 
 
-def _move(run: HintRun, to: str, access: Access, verb: str) -> None:
-    _need_admin(run.panel, access)
-    move_run(run, to, actor=access.user, verb=verb, scope=_scope(run), data={"panel": run.panel_id})
-
-
 def _need_admin(panel: ReferencePanel, access: Access | None) -> None:
     if access is None:
         return
     if not access.is_admin or access.benchmark.pk != panel.benchmark_id:
         raise PermissionDenied("Panels are managed by admins.")
-
-
-def _note(run: HintRun, actor: User | None, verb: str, **data: Any) -> None:
-    data = {"panel": run.panel_id, **data}
-    audit.record(actor=actor, verb=verb, target=run, scope=_scope(run), data=data)
-
-
-def _scope(run: HintRun) -> str:
-    return f"{run.benchmark.slug}#panels"

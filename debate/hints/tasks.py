@@ -2,9 +2,8 @@
 
 from celery import shared_task
 
+from debate.hints.pump import HintPump
 from debate.models import HintRun
-from kit.sharing import Share
-from llm import endpoints
 from llm.drives import Drive
 
 
@@ -14,11 +13,7 @@ def write_hints(run_id: int) -> None:
     HINTS.take_part(run_id)
 
 
-def _work(share: Share[HintRun], seconds: float | None) -> None:
-    from debate.hints.pump import HintPump  # the model client is slow to import
-
-    HintPump(share, endpoints.get(share.run.endpoint), seconds=seconds).drive()
-
-
-HINTS = Drive(HintRun, work=_work, close=HintRun.finish, related=("panel__benchmark",))
+HINTS = Drive(
+    HintRun, work=HintPump.take_groups, close=HintRun.finish, related=("panel__benchmark",)
+)
 drive_claimed = HINTS.drive

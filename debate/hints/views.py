@@ -2,25 +2,24 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from annotate.models import ReferencePanel
 from annotate.panels.views import get_panel
 from corpus.access import Access, enter
 from corpus.models import Role
+from corpus.run_pages import PayingPages
 from debate.forms import HintForm
 from debate.hints import services as verbs
 from debate.models import HintRun, HintStatus
 from kit import htmx
 from kit.errors import Refused
-from kit.refusals import told
-from kit.runs import OVER, RunStatus
+from kit.runs.models import OVER
+from kit.runs.moves import cancel_run, pause_run
 from llm import endpoints
-from llm.ledger.accounts import set_budget
 
 TEMPLATE = "debate/hints.html"
 
@@ -48,36 +47,6 @@ def panel_hints(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.render(request, TEMPLATE, context)
 
 
-@require_POST
-def hint_run_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
-    """Pause, resume or cancel."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_hint_run(access, pk)
-    with told(request):
-        verbs.VERBS[verb](run=run, access=access)
-    return htmx.redirect(request, hints_url(run.panel))
-
-
-@require_POST
-def hint_run_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Set what the run may spend, or lift the limit."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_hint_run(access, pk)
-    form = HintForm(request.POST)
-    form.full_clean()
-    if "budget_usd" in form.errors:
-        messages.error(request, " ".join(map(str, form.errors["budget_usd"])))
-    else:
-        try:
-            usd = form.cleaned_data["budget_usd"]
-            set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
-        except Refused as refusal:
-            messages.error(request, refusal.message)
-        else:
-            messages.success(request, "The budget is set; a paused run has to be resumed.")
-    return htmx.redirect(request, hints_url(run.panel))
-
-
 def get_hint_run(access: Access, pk: int) -> HintRun:
     """A hint run of this benchmark, or 404."""
     rows = HintRun.objects.select_related("panel__benchmark", "account")
@@ -89,6 +58,14 @@ def hints_url(panel: ReferencePanel) -> str:
     return reverse("panel-hints", args=[panel.benchmark.slug, panel.pk])
 
 
+RUNS = PayingPages(
+    "hint-run",
+    get=get_hint_run,
+    verbs={"pause": pause_run, "resume": verbs.resume_hints, "cancel": cancel_run},
+    url=lambda run: hints_url(run.panel),
+)
+
+
 def _start(access: Access, panel: ReferencePanel, given: dict[str, Any]) -> HintRun:
     endpoint = endpoints.chosen(given.pop("endpoint"))
     return verbs.start_hints(
@@ -97,7 +74,6 @@ def _start(access: Access, panel: ReferencePanel, given: dict[str, Any]) -> Hint
 
 
 def _context(access: Access, panel: ReferencePanel) -> dict[str, Any]:
-    slug = access.benchmark.slug
     runs = list(panel.hint_runs.select_related("account"))
     run = runs[0] if runs else None
     context = {
@@ -114,13 +90,8 @@ def _context(access: Access, panel: ReferencePanel) -> dict[str, Any]:
         and (run is None or run.status in OVER),
     }
     if run is not None:
-        context |= {
-            "progress_url": hints_url(panel),
-            "cancel_url": reverse("hint-run-cancel", args=[slug, run.pk]),
-            "cancel_question": "Stop this run for good? What is written stays.",
-            "can_pause": run.status in (RunStatus.QUEUED, RunStatus.RUNNING),
-            "can_resume": run.status in (RunStatus.PAUSED, RunStatus.FAILED),
-        }
+        context |= RUNS.context(access, run)
+        context["cancel_question"] = "Stop this run for good? What is written stays."
     return context
 
 

@@ -21,9 +21,9 @@ from corpus.judgments.services import hold_queries, record_judgment
 from corpus.judgments.shown import reference_labels
 from corpus.models import Judgment, Source
 from debate import dream
+from debate.baselines.calibrations import MODELS
 from debate.baselines.groups import balanced_groups
 from debate.baselines.lara import (
-    MODELS,
     Course,
     budget_for,
     label_batch,
@@ -37,7 +37,7 @@ from debate.models import Debate, DebateRun, DebateStatus, RunKind, Turn
 from debate.runs.configuration import SIMULATED
 from debate.runs.kinds import config_of
 from kit.failpoints import reach
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 _CHUNK: Final = 200
 

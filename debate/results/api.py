@@ -14,16 +14,15 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access import enter
 from corpus.models import Role
-from debate.audits.services import draw_audit
-from debate.loaders import READERS, get_run
+from debate.audits.services import HIGHEST_SEED, MOST, draw_audit
+from debate.loaders import READERS, enter_run
 from debate.models import Debate, DebateRun, Turn
 from debate.results.figures import failure_classes, outcomes, run_spending
 from debate.results.lists import DEBATES, debate_choices, debate_table, is_narrowed
 from debate.results.views import judge_first, read_asked, sheets
 from kit.api import RUN_FIELDS, Route, SheetSerializer
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 from llm.ledger.reading import transcript
 from llm.models import Call
 from llm.serializers import PAID_FIELDS, PaidSerializer, SpendingSerializer, UsdField
@@ -80,14 +79,6 @@ class OneRunSerializer(DebateRunSerializer):
         fields = [*DebateRunSerializer.Meta.fields, "config", "figures"]
 
 
-class BudgetSerializer(serializers.Serializer):
-    """What a run may spend, in USD; null is no limit."""
-
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, allow_null=True
-    )
-
-
 class CountsSerializer(serializers.Serializer):
     """Counts of a run or a domain: by status, agreements by round, relevant pairs found."""
 
@@ -128,8 +119,8 @@ class RoomSerializer(serializers.Serializer):
 class AuditSerializer(serializers.Serializer):
     """How many agreed pairs are drawn, and with which seed."""
 
-    size = serializers.IntegerField(min_value=1, max_value=1_000)
-    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=1)
+    size = serializers.IntegerField(min_value=1, max_value=MOST)
+    seed = serializers.IntegerField(min_value=0, max_value=HIGHEST_SEED, default=1)
 
 
 class RequeueSerializer(serializers.Serializer):
@@ -222,7 +213,7 @@ class RunRoom(Route):
 
     @extend_schema(responses=RoomSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        run = get_run(enter(self.person(), slug, *READERS), pk)
+        _, run = enter_run(self.person(), slug, pk, *READERS)
         whole, domains = outcomes(run)
         room = {
             "run": whole,
@@ -236,6 +227,8 @@ class RunRoom(Route):
 class RunReport(Route):
     """After the run: its tables, beside a reference and another run where these are named."""
 
+    pagination_class = None
+
     @extend_schema(
         operation_id="debate_run_report",
         responses=SheetSerializer(many=True),
@@ -245,8 +238,7 @@ class RunReport(Route):
         ],
     )
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        run = get_run(access, pk)
+        access, run = enter_run(self.person(), slug, pk, *READERS)
         params = {name: str(value) for name, value in request.query_params.items()}
         asked = read_asked(access, run, params)
         if params.get("reference") and not asked.reference:
@@ -263,8 +255,7 @@ class Audits(Route):
         operation_id="debate_run_audit", request=AuditSerializer, responses={201: AuditSerializer}
     )
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
+        access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
         given = self.read(AuditSerializer)
         sample = draw_audit(run=run, actor=access.user, **given)
         return Response({"size": sample.items.count(), "seed": sample.seed}, status=201)
@@ -278,15 +269,12 @@ class Debates(Route):
         parameters=[OpenApiParameter(name, str) for name in ("q", *FILTERS)],
     )
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        run = get_run(access, pk)
+        access, run = enter_run(self.person(), slug, pk, *READERS)
         params = {name: str(value) for name, value in request.query_params.items()}
         table = debate_table(access, run)
         choices = debate_choices(access, run, params) if is_narrowed(params) else None
-        if unknown := table.not_offered(params, choices=choices):
-            raise ValidationError({name: f"No such {name}: {params[name]}." for name in unknown})
         rows = run.debates.select_related("query__domain", "passage")
-        return self.page(table.matches(rows, params, choices=choices), DebateSerializer)
+        return self.page(self.matches(table, rows, choices), DebateSerializer)
 
 
 class OneDebate(Route):
@@ -294,8 +282,7 @@ class OneDebate(Route):
 
     @extend_schema(responses=OneDebateSerializer)
     def get(self, request: Request, slug: str, pk: int, debate: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
-        run = get_run(access, pk)
+        access, run = enter_run(self.person(), slug, pk, *READERS)
         rows = run.debates.select_related("query__domain", "passage")
         rows = rows.prefetch_related(Prefetch("turns", Turn.objects.select_related("call")))
         found = get_object_or_404(rows, pk=debate)

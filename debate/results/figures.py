@@ -15,16 +15,13 @@ from django.utils import timezone
 
 from corpus.models import Pool, Query
 from debate.filters.services import KIND
-from debate.models import Debate, DebateRun, DebateStatus
+from debate.models import DebateRun, DebateStatus
 from kit.stats.proportions import Proportion, proportion
 from llm.ledger.reading import Spending, spending, spending_by
 from llm.models import Call
 
 # Over how much of the past the pace is measured.
 _PACE = timedelta(minutes=2)
-# What failures are told apart by: their class where debates keep one, else their words.
-_FIELDS = {each.name for each in Debate._meta.get_fields()}
-FAILURE_CLASS = "error_class" if "error_class" in _FIELDS else "error"
 # Outcomes that have a place of their own on screens; a run of another kind may have others.
 _KNOWN = {
     DebateStatus.WAITING,
@@ -38,40 +35,6 @@ _KNOWN = {
 
 # Those without a verdict, for which somebody or something is to blame.
 BROKEN_STATUSES = (DebateStatus.UNREADABLE, DebateStatus.REFUSED, DebateStatus.FAILED)
-
-
-@dataclass(frozen=True)
-class Figures:
-    """How many debates of a run ended how."""
-
-    total: int
-    agreed_1: int
-    agreed_later: int
-    escalated: int
-    unreadable: int
-    failed: int
-    skipped: int
-    waiting: int
-
-    @property
-    def finished(self) -> int:
-        """Debates with an outcome."""
-        return self.total - self.waiting
-
-    @property
-    def decided(self) -> int:
-        """Debates that ended in agreement or in dispute: what the escalation ratio is of."""
-        return self.agreed_1 + self.agreed_later + self.escalated
-
-    @property
-    def escalation(self) -> Proportion:
-        """Escalated over decided debates (docs/protocol.md 6.9) with Wilson's 95 % interval."""
-        return proportion(self.escalated, self.decided)
-
-    @property
-    def escalation_ratio(self) -> float | None:
-        """Escalated over decided debates; None before the first."""
-        return self.escalation.value
 
 
 @dataclass
@@ -103,29 +66,34 @@ class Outcomes:
         return sum(self.by_status.values())
 
     @property
-    def agreed_in(self) -> list[tuple[int, int]]:
-        """(round, agreements) in order."""
-        return sorted(self.agreed.items())
-
-    @property
     def others(self) -> list[tuple[str, int]]:
         """(status, pairs) of outcomes that only other kinds of runs have."""
         return sorted((each, n) for each, n in self.by_status.items() if each not in _KNOWN)
 
-    def figures(self) -> Figures:
-        """The same as the names that the API and the command use."""
-        first = self.agreed.get(1, 0)
-        count = self.by_status.get
-        return Figures(
-            total=self.total,
-            agreed_1=first,
-            agreed_later=sum(self.agreed.values()) - first,
-            escalated=count(DebateStatus.ESCALATED, 0),
-            unreadable=count(DebateStatus.UNREADABLE, 0),
-            failed=count(DebateStatus.FAILED, 0),
-            skipped=count(DebateStatus.SKIPPED_NO_ANSWER, 0),
-            waiting=count(DebateStatus.WAITING, 0),
-        )
+    @property
+    def finished(self) -> int:
+        """Debates with an outcome."""
+        return self.total - self.by_status.get(DebateStatus.WAITING, 0)
+
+    @property
+    def escalation(self) -> Proportion:
+        """Disputed pairs of those that ended in agreement or dispute (docs/protocol.md 6.9)."""
+        escalated = self.by_status.get(DebateStatus.ESCALATED, 0)
+        return proportion(escalated, sum(self.agreed.values()) + escalated)
+
+    def figures(self) -> dict[str, int]:
+        """The counts by the names that the screen, the API and the command use."""
+        first, count = self.agreed.get(1, 0), self.by_status.get
+        return {
+            "total": self.total,
+            "agreed_1": first,
+            "agreed_later": sum(self.agreed.values()) - first,
+            "escalated": count(DebateStatus.ESCALATED, 0),
+            "unreadable": count(DebateStatus.UNREADABLE, 0),
+            "failed": count(DebateStatus.FAILED, 0),
+            "skipped": count(DebateStatus.SKIPPED_NO_ANSWER, 0),
+            "waiting": count(DebateStatus.WAITING, 0),
+        }
 
 
 @dataclass(frozen=True)
@@ -138,7 +106,7 @@ class FailureClass:
     count: int
 
 
-def figures(run: DebateRun) -> Figures:
+def figures(run: DebateRun) -> dict[str, int]:
     """The run's counts in one query, which an index answers without the rows."""
     counted = run.debates.order_by().values_list("status", "round", "label")
     found = Outcomes()
@@ -173,10 +141,10 @@ def failure_classes(run: DebateRun) -> list[FailureClass]:
     broken = run.debates.filter(status__in=BROKEN_STATUSES)
     counted = (
         broken.order_by()
-        .values_list("status", FAILURE_CLASS)
+        .values_list("status", "error_class")
         .annotate(words=Max("error"), count=Count("pk"))
     )
-    return [FailureClass(*row) for row in counted.order_by("-count", "status", FAILURE_CLASS)[:50]]
+    return [FailureClass(*row) for row in counted.order_by("-count", "status", "error_class")[:50]]
 
 
 def seconds_left(run: DebateRun, waiting: int) -> float | None:

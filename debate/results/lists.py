@@ -4,6 +4,7 @@ What links of the control room and of reports narrow the list of pairs by, as co
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery, Value
@@ -21,9 +22,8 @@ from debate.dream.lineup import ADJUDICATOR
 from debate.escalation import ORIGIN
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
 from debate.results.courses import reference_called
-from debate.results.figures import BROKEN_STATUSES, FAILURE_CLASS, failure_classes
-from kit.table_pages import Choices
-from kit.tables import MOST_WORDS, Column, Filter, Table
+from debate.results.figures import BROKEN_STATUSES, failure_classes
+from kit.lists.tables import MOST_WORDS, Choices, Column, Filter, Table
 from kit.templatetags.assay import in_words
 
 ALIKE: Final = (("same", "the same answer"), ("different", "different answers"))
@@ -69,11 +69,6 @@ def with_case(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
         return rows.exclude(case=None).exclude(case__status=CaseStatus.CLOSED)
     rows = rows.exclude(case=None)
     return rows.filter(case__status=CaseStatus.CLOSED) if value == "closed" else rows
-
-
-def with_weight(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
-    """Pairs whose label stands, waits on trial, or is history."""
-    return rows.filter(judgment__status=value)
 
 
 def open_after(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
@@ -141,16 +136,6 @@ def vote_choices(run: DebateRun, asked: str) -> Choices:
     if len(asked) == len(judges) and set(asked) <= set(VOTES):
         return [(asked, f"votes {asked}")]
     return []
-
-
-def effect_of(run: DebateRun) -> Callable[[QuerySet[Debate], str], QuerySet[Debate]]:
-    """The filter by what adoption would do to a pair."""
-    return lambda rows, value: with_effect(run, rows, value)
-
-
-def effect_choices(asked: str) -> Choices:
-    """What a number of an adoption's preview counts, where a link names it."""
-    return [(asked, EFFECTS[asked])] if asked in EFFECTS else []
 
 
 def _voted(judge: str, vote: str) -> Exists:
@@ -236,7 +221,7 @@ DEBATES = Table(
         Filter("audit", "Audit"),
         Filter("alike", "Agents gave", choices=ALIKE),
         Filter("case", "Cases", choices=CASES, apply=with_case),
-        Filter("counts", "Label that", apply=with_weight),
+        Filter("counts", "Label that", lookup="judgment__status"),
         Filter("open", "Without agreement", apply=open_after),
         Filter("heard", "Pairs", apply=heard),
         Filter("lasting", "Debated on", apply=lasting),
@@ -252,20 +237,19 @@ DEBATES = Table(
         Column("round", "Round", numeric=True),
     ),
     order=("pk",),
+    by_place=True,
 )
 
 
 def debate_table(access: Access, run: DebateRun) -> Table:
     """The list with what is bound to a run: its search, its flags and failures."""
-    bound = {
+    bound: dict[str, Callable[..., QuerySet[Debate]]] = {
         "flag": lambda rows, value: rows.filter(pk__in=_flagged(run, value)),
-        "error": lambda rows, value: rows.filter(
-            status__in=BROKEN_STATUSES, **{FAILURE_CLASS: value}
-        ),
+        "error": lambda rows, value: rows.filter(status__in=BROKEN_STATUSES, error_class=value),
         "truth": lambda rows, value: _beside(access, run, rows, value),
         "other": _compared,
         "audit": lambda rows, value: _audited(run, rows, value),
-        "effect": effect_of(run),
+        "effect": partial(with_effect, run),
         "alike": alike_of(run),
     }
     filters = tuple(
@@ -279,6 +263,7 @@ def debate_table(access: Access, run: DebateRun) -> Table:
 def debate_choices(access: Access, run: DebateRun, params: Mapping[str, str]) -> dict[str, Choices]:
     """Drop-downs that are known only now; comparisons are offered where a link names them."""
     flags = run.flags.order_by("flag").values_list("flag", flat=True).distinct()
+    effect = params.get("effect", "")
     return {
         "domain": domain_choices(access.benchmark),
         "flag": [(flag, FLAGS.get(flag, in_words(flag).capitalize())) for flag in flags],
@@ -291,7 +276,7 @@ def debate_choices(access: Access, run: DebateRun, params: Mapping[str, str]) ->
         "heard": HEARD if params.get("heard") else [],
         "lasting": lasting_choices(params.get("lasting", "")),
         "votes": vote_choices(run, params.get("votes", "")),
-        "effect": effect_choices(params.get("effect", "")),
+        "effect": [(effect, EFFECTS[effect])] if effect in EFFECTS else [],
     }
 
 

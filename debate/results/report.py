@@ -11,7 +11,7 @@ from debate.measures.persistence import Course, Lasting, lasting
 from debate.measures.timing import timing
 from debate.models import DebateRun, DebateStatus
 from debate.results.courses import Played, Reference, judged, played
-from kit.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.sheets import Cell, Sheet, measured, percent, text
 
 Address = Callable[..., str]
 

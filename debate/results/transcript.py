@@ -1,82 +1,45 @@
 """One debate as people read it: rounds side by side, its quotes marked in the passage."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
-from annotate.voting.snapshot import Segment, anchor, segments
-from debate.models import Debate, Turn
+from annotate.voting.snapshot import anchor, segments
+from debate.models import Debate
 
 # How a turn's quotes are marked: by what the agent began for, as everywhere in the house.
 SIDES = {"relevant": "a", "irrelevant": "b"}
 
 
-@dataclass(frozen=True)
-class Quoted:
-    """A quote; `anchor` is the mark where it begins, "" where it is not in the passage."""
+def read_transcript(debate: Debate) -> dict[str, Any]:
+    """The debate with its turns and calls, in one query, for its page.
 
-    text: str
-    anchor: str = ""
-
-
-@dataclass(frozen=True)
-class Said:
-    """A turn with its quotes looked up again in the passage as it stands."""
-
-    turn: Turn
-    side: str
-    quotes: tuple[Quoted, ...]
-    spans: tuple[tuple[int, int, str], ...]
-
-    @property
-    def request(self) -> str:
-        """What was sent, for people; "" where nothing was."""
-        if self.turn.call is None:
-            return ""
-        return json.dumps(self.turn.call.request, indent=2, ensure_ascii=False)
-
-
-@dataclass(frozen=True)
-class Transcript:
-    """Rounds in order, and the passage cut at the edges of every quote."""
-
-    rounds: list[tuple[int, list[Said]]]
-    segments: list[Segment]
-
-    @property
-    def not_found(self) -> list[tuple[int, str, str]]:
-        """(round, agent, text) of every quote that is not in the passage."""
-        return [
-            (number, said.turn.agent, quote.text)
-            for number, turns in self.rounds
-            for said in turns
-            for quote in said.quotes
-            if not quote.anchor
-        ]
-
-
-def read_transcript(debate: Debate) -> Transcript:
-    """The debate with its turns and calls, in one query."""
+    `rounds` holds the turns, each with its quotes: text, and the anchor of the mark where it
+    begins, "" where it is not in the passage (`not_found`). `segments` is the passage, cut at the
+    edges of every quote.
+    """
     text = debate.passage.text or ""
-    rounds: dict[int, list[Said]] = {}
+    rounds: dict[int, list[dict[str, Any]]] = {}
+    spans: list[tuple[int, int, str]] = []
+    not_found: list[tuple[int, str, str]] = []
     for turn in debate.turns.select_related("call").order_by("round", "agent"):
-        rounds.setdefault(turn.round, []).append(_said(turn, text))
-    spans = [span for turns in rounds.values() for said in turns for span in said.spans]
-    return Transcript(sorted(rounds.items()), segments(text, spans))
-
-
-def _said(turn: Turn, passage: str) -> Said:
-    side = SIDES.get(turn.stance, "a")
-    placed = [(row, _place(row, passage)) for row in turn.references if isinstance(row, dict)]
-    return Said(
-        turn=turn,
-        side=side,
-        quotes=tuple(
-            Quoted(str(row.get("text", "")), anchor(place[0]) if place else "")
-            for row, place in placed
-        ),
-        spans=tuple((*place, side) for _, place in placed if place),
-    )
+        side, quotes = SIDES.get(turn.stance, "a"), []
+        for row in turn.references:
+            if not isinstance(row, dict):
+                continue
+            place, words = _place(row, text), str(row.get("text", ""))
+            quotes.append({"text": words, "anchor": anchor(place[0]) if place else ""})
+            if place:
+                spans.append((*place, side))
+            else:
+                not_found.append((turn.round, turn.agent, words))
+        asked = json.dumps(turn.call.request, indent=2, ensure_ascii=False) if turn.call else ""
+        said = {"turn": turn, "side": side, "quotes": quotes, "request": asked}
+        rounds.setdefault(turn.round, []).append(said)
+    return {
+        "rounds": sorted(rounds.items()),
+        "segments": segments(text, spans),
+        "not_found": not_found,
+    }
 
 
 def _place(row: dict[str, Any], passage: str) -> tuple[int, int] | None:

@@ -3,7 +3,7 @@
 After the run: its tables on a page, each as a file."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -15,24 +15,25 @@ from django.views.decorators.http import require_GET, require_POST
 from annotate.loaders import may_write
 from annotate.models import CaseStatus, EscalationCase
 from annotate.voting.eligibility import must_judge_first
-from corpus.access import Access, enter
+from corpus.access import Access
 from corpus.lists import is_key
 from corpus.models import Role
 from debate.audits.services import audit_sheet, audited_words, draw_audit
 from debate.filters.services import filter_sheets
 from debate.forms import AuditForm
-from debate.loaders import READERS, get_debate, get_run
+from debate.loaders import READERS, enter_run, get_debate
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
 from debate.results.courses import Reference, reference_called, references
 from debate.results.lists import FLAGS, debate_choices, debate_rows, debate_table
 from debate.results.report import report
 from debate.results.transcript import read_transcript
 from debate.trials.report import canary_sheet
-from kit import htmx, keyset
-from kit.csvfile import csv_response
+from kit import htmx
 from kit.errors import Refused
-from kit.sheets import Sheet, csv_header, csv_rows
-from kit.table_pages import query_string
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import Sheet, csv_header, csv_rows
+from kit.lists.tables import query_string
+from kit.refusals import told
 
 _HEADER: tuple[str, ...] = (
     "debate",
@@ -51,11 +52,9 @@ _CHUNK = 1_000
 @require_GET
 def debate_list(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Every pair of a run with its outcome."""
-    access = enter(request.user, slug, *READERS)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, *READERS)
     choices = debate_choices(access, run, request.GET)
-    table = keyset.read(debate_table(access, run), debate_rows(run), request.GET, choices=choices)
-    table = replace(table, filters=[each for each in table.filters if each.choices])
+    table = debate_table(access, run).read(debate_rows(run), request.GET, choices=choices)
     context = {"access": access, "tab": "debate-runs", "run": run, "table": table}
     return htmx.render(request, "debate/debates.html", context, partial="results")
 
@@ -63,8 +62,7 @@ def debate_list(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_GET
 def debate_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
     """The same list, all of it, as a file."""
-    access = enter(request.user, slug, *READERS)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, *READERS)
     choices = debate_choices(access, run, request.GET)
     found = debate_table(access, run).matches(debate_rows(run), request.GET, choices=choices)
     return csv_response(f"{slug}-run-{run.pk}-pairs.csv", _HEADER, _lines(run, found))
@@ -73,23 +71,24 @@ def debate_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
 @require_GET
 def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> HttpResponse:
     """One debate in full: both agents, round by round, with the calls behind each turn."""
-    access = enter(request.user, slug, *READERS)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, *READERS)
     found = get_debate(run, debate)
-    if judge_first(access, found):
-        return _judge_first(request, access, run, found)
     context = {
         "access": access,
         "tab": "debate-runs",
         "run": run,
         "debate": found,
+        **_neighbours(request, access, run, found),
+    }
+    if case := judge_first(access, found):
+        return htmx.render(request, "debate/judge_first.html", context | {"case": case})
+    context |= {
         "transcript": read_transcript(found),
         "flags": FLAGS,
         "can_requeue": access.is_admin
         and found.status == DebateStatus.FAILED
         and run.status in ("done", "failed", "paused"),
         **_case(access, found),
-        **_neighbours(request, access, run, found),
     }
     return htmx.render(request, "debate/debate.html", context)
 
@@ -102,20 +101,6 @@ def judge_first(access: Access, debate: Debate) -> EscalationCase | None:
         passage_id=debate.passage_id,
         domain_id=debate.query.domain_id,
     )
-
-
-def _judge_first(
-    request: HttpRequest, access: Access, run: DebateRun, debate: Debate
-) -> HttpResponse:
-    context = {
-        "access": access,
-        "tab": "debate-runs",
-        "run": run,
-        "debate": debate,
-        "case": judge_first(access, debate),
-        **_neighbours(request, access, run, debate),
-    }
-    return htmx.render(request, "debate/judge_first.html", context)
 
 
 def _case(access: Access, debate: Debate) -> dict[str, Any]:
@@ -139,10 +124,8 @@ def _neighbours(
     """Addresses of the pairs before and after this one in the list that it was opened from."""
     choices = debate_choices(access, run, request.GET) if request.GET else None
     table = debate_table(access, run)
-    before, after = keyset.neighbours(
-        table, run.debates.all(), debate, request.GET, choices=choices
-    )
-    query = table.bind(request.GET, choices=choices).params
+    before, after = table.neighbours(run.debates.all(), debate, request.GET, choices=choices)
+    query = table.asked(request.GET, choices=choices)
     return {
         "list_query": query_string(query) if query else "",
         "previous_debate": before,
@@ -186,8 +169,7 @@ class Asked:
 @require_GET
 def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """What the labels of a run are worth, beside a reference and another run."""
-    access = enter(request.user, slug, *READERS)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, *READERS)
     asked = read_asked(access, run, request.GET)
     context = {
         "access": access,
@@ -208,8 +190,7 @@ def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_GET
 def report_csv(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
     """One table of the report as a file."""
-    access = enter(request.user, slug, *READERS)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, *READERS)
     for sheet in sheets(run, read_asked(access, run, request.GET)):
         if sheet.name == name:
             return csv_response(
@@ -221,20 +202,13 @@ def report_csv(request: HttpRequest, slug: str, pk: int, name: str) -> HttpRespo
 @require_POST
 def audit_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Put a sample of what was agreed on, discarded or labelled before people."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, Role.ADMIN)
     form = AuditForm(request.POST)
-    if not form.is_valid():
-        for errors in form.errors.values():
-            messages.error(request, " ".join(map(str, errors)))
-    else:
-        try:
-            sample = draw_audit(run=run, actor=access.user, **form.cleaned_data)
-        except Refused as refusal:
-            messages.error(request, refusal.message)
-        else:
-            drawn = sample.items.count()
-            messages.success(request, f"{drawn} pairs were drawn and wait among the cases.")
+    with told(request):
+        if not form.is_valid():
+            raise Refused(" ".join(str(each) for errors in form.errors.values() for each in errors))
+        drawn = draw_audit(run=run, actor=access.user, **form.cleaned_data).items.count()
+        messages.success(request, f"{drawn} pairs were drawn and wait among the cases.")
     return htmx.redirect(request, reverse("debate-run-report", args=[slug, run.pk]))
 
 

@@ -8,19 +8,16 @@ from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import Access, enter
 from corpus.models import Role
-from debate.baselines.lara import MODELS
-from debate.baselines.votes import MAX_VOTES
-from debate.dream import MAX_ROUNDS
-from debate.loaders import READERS, get_debate, get_run
+from corpus.run_routes import RunBudget, RunVerb
+from debate.baselines.calibrations import MODELS
+from debate.loaders import READERS, enter_run, get_debate
 from debate.models import DebateRun, RunKind
 from debate.results.api import (
-    BudgetSerializer,
     DebateRunSerializer,
     OneRunSerializer,
     RequeueSerializer,
@@ -28,27 +25,34 @@ from debate.results.api import (
 from debate.results.figures import figures
 from debate.runs import services as requeue
 from debate.runs.configuration import (
+    BOUNDS,
+    CHOICES,
+    LARA_BOUNDS,
     LARA_MODES,
     MAX_TEMPERATURE,
-    MOST_AUDITED,
-    MOST_CANARIES,
-    ON_REFUSAL,
-    PROFILES,
-    RULES,
     STANCES,
     as_json,
 )
 from debate.runs.forecast import forecast_plan, forecast_run
 from debate.runs.planning import Plan, plan_run, start_planned
-from debate.runs.views import FILTERS, RUNS, VERBS, run_choices
+from debate.runs.room import RUNS
+from debate.runs.views import FILTERS, LIST, run_choices
 from debate.trials.prompts import PromptGone
-from kit.api import Route, find_verb, verb_parameter
+from kit.api import Route
 from kit.errors import Refused
 from llm import endpoints
-from llm.ledger.accounts import set_budget
 from llm.requests import EFFORTS
 
 _OF_PLAN = ("endpoint", "preset", "models", "prompt_version", "name", "budget_usd")
+
+
+def _whole(name: str, **more: Any) -> Any:
+    least, most = (BOUNDS | LARA_BOUNDS)[name]
+    return serializers.IntegerField(min_value=least, max_value=most, required=False, **more)
+
+
+def _one_of(name: str) -> Any:
+    return serializers.ChoiceField(choices=CHOICES[name], required=False)
 
 
 class SeatSerializer(serializers.Serializer):
@@ -64,11 +68,11 @@ class LaraSerializer(serializers.Serializer):
 
     variant = serializers.ChoiceField(choices=list(MODELS), required=False)
     mode = serializers.ChoiceField(choices=LARA_MODES, required=False)
-    batch = serializers.IntegerField(min_value=1, max_value=10_000, required=False)
+    batch = _whole("batch")
     budget = serializers.FloatField(min_value=0, max_value=1, required=False)
     smooth = serializers.BooleanField(required=False)
-    groups = serializers.IntegerField(min_value=0, max_value=1000, required=False)
-    seed = serializers.IntegerField(min_value=0, max_value=2**32 - 1, required=False)
+    groups = _whole("groups")
+    seed = _whole("seed")
     verbalised = serializers.BooleanField(required=False)
 
 
@@ -91,29 +95,27 @@ class PlanSerializer(serializers.Serializer):
     kind = serializers.ChoiceField(choices=RunKind.choices, required=False)
     agents = SeatSerializer(many=True, required=False)
     adjudicator = SeatSerializer(required=False, allow_null=True)
-    first = serializers.ChoiceField(choices=STANCES, required=False)
-    rounds = serializers.IntegerField(min_value=1, max_value=MAX_ROUNDS, required=False)
-    continue_to = serializers.IntegerField(min_value=0, max_value=MAX_ROUNDS, required=False)
+    first = _one_of("first")
+    rounds = _whole("rounds")
+    continue_to = _whole("continue_to")
     temperature = serializers.FloatField(min_value=0, max_value=MAX_TEMPERATURE, required=False)
-    max_tokens = serializers.IntegerField(
-        min_value=1, max_value=1_000_000, required=False, allow_null=True
-    )
+    max_tokens = _whole("max_tokens", allow_null=True)
     reasoning_effort = serializers.ChoiceField(choices=EFFORTS, required=False, allow_blank=True)
-    on_refusal = serializers.ChoiceField(choices=ON_REFUSAL, required=False)
+    on_refusal = _one_of("on_refusal")
     instead = SeatSerializer(required=False, allow_null=True)
-    replicate = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False)
+    replicate = _whole("replicate")
     history_labels = serializers.BooleanField(required=False)
     history_for_people = serializers.BooleanField(required=False)
-    samples = serializers.IntegerField(min_value=1, max_value=MAX_VOTES, required=False)
-    profile = serializers.ChoiceField(choices=PROFILES, required=False)
+    samples = _whole("samples")
+    profile = _one_of("profile")
     coerce = serializers.BooleanField(required=False)
-    threshold = serializers.IntegerField(min_value=1, max_value=3, required=False)
-    rule = serializers.ChoiceField(choices=RULES, required=False)
+    threshold = _whole("threshold")
+    rule = _one_of("rule")
     lara = LaraSerializer(required=False)
     trial = serializers.BooleanField(required=False)
-    audit = serializers.IntegerField(min_value=0, max_value=MOST_AUDITED, required=False)
-    decoys = serializers.IntegerField(min_value=0, max_value=MOST_AUDITED, required=False)
-    canaries = serializers.IntegerField(min_value=0, max_value=MOST_CANARIES, required=False)
+    audit = _whole("audit")
+    decoys = _whole("decoys")
+    canaries = _whole("canaries")
 
     def to_internal_value(self, data: Any) -> Any:
         """Refuse what no run has: a misspelt setting must not cost a run that was not meant."""
@@ -189,12 +191,8 @@ class Runs(Planning):
         params = {name: str(value) for name, value in request.query_params.items()}
         is_narrowed = any(params.get(name) for name in FILTERS)
         choices = run_choices(access.benchmark) if is_narrowed else {}
-        if unknown := RUNS.not_offered(params, choices=choices):
-            raise ValidationError({name: f"No such {name}: {params[name]}." for name in unknown})
-        runs = RUNS.matches(
-            access.benchmark.debate_runs.select_related("account"), params, choices=choices
-        )
-        return self.page(runs, DebateRunSerializer)
+        rows = access.benchmark.debate_runs.select_related("account")
+        return self.page(self.matches(LIST, rows, choices), DebateRunSerializer)
 
     @extend_schema(request=PlanSerializer, responses={201: DebateRunSerializer})
     def post(self, request: Request, slug: str) -> Response:
@@ -221,7 +219,7 @@ class OneRun(Route):
 
     @extend_schema(responses=OneRunSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        run = get_run(enter(self.person(), slug, *READERS), pk)
+        _, run = enter_run(self.person(), slug, pk, *READERS)
         return Response(_with_figures(run))
 
 
@@ -230,41 +228,11 @@ class RunForecast(Route):
 
     @extend_schema(operation_id="debate_run_forecast", responses=ForecastSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        run = get_run(enter(self.person(), slug, *READERS), pk)
+        _, run = enter_run(self.person(), slug, pk, *READERS)
         try:
             return Response(ForecastSerializer(forecast_run(run)).data)
         except PromptGone as gone:
             raise Refused(str(gone)) from None
-
-
-class RunVerb(Route):
-    """Pause, resume or cancel a run, or retry its failed pairs."""
-
-    @extend_schema(
-        operation_id="debate_run_verb",
-        request=None,
-        responses=DebateRunSerializer,
-        parameters=[verb_parameter(VERBS)],
-    )
-    def post(self, request: Request, slug: str, pk: int, verb: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
-        find_verb(VERBS, verb)(run=run, actor=access.user)
-        return Response(DebateRunSerializer(run).data)
-
-
-class Budget(Route):
-    """What a run may spend from its next call on; null lifts the limit."""
-
-    @extend_schema(
-        operation_id="debate_run_budget", request=BudgetSerializer, responses=DebateRunSerializer
-    )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
-        usd = self.read(BudgetSerializer)["budget_usd"]
-        set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
-        return Response(DebateRunSerializer(run).data)
 
 
 class Requeue(Route):
@@ -274,8 +242,7 @@ class Requeue(Route):
         operation_id="debate_run_requeue", request=RequeueSerializer, responses=DebateRunSerializer
     )
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
+        access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
         error = self.read(RequeueSerializer)["error"]
         requeue.requeue_failures(run=run, error_class=error, actor=access.user)
         return Response(DebateRunSerializer(run).data)
@@ -286,17 +253,17 @@ class RequeueOne(Route):
 
     @extend_schema(request=None, responses=DebateRunSerializer)
     def post(self, request: Request, slug: str, pk: int, debate: int) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = get_run(access, pk)
+        access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
         requeue.requeue_pair(run=run, debate=get_debate(run, debate), actor=access.user)
         return Response(DebateRunSerializer(run).data)
 
 
 def _with_figures(run: DebateRun) -> dict[str, Any]:
     told: dict[str, Any] = dict(DebateRunSerializer(run).data)
-    return told | {"figures": vars(figures(run)), "config": run.config}
+    return told | {"figures": figures(run), "config": run.config}
 
 
+_KIND: Any = {"pages": RUNS, "serializer_class": DebateRunSerializer}
 _RUNS = "b/<slug:slug>/debate-runs"
 _RUN = f"{_RUNS}/<int:pk>"
 urlpatterns = [
@@ -304,8 +271,8 @@ urlpatterns = [
     path(f"{_RUNS}/forecast/", Forecasts.as_view(), name="api-debate-run-plan"),
     path(f"{_RUN}/", OneRun.as_view(), name="api-debate-run"),
     path(f"{_RUN}/forecast/", RunForecast.as_view(), name="api-debate-run-forecast"),
-    path(f"{_RUN}/budget/", Budget.as_view(), name="api-debate-run-budget"),
+    path(f"{_RUN}/budget/", RunBudget.as_view(**_KIND), name="api-debate-run-budget"),
     path(f"{_RUN}/requeue/", Requeue.as_view(), name="api-debate-run-requeue"),
     path(f"{_RUN}/debates/<int:debate>/requeue/", RequeueOne.as_view(), name="api-debate-requeue"),
-    path(f"{_RUN}/<slug:verb>/", RunVerb.as_view(), name="api-debate-run-verb"),
+    path(f"{_RUN}/<slug:verb>/", RunVerb.as_view(**_KIND), name="api-debate-run-verb"),
 ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Self
 
-from debate.baselines.lara import MODELS
+from debate.baselines.calibrations import MODELS
 from debate.baselines.votes import MAX_VOTES
 from debate.dream import MAX_AGENTS, MAX_ROUNDS
 from debate.models import RunKind
@@ -19,8 +19,6 @@ MAX_TEMPERATURE: Final = 2.0
 # `LaraOptions.batch`, or from people with all picks before them at once.
 SIMULATED: Final = "simulated"
 LARA_MODES: Final = (SIMULATED, "live", "at_once")
-MOST_AUDITED: Final = 1000
-MOST_CANARIES: Final = 500
 STANCES: Final = ("relevant", "irrelevant")
 PROFILES: Final = ("strict", "reference")
 RULES: Final = ("majority", "unanimity")
@@ -28,6 +26,20 @@ RULES: Final = ("majority", "unanimity")
 # a label, or the model of `instead` is asked in that one's place.
 PERSON, SKIP, OTHER_MODEL = "person", "skip", "other_model"
 ON_REFUSAL: Final = (PERSON, SKIP, OTHER_MODEL)
+# Least and most of whole numbers, and the values of choices: for the form, the API and `check`.
+BOUNDS: Final[dict[str, tuple[int, int]]] = {
+    "rounds": (1, MAX_ROUNDS),
+    "continue_to": (0, MAX_ROUNDS),
+    "max_tokens": (1, 1_000_000),
+    "replicate": (0, 1_000_000),
+    "samples": (1, MAX_VOTES),
+    "threshold": (1, 3),
+    "audit": (0, 1000),
+    "decoys": (0, 1000),
+    "canaries": (0, 500),
+}
+LARA_BOUNDS: Final = {"groups": (0, 1000), "seed": (0, 2**32 - 1), "batch": (1, 10_000)}
+CHOICES: Final = {"first": STANCES, "profile": PROFILES, "rule": RULES, "on_refusal": ON_REFUSAL}
 # How many models each kind asks about a pair.
 SEATS: Final[dict[str, tuple[int, int]]] = {
     RunKind.DEBATE: (2, MAX_AGENTS),
@@ -182,26 +194,30 @@ def amended(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
     return replace(read_config(as_json(config) | given), preset=config.preset)
 
 
+_WORDS: Final = {
+    "rounds": f"Choose 1 to {MAX_ROUNDS} rounds.",
+    "continue_to": f"Agreed pairs can be debated on to round {MAX_ROUNDS} at most.",
+    "max_tokens": "An answer needs at least a token.",
+    "replicate": "A replicate is a number from 0.",
+    "samples": f"Draw 1 to {MAX_VOTES} samples.",
+    "threshold": "The grade that is relevant is 1, 2 or 3.",
+}
+
+
 def check(config: RunConfig) -> None:
     """Raises BadConfig, naming the field, for a run that cannot be held."""
     _need(config.kind in RunKind.values, "kind", f"There is no kind of run {config.kind!r}.")
     _check_seats(config)
-    _whole(config.rounds, 1, MAX_ROUNDS, "rounds", f"Choose 1 to {MAX_ROUNDS} rounds.")
-    words = f"Agreed pairs can be debated on to round {MAX_ROUNDS} at most."
-    _whole(config.continue_to, 0, MAX_ROUNDS, "continue_to", words)
     words = f"The temperature lies between 0 and {MAX_TEMPERATURE:g}."
     _within(config.temperature, 0, MAX_TEMPERATURE, "temperature", words)
-    if config.max_tokens is not None:
-        _whole(config.max_tokens, 1, 1_000_000, "max_tokens", "An answer needs at least a token.")
+    for name, words in _WORDS.items():
+        if name != "max_tokens" or config.max_tokens is not None:
+            _whole(getattr(config, name), *BOUNDS[name], name, words)
     words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
     _need(config.reasoning_effort in ("", *EFFORTS), "reasoning_effort", words)
-    _whole(config.replicate, 0, 1_000_000, "replicate", "A replicate is a number from 0.")
-    _whole(config.samples, 1, MAX_VOTES, "samples", f"Draw 1 to {MAX_VOTES} samples.")
-    _whole(config.threshold, 1, 3, "threshold", "The grade that is relevant is 1, 2 or 3.")
     words = "Name the model that is asked where another refuses."
     _need((config.on_refusal == OTHER_MODEL) == bool(config.instead), "instead", words)
-    choices = {"first": STANCES, "profile": PROFILES, "rule": RULES, "on_refusal": ON_REFUSAL}
-    for name, known in choices.items():
+    for name, known in CHOICES.items():
         value = getattr(config, name)
         _need(value in known, name, f"{name} is one of {', '.join(known)}, not {value!r}.")
     _check_lara(config.lara)
@@ -230,18 +246,17 @@ def _check_seats(config: RunConfig) -> None:
 def _check_lara(lara: LaraOptions) -> None:
     _need(lara.variant in MODELS, "lara", f"LARA comes as {' or '.join(MODELS)}.")
     _within(lara.budget, 0, 1, "lara", "LARA's budget is a share between 0 and 1.")
-    _whole(lara.groups, 0, 1000, "lara", "LARA has 0 to 1000 groups.")
-    _whole(lara.seed, 0, 2**32 - 1, "lara", "A seed is a number from 0.")
+    _whole(lara.groups, *LARA_BOUNDS["groups"], "lara", "LARA has 0 to 1000 groups.")
+    _whole(lara.seed, *LARA_BOUNDS["seed"], "lara", "A seed is a number from 0.")
     _need(lara.mode in LARA_MODES, "lara", f"LARA's mode is one of {', '.join(LARA_MODES)}.")
-    _whole(lara.batch, 1, 10_000, "lara", "A batch of LARA holds 1 to 10,000 pairs.")
+    _whole(lara.batch, *LARA_BOUNDS["batch"], "lara", "A batch of LARA holds 1 to 10,000 pairs.")
     for name in ("smooth", "verbalised"):
         _need(isinstance(getattr(lara, name), bool), "lara", f"lara.{name} is true or false.")
 
 
 def _check_checks(config: RunConfig) -> None:
-    most = {"audit": MOST_AUDITED, "decoys": MOST_AUDITED, "canaries": MOST_CANARIES}
-    for name, limit in most.items():
-        count = getattr(config, name)
+    for name in ("audit", "decoys", "canaries"):
+        count, (_, limit) = getattr(config, name), BOUNDS[name]
         _whole(count, 0, limit, name, f"{name} is a number from 0 to {limit:,}.")
         fits = not count or (config.kind == RunKind.DEBATE and not config.trial)
         _need(fits, name, "Only a debate that is no trial checks itself.")

@@ -1,31 +1,27 @@
-"""What a run will take, from what the database and the price table know: before it starts too.
+"""What a run will take, told before it starts: calls, tokens, USD and seconds, each as a range.
 
-What calls of a configuration's models cost, how long they take, how many are let through."""
+From pairs that the same prompt and models have decided, or, where there are too few, from the
+first requests of some pairs. A forecast is a dict, as the API answers it: each range has its "low",
+"likely" and "high"; "usd" is None where no price is known, "seconds" where no call was timed yet.
+"is_measured" says that the ranges are 95 % intervals; else they are the least and the most that a
+pair can take.
+"""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from statistics import fmean
+from math import sqrt
+from statistics import fmean, stdev
 from typing import Any, Final
 
 from django.conf import settings
 from django.db.models import QuerySet
 
-from corpus.models import Passage, Pool, Query
+from corpus.models import Passage, Query
 from debate import dream
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
-from debate.results.courses import played_in
+from debate.results.courses import Played, played_in
 from debate.runs.configuration import RunConfig
-from debate.runs.estimates import (
-    ENOUGH,
-    OUTPUT,
-    Forecast,
-    Limit,
-    Pair,
-    from_measured,
-    from_requests,
-    with_time,
-)
 from debate.runs.kinds import Rule, config_of, rule_of, rule_with
 from debate.runs.planning import CHECKS, Plan
 from llm import endpoints
@@ -35,13 +31,145 @@ from llm.prices import Price, PriceError, table
 from llm.profiles import likely_input
 from llm.requests import Usage
 
-# How many calls of a model are looked at.
-_SAMPLE: Final = 200
+# Fewer measured pairs than this say less than the prompts themselves.
+ENOUGH: Final = 20
+# How many pairs are looked at, and how many calls of a model.
+SAMPLE: Final = 200
 # Of the ledger the latest calls alone are looked at: no index leads to those of one model.
 _MOST_CALLS: Final = 20_000
+# Runs whose configuration is compared, the latest first; those before them tell no more.
+_MOST_RUNS: Final = 50
+# The two-sided 95 % quantile of the normal distribution.
+_Z: Final = 1.96
+# Tokens of an answer: a reason of up to 100 words and some quotes; least, likely, most.
+OUTPUT: Final = (60.0, 150.0, 300.0)
+# Tokens of a judge's answer: an object with one key, a grade with its reasons, a word.
+_JUDGED: Final[dict[str, tuple[float, float, float]]] = {
+    RunKind.FILTER: (5.0, 10.0, 40.0),
+    RunKind.LLMJUDGE: (5.0, 10.0, 40.0),
+    RunKind.GRADED: (10.0, 100.0, 300.0),
+    RunKind.LARA: (1.0, 5.0, 30.0),
+}
+# How far characters / 4 is off: measured on English prose it counts a fifth too many.
+_COUNT_ERROR: Final = (0.75, 0.9, 1.1)
+_UNDECIDED: Final = (
+    DebateStatus.WAITING,
+    DebateStatus.FAILED,
+    DebateStatus.UNREADABLE,
+    DebateStatus.REFUSED,
+    DebateStatus.SKIPPED_NO_ANSWER,
+)
+Forecast = dict[str, Any]
+Cost = Callable[[float, float], float]
 
 
-def price_of(config: RunConfig) -> Any:
+def forecast_run(run: DebateRun) -> Forecast:
+    """What the waiting pairs of the run will take.
+
+    Answers that are in the ledger already cost nothing and are not taken off.
+    """
+    waiting = run.debates.waiting()
+    return _forecast(
+        config_of(run),
+        rule_of(run),
+        sha256=run.prompt_sha256,
+        pairs=waiting.count(),
+        sample=_spread(waiting),
+        in_flight=run.calls_in_flight,
+    )
+
+
+def forecast_plan(plan: Plan) -> Forecast:
+    """The same of a run that is not started yet; nothing is stored."""
+    main = next(iter(plan.prompts.values()), None)
+    return _forecast(
+        plan.config,
+        rule_with(plan.config, plan.prompts),
+        sha256=main.sha256 if main else "",
+        pairs=plan.pool.entries.count(),
+        sample=_spread(plan.pool.entries.all()),
+        in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+    )
+
+
+def _forecast(
+    config: RunConfig,
+    rule: Rule,
+    *,
+    sha256: str,
+    pairs: int,
+    sample: Sequence[tuple[Query, Passage]],
+    in_flight: int,
+) -> Forecast:
+    measured = _measured(config, sha256)
+    if len(measured) >= ENOUGH:
+        found = from_measured(measured, pairs=pairs)
+    else:
+        found = from_requests(
+            [_first_request(rule, *pair) for pair in sample],
+            pairs=pairs,
+            rounds=_rounds(config),
+            cost=cost_of(config),
+            output=_JUDGED.get(config.kind, OUTPUT),
+        )
+    return found | {"seconds": _seconds(config, measured, found, max(1, in_flight))}
+
+
+def from_measured(sample: Sequence[Played], *, pairs: int) -> Forecast:
+    """The totals of `pairs` pairs like those of the sample (at least two).
+
+    Mean +- 1.96 standard errors, the sample taken as drawn from all pairs alike.
+    """
+
+    def total(values: Sequence[float]) -> dict[str, float]:
+        likely = pairs * fmean(values)
+        # Of the pairs themselves, beside the error of the mean: few pairs vary more than many.
+        error = _Z * stdev(values) * sqrt(pairs * pairs / len(values) + pairs)
+        return _range(max(0.0, likely - error), likely, likely + error)
+
+    usd = [pair.usd for pair in sample]
+    return {
+        "pairs": pairs,
+        "calls": total([pair.calls for pair in sample]),
+        "input_tokens": total([pair.input_tokens for pair in sample]),
+        "output_tokens": total([pair.output_tokens for pair in sample]),
+        "usd": None if None in usd else total([each or 0.0 for each in usd]),
+        "sample": len(sample),
+        "is_measured": True,
+    }
+
+
+def from_requests(
+    sample: Sequence[tuple[int, int]],
+    *,
+    pairs: int,
+    rounds: tuple[float, float],
+    cost: Cost | None,
+    output: tuple[float, float, float] = OUTPUT,
+) -> Forecast:
+    """The totals, from (calls, tokens as characters / 4) of the first requests of some pairs.
+
+    Pairs end after the least of `rounds`, or play the most of them; likely is the middle.
+    `output`: tokens of an answer, least, likely and most. `cost` gives USD for (input, output)
+    tokens, None where no price is known.
+    """
+    played = (rounds[0], sum(rounds) / 2, rounds[1])
+    each, read = (fmean(column) for column in zip(*sample or [(0, 0)], strict=True))
+    calls = [pairs * each * share for share in played]
+    given = [pairs * read * n * error for n, error in zip(played, _COUNT_ERROR, strict=True)]
+    taken = [count * tokens for count, tokens in zip(calls, output, strict=True)]
+    return {
+        "pairs": pairs,
+        "calls": _range(*calls),
+        "input_tokens": _range(*given),
+        "output_tokens": _range(*taken),
+        "usd": _range(*map(cost, given, taken)) if cost else None,
+        "sample": len(sample),
+        "is_measured": False,
+    }
+
+
+def cost_of(config: RunConfig) -> Cost | None:
     """USD of (input, output) tokens, each seat taken to have its share; None without a price."""
     prices = [_price(seat.endpoint, seat.model) for seat in config.everybody]
     known = [price for price in prices if price is not None]
@@ -55,6 +183,10 @@ def price_of(config: RunConfig) -> Any:
     return cost
 
 
+def _range(low: float, likely: float, high: float) -> dict[str, float]:
+    return {"low": low, "likely": likely, "high": high}
+
+
 def _price(endpoint: str, model: str) -> Price | None:
     try:
         return table().find(endpoints.get(endpoint), model, on=datetime.now(UTC).date())
@@ -62,13 +194,36 @@ def _price(endpoint: str, model: str) -> Price | None:
         return None
 
 
-def call_seconds(config: RunConfig, measured: Sequence[Pair]) -> float | None:
+def _seconds(
+    config: RunConfig, measured: Sequence[Played], found: Forecast, in_flight: int
+) -> dict[str, float] | None:
+    """How long it takes one worker with so many calls in flight.
+
+    No less than what the endpoints let through in a minute.
+    """
+    pace = _call_seconds(config, measured)
+    if pace is None:
+        return None
+    limits = _limits(config)
+    seconds = {}
+    for bound, calls in found["calls"].items():
+        tokens = found["input_tokens"][bound] + found["output_tokens"][bound]
+        slowest = [calls * pace / in_flight]
+        for share, most_calls, most_tokens in limits:
+            slowest += [60 * share * calls / most_calls] if most_calls else []
+            slowest += [60 * share * tokens / most_tokens] if most_tokens else []
+        seconds[bound] = max(slowest)
+    return seconds
+
+
+def _call_seconds(config: RunConfig, measured: Sequence[Played]) -> float | None:
     """How long a call takes: in the measured pairs, else in the latest calls of each model."""
     if not config.agents:
         return 0.0
-    timed = [(pair.seconds, pair.calls) for pair in measured if pair.seconds is not None]
+    timed = [pair for pair in measured if pair.timed]
     if len(timed) >= ENOUGH:
-        return sum(seconds for seconds, _ in timed) / sum(calls for _, calls in timed)
+        seconds = sum(sum(pair.seconds.values()) for pair in timed)
+        return seconds / sum(pair.calls for pair in timed)
     means = [_latest_seconds(seat.endpoint, seat.model) for seat in config.everybody]
     known = [each for each in means if each is not None]
     return fmean(known) if len(known) == len(means) else None
@@ -78,113 +233,25 @@ def _latest_seconds(endpoint: str, model: str) -> float | None:
     newest = Call.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     calls = Call.objects.answered().filter(pk__gt=newest - _MOST_CALLS, elapsed_s__isnull=False)
     asked = calls.filter(endpoint=endpoint, model=model)
-    found = list(asked.order_by("-pk").values_list("elapsed_s", flat=True)[:_SAMPLE])
+    found = list(asked.order_by("-pk").values_list("elapsed_s", flat=True)[:SAMPLE])
     return fmean(each or 0.0 for each in found) if found else None
 
 
-def limits_of(config: RunConfig) -> list[Limit]:
-    """What each endpoint of the agents takes in a minute, and its share of the calls."""
+def _limits(config: RunConfig) -> list[tuple[float, int, int]]:
+    """Each endpoint's share of the calls; calls and tokens it takes in a minute (0: any)."""
     seats = [seat.endpoint for seat in config.agents]
-    shares: Mapping[str, float] = {name: seats.count(name) / len(seats) for name in seats}
     found = []
-    for name, share in shares.items():
+    for name in dict.fromkeys(seats):
         try:
             endpoint = endpoints.get(name)
         except (UnknownEndpoint, EndpointError):
             continue
-        found.append(Limit(share, endpoint.requests_per_minute, endpoint.tokens_per_minute))
+        share = seats.count(name) / len(seats)
+        found.append((share, endpoint.requests_per_minute, endpoint.tokens_per_minute))
     return found
 
 
-SAMPLE: Final = 200
-_UNDECIDED: Final = (
-    DebateStatus.WAITING,
-    DebateStatus.FAILED,
-    DebateStatus.UNREADABLE,
-    DebateStatus.REFUSED,
-    DebateStatus.SKIPPED_NO_ANSWER,
-)
-# Runs whose configuration is compared, the latest first; those before them tell no more.
-_MOST_RUNS: Final = 50
-# Tokens of a judge's answer: an object with one key, a grade with its reasons, a word.
-_JUDGED: Final[dict[str, tuple[float, float, float]]] = {
-    RunKind.FILTER: (5.0, 10.0, 40.0),
-    RunKind.LLMJUDGE: (5.0, 10.0, 40.0),
-    RunKind.GRADED: (10.0, 100.0, 300.0),
-    RunKind.LARA: (1.0, 5.0, 30.0),
-}
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """What is told: so many pairs, by a rule, of which some are looked at."""
-
-    config: RunConfig
-    prompt_sha256: str
-    rule: Rule
-    pairs: int
-    in_flight: int
-    sample: Sequence[tuple[Query, Passage]]
-
-
-def forecast_run(run: DebateRun) -> Forecast:
-    """What the waiting pairs of the run will take in calls, tokens, USD and seconds.
-
-    Measured on pairs that were decided in the same way before, in this run or another; where
-    those are too few, estimated from the first requests of some of the waiting pairs. Answers
-    that are in the ledger already cost nothing and are not taken off.
-    """
-    waiting = run.debates.waiting()
-    return _forecast(
-        _Subject(
-            config=config_of(run),
-            prompt_sha256=run.prompt_sha256,
-            rule=rule_of(run),
-            pairs=waiting.count(),
-            in_flight=run.calls_in_flight,
-            sample=_spread(waiting),
-        )
-    )
-
-
-def forecast_plan(plan: Plan) -> Forecast:
-    """The same of a run that is not started yet; nothing is stored."""
-    main = next(iter(plan.prompts.values()), None)
-    return _forecast(
-        _Subject(
-            config=plan.config,
-            prompt_sha256=main.sha256 if main else "",
-            rule=rule_with(plan.config, plan.prompts),
-            pairs=plan.pool.entries.count(),
-            in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
-            sample=_spread_pool(plan.pool),
-        )
-    )
-
-
-def _forecast(subject: _Subject) -> Forecast:
-    measured = _measured(subject)
-    if len(measured) >= ENOUGH:
-        found = from_measured(measured, pairs=subject.pairs)
-    else:
-        least, most = _played(subject.config)
-        found = from_requests(
-            _first_requests(subject),
-            pairs=subject.pairs,
-            rounds=most,
-            least=least,
-            cost=price_of(subject.config),
-            output=_JUDGED.get(subject.config.kind, OUTPUT),
-        )
-    return with_time(
-        found,
-        call_seconds=call_seconds(subject.config, measured),
-        in_flight=max(1, subject.in_flight),
-        limits=limits_of(subject.config),
-    )
-
-
-def _played(config: RunConfig) -> tuple[float, float]:
+def _rounds(config: RunConfig) -> tuple[float, float]:
     """Rounds that a pair takes at least and at most, an adjudicator's call as part of one."""
     if config.kind == RunKind.DEBATE:
         least, most = max(1, config.continue_to), max(config.rounds, config.continue_to)
@@ -194,77 +261,40 @@ def _played(config: RunConfig) -> tuple[float, float]:
     return 1, 1
 
 
-def _measured(subject: _Subject) -> list[Pair]:
+def _measured(config: RunConfig, sha256: str) -> list[Played]:
     """What the latest decided pairs of the same configuration took, failed attempts apart."""
-    alike = _alike(subject.config)
-    config = subject.config
-    first = config.agents[0] if config.agents else None
-    runs = DebateRun.objects.filter(kind=config.kind, prompt_sha256=subject.prompt_sha256)
-    if first:
+    alike = _alike(config)
+    runs = DebateRun.objects.filter(kind=config.kind, prompt_sha256=sha256)
+    for first in config.agents[:1]:
         runs = runs.filter(model=first.model, endpoint=first.endpoint)
     same = [run.pk for run in runs.order_by("-pk")[:_MOST_RUNS] if _alike(config_of(run)) == alike]
     decided = Debate.objects.filter(run__in=same).exclude(status__in=_UNDECIDED)
     latest = list(decided.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
     # With what had to be asked again.
-    return [
-        Pair(
-            each.calls,
-            each.input_tokens,
-            each.output_tokens,
-            each.usd,
-            sum(each.seconds.values()) if each.timed else None,
-        )
-        for each in played_in(latest)
-        if each.calls
-    ]
+    return [pair for pair in played_in(latest) if pair.calls]
 
 
 def _alike(config: RunConfig) -> RunConfig:
     """The configuration without what changes nothing about its calls."""
     plain = RunConfig()
-    return replace(
-        config,
-        history_for_people=plain.history_for_people,
-        replicate=0,
-        coerce=plain.coerce,
-        threshold=plain.threshold,
-        rule=plain.rule,
-        profile=plain.profile,
-        lara=replace(plain.lara, verbalised=config.lara.verbalised),
-        trial=plain.trial,
-        preset="",
-        **{name: getattr(plain, name) for name in CHECKS},
-    )
+    beside = ("history_for_people", "replicate", "coerce", "threshold", "rule", "profile")
+    names = (*beside, "trial", "preset", *CHECKS)
+    lara = replace(plain.lara, verbalised=config.lara.verbalised)
+    return replace(config, lara=lara, **{name: getattr(plain, name) for name in names})
 
 
-def _first_requests(subject: _Subject) -> list[Pair]:
-    """Calls and tokens of the first step of the sample."""
-    found = []
-    for query, passage in subject.sample:
-        pair = dream.Pair(
-            query=query.text, answers=tuple(query.answers), passage=passage.text or ""
-        )
-        # A rule that asks nobody ends at once, with a verdict.
-        requests: Sequence[Any] = next(subject.rule.begin(pair, b"forecast"), [])
-        tokens = sum(likely_input(request.as_llm_request()) for request in requests)
-        found.append(Pair(calls=len(requests), input_tokens=tokens))
-    return found
+def _first_request(rule: Rule, query: Query, passage: Passage) -> tuple[int, int]:
+    """Calls and tokens of the first step of a pair."""
+    pair = dream.Pair(query=query.text, answers=tuple(query.answers), passage=passage.text or "")
+    # A rule that asks nobody ends at once, with a verdict.
+    requests: Sequence[Any] = next(rule.begin(pair, b"forecast"), [])
+    return len(requests), sum(likely_input(request.as_llm_request()) for request in requests)
 
 
-def _spread(waiting: QuerySet[Debate]) -> list[tuple[Query, Passage]]:
-    rows = waiting.filter(passage__text__isnull=False).order_by("pk")
-    chosen = _some(list(rows.values_list("pk", flat=True)))
-    found = Debate.objects.filter(pk__in=chosen).select_related("query", "passage")
+def _spread(pairs: QuerySet[Any]) -> list[tuple[Query, Passage]]:
+    """As many of the pairs with a text as are looked at, at equal distances."""
+    rows = pairs.filter(passage__text__isnull=False).order_by("pk")
+    keys = list(rows.values_list("pk", flat=True))
+    chosen = keys[:: max(1, len(keys) // SAMPLE)][:SAMPLE]
+    found = pairs.filter(pk__in=chosen).select_related("query", "passage")
     return [(each.query, each.passage) for each in found]
-
-
-def _spread_pool(pool: Pool) -> list[tuple[Query, Passage]]:
-    rows = pool.entries.filter(passage__text__isnull=False).order_by("pk")
-    chosen = _some(list(rows.values_list("pk", flat=True)))
-    found = pool.entries.filter(pk__in=chosen).select_related("query", "passage")
-    return [(each.query, each.passage) for each in found]
-
-
-def _some(keys: Sequence[int]) -> Sequence[int]:
-    """As many as are looked at, at equal distances."""
-    return keys[:: max(1, len(keys) // SAMPLE)][:SAMPLE]

@@ -3,23 +3,21 @@
 The fields that a new run's form can have; which of them it has, run_forms.py says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from django import forms
 from django.forms import BoundField
 
 from corpus.models import Benchmark, Pool
-from debate.baselines.lara import MODELS
-from debate.baselines.votes import MAX_VOTES
-from debate.dream import MAX_AGENTS, MAX_ROUNDS
+from debate.baselines.calibrations import MODELS
+from debate.dream import MAX_AGENTS
 from debate.models import RunKind
 from debate.runs.configuration import (
+    BOUNDS,
     DEFAULT_SEATS,
+    LARA_BOUNDS,
     LARA_MODES,
     MAX_TEMPERATURE,
-    MOST_AUDITED,
-    MOST_CANARIES,
     ON_REFUSAL,
     OTHER_MODEL,
     PROFILES,
@@ -54,7 +52,8 @@ _WORDS: Final = {
 }
 
 
-def _number(label: str, least: int, most: int, initial: int | None, words: str = "") -> Any:
+def _number(label: str, name: str, initial: int | None, words: str = "") -> Any:
+    least, most = (BOUNDS | LARA_BOUNDS | {"agents": (0, MAX_AGENTS)})[name]
     return forms.IntegerField(
         label=label,
         min_value=least,
@@ -89,16 +88,16 @@ class RunFields(forms.Form):
     endpoint = forms.ChoiceField(
         label="Model endpoint", help_text="Asked wherever an agent names no other."
     )
-    seats = _number("Number of agents", 0, MAX_AGENTS, 2, "All of them have to agree.")
+    seats = _number("Number of agents", "agents", 2, "All of them have to agree.")
     first = _one_of("The first agent opens", STANCES, "The others take turns, unless one is set.")
     rounds = _number(
-        "Rounds at most", 1, MAX_ROUNDS, 2, "Two is what DREAM used: most pairs agree in the first."
+        "Rounds at most", "rounds", 2, "Two is what DREAM used: most pairs agree in the first."
     )
     continue_to = _number(
-        "Debate agreed pairs on to round", 0, MAX_ROUNDS, 0, "To see whether an agreement lasts."
+        "Debate agreed pairs on to round", "continue_to", 0, "To see whether an agreement lasts."
     )
     prompt_version = forms.TypedChoiceField(label="Prompt version", coerce=int)
-    samples = _number("Samples", 1, MAX_VOTES, 1, "How often the model is asked about a pair.")
+    samples = _number("Samples", "samples", 1, "How often the model is asked about a pair.")
     rule = _one_of("Which votes decide", RULES)
     temperature = forms.FloatField(
         label="Temperature", min_value=0, max_value=MAX_TEMPERATURE, initial=0.0
@@ -109,19 +108,19 @@ class RunFields(forms.Form):
         choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
         help_text="For models that take it; others may refuse the request.",
     )
-    threshold = _number("Relevant from grade", 1, 3, 2)
+    threshold = _number("Relevant from grade", "threshold", 2)
     profile = _one_of("Reading of answers", PROFILES)
     coerce = _tick("Count what cannot be read as 0", "In comparisons; it is no judgment.")
     history_labels = _tick("Agents see each other’s yes or no", initial=True)
     history_for_people = _tick("People see the debate", initial=True)
     lara_variant = _one_of("LARA", MODELS)
     lara_mode = _one_of("Its picks are labelled by", LARA_MODES)
-    lara_batch = _number("Pairs before people at a time", 1, 10_000, 20)
+    lara_batch = _number("Pairs before people at a time", "batch", 20)
     lara_budget = forms.FloatField(
         label="Share that people label", min_value=0, max_value=1, initial=0.125
     )
-    lara_groups = _number("Groups of queries", 0, 1000, 0, "0: one ranking over all pairs.")
-    lara_seed = _number("Seed of the groups", 0, 2**31 - 1, 0)
+    lara_groups = _number("Groups of queries", "groups", 0, "0: one ranking over all pairs.")
+    lara_seed = _number("Seed of the groups", "seed", 0)
     lara_smooth = _tick("Spread the probabilities first")
     lara_verbalised = _tick(
         "Ask for a confidence where the endpoint tells no probabilities", initial=True
@@ -135,23 +134,21 @@ class RunFields(forms.Form):
     trial = _tick("On trial", "Its labels do not count, and nobody is asked, until it is adopted.")
     audit = _number(
         "Agreed pairs for people to check",
-        0,
-        MOST_AUDITED,
+        "audit",
         0,
         "Judged from the passage alone when the run ends; they bound the error of its labels.",
     )
     decoys = _number(
         "Disputes shown without their debate",
-        0,
-        MOST_AUDITED,
+        "decoys",
         0,
         "Then nothing tells an audited pair from a disputed one.",
     )
     canaries = _number(
-        "Canaries", 0, MOST_CANARIES, 0, "Baited passages: do the agents fall for words alone?"
+        "Canaries", "canaries", 0, "Baited passages: do the agents fall for words alone?"
     )
-    max_tokens = _number("Tokens of an answer at most", 1, 1_000_000, None)
-    replicate = _number("Replicate", 0, 1_000_000, 0, "Another number asks again, and pays again.")
+    max_tokens = _number("Tokens of an answer at most", "max_tokens", None)
+    replicate = _number("Replicate", "replicate", 0, "Another number asks again, and pays again.")
     budget_usd = budget_field()
     name = forms.CharField(
         label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
@@ -159,6 +156,7 @@ class RunFields(forms.Form):
 
 
 LETTERS: Final = "ABCDEF"[:MAX_AGENTS]
+_SEAT: Final = ("endpoint", "model", "stance")
 _DEBATE: Final = ("first", "rounds", "continue_to", "prompt_version", "history_labels")
 # The settings of a kind beside pool, models, budget and name, in the order of the form.
 SETTINGS: Final[dict[str, tuple[str, ...]]] = {
@@ -174,14 +172,6 @@ SETTINGS: Final[dict[str, tuple[str, ...]]] = {
 LARA: Final = ("variant", "mode", "batch", "budget", "groups", "seed", "smooth", "verbalised")
 _ASKED: Final = ("max_tokens", "reasoning_effort", "replicate")
 REFUSAL_FIELDS: Final = ("on_refusal", "instead_model", "instead_endpoint")
-
-
-@dataclass(frozen=True)
-class SeatFields:
-    """One agent's row of the form."""
-
-    letter: str
-    fields: tuple[BoundField, ...]
 
 
 class RunForm(RunFields):
@@ -220,16 +210,10 @@ class RunForm(RunFields):
         ]
         return [(title, fields) for title, fields in found if fields]
 
-    def seat_rows(self) -> list[SeatFields]:
-        """The agents, one row each."""
-        parts = ("endpoint", "model", "stance")
+    def seat_rows(self) -> list[tuple[str, list[BoundField]]]:
+        """The agents by letter, one row each."""
         return [
-            SeatFields(
-                letter,
-                tuple(
-                    self[f"{letter}_{part}"] for part in parts if f"{letter}_{part}" in self.fields
-                ),
-            )
+            (letter, [self[n] for part in _SEAT if (n := f"{letter}_{part}") in self.fields])
             for letter in LETTERS[: self.seat_count]
         ]
 

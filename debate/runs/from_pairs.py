@@ -14,7 +14,7 @@ from corpus.importers.rows import Place, Problem
 from corpus.imports.services import benchmark_for, drop_empty_benchmark, queue_import
 from corpus.models import Pool
 from debate.models import Debate, DebateRun
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 _CHUNK = 500
 

@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, Q, Value
 
 from annotate.models import CaseStatus, EscalationCase
 from corpus.models import Benchmark, Judgment, Passage, Pool, Query
-from kit.runs import RunQuerySet, RunStatus
+from kit.runs.models import RunQuerySet, RunStatus
 from llm.ledger.accounts import AskingRun
 from llm.models import Call
 
@@ -54,6 +54,7 @@ class DebateRun(AskingRun):
     """
 
     task_name = "debate.run"
+    noun = "debate run"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="debate_runs")
     pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="debate_runs")

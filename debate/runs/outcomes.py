@@ -17,8 +17,8 @@ from debate.baselines.relevance import CONFIDENCE_ROLE, VERBALISED
 from debate.dream.lineup import ADJUDICATOR
 from debate.escalation import escalate, kinds_of, quote_row
 from debate.models import LABELLED, Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
-from kit.updates import update_rows
-from llm.errors import NO_TEXT_CLASS, Failure
+from kit.database.updates import update_rows
+from llm.errors import NO_TEXT_CLASS, LLMError
 
 
 def note_flags(run: DebateRun, turns: Iterable[Turn]) -> None:
@@ -67,7 +67,7 @@ class Outcome:
     debate_id: int
     verdict: dream.Verdict
     calls: Mapping[tuple[int, str], int] = field(default_factory=dict)
-    failure: Failure | None = None
+    failure: LLMError | None = None
     replaced: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
 
@@ -106,7 +106,8 @@ def _end(debate: Debate, outcome: Outcome) -> None:
     debate.label, debate.round = verdict.label, verdict.round
     debate.error, debate.ended_at = verdict.detail, timezone.now()
     if debate.status in (DebateStatus.FAILED, DebateStatus.REFUSED):
-        debate.error_class = outcome.failure.error_class if outcome.failure else NO_TEXT_CLASS
+        failure = outcome.failure
+        debate.error_class = failure.error_class.value if failure else NO_TEXT_CLASS
 
 
 def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:

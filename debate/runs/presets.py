@@ -8,19 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from django.contrib.auth.models import User
 from django.db.models import F, Sum
 
-from corpus.models import Benchmark, Pool
+from corpus.models import Pool
 from debate.baselines.lara import BUDGETS
 from debate.baselines.votes import votes_for
 from debate.models import DebateRun, RunKind, Turn
-from debate.runs.configuration import LaraOptions, RunConfig, Seat, role_of
-from debate.runs.services import start_run
+from debate.runs.configuration import LaraOptions, RunConfig, Seat
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm import endpoints
-from llm.endpoints import Endpoint
 
 DEFAULT_VOTES: Final = 3
 VOTE_TEMPERATURE: Final = 0.6
@@ -170,41 +167,6 @@ def preset_kind(name: str) -> str:
     """The kind of run that a preset is; raises Refused for an unknown name."""
     blank = Seat("model", "endpoint")
     return preset_config(name, models=[blank] * 2).kind
-
-
-def start_preset(
-    *,
-    preset: str,
-    benchmark: Benchmark,
-    pool: Pool,
-    endpoint: Endpoint,
-    actor: User | None,
-    models: Sequence[Seat] = (),
-    changes: dict[str, Any] | None = None,
-    lara: dict[str, Any] | None = None,
-    name: str = "",
-    claimed: bool = False,
-) -> DebateRun:
-    """Start a preset's run over the pool; otherwise as `start_run`.
-
-    Without `models` the endpoint's own is the main one. `changes` overrides single settings,
-    `lara` single ones of LARA's.
-    Votes are as many as cost what a finished debate over the same pool did, or three.
-    """
-    placed = endpoints.in_role(endpoint, role_of(preset_kind(preset)))
-    own = Seat(placed.default_model, placed.name)
-    config = preset_config(preset, models=list(models) or [own])
-    if config.kind == RunKind.VOTE:
-        config = replace(config, samples=equal_votes(pool) or DEFAULT_VOTES)
-    return start_run(
-        benchmark=benchmark,
-        pool=pool,
-        endpoint=endpoint,
-        actor=actor,
-        name=name,
-        config=replace(config, **{"lara": replace(config.lara, **(lara or {}))} | (changes or {})),
-        claimed=claimed,
-    )
 
 
 def equal_votes(pool: Pool) -> int | None:

@@ -13,12 +13,9 @@ from debate.models import Debate, DebateRun
 from debate.runs.kinds import Rule, rule_of
 from debate.runs.outcomes import Outcome, store_outcomes
 from debate.trials.prompts import PromptGone
-from kit.runs import RunGroup
-from kit.sharing import Share
-from llm.endpoints import Endpoint, fence_key
-from llm.errors import CannotGoOn, Failure, LLMError, Refusal, read_failure, worst
+from kit.runs.models import RunGroup
+from llm.errors import CannotGoOn, LLMError, Refusal, worst
 from llm.gateway import Gateways
-from llm.pump import GROUP_SECONDS
 from llm.pump import Pump as CallPump
 from llm.requests import Reply, Request
 
@@ -69,7 +66,7 @@ class Hearing:
             passage=debate.passage.text,
         )
         verdict = await self._carry(rule.begin(pair, key))
-        failure = self._failure()
+        failure = worst(self._errors)
         if failure and verdict.status in ("failed", "refused"):
             verdict = replace(verdict, detail=failure.words)
         return Outcome(debate.pk, verdict, self._calls, failure, self._replaced)
@@ -115,30 +112,20 @@ class Hearing:
         asked = request.as_llm_request()
         return asked if asked.max_tokens else replace(asked, max_tokens=self._max_tokens)
 
-    def _failure(self) -> Failure | None:
-        if not self._errors:
-            return None
-        error = worst(self._errors)
-        endpoint = self._gateways.endpoint(error.endpoint)
-        return read_failure(self._errors, endpoint=endpoint, model=error.model)
 
-
-_GROUP_SECONDS = GROUP_SECONDS
 PROMPT_CHANGED = "The prompt changed since this run was made; start a new run."
 
 
 class Pump(CallPump[Debate, Outcome]):
     """One worker's drive of its share of a debate run."""
 
+    run: DebateRun
     words = ("pair", "pairs")
 
-    def __init__(
-        self, share: Share[DebateRun], endpoint: Endpoint, *, seconds: float | None
-    ) -> None:
-        super().__init__(share, endpoint, seconds=seconds, group_seconds=_GROUP_SECONDS)
-        self.run, self.key = share.run, fence_key()
+    def prepare(self) -> None:
+        """The rule that the run was made with."""
         try:
-            self.rule = rule_of(share.run)
+            self.rule = rule_of(self.run)
         except PromptGone:
             raise CannotGoOn(PROMPT_CHANGED) from None
 

@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from corpus.access import Access
+from corpus.run_pages import PayingPages
 from debate.audits.services import audited, audited_words
-from debate.forms import BudgetForm
 from debate.lara.services import awaited
+from debate.loaders import READERS, get_run
 from debate.models import DebateRun, DebateStatus, RunKind
 from debate.results.figures import (
-    FailureClass,
     Outcomes,
     candidates,
     failure_classes,
@@ -24,11 +24,24 @@ from debate.results.lists import FLAGS
 from debate.runs.configuration import PERSON, SKIP
 from debate.runs.kinds import config_of
 from debate.runs.planning import departures
-from kit.runs import RunStatus
+from debate.runs.services import retry_failed
+from kit.runs.moves import cancel_run, pause_run, resume_run
 from kit.templatetags.assay import in_words
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.trying import learnt
+
+RUNS = PayingPages(
+    "debate-run",
+    get=get_run,
+    verbs={
+        "pause": pause_run,
+        "resume": resume_run,
+        "cancel": cancel_run,
+        "retry": retry_failed,
+    },
+    readers=READERS,
+)
 
 
 def room_context(access: Access, run: DebateRun) -> dict[str, Any]:
@@ -39,10 +52,10 @@ def room_context(access: Access, run: DebateRun) -> dict[str, Any]:
     rounds = sorted({number for each in (whole, *domains) for number in each.agreed} | {1})
     proposed = candidates(run.pool)
     return {
-        "access": access,
+        **RUNS.context(access, run),
         "tab": "debate-runs",
-        "run": run,
         "figures": counts,
+        "whole": whole,
         "pairs_url": pairs,
         "rounds": [(number, whole.agreed.get(number, 0)) for number in rounds],
         "others": [(in_words(name).capitalize(), name, n) for name, n in whole.others],
@@ -51,16 +64,17 @@ def room_context(access: Access, run: DebateRun) -> dict[str, Any]:
             _domain_row(each, rounds, pairs, proposed[1] if proposed else {}) for each in domains
         ],
         "bar_parts": _bar(whole, rounds, pairs),
-        "failures": [_failure(each, pairs) for each in failure_classes(run)],
+        "failures": [
+            (each, f"{pairs}?{urlencode({'status': each.status, 'error': each.name})}")
+            for each in failure_classes(run)
+        ],
         "flags": [
             {"name": FLAGS.get(flag, in_words(flag)), "count": count, "url": f"{pairs}?flag={flag}"}
             for flag, count in flag_counts(run)
         ],
         "awaited": awaited(run),
-        "seconds_left": seconds_left(run, counts.waiting),
-        "can_pause": run.status in ("queued", "running") and access.is_admin,
-        "can_resume": run.status in ("paused", "failed") and access.is_admin,
-        "can_retry": run.status in ("done", "failed") and counts.failed and access.is_admin,
+        "seconds_left": seconds_left(run, counts["waiting"]),
+        "can_retry": run.status in ("done", "failed") and counts["failed"] and access.is_admin,
         "can_requeue": run.status in ("done", "failed", "paused") and access.is_admin,
         **_beside(access, run),
     }
@@ -69,17 +83,15 @@ def room_context(access: Access, run: DebateRun) -> dict[str, Any]:
 def _beside(access: Access, run: DebateRun) -> dict[str, Any]:
     """What does not change while the run goes on."""
     config = config_of(run)
-    is_open = run.status not in (RunStatus.DONE, RunStatus.CANCELLED)
     return {
         "setup": _setup(run),
         "asked": how_asked(run),
         "departures": departures(config) if run.preset else [],
         "audits": audited(run) if run.is_over else [],
         "audited": audited_words(run),
+        # Nobody pays where people judge alone.
+        **({} if run.seats else {"sets_budget": False}),
         "has_labels_page": run.is_trial or run.kind == RunKind.FILTER or bool(run.adopted_at),
-        "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd})
-        if access.is_admin and is_open and run.seats
-        else None,
     }
 
 
@@ -134,11 +146,6 @@ def how_asked(run: DebateRun) -> list[tuple[str, str, tuple[str, ...]]]:
     return found
 
 
-def _failure(found: FailureClass, pairs: str) -> dict[str, Any]:
-    query = urlencode({"status": found.status, "error": found.name})
-    return {"of": found, "url": f"{pairs}?{query}"}
-
-
 def _domain_row(
     found: Outcomes, rounds: list[int], pairs: str, proposed: dict[str, int]
 ) -> dict[str, Any]:
@@ -155,17 +162,17 @@ def _domain_row(
             (f"Open after round {number}", found.open_after(number), f"open={number}"),
         ]
     cells += [
-        ("Disputed", counts.escalated, "status=escalated"),
-        ("Unreadable or failed", counts.unreadable + counts.failed, "status=broken"),
-        ("Waiting", counts.waiting, "status=waiting"),
+        ("Disputed", counts["escalated"], "status=escalated"),
+        ("Unreadable or failed", counts["unreadable"] + counts["failed"], "status=broken"),
+        ("Waiting", counts["waiting"], "status=waiting"),
         ("Relevant found", found.relevant, "label=1"),
     ]
     return {
         "name": found.name,
         "candidates": proposed.get(found.name, 0),
-        "total": counts.total,
+        "total": counts["total"],
         "url": f"{pairs}?{domain}",
-        "escalation": counts.escalation,
+        "escalation": found.escalation,
         "escalation_url": f"{pairs}?{domain}&status=escalated",
         "cells": [(name, count, f"{pairs}?{domain}&{query}") for name, count, query in cells],
     }
@@ -173,22 +180,24 @@ def _domain_row(
 
 def _bar(whole: Outcomes, rounds: list[int], url: str) -> list[dict[str, Any]]:
     counts = whole.figures()
+    broken = counts["unreadable"] + counts["failed"]
     rows = [
         *(
-            (f"Agreed in round {n}", whole.agreed.get(n, 0), _css(n), f"status=agreed&round={n}")
+            (
+                f"Agreed in round {n}",
+                whole.agreed.get(n, 0),
+                "r1" if n == 1 else "r2",
+                f"status=agreed&round={n}",
+            )
             for n in rounds
         ),
         *((in_words(name).capitalize(), n, "r2", f"status={name}") for name, n in whole.others),
-        ("Disputed", counts.escalated, "esc", f"status={DebateStatus.ESCALATED}"),
-        ("Unreadable or failed", counts.unreadable + counts.failed, "broken", "status=broken"),
-        ("Skipped", counts.skipped, "wait", f"status={DebateStatus.SKIPPED_NO_ANSWER}"),
-        ("Waiting", counts.waiting, "wait", f"status={DebateStatus.WAITING}"),
+        ("Disputed", counts["escalated"], "esc", f"status={DebateStatus.ESCALATED}"),
+        ("Unreadable or failed", broken, "broken", "status=broken"),
+        ("Skipped", counts["skipped"], "wait", f"status={DebateStatus.SKIPPED_NO_ANSWER}"),
+        ("Waiting", counts["waiting"], "wait", f"status={DebateStatus.WAITING}"),
     ]
     return [
         {"name": name, "value": value, "css": css, "url": f"{url}?{query}"}
         for name, value, css, query in rows
     ]
-
-
-def _css(round: int) -> str:
-    return "r1" if round == 1 else "r2"

@@ -5,7 +5,6 @@ Debating again what failed: one pair, or one kind of failure.
 Only pairs without an outcome of the debate can be tried again. An answer that was paid for comes
 from the ledger, so a pair that was agreed, disputed or unreadable would end in the same way."""
 
-from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
@@ -24,8 +23,8 @@ from debate.runs.models import MAX_TOKENS
 from debate.trials.prompts import prompt_numbered
 from kit import audit
 from kit.errors import Refused
-from kit.run_moves import move_run
-from kit.runs import RunStatus, wake
+from kit.runs.models import RunStatus, wake
+from kit.runs.moves import move_run
 from llm import endpoints
 from llm.endpoints import Endpoint
 from llm.ledger.accounts import set_budget
@@ -84,22 +83,6 @@ def start_run(
     return run
 
 
-def pause_run(*, run: DebateRun, actor: User) -> None:
-    """Stop after the pairs in flight; what is stored stays stored."""
-    _move(run, RunStatus.PAUSED, actor, "pause debate run")
-
-
-def resume_run(*, run: DebateRun, actor: User) -> None:
-    """Go on where a paused or failed run stopped; paid answers are not paid again."""
-    _move(run, RunStatus.QUEUED, actor, "resume debate run")
-    wake(run)
-
-
-def cancel_run(*, run: DebateRun, actor: User) -> None:
-    """Stop for good; outcomes so far stay."""
-    _move(run, RunStatus.CANCELLED, actor, "cancel debate run")
-
-
 def retry_failed(*, run: DebateRun, actor: User) -> None:
     """Debate the failed pairs of a finished or failed run again, and what still waits with them.
 
@@ -108,18 +91,21 @@ def retry_failed(*, run: DebateRun, actor: User) -> None:
     """
     with transaction.atomic():
         over = (RunStatus.DONE, RunStatus.FAILED)
-        _move(run, RunStatus.QUEUED, actor, "retry failed debates", sources=over)
-        failed = run.debates.filter(status=DebateStatus.FAILED)
-        Turn.objects.filter(debate__in=failed).delete()
-        DebateFlag.objects.filter(debate__in=failed).delete()
-        count = failed.update(
-            status=DebateStatus.WAITING, round=None, error="", judgment=None, ended_at=None
-        )
-        if not count:
+        verb = "retry failed debates"
+        move_run(run, RunStatus.QUEUED, actor=actor, verb=verb, sources=over)
+        if not _begin_anew(run.debates.filter(status=DebateStatus.FAILED)):
             raise Refused("No pair of this run has failed.")
         run.done = run.debates.exclude(status=DebateStatus.WAITING).count()
         run.save(update_fields=["done"])
         wake(run)
+
+
+def _begin_anew(pairs: QuerySet[Debate]) -> int:
+    """Set pairs waiting, without what was said in them; how many."""
+    Turn.objects.filter(debate__in=pairs).delete()
+    DebateFlag.objects.filter(debate__in=pairs).delete()
+    waiting = {"status": DebateStatus.WAITING, "round": None, "error": "", "error_class": ""}
+    return pairs.update(**waiting, judgment=None, ended_at=None)
 
 
 def take_seats(config: RunConfig, endpoint: Endpoint) -> RunConfig:
@@ -206,13 +192,6 @@ def _add_debates(run: DebateRun, pool: Pool) -> None:
         )
 
 
-def _move(
-    run: DebateRun, to: str, actor: User, verb: str, *, sources: Collection[str] = ()
-) -> None:
-    scope = run.benchmark.slug
-    move_run(run, to, actor=actor, verb=verb, scope=scope, sources=sources)
-
-
 _AGAIN: Final = (DebateStatus.FAILED, DebateStatus.SKIPPED_NO_ANSWER)
 # A run that is over goes back into the queue; in these the pairs only wait with the others.
 _WAITS: Final = (RunStatus.QUEUED, RunStatus.PAUSED)
@@ -259,14 +238,9 @@ def _requeue(
         raise Refused("This run is at work. Pause it first, or wait until it is done.")
     if run.status not in (*_WAITS, *_OVER):
         raise Refused(f"This run is {run.get_status_display().lower()}.")
-    keys = list(pairs.values_list("pk", flat=True))
-    if not keys:
+    count = _begin_anew(pairs)
+    if not count:
         return 0
-    Turn.objects.filter(debate__in=keys).delete()
-    DebateFlag.objects.filter(debate__in=keys).delete()
-    Debate.objects.filter(pk__in=keys).update(
-        status=DebateStatus.WAITING, round=None, error="", error_class="", ended_at=None
-    )
     done = run.debates.exclude(status=DebateStatus.WAITING).count()
     if run.status in _OVER:
         run.move(RunStatus.QUEUED, sources=_OVER, done=done)
@@ -279,6 +253,6 @@ def _requeue(
         verb="requeue debates",
         target=run,
         scope=run.benchmark.slug,
-        data={**what, "pairs": len(keys)},
+        data={**what, "pairs": count},
     )
-    return len(keys)
+    return count

@@ -1,11 +1,12 @@
 """The worker's way into debate runs."""
 
 from celery import shared_task
+from django.db import transaction
 
-from debate.models import DebateRun
-from debate.runs.closing import close_run
-from kit.sharing import Share
-from llm import endpoints
+from debate.audits.own_checks import check_itself
+from debate.lara.services import close_lara
+from debate.models import DebateRun, RunKind
+from debate.runs.pump import Pump
 from llm.drives import Drive
 
 
@@ -15,11 +16,19 @@ def run_debates(run_id: int) -> None:
     DEBATES.take_part(run_id)
 
 
-def _work(share: Share[DebateRun], seconds: float | None) -> None:
-    from debate.runs.pump import Pump  # the model client is slow to import
+def close_run(run: DebateRun) -> None:
+    """Finish a run that this process has claimed; raises LostLease if it is no longer ours.
 
-    Pump(share, endpoints.get(share.run.endpoint), seconds=seconds).drive()
+    A run that died while it was closed is closed again by whoever claims it next, to the same
+    end. One that waits for people is given back instead.
+    """
+    if run.kind == RunKind.LARA:
+        close_lara(run)
+        return
+    with transaction.atomic():
+        check_itself(run)
+        run.finish()
 
 
-DEBATES = Drive(DebateRun, work=_work, close=close_run)
+DEBATES = Drive(DebateRun, work=Pump.take_groups, close=close_run)
 drive_claimed = DEBATES.drive

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.contrib import messages
 from django.db.models import QuerySet
 from django.forms import BooleanField
 from django.http import HttpRequest, HttpResponse
@@ -17,27 +16,23 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Role
-from debate.forms import BudgetForm
-from debate.loaders import READERS, get_debate, get_run, run_url
+from debate.loaders import READERS, enter_run, get_debate
 from debate.models import DebateRun, RunKind
 from debate.results.figures import run_spending as add_up
 from debate.runs import services as requeue
-from debate.runs import services as verbs
 from debate.runs.configuration import Seat, role_of
 from debate.runs.forecast import forecast_plan
 from debate.runs.forms import LETTERS, RunForm, initial_of
 from debate.runs.planning import Plan, plan_run, start_planned
 from debate.runs.presets import PRESETS, preset_config, preset_kind
-from debate.runs.room import room_context
+from debate.runs.room import RUNS, room_context
 from kit import htmx
 from kit.errors import Refused
+from kit.lists.tables import Choices, Column, Filter, Table
 from kit.refusals import told
-from kit.runs import RunStatus
-from kit.table_pages import Choices
-from kit.tables import Column, Filter, Table
+from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.endpoints import Endpoint
-from llm.ledger.accounts import set_budget
 from llm.ledger.reading import UNCOSTED
 
 COUNTS = (("standing", "count"), ("trial", "are on trial"), ("adopted", "were adopted"))
@@ -49,7 +44,7 @@ def _by_counting(runs: QuerySet[DebateRun], value: str) -> QuerySet[DebateRun]:
     return runs.filter(is_trial=value == "trial", adopted_at=None)
 
 
-RUNS = Table(
+LIST = Table(
     search=("name",),
     filters=(
         Filter("status", "Status", choices=RunStatus.choices),
@@ -70,7 +65,7 @@ RUNS = Table(
     ),
     order=("-pk",),
 )
-FILTERS = [each.name for each in RUNS.filters]
+FILTERS = [each.name for each in LIST.filters]
 
 
 def run_choices(benchmark: Benchmark) -> Mapping[str, Choices]:
@@ -86,20 +81,12 @@ def run_choices(benchmark: Benchmark) -> Mapping[str, Choices]:
     }
 
 
-VERBS = {
-    "pause": verbs.pause_run,
-    "resume": verbs.resume_run,
-    "cancel": verbs.cancel_run,
-    "retry": verbs.retry_failed,
-}
-
-
 @require_GET
 def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     """All debate runs of the benchmark."""
     access = enter(request.user, slug, *READERS)
     choices = run_choices(access.benchmark)
-    table = RUNS.read(access.benchmark.debate_runs.all(), request.GET, choices=choices)
+    table = LIST.read(access.benchmark.debate_runs.all(), request.GET, choices=choices)
     # A choice among one is none.
     offered = [each for each in table.filters if each.value or len(each.choices) > 1]
     table = replace(table, filters=offered)
@@ -110,18 +97,14 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def run_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The control room: live counts, what is waiting, what went wrong."""
-    access = enter(request.user, slug, *READERS)
-    run = get_run(access, pk)
-    response = htmx.render(request, "debate/run.html", room_context(access, run), partial="live")
-    finished = run.is_over and htmx.is_fragment(request)
-    return htmx.stop_polling(response) if finished else response
+    access, run = enter_run(request.user, slug, pk, *READERS)
+    return RUNS.show(request, "debate/run.html", room_context(access, run))
 
 
 @require_GET
 def run_spending(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """What the run has used so far and is likely to use; a part of the control room."""
-    access = enter(request.user, slug, *READERS)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, *READERS)
     context = {"access": access, "tab": "debate-runs", "run": run, "spending": add_up(run)}
     if access.is_admin and run.account_id:
         calls = f"{reverse('spending', args=[slug])}?run={run.account_id}"
@@ -132,52 +115,20 @@ def run_spending(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 @require_POST
-def run_act(request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
-    """Pause, resume, cancel, or try the failed pairs again."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
-    with told(request):
-        VERBS[verb](run=run, actor=access.user)
-    return htmx.redirect(request, run_url(run))
-
-
-@require_POST
-def run_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Set what the run may spend, or lift the limit."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
-    form = BudgetForm(request.POST)
-    if not form.is_valid():
-        for errors in form.errors.values():
-            messages.error(request, " ".join(map(str, errors)))
-    else:
-        try:
-            usd = form.cleaned_data["budget_usd"]
-            set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
-        except Refused as refusal:
-            messages.error(request, refusal.message)
-        else:
-            messages.success(request, "The budget is set; a paused run has to be resumed.")
-    return htmx.redirect(request, run_url(run))
-
-
-@require_POST
 def run_requeue(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Try the pairs again that failed in the words sent as `error`."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, Role.ADMIN)
     with told(request):
         requeue.requeue_failures(
             run=run, error_class=request.POST.get("error", ""), actor=access.user
         )
-    return htmx.redirect(request, run_url(run))
+    return htmx.redirect(request, RUNS.url(run))
 
 
 @require_POST
 def debate_requeue(request: HttpRequest, slug: str, pk: int, debate: int) -> HttpResponse:
     """Try one failed pair again."""
-    access = enter(request.user, slug, Role.ADMIN)
-    run = get_run(access, pk)
+    access, run = enter_run(request.user, slug, pk, Role.ADMIN)
     found = get_debate(run, debate)
     with told(request):
         requeue.requeue_pair(run=run, debate=found, actor=access.user)
@@ -216,7 +167,7 @@ def run_new(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as refusal:
             form.add_error(form.place_of(refusal.field), refusal.message)
             return _page(request, access, form)
-        return htmx.redirect(request, run_url(run))
+        return htmx.redirect(request, RUNS.url(run))
     return _page(request, access, form, plan, is_changed=intent == START)
 
 

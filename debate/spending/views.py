@@ -1,7 +1,7 @@
 """The ledger of a benchmark: the calls that its runs have paid for, one in full, and their sums."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,10 +13,10 @@ from django.views.decorators.http import require_GET
 
 from corpus.access import Access, enter
 from corpus.models import Role
-from kit import htmx, keyset
-from kit.csvfile import csv_response
-from kit.sheets import csv_header, csv_rows
-from kit.table_pages import Choices, query_string
+from kit import htmx
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.tables import Choices, query_string
 from llm.ledger.accounts import PayingRun, paying_runs
 from llm.ledger.reading import (
     CALLS,
@@ -76,11 +76,11 @@ def call_list(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     ledger = ledger_of(access)
     choices = ledger.choices(request.GET)
-    table = keyset.read(CALLS, without_texts(ledger.calls), request.GET, choices=choices)
+    table = CALLS.read(without_texts(ledger.calls), request.GET, choices=choices)
     context = {
         "access": access,
         "tab": "spending",
-        "table": replace(table, filters=[each for each in table.filters if each.choices]),
+        "table": table,
         "spending": spending(ledger.asked(request.GET, choices)),
         "unsure_url": query_string({**table.params, "state": UNCOSTED}),
     }
@@ -102,20 +102,22 @@ def call_totals(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     ledger = ledger_of(access)
     choices = ledger.choices(request.GET)
-    asked, bound = ledger.asked(request.GET, choices), CALLS.bind(request.GET, choices=choices)
+    asked, kept = ledger.asked(request.GET, choices), CALLS.asked(request.GET, choices=choices)
     calls_url = reverse("spending", args=[slug])
 
     def url(narrowed: dict[str, str]) -> str:
-        return f"{calls_url}{query_string({**bound.params, **narrowed})}"
+        return f"{calls_url}{query_string({**kept, **narrowed})}"
 
     context = {
         "access": access,
         "tab": "spending",
         "spending": spending(asked),
         "sheets": totals_sheets(asked, *TOTALS, url=url),
-        "query": query_string(bound.params) if bound.params else "",
+        "query": query_string(kept) if kept else "",
         "narrowed": [
-            (each.label, dict(each.choices)[each.value]) for each in bound.filters if each.value
+            (each.label, dict(each.choices)[each.value])
+            for each in CALLS.chosen(request.GET, choices)
+            if each.value
         ],
     }
     return htmx.render(request, "debate/ledger/totals.html", context)
@@ -158,8 +160,8 @@ def call_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def _beside(ledger: Ledger, call: Call, params: Mapping[str, str]) -> dict[str, Any]:
     """The calls before and after this one in the list that it was opened from."""
     choices = ledger.choices(params) if params else None
-    before, after = keyset.neighbours(CALLS, ledger.calls, call, params, choices=choices)
-    kept = CALLS.bind(params, choices=choices).params
+    before, after = CALLS.neighbours(ledger.calls, call, params, choices=choices)
+    kept = CALLS.asked(params, choices=choices)
     query = query_string(kept) if kept else ""
     return {"list_query": query, "previous_call": before, "next_call": after}
 

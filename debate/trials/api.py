@@ -18,7 +18,7 @@ from debate.trials import services as trials
 from debate.trials.report import prompt_sheets
 from debate.trials.views import get_trial
 from kit.api import RUN_FIELDS, Route, SheetSerializer
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 
 class PromptSerializer(serializers.ModelSerializer):

@@ -4,9 +4,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from corpus.models import Benchmark
+from corpus.models import Benchmark, Passage, Query
 from debate.runs.models import Debate, DebateRun, DebateStatus
-from kit.runs import TrackedRun
+from kit.runs.models import TrackedRun
 
 
 class PromptVersion(models.Model):
@@ -66,6 +66,25 @@ class Trial(TrackedRun):
     def __str__(self) -> str:
         return f"{self.kind} trial {self.pk} of run {self.run_id}"
 
+    def waiting_items(self) -> models.QuerySet["TrialItem"]:
+        """Pairs that are still to be debated."""
+        return self.items.filter(status=DebateStatus.WAITING)
+
+    @property
+    def endpoint(self) -> str:
+        """That of its run, by name."""
+        return self.run.endpoint
+
+    @property
+    def calls_in_flight(self) -> int:
+        """As many at a time as its run."""
+        return self.run.calls_in_flight
+
+    @property
+    def asked(self) -> list[tuple[str, str]]:
+        """Whom its run asks."""
+        return self.run.asked
+
 
 class TrialItem(models.Model):
     """One pair of a trial. Its label is no judgment and never becomes one."""
@@ -91,3 +110,13 @@ class TrialItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.debate} in {self.trial}"
+
+    @property
+    def query(self) -> Query:
+        """Of its debate."""
+        return self.debate.query
+
+    @property
+    def passage(self) -> Passage:
+        """Of its debate, without the bait."""
+        return self.debate.passage

@@ -12,7 +12,7 @@ from debate.measures.timing import Spent, Timing, timing
 from debate.models import DebateRun, DebateStatus, Trial, TrialItem, TrialKind
 from debate.results.courses import Heard, Played, Reference, played, unread_beside
 from debate.trials.canaries import NAMES
-from kit.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.sheets import Cell, Sheet, measured, percent, text
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import proportion
 from llm.models import Call

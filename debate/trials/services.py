@@ -1,14 +1,12 @@
 """Trials of a prompt or of baited passages: starting, stopping, storing. No label comes of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
-from debate import dream
 from debate.measures.sampling import draw
 from debate.models import (
     Debate,
@@ -23,20 +21,11 @@ from debate.models import (
 from debate.trials.canaries import BAITS
 from kit import audit
 from kit.errors import Refused
-from kit.run_moves import move_run
-from kit.runs import RunStatus, wake
+from kit.runs.models import RunStatus, wake
+from kit.runs.moves import move_run
 
 MOST = 500
 _DECIDED = (DebateStatus.AGREED, DebateStatus.ESCALATED)
-
-
-@dataclass(frozen=True)
-class Tried:
-    """How one item ended, and the ledger calls that were read for it."""
-
-    item: int
-    verdict: dream.Verdict
-    calls: Sequence[tuple[int, str, int]] = field(default_factory=tuple)
 
 
 def start_prompt_trial(
@@ -74,23 +63,6 @@ def cancel_trial(*, trial: Trial, actor: User) -> None:
         scope=trial.run.benchmark.slug,
         data=_data(trial),
     )
-
-
-def store_tried(*, trial: Trial, results: Sequence[Tried]) -> None:
-    """Write a group of results; raises LostLease if the trial is no longer this worker's."""
-    with transaction.atomic():
-        trial.hold()
-        stored = 0
-        for each in results:
-            waiting = TrialItem.objects.filter(pk=each.item, status=DebateStatus.WAITING)
-            stored += waiting.update(
-                status=each.verdict.status,
-                label=each.verdict.label,
-                round=each.verdict.round,
-                error=each.verdict.detail,
-                calls=[list(call) for call in each.calls],
-            )
-        trial.hold(done=F("done") + stored)
 
 
 def _start(

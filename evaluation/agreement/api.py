@@ -6,11 +6,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access import enter
 from evaluation.agreement.items import read_items, wanted_items
-from evaluation.agreement.views import READERS, every_sheet, open_reading, wanted_width
+from evaluation.agreement.views import open_reading, sheets, wanted_width
 from kit.api import Route, SheetSerializer
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 MOST_ITEMS = 500
 
@@ -56,14 +55,14 @@ class Agreement(Route):
         parameters=[OpenApiParameter("width", float, description="Width wanted of intervals.")],
     )
     def get(self, request: Request, slug: str, what: str) -> Response:
-        access, reading = open_reading(enter(self.person(), slug, *READERS), what)
+        access, reading = open_reading(self.person(), slug, what)
         width = wanted_width(request.query_params.dict())
         return Response(
             {
                 "what": reading.key,
                 "rule": reading.rule,
                 "notes": list(reading.notes),
-                "tables": as_data(every_sheet(access, reading, width)),
+                "tables": as_data(sheets(access, reading, width)),
             }
         )
 
@@ -82,22 +81,14 @@ class AgreementItems(Route):
         ],
     )
     def get(self, request: Request, slug: str, what: str) -> Response:
-        access, reading = open_reading(enter(self.person(), slug, *READERS), what)
+        access, reading = open_reading(self.person(), slug, what)
         params = request.query_params.dict()
-        wanted = wanted_items(reading, params)
+        items, words = wanted_items(reading, params)
         start = params.get("offset", "0")
         first = int(start) if start.isascii() and start.isdigit() and len(start) < 10 else 0
-        rows = read_items(access.benchmark, reading, wanted.items[first : first + MOST_ITEMS])
-        results = [
-            {
-                "item": row.key,
-                "name": row.name,
-                "about": row.about,
-                "labels": [{"rater": rater, "given": given} for rater, given in row.labels],
-            }
-            for row in rows
-        ]
-        return Response({"count": len(wanted.items), "words": wanted.words, "results": results})
+        rows = read_items(access.benchmark, reading, items[first : first + MOST_ITEMS])
+        results = AgreementItemSerializer(rows, many=True).data
+        return Response({"count": len(items), "words": words, "results": results})
 
 
 urlpatterns = [

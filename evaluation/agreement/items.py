@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.urls import reverse
 
@@ -27,27 +27,9 @@ ASKED = {"others": ("label",), "met": ("label", "other")}
 DIMENSIONS: tuple[Dimension, ...] = ("domain", "month", "guideline", "person")
 
 
-@dataclass(frozen=True)
-class Item:
-    """One item with who said what; `url` leads to its page."""
-
-    key: int
-    name: str
-    url: str
-    about: str
-    labels: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class ItemFilter:
-    """Which items are asked for, and in words what they have in common."""
-
-    items: list[int]
-    words: str
-
-
-def wanted_items(reading: Reading, params: Mapping[str, str]) -> ItemFilter:
-    """The items that the parameters of a link ask for; what is unknown is left out.
+def wanted_items(reading: Reading, params: Mapping[str, str]) -> tuple[list[int], str]:
+    """The items that the parameters of a link ask for, and in words what they have in common; what
+    is unknown is left out.
 
     `show` is all, shared, counted, split, against, clear, others or met; `by` and `key` choose a
     slice, `person` one rater, `first` and `second` two; `label` and `other` are labels: of others
@@ -68,7 +50,7 @@ def wanted_items(reading: Reading, params: Mapping[str, str]) -> ItemFilter:
     items = [item for item, given in labels.items() if _fits(given, show, person, asked)]
     asked = asked if show in ASKED else ()
     names = dict(zip(("label", "other"), map(reading.label_names.get, asked), strict=False))
-    return ItemFilter(sorted(items), ", ".join(filter(None, [SHOWS[show].format(**names), words])))
+    return sorted(items), ", ".join(filter(None, [SHOWS[show].format(**names), words]))
 
 
 def _labels(reading: Reading, params: Mapping[str, str], show: str) -> tuple[int, ...] | None:
@@ -143,8 +125,8 @@ def _majority_of_others(given: Mapping[str, int], person: str) -> int | None:
     return top[0] if len(top) == 1 else None
 
 
-def read_items(benchmark: Benchmark, reading: Reading, keys: Iterable[int]) -> list[Item]:
-    """These items in their order, with the labels that count."""
+def read_items(benchmark: Benchmark, reading: Reading, keys: Iterable[int]) -> list[dict[str, Any]]:
+    """These items in their order: number, name, address, what it is about, labels that count."""
     wanted = list(keys)
     given: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
     keep = set(wanted)
@@ -153,7 +135,13 @@ def read_items(benchmark: Benchmark, reading: Reading, keys: Iterable[int]) -> l
             given[each.item].append((str(each.rater), reading.label_names[each.label]))
     about = _ABOUT[reading.key](benchmark, wanted)
     return [
-        Item(key, *about[key], labels=tuple(sorted(given[key]))) for key in wanted if key in about
+        {
+            **dict(zip(("name", "url", "about"), about[key], strict=True)),
+            "item": key,
+            "labels": [{"rater": rater, "given": label} for rater, label in sorted(given[key])],
+        }
+        for key in wanted
+        if key in about
     ]
 
 

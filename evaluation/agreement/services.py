@@ -173,19 +173,13 @@ def _scorers(opinions: Iterable[Rating]) -> dict[str, str]:
     return {str(pk): name for pk, name in rows.values_list("pk", "username")}
 
 
-READINGS: dict[str, Callable[[Access], Reading]] = {
-    VOTES: vote_reading,
-    WEIGHTS: weight_reading,
-    SAMPLE: sample_reading,
-    VERDICTS: verdict_reading,
-    ANSWERED: answered_reading,
-}
-TITLES: dict[str, str] = {
-    VOTES: "Votes",
-    WEIGHTS: "Weights",
-    SAMPLE: "Weights, sample",
-    VERDICTS: "Verdicts",
-    ANSWERED: "Verdicts, answered",
+# Every kind of labels by its key: its tab, and what reads it.
+READINGS: dict[str, tuple[str, Callable[[Access], Reading]]] = {
+    VOTES: ("Votes", vote_reading),
+    WEIGHTS: ("Weights", weight_reading),
+    SAMPLE: ("Weights, sample", sample_reading),
+    VERDICTS: ("Verdicts", verdict_reading),
+    ANSWERED: ("Verdicts, answered", answered_reading),
 }
 
 

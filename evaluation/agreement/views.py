@@ -1,9 +1,11 @@
 """Agreement of people: coefficients with their intervals, and the items behind every number."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -13,16 +15,14 @@ from django.views.decorators.http import require_GET
 from annotate.agreement.slices import Slice
 from corpus.access import Access, enter
 from corpus.models import Role
-from evaluation.agreement import people as of_people
 from evaluation.agreement import sheets as tables
-from evaluation.agreement.charts import forest, heat_map
 from evaluation.agreement.items import item_link, read_items, wanted_items
-from evaluation.agreement.services import READINGS, TITLES, Reading, may_read
+from evaluation.agreement.services import READINGS, Reading, may_read
+from evaluation.charts import forest, heat_map
 from kit import htmx
-from kit.csvfile import csv_response
-from kit.sheets import Sheet, csv_header, csv_rows
-from kit.table_pages import TablePage
-from kit.tables import page_number
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import Sheet, csv_header, csv_rows
+from kit.lists.tables import ListPage, page_of
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 WIDTH = 0.1
@@ -33,7 +33,7 @@ LABELS = "labels"
 @require_GET
 def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpResponse:
     """Everything about one kind of labels, on one page."""
-    access, reading = enter_reading(request, slug, what)
+    access, reading = open_reading(request.user, slug, what)
     width = wanted_width(request.GET)
     found = tables.whole(reading)
     parts = tables.parts(reading)
@@ -43,10 +43,15 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
         "access": access,
         "tab": "agreement",
         "reading": reading,
-        "kinds": [(key, TITLES[key]) for key in READINGS if may_read(access, key)],
+        "kinds": [(key, title) for key, (title, _) in READINGS.items() if may_read(access, key)],
         "found": found,
         "width": width,
-        "forest": forest(reading.headline, slices) if found.n_shared else None,
+        "forest": forest(
+            tables.NAMES[reading.headline],
+            [(name, each.coefficient(reading.headline)) for name, each in slices],
+        )
+        if found.n_shared
+        else None,
         "heat": heat_map(
             found.table,
             list(reading.label_names.values()),
@@ -64,13 +69,13 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
 @require_GET
 def agreement_table(request: HttpRequest, slug: str, what: str, name: str) -> HttpResponseBase:
     """One table as a file; `labels` gives the labels themselves, as `manage.py agreement` reads."""
-    access, reading = enter_reading(request, slug, what)
+    access, reading = open_reading(request.user, slug, what)
     filename = f"{slug}-agreement-{what}-{name}.csv"
     if name == LABELS:
         return csv_response(
             filename, ["item", "rater", "label", "domain", "month", "guideline"], _labels(reading)
         )
-    for sheet in every_sheet(access, reading, wanted_width(request.GET)):
+    for sheet in sheets(access, reading, wanted_width(request.GET)):
         if sheet.name == name:
             return csv_response(filename, csv_header(sheet), csv_rows(sheet))
     raise Http404("No such table.")
@@ -79,66 +84,48 @@ def agreement_table(request: HttpRequest, slug: str, what: str, name: str) -> Ht
 @require_GET
 def agreement_items(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     """The items behind a number, with who said what."""
-    access, reading = enter_reading(request, slug, what)
-    wanted = wanted_items(reading, request.GET.dict())
-    last = max(1, -(-len(wanted.items) // PAGE))
-    number = min(page_number(request.GET.get("page", "1")), last)
-    keys = wanted.items[(number - 1) * PAGE : number * PAGE]
-    table: TablePage[Any] = TablePage(
-        rows=list(read_items(access.benchmark, reading, keys)),
-        total=len(wanted.items),
-        more_than=False,
-        has_next=number < last,
-        search="",
-        sort="",
-        searchable=False,
-        filters=[],
-        columns=[],
-        params={name: value for name, value in request.GET.dict().items() if name != "page"},
-        number=number,
-        size=PAGE,
-    )
+    access, reading = open_reading(request.user, slug, what)
+    items, words = wanted_items(reading, request.GET.dict())
+    page: ListPage[Any] = page_of(items, request.GET.dict(), size=PAGE)
+    table = replace(page, rows=list(read_items(access.benchmark, reading, page.rows)))
     context = {
         "access": access,
         "tab": "agreement",
         "reading": reading,
-        "words": wanted.words,
+        "words": words,
         "table": table,
     }
     return htmx.render(request, "evaluation/agreement_items.html", context)
 
 
-def every_sheet(access: Access, reading: Reading, width: float) -> list[Sheet]:
-    """Every table of the page, measured now."""
-    return sheets(access, reading, width, tables.whole(reading), tables.parts(reading))
-
-
 def sheets(
-    access: Access, reading: Reading, width: float, found: Slice, parts: tables.Parts
+    access: Access,
+    reading: Reading,
+    width: float,
+    found: Slice | None = None,
+    parts: tables.Parts | None = None,
 ) -> list[Sheet]:
-    """Every table of the page, in its order, of what was measured."""
+    """Every table of the page, in its order, of what was measured or is measured now."""
+    found, parts = found or tables.whole(reading), parts or tables.parts(reading)
     base = reverse("agreement-items", args=[access.benchmark.slug, reading.key])
     to = tables.link_to(base)
     shown = [tables.coefficient_sheet(reading, found, to), tables.plan_sheet(reading, found, width)]
     shown += [tables.slice_sheet(reading, by, slices, to) for by, slices in parts.items()]
     if reading.people:
-        shown += [of_people.pair_sheet(reading, to), of_people.people_sheet(reading, to)]
-        shown.append(of_people.model_sheet(reading, partial(item_link, access.benchmark, reading)))
+        shown += [tables.pair_sheet(reading, to), tables.people_sheet(reading, to)]
+        shown.append(tables.model_sheet(reading, partial(item_link, access.benchmark, reading)))
     return shown
 
 
-def enter_reading(request: HttpRequest, slug: str, what: str) -> tuple[Access, Reading]:
+def open_reading(user: User | AnonymousUser, slug: str, what: str) -> tuple[Access, Reading]:
     """What was read, for those who may: 404 for no such kind, 403 where it is not for them."""
-    return open_reading(enter(request.user, slug, *READERS), what)
-
-
-def open_reading(access: Access, what: str) -> tuple[Access, Reading]:
-    """The same for somebody who is in already."""
+    access = enter(user, slug, *READERS)
     if what not in READINGS:
         raise Http404("No such kind of labels.")
     if not may_read(access, what):
         raise PermissionDenied("Weights are shown to admins only: reviewers may still score them.")
-    return access, READINGS[what](access)
+    _, read = READINGS[what]
+    return access, read(access)
 
 
 def wanted_width(params: Mapping[str, str]) -> float:

@@ -6,7 +6,7 @@ base, refined and expert view follow from these is defined in evaluation/exporte
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Q
 
@@ -23,18 +23,6 @@ from kit.reading import in_key_order
 
 # Rows fetched at a time: what is held of a corpus, whatever its size.
 CHUNK = 2_000
-
-
-class _Row(NamedTuple):
-    """A label as read; original rows and standing ones alike."""
-
-    query: int
-    passage: int
-    pid: str
-    label: int
-    source: str
-    practice: bool
-    loaded: bool
 
 
 def read_queries(
@@ -91,9 +79,9 @@ def read_provenance(view: View, domain: Domain) -> Iterator[dict[str, Any]]:
 
 def _labels(view: View, domain: Domain, wanted: Q) -> dict[int, list[Label]]:
     """Labels by query, sorted by passage id."""
-    pairs: dict[tuple[int, int], list[_Row]] = defaultdict(list)
+    pairs: dict[tuple[int, int], list[Any]] = defaultdict(list)
     for row in _label_rows(view, domain, wanted):
-        pairs[row.query, row.passage].append(row)
+        pairs[row.query_id, row.passage_id].append(row)
     found = [(query, _joined(rows)) for (query, _), rows in pairs.items()]
     if view.is_derived:
         found += carried_view.labels(view, domain, wanted)
@@ -103,33 +91,35 @@ def _labels(view: View, domain: Domain, wanted: Q) -> dict[int, list[Label]]:
     return labels
 
 
-def _label_rows(view: View, domain: Domain, wanted: Q) -> Iterator[_Row]:
+def _label_rows(view: View, domain: Domain, wanted: Q) -> Iterator[Any]:
+    """Original rows and standing ones alike."""
     # What is inside the corpus is told here, not in SQL: without fresh statistics PostgreSQL
     # would begin with all passages of the domain and meet every label once for each.
     # Those of a derived version are told by carried_view, with what was carried to it.
     layers = view.layers[-1:] if view.collected else []
     layers = layers if view.is_derived else view.layers
-    inside = {(version, domain.pk) for version in layers}
     labels = Judgment.objects.filter(wanted, query__domain=domain).order_by()
     loaded = labels.annotate(loaded=Q(passage__text__isnull=False))
     columns = ("query_id", "passage_id", "passage__pid", "label", "source", "practice", "loaded")
     place = ("passage__version_id", "passage__domain_id")
     since = loaded.standing()
     for rows in (loaded.original(), shown_labels(since) if view.shown_only else since):
-        for *row, version, found in rows.values_list(*columns, *place).iterator(chunk_size=CHUNK):
-            given_up = view.collected and version == view.collected.pk and not row[3]
-            if (version, found) in inside and not given_up:
-                yield _Row._make(row)
+        for row in rows.values_list(*columns, *place, named=True).iterator(chunk_size=CHUNK):
+            version = row.passage__version_id
+            given_up = view.collected and version == view.collected.pk and not row.label
+            inside = version in layers and row.passage__domain_id == domain.pk
+            if inside and not given_up:
+                yield row
 
 
-def _joined(rows: list[_Row]) -> Label:
+def _joined(rows: list[Any]) -> Label:
     """One pair from its original row, its standing row, or both."""
     base = next((row.label for row in rows if row.source == Source.ORIGINAL), None)
     given = next((row for row in rows if row.source != Source.ORIGINAL), None)
     known = given or rows[0]
     return Label(
-        passage=known.pid,
-        passage_pk=known.passage,
+        passage=known.passage__pid,
+        passage_pk=known.passage_id,
         base=base,
         given=given.label if given else None,
         source=known.source,

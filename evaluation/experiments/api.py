@@ -13,7 +13,7 @@ from evaluation.experiments.views import READERS, get_experiment
 from evaluation.models import Experiment
 from kit.api import Route, SheetSerializer
 from kit.errors import Refused
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 
 class ExperimentSerializer(serializers.ModelSerializer):

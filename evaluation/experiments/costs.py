@@ -12,10 +12,11 @@ from annotate.models import Vote, VotingPlan
 from corpus.models import Pool
 from debate.models import DebateRun
 from debate.results.courses import Played
-from kit.sheets import Cell, Sheet, text
+from kit.lists.sheets import Cell, Sheet, text
 
 Part: TypeAlias = tuple[str, str]
 Systems: TypeAlias = Mapping[tuple[int, int], tuple[str, ...]]
+Votes: TypeAlias = tuple[int, int, int, float]
 KINDS: Final = ("role", "round", "task", "retriever")
 
 
@@ -32,17 +33,6 @@ class Cost:
     def known_usd(self) -> float | None:
         """The cost, where it is known."""
         return None if self.unpriced else float(self.usd)
-
-
-@dataclass(frozen=True)
-class Votes:
-    """What people gave to the pairs: cases, standing votes, and the time of those that were
-    timed."""
-
-    cases: int
-    votes: int
-    timed: int
-    seconds: float
 
 
 class Parts:
@@ -73,7 +63,8 @@ class Parts:
 
 
 def people(run: DebateRun, debates: set[int]) -> Votes:
-    """The votes on the cases of these pairs; a case that two runs share counts for each."""
+    """What people gave to these pairs: cases, standing votes, those that were timed, and the
+    seconds these took. A case that two runs share counts for each."""
     cases = {
         case
         for pk, case in run.debates.filter(case__isnull=False).values_list("pk", "case")
@@ -84,7 +75,7 @@ def people(run: DebateRun, debates: set[int]) -> Votes:
     sums = found.aggregate(
         votes=Count("pk"), timed=Count("pk", filter=timed), ms=Sum("elapsed_ms", filter=timed)
     )
-    return Votes(len(cases), sums["votes"], sums["timed"], (sums["ms"] or 0) / 1000)
+    return len(cases), sums["votes"], sums["timed"], (sums["ms"] or 0) / 1000
 
 
 def parts_sheet(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> Sheet:
@@ -117,6 +108,18 @@ def parts_sheet(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> Sheet:
 
 def people_sheet(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPlan) -> Sheet:
     """What people gave to each run's pairs and what it costs in addition to the models."""
+    rate = None if plan.hourly_pay is None else float(plan.hourly_pay)
+    rows = [
+        (
+            text(name),
+            *map(Cell, counts),
+            Cell(seconds, "seconds"),
+            Cell(rate),
+            Cell(None if rate is None else round(rate * seconds / 3600, 4)),
+            Cell(usd, "usd"),
+        )
+        for name, (*counts, seconds), usd in runs
+    ]
     return Sheet(
         name="people",
         title="Cost of people",
@@ -124,25 +127,13 @@ def people_sheet(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPl
             *("Run", "Pairs before people", "Votes", "Timed", "Seconds of the timed"),
             *(f"An hour, {plan.currency}", f"People, {plan.currency}", "Models"),
         ),
-        rows=tuple(_people_row(name, votes, usd, plan) for name, votes, usd in runs),
+        rows=tuple(rows),
         notes=(
             "Seconds are those in which the page of a case was open, until its vote; people cost "
             "these seconds at the hourly rate of the present voting plan. Votes that were not "
             "timed are not in it.",
         ),
         empty="No run is left in this experiment.",
-    )
-
-
-def _people_row(name: str, votes: Votes, usd: float | None, plan: VotingPlan) -> tuple[Cell, ...]:
-    rate = None if plan.hourly_pay is None else float(plan.hourly_pay)
-    return (
-        text(name),
-        *(Cell(votes.cases), Cell(votes.votes), Cell(votes.timed)),
-        Cell(votes.seconds, "seconds"),
-        Cell(rate),
-        Cell(None if rate is None else round(rate * votes.seconds / 3600, 4)),
-        Cell(usd, "usd"),
     )
 
 

@@ -29,7 +29,7 @@ from evaluation.experiments.costs import (
 from evaluation.models import Experiment
 from kit import audit
 from kit.errors import Refused
-from kit.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.sheets import Cell, Sheet, measured, percent, text
 
 MOST_RUNS = 30
 

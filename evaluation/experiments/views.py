@@ -1,5 +1,6 @@
 """Screens of experiments: the list with its form, and one comparison with its drawing."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -13,14 +14,14 @@ from corpus.access import Access, enter
 from corpus.models import Benchmark, Role
 from debate.models import DebateRun
 from debate.results.courses import references
+from evaluation.charts import accuracy
 from evaluation.experiments import services as verbs
-from evaluation.experiments.chart import chart
 from evaluation.models import Experiment
 from kit import htmx
-from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import csv_header, csv_rows
-from kit.tables import Column, Table
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.tables import Column, Table
 
 
 class ExperimentForm(forms.Form):
@@ -103,6 +104,16 @@ def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "practice": any(each.run.practice for each in measures),
     }
     return htmx.render(request, "evaluation/experiment.html", context)
+
+
+def chart(measures: Sequence[verbs.Measured]) -> dict[str, Any] | None:
+    """Accuracy against escalation, the runs numbered as in the table."""
+    return accuracy(
+        [
+            (number, each.run.name, each.found.escalation, each.found.labelled.balanced)
+            for number, each in enumerate(measures, 1)
+        ]
+    )
 
 
 @require_GET

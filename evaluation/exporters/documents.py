@@ -4,8 +4,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 
 import orjson
 import pyarrow as pa
@@ -32,15 +30,21 @@ def write_documents(
     number of rows after each group and may raise.
     """
     count, writer = 0, None
+    waiting: deque[Future[None]] = deque()
     corpus.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with corpus.open("wb", buffering=_BUFFER) as file, Background() as background:
+        # Compression leaves the interpreter to others, so that two processors are busy at once.
+        with corpus.open("wb", buffering=_BUFFER) as file, ThreadPoolExecutor(1) as beside:
             for ids, texts in _groups(rows):
                 writer = writer or open_writer(table, DOCUMENTS)
-                background.do(_write_group, writer, ids, texts)
+                while len(waiting) >= _AHEAD:
+                    waiting.popleft().result()
+                waiting.append(beside.submit(_write_group, writer, ids, texts))
                 file.writelines(map(_line, ids, texts))
                 count += len(ids)
                 step(count)
+            for each in waiting:
+                each.result()
     finally:
         if writer is not None:
             writer.close()
@@ -72,36 +76,3 @@ def _write_group(writer: pq.ParquetWriter, ids: list[str], texts: list[str]) -> 
 def _line(pid: str, text: str) -> bytes:
     line = {"_id": pid, "title": "", "text": text}
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
-
-
-class Background:
-    """Does one piece of work after the other in a thread, in the order given.
-
-    Compression leaves the interpreter to others, so that two processors are busy at once.
-    What a piece raises comes out of the next `do` or of the end. Left by an error of the caller,
-    it drops what waits.
-    """
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, "background")
-        self._waiting: deque[Future[Any]] = deque()
-
-    def do(self, act: Callable[..., object], *given: object) -> None:
-        """Have this done; returns at once unless too much waits."""
-        while len(self._waiting) >= _AHEAD:
-            self._waiting.popleft().result()
-        self._waiting.append(self._pool.submit(act, *given))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=error is not None)
-        if error is None:
-            for each in self._waiting:
-                each.result()

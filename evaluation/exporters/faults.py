@@ -1,9 +1,11 @@
 """What is wrong with the content of a release, and the checks of its records."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from annotate.answers.citing import foreign_citations
@@ -13,6 +15,16 @@ from evaluation.exporters.records import AspectRecord, Label, QueryRecord
 Place = dict[str, Any]
 # Places named per fault; the count is always whole.
 MOST_PLACES = 20
+# So many of them on the card.
+MOST_NAMED = 5
+# Every check in the order in which faults are shown: in words for `one` and for `many`, the `page`
+# where it is fixed with the words of the link, and whether it `blocks`: a final release is refused
+# while it has such a fault, the others are listed on its card.
+CHECKS: dict[str, dict[str, Any]] = {
+    row["check"]: row
+    for row in json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+}
+BLOCKING = {check for check, row in CHECKS.items() if row["blocks"]}
 
 
 @dataclass(frozen=True)
@@ -30,8 +42,8 @@ class Fault:
     @property
     def message(self) -> str:
         """The fault as a sentence."""
-        one, many = SENTENCES[self.check]
-        return one if self.count == 1 else many.format(count=f"{self.count:,}")
+        words = CHECKS[self.check]["one" if self.count == 1 else "many"]
+        return str(words).format(count=f"{self.count:,}")
 
     def as_json(self) -> dict[str, Any]:
         """How releases keep it."""
@@ -43,150 +55,8 @@ class Fault:
         }
 
 
-# Every check in the order in which faults are shown: (one, many).
-SENTENCES: dict[str, tuple[str, str]] = {
-    "practice_labels": (
-        "1 label comes from the practice model; it shows how the work goes and measures nothing.",
-        "{count} labels come from the practice model; they show how the work goes and measure "
-        "nothing.",
-    ),
-    "practice_answers": (
-        "1 reference answer was written by the practice model; it answers nothing.",
-        "{count} reference answers were written by the practice model; they answer nothing.",
-    ),
-    "open_cases": (
-        "1 disputed pair still waits for votes; its label is not decided.",
-        "{count} disputed pairs still wait for votes; their labels are not decided.",
-    ),
-    "expert_cases": (
-        "1 disputed pair found no majority and waits for an expert; its label is not decided.",
-        "{count} disputed pairs found no majority and wait for an expert; their labels are not "
-        "decided.",
-    ),
-    "outside_corpus": (
-        "1 relevant label belongs to a passage outside this corpus version and is left out.",
-        "{count} relevant labels belong to passages outside this corpus version and are left out.",
-    ),
-    "uncarried_gold": (
-        "1 relevant label holds for no passage of this corpus version: its text was not carried.",
-        "{count} relevant labels hold for no passage of this corpus version: their text was not "
-        "carried.",
-    ),
-    "uncarried_support": (
-        "1 passage that supports an aspect has no place in this corpus version.",
-        "{count} passages that support aspects have no place in this corpus version.",
-    ),
-    "practice_texts": (
-        "The texts of this corpus version were cleaned by the practice model.",
-        "The texts of this corpus version were cleaned by the practice model.",
-    ),
-    "gold_without_text": (
-        "1 gold passage has no text: its id is in the gold, but not in documents.",
-        "{count} gold passages have no text: their ids are in the gold, but not in documents.",
-    ),
-    "passages_without_text": (
-        "1 passage has no text and is left out of documents.",
-        "{count} passages have no text and are left out of documents.",
-    ),
-    "gold_without_aspect": (
-        "1 relevant passage supports no aspect of its query, which has aspects; it is left out "
-        "of gold_ids.",
-        "{count} relevant passages support no aspect of their query, which has aspects; they are "
-        "left out of gold_ids.",
-    ),
-    "support_not_relevant": (
-        "1 passage supports an aspect although its label does not call it relevant.",
-        "{count} passages support an aspect although their labels do not call them relevant.",
-    ),
-    "support_without_label": (
-        "1 passage supports an aspect, but the current gold does not list it and nobody has "
-        "judged it.",
-        "{count} passages support an aspect, but the current gold does not list them and nobody "
-        "has judged them.",
-    ),
-    "two_aspects": (
-        "1 passage supports two aspects of its query; it may support one.",
-        "{count} passages support two aspects of their query; each may support one.",
-    ),
-    "carried_two_aspects": (
-        "1 passage holds the text of gold of two aspects of its query and supports both.",
-        "{count} passages hold the text of gold of two aspects of their query and support both.",
-    ),
-    "foreign_citations": (
-        "1 reference answer cites a passage that is not gold of its query.",
-        "{count} reference answers cite passages that are not gold of their query.",
-    ),
-    "uncarried_citations": (
-        "1 citation in reference answers names a passage whose text was not carried to this "
-        "corpus version.",
-        "{count} citations in reference answers name passages whose text was not carried to this "
-        "corpus version.",
-    ),
-    "agreement_below_bar": (
-        "The voters' agreement is below the bar that was set for this release, or cannot be "
-        "measured.",
-        "The voters' agreement is below the bar that was set for this release, or cannot be "
-        "measured.",
-    ),
-    "aspects_without_passages": (
-        "1 aspect has no supporting passage.",
-        "{count} aspects have no supporting passage.",
-    ),
-    "empty_aspects": (
-        "1 aspect has no words yet.",
-        "{count} aspects have no words yet.",
-    ),
-    "unweighed_aspects": (
-        "1 aspect has the weight it began with: nobody chose one.",
-        "{count} aspects have the weight they began with: nobody chose one.",
-    ),
-    "mixed_scales": (
-        "1 query weighs its aspects on two scales, so that its weights cannot be compared.",
-        "{count} queries weigh their aspects on two scales, so that their weights cannot be "
-        "compared.",
-    ),
-    "uncarried_labels": (
-        "1 label of an irrelevant passage holds for none of this corpus version and is left out.",
-        "{count} labels of irrelevant passages hold for none of this corpus version and are left "
-        "out.",
-    ),
-    "outweighed_labels": (
-        "1 pair has a label of its own and a carried one; the weightier stands.",
-        "{count} pairs have a label of their own and a carried one; the weightier stands.",
-    ),
-    "given_elsewhere": (
-        "1 label was given in a corpus version that this one was not made of, and stands there "
-        "only.",
-        "{count} labels were given in corpus versions that this one was not made of, and stand "
-        "there only.",
-    ),
-    "queries_without_gold": (
-        "1 query has no gold passage; measures skip it.",
-        "{count} queries have no gold passage; measures skip them.",
-    ),
-    "white_space_in_ids": (
-        "1 id holds white space and is left out of the TREC files.",
-        "{count} ids hold white space and are left out of the TREC files.",
-    ),
-}
-
-# Faults that a final release may have, listed on its card; while it has any other it is refused.
-ALLOWED = frozenset(
-    {
-        "passages_without_text",
-        "carried_two_aspects",
-        "aspects_without_passages",
-        "uncarried_labels",
-        "outweighed_labels",
-        "given_elsewhere",
-        "queries_without_gold",
-    }
-)
-BLOCKING = SENTENCES.keys() - ALLOWED
-
-
 def find_faults(split: str, queries: Sequence[QueryRecord]) -> list[Fault]:
-    """Every fault of one split that its records show by themselves, in the order of SENTENCES."""
+    """Every fault of one split that its records show by themselves, in the order of CHECKS."""
     labels = [(query, label) for query in queries for label in query.labels]
     aspects = [(query, aspect) for query in queries for aspect in query.aspects]
     gold = {query.pk: {*query.gold_ids, *query.relevant} for query in queries}
@@ -234,7 +104,7 @@ def find_faults(split: str, queries: Sequence[QueryRecord]) -> list[Fault]:
     }
     return [
         Fault(check, len(places[check]), tuple(places[check][:MOST_PLACES]))
-        for check in SENTENCES
+        for check in CHECKS
         if places.get(check)
     ]
 
@@ -270,10 +140,32 @@ def _foreign_citations(query: QueryRecord, known: set[str]) -> list[str]:
 
 
 def merged(faults: Iterable[Fault]) -> list[Fault]:
-    """Faults of all splits, one per check, in the order of SENTENCES."""
+    """Faults of all splits, one per check, in the order of CHECKS."""
     by_check: dict[str, Fault] = {}
     for each in faults:
         before = by_check.get(each.check, Fault(each.check, 0, ()))
         rows = (before.rows + each.rows)[:MOST_PLACES]
         by_check[each.check] = Fault(each.check, before.count + each.count, rows)
-    return [by_check[check] for check in SENTENCES if check in by_check]
+    return [by_check[check] for check in CHECKS if check in by_check]
+
+
+def named(fault: Fault) -> str:
+    """The first places of a fault in a bracket, and how many more there are."""
+    names = [place_name(row) for row in fault.rows[:MOST_NAMED]]
+    rest = fault.count - len(names)
+    more = [f"and {rest:,} more"] if rest and names else []
+    return f"({', '.join(names + more)})" if names else ""
+
+
+def place_name(place: Place) -> str:
+    """The published ids of one place; the finest one says enough beside its query."""
+    query = f"{place['split']}-{place['query']}" if "query" in place else place["split"]
+    finest = place.get("aspect") or place.get("passage")
+    if "aspect" in place:
+        return code(str(finest))
+    return f"{code(query)}: {code(str(finest))}" if finest is not None else code(query)
+
+
+def code(text: str) -> str:
+    """The text as inline code on one line."""
+    return f"`{json.dumps(text, ensure_ascii=False)[1:-1].replace('`', ' ')}`"

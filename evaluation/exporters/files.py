@@ -1,6 +1,9 @@
-"""One way to write files of lines (UTF-8, a bare newline) and parquet tables (fixed options)."""
+"""One way to write files of lines (UTF-8, a bare newline) and parquet tables (fixed options); their
+checksums, in the format that `sha256sum -c` reads."""
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 Row = Sequence[Any]
+SUMS = "SHA256SUMS"
 ROWS_IN_GROUP = 10_000
 # Characters of text kept before a row group is written.
 TEXT_IN_GROUP = 8_000_000
@@ -65,3 +69,31 @@ def to_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
         for column, field in zip(columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def file_sums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """SHA-256 of every file under the folder by its path there, sorted.
+
+    Files of `known` are not read again.
+    """
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    paths = sorted(path.relative_to(folder).as_posix() for path in files)
+    # Digests leave the interpreter to others: every processor takes a file.
+    with ThreadPoolExecutor() as pool:
+        sums = pool.map(lambda path: (known or {}).get(path) or file_sum(folder / path), paths)
+        return dict(zip(paths, sums, strict=True))
+
+
+def file_sum(path: Path) -> str:
+    """SHA-256 of one file in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_sums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Write SHA256SUMS over all other files and return every sum, its own included."""
+    (folder / SUMS).unlink(missing_ok=True)
+    sums = file_sums(folder, known)
+    lines = "".join(f"{digest}  {path}\n" for path, digest in sums.items())
+    (folder / SUMS).write_bytes(lines.encode())
+    return {**sums, SUMS: file_sum(folder / SUMS)}

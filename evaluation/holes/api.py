@@ -15,7 +15,7 @@ from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from kit.api import Route, SheetSerializer
 from kit.errors import Refused
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 
@@ -40,6 +40,8 @@ class StartedSerializer(serializers.Serializer):
 
 class Holes(Route):
     """Hole@10 by system, and how the find grows over ten seeded orders."""
+
+    pagination_class = None
 
     @extend_schema(responses=SheetSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:

@@ -12,7 +12,7 @@ from corpus.pools.builds import carry_out, start_build
 from debate.models import DebateRun
 from debate.runs.services import start_run
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm.endpoints import Endpoint, in_role
 from llm.ledger.accounts import check_budget
 

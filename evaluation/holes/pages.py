@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evaluation.drawing import axes, box
+from evaluation.charts import curves
 from evaluation.leaderboard.services import Board, board_of
 from evaluation.models import ScoreSheet
 from evaluation.scores.services import GoldView
-from kit.sheets import Cell, Sheet, text
-
-HEIGHT, BOTTOM = 300, 260
+from kit.lists.sheets import Cell, Sheet, text
 
 
 def holes_board(sheet: ScoreSheet) -> Board:
@@ -23,7 +21,7 @@ def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
         {
             "name": name,
             "found": found,
-            "curves": _curves(found["reach"]),
+            "curves": curves(found["reach"]),
             "growth": growth_sheet(name, found),
         }
         for name, found in sheet.holes.items()
@@ -75,28 +73,3 @@ def all_growth(sheet: ScoreSheet) -> Sheet:
 
 def _at(values: Sequence[float | None], place: int) -> float | None:
     return values[place] if place < len(values) else None
-
-
-def _curves(reach: Sequence[Sequence[int]]) -> dict[str, Any] | None:
-    """Holes reached by the first m systems: each order, and their mean."""
-    most = max((max(order, default=0) for order in reach), default=0)
-    if not most:
-        return None
-    size = len(reach[0])
-
-    last = max(1, size - 1)
-    x, y = axes(BOTTOM)
-
-    def line(values: Sequence[float]) -> dict[str, str]:
-        points = (f"{x(m / last):.1f},{y(value / most):.1f}" for m, value in enumerate(values))
-        return {"points": " ".join(points)}
-
-    means = [sum(order[m] for order in reach) / len(reach) for m in range(size)]
-    return box(
-        height=HEIGHT,
-        bottom=BOTTOM,
-        across=[(x(m / last), str(m + 1)) for m in range(0, size, max(1, -(-size // 10)))],
-        up=[(y(part / 4), f"{most * part / 4:g}") for part in range(5)],
-        orders=[line(order) for order in reach],
-        mean=line(means),
-    )

@@ -17,9 +17,9 @@ from evaluation.holes.debates import debate_holes
 from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
 from kit import htmx
-from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import csv_header, csv_rows
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import csv_header, csv_rows
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint, endpoint_choices
 from llm.ledger.accounts import budget_field

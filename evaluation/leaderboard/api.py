@@ -21,7 +21,7 @@ from evaluation.scores import sheets
 from evaluation.scores.services import GoldView
 from kit.api import RUN_FIELDS, Route, SheetSerializer
 from kit.errors import Refused
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 
 class ScoreSheetSerializer(serializers.ModelSerializer):
@@ -78,6 +78,8 @@ CHOICE = [
 
 class Leaderboard(Route):
     """Systems by rank; a POST has the scores computed anew."""
+
+    pagination_class = None
 
     @extend_schema(responses=SheetSerializer(many=True), parameters=CHOICE)
     def get(self, request: Request, slug: str) -> Response:
@@ -192,6 +194,8 @@ _POOL = "Each version's whole corpus, or the passages that both hold: POST has t
 class LeaderboardVersions(Route):
     """The same systems on two boards: means, ranks, gains and places won, with intervals; with
     `system` its queries."""
+
+    pagination_class = None
 
     @extend_schema(
         responses=SheetSerializer(many=True),

@@ -14,14 +14,13 @@ from django.contrib.auth.models import User
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from evaluation.leaderboard.services import metric_name
 from evaluation.metrics.run import Floats
-from evaluation.metrics.shifts import Between, shifts
-from evaluation.metrics.standings import Standing
+from evaluation.metrics.standings import Between, Standing, shifts
 from evaluation.models import DomainScore, ScoreSheet
 from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
 from evaluation.scores.sheets import latest, request_sheet
 from kit.errors import Refused
-from kit.sheets import Cell, Sheet, text
+from kit.lists.sheets import Cell, Sheet, measured, text
 from kit.stats.paired import PairedTest, randomisations
 
 if TYPE_CHECKING:
@@ -207,8 +206,8 @@ def systems_sheet(found: Comparison) -> Sheet:
             _rank(line.first),
             _mean(line.second),
             _rank(line.second),
-            _cell(line.gain),
-            _cell(line.won),
+            measured(line.gain, "number"),
+            measured(line.won, "number"),
             Cell(line.test.p),
             Cell(line.queries),
             Cell(line.left_out),
@@ -248,7 +247,3 @@ def _mean(standing: Standing) -> Cell:
 
 def _rank(standing: Standing) -> Cell:
     return Cell(standing.rank, low=standing.rank_low, high=standing.rank_high)
-
-
-def _cell(found: Between) -> Cell:
-    return Cell(found.value, low=found.low, high=found.high)

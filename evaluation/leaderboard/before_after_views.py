@@ -25,9 +25,9 @@ from evaluation.scores import sheets
 from evaluation.scores.matched import SAME
 from evaluation.scores.services import GoldView
 from kit import htmx
-from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import csv_header, csv_rows
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import csv_header, csv_rows
 
 # Each version's whole corpus, or what both hold (scores/matched.py).
 POOLS = ("own", "matched")

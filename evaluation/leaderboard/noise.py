@@ -1,6 +1,5 @@
 """Rank intervals from noisy labels: every label drawn anew by the chance that it is right (X08)."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -17,14 +16,14 @@ from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import Metric, read_metric
 from evaluation.metrics.profiles import STRICT
 from evaluation.metrics.ranking import Matched
-from evaluation.metrics.ranks import rank_intervals
 from evaluation.metrics.scoring import case_of
+from evaluation.metrics.standings import rank_intervals
 from evaluation.models import NoiseCheck
 from evaluation.scores.reading import lists_of
 from evaluation.scores.services import GoldView, gold_in
 from kit.errors import Refused
-from kit.pulse import Pulse
-from kit.runs import wake
+from kit.runs.models import wake
+from kit.runs.pulse import Pulse
 
 BROKEN = "The check stopped because of a fault in the program; see the log."
 MOST_DRAWS = 1000
@@ -106,7 +105,7 @@ def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
         step=lambda draw: pulse.step(draw, check.draws),
     )
     return [
-        {"run": run.pk, "name": run.name, **asdict(interval)}
+        {"run": run.pk, "name": run.name, **interval}
         for run, interval in zip(inside, found, strict=True)
     ]
 
@@ -136,6 +135,5 @@ def _cases(check: NoiseCheck, runs: list[RetrievalRun]) -> list[dict[int, Case]]
 
 def _mean(metric: Metric, case: Case) -> float:
     """The mean over queries that have a value; below every mean where none has."""
-    values = metric.measure.compute(case, metric.k, **metric.options)
-    defined = values.why == 0
-    return float(values.values[defined].mean()) if defined.any() else -1.0
+    mean = metric.measure.compute(case, metric.k, **metric.options).mean
+    return -1.0 if mean is None else mean

@@ -1,6 +1,6 @@
 """What the leaderboard shows, read from a score sheet: nothing is scored here.
 
-The tests and draws of two systems compared are made once a score sheet, and then read.
+The tests and draws of two systems compared are made once a score sheet, kept, and then read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,47 +11,15 @@ import numpy as np
 from corpus.models import Benchmark, RetrievalRun
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import read_metric, read_metrics
-from evaluation.metrics.run import Floats
 from evaluation.metrics.standings import ranks_of
 from evaluation.models import DomainScore, KeptComparison, ScoreSheet
 from evaluation.scores.reading import METRICS, SEED
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
-from kit.sheets import Cell, Sheet, text
+from kit.lists.sheets import Cell, Sheet, text
 from kit.stats.means import Mean, bootstrap_macro
 from kit.stats.paired import PairedTest, paired_t, randomisation
 from kit.stats.results import Interval
-
-
-def tested(
-    sheet: ScoreSheet,
-    first: RetrievalRun,
-    second: RetrievalRun,
-    *,
-    metric: str,
-    view: str,
-    by_domain: Sequence[Floats],
-    differences: Floats,
-) -> tuple[Mean, Sequence[PairedTest]]:
-    """The difference over domains with its interval, and the tests of it: read where they are kept
-    for these two, else drawn and kept. A sheet never changes, so what was drawn of it stays true.
-    """
-    asked = {"sheet": sheet, "first": first, "second": second, "metric": metric, "view": view}
-    figures = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first()
-    if figures is None:
-        found = bootstrap_macro(by_domain, seed=SEED, resamples=2000)
-        tests = paired_t(differences), randomisation(differences, seed=SEED)
-        figures = {"difference": asdict(found), "tests": [asdict(test) for test in tests]}
-        # Two who look at once drew the same.
-        row = KeptComparison(**asked, figures=figures)
-        KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
-    mean = figures["difference"]
-    interval = Interval(**mean["interval"]) if mean["interval"] else None
-    return (
-        Mean(mean["n"], mean["value"], interval),
-        [PairedTest(**test) for test in figures["tests"]],
-    )
-
 
 NAMES: tuple[str, ...] = tuple(each.name for each in read_metrics(METRICS))
 DEFAULT = NAMES[0]
@@ -215,15 +183,19 @@ def compare(
     )
     both = pd.DataFrame({"mine": mine, "theirs": theirs.reindex(mine.index)}).dropna()
     differences = both["mine"] - both["theirs"]
-    difference, tests = tested(
-        sheet,
-        first,
-        second,
-        metric=name,
-        view=view,
-        by_domain=[part.to_numpy() for _, part in differences.groupby(level=0, sort=False)],
-        differences=differences.to_numpy(),
-    )
+    asked = {"sheet": sheet, "first": first, "second": second, "metric": name, "view": view}
+    figures = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first()
+    if figures is None:
+        gaps = differences.to_numpy()
+        parts = [part.to_numpy() for _, part in differences.groupby(level=0, sort=False)]
+        found = bootstrap_macro(parts, seed=SEED, resamples=2000)
+        tests = paired_t(gaps), randomisation(gaps, seed=SEED)
+        figures = {"difference": asdict(found), "tests": [asdict(test) for test in tests]}
+        # Two who look at once drew the same. A sheet never changes: what was drawn stays true.
+        row = KeptComparison(**asked, figures=figures)
+        KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
+    mean = figures["difference"]
+    interval = Interval(**mean["interval"]) if mean["interval"] else None
     ordered = both.loc[differences.abs().sort_values(ascending=False, kind="stable").index]
     return Compared(
         first=first,
@@ -234,8 +206,8 @@ def compare(
         left_out=int(mine.count() + theirs.count()) - 2 * len(both),
         first_mean=None if both.empty else float(both["mine"].mean()),
         second_mean=None if both.empty else float(both["theirs"].mean()),
-        difference=difference,
-        tests=tests,
+        difference=Mean(mean["n"], mean["value"], interval),
+        tests=[PairedTest(**test) for test in figures["tests"]],
         wins=int((differences > 0).sum()),
         ties=int((differences == 0).sum()),
         losses=int((differences < 0).sum()),

@@ -21,9 +21,9 @@ from evaluation.published import services as published
 from evaluation.scores import sheets
 from evaluation.scores.services import GoldView
 from kit import htmx
-from kit.csvfile import csv_response
 from kit.errors import Refused
-from kit.sheets import csv_header, csv_rows
+from kit.lists.csvfile import csv_response
+from kit.lists.sheets import csv_header, csv_rows
 
 _ROWS = 50
 _DEPTH = 25
@@ -60,16 +60,18 @@ def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
 def leaderboard_refresh(request: HttpRequest, slug: str) -> HttpResponse:
     """Have the scores computed anew; any member may, it changes no label."""
     access = enter(request.user, slug)
-    try:
-        version = chosen(access.benchmark, request.POST.get("version"))
-        sheets.request_sheet(benchmark=access.benchmark, version=version, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
     back = request.POST.get("back", "")
     if back.startswith("versions?"):
-        return htmx.redirect(request, reverse("leaderboard-versions", args=[slug]) + back[8:])
-    target = "holes" if back == "holes" else "leaderboard"
-    return htmx.redirect(request, reverse(target, args=[slug]) + _asked(request.POST))
+        there = reverse("leaderboard-versions", args=[slug]) + back[8:]
+    else:
+        target = "holes" if back == "holes" else "leaderboard"
+        there = reverse(target, args=[slug]) + _asked(request.POST)
+
+    def act() -> None:
+        version = chosen(access.benchmark, request.POST.get("version"))
+        sheets.request_sheet(benchmark=access.benchmark, version=version, actor=access.user)
+
+    return htmx.attempt(request, act, there)
 
 
 @require_GET

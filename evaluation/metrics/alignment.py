@@ -1,16 +1,14 @@
 """Does retrieval say what generation says? RAGAlign and its kin (docs/protocol.md 6.8)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from evaluation.metrics.run import Floats
+from evaluation.metrics.run import Flags, Floats
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(NamedTuple):
     """Queries by retrieval (hit, miss) and generation (correct, wrong)."""
 
     hit_correct: int
@@ -21,20 +19,15 @@ class Alignment:
     @property
     def share(self) -> float | None:
         """RAGAlign: share of queries in which both come out alike; None without a query."""
-        total = self.hit_correct + self.hit_wrong + self.miss_correct + self.miss_wrong
-        return (self.hit_correct + self.miss_wrong) / total if total else None
+        return (self.hit_correct + self.miss_wrong) / sum(self) if sum(self) else None
 
 
 def rag_align(retrieved: Sequence[int | bool], generated: Sequence[int | bool]) -> Alignment:
     """The four cells; both sequences are by query. Raises ValueError for unequal lengths."""
-    hit, correct = (_outcomes(each) for each in (retrieved, generated))
+    hit, correct = _outcomes(retrieved), _outcomes(generated)
     _check_lengths(hit, correct)
-    return Alignment(
-        hit_correct=int((hit & correct).sum()),
-        hit_wrong=int((hit & ~correct).sum()),
-        miss_correct=int((~hit & correct).sum()),
-        miss_wrong=int((~hit & ~correct).sum()),
-    )
+    cells = (hit & correct, hit & ~correct, ~hit & correct, ~hit & ~correct)
+    return Alignment(*(int(cell.sum()) for cell in cells))
 
 
 def point_biserial(values: Sequence[float], outcomes: Sequence[int | bool]) -> float | None:
@@ -43,15 +36,7 @@ def point_biserial(values: Sequence[float], outcomes: Sequence[int | bool]) -> f
     This is Pearson's correlation of the two; DREAM calls s a standard error, which would give
     values beyond 1. None where one outcome never occurs or all values are equal.
     """
-    found, is_one = np.asarray(values, np.float64), _outcomes(outcomes)
-    _check_lengths(found, is_one)
-    ones, zeros = found[is_one], found[~is_one]
-    if not len(ones) or not len(zeros) or np.ptp(found) == 0:
-        return None
-    spread = float(found.std(ddof=1))
-    size = len(found)
-    share = len(ones) * len(zeros) / (size * (size - 1))
-    return float((ones.mean() - zeros.mean()) / spread * np.sqrt(share))
+    return system_pearson(values, _outcomes(outcomes).tolist())
 
 
 def system_pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -70,13 +55,13 @@ def min_max(values: Sequence[float]) -> Floats:
     return np.zeros(len(found)) if spread == 0 else (found - low) / spread
 
 
-def _outcomes(given: Sequence[int | bool]) -> npt.NDArray[np.bool_]:
+def _outcomes(given: Sequence[int | bool]) -> Flags:
     found = np.asarray(given)
-    if len(found) and not np.isin(found, (0, 1)).all():
+    if not np.isin(found, (0, 1)).all():
         raise ValueError("An outcome is 0 or 1.")
     return found.astype(np.bool_)
 
 
-def _check_lengths(first: npt.NDArray, second: npt.NDArray) -> None:
+def _check_lengths(first: np.ndarray, second: np.ndarray) -> None:
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values stand beside {len(second)}.")

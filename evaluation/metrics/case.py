@@ -39,6 +39,12 @@ class Values:
     values: Floats
     why: Whole
 
+    @property
+    def mean(self) -> float | None:
+        """Over the queries that have a value; None without any."""
+        values = self.values[self.why == Why.DEFINED]
+        return float(values.mean()) if len(values) else None
+
 
 @dataclass(frozen=True)
 class Case:

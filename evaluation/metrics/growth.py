@@ -5,7 +5,6 @@ docs/protocol.md 6.6 and 6.7 (DREAM 4.3, appendix H). Systems stand in rows of a
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
 
@@ -16,18 +15,6 @@ from evaluation.metrics.run import Flags, Floats
 
 # The mean of a measure over queries, None where no query has a value.
 Performance: TypeAlias = Callable[[Case], float | None]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Means over random orders at each number of systems; None where no order has a value.
-
-    `orders` are the orders that were drawn, `defined` how many of them gave a value at each point.
-    """
-
-    means: list[float | None]
-    defined: list[int]
-    orders: list[list[int]]
 
 
 def found_holes(cases: Sequence[Case], k: int | None) -> Flags:
@@ -59,10 +46,11 @@ def growth_rates(
 
 def mean_growth(
     found: Flags, *, seed: int, orders: int = 10, weights: Floats | None = None
-) -> Curve:
-    """Growth rates averaged over seeded random orders, those without a value left out."""
+) -> list[float | None]:
+    """Growth rates at each number of systems, averaged over seeded random orders, those without a
+    value left out; None where no order has one."""
     drawn = random_orders(len(found), orders, seed)
-    return _curve([growth_rates(found, order, weights) for order in drawn], drawn)
+    return _means([growth_rates(found, order, weights) for order in drawn])
 
 
 def marginal_contribution(
@@ -80,11 +68,11 @@ def marginal_contribution(
 
 def mean_marginal(
     cases: Sequence[Case], found: Flags, performance: Performance, *, seed: int, orders: int = 10
-) -> Curve:
-    """For m = 0, 1, ... known systems the mean over all others, over seeded random orders."""
+) -> list[float | None]:
+    """For m = 0, 1, ... known systems the mean over all others, over seeded random orders; None
+    where no order has a value."""
     drawn = random_orders(len(cases), orders, seed)
-    rows = [list(_over_targets(cases, found, performance, order)) for order in drawn]
-    return _curve(rows, drawn)
+    return _means([list(_over_targets(cases, found, performance, order)) for order in drawn])
 
 
 def undiscovered(found: Flags) -> float | None:
@@ -134,10 +122,6 @@ def _over_targets(
         yield fmean(given) if given else None
 
 
-def _curve(rows: Sequence[Sequence[float | None]], orders: list[list[int]]) -> Curve:
+def _means(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
     given = [[value for value in point if value is not None] for point in zip(*rows, strict=True)]
-    return Curve(
-        means=[fmean(values) if values else None for values in given],
-        defined=[len(values) for values in given],
-        orders=orders,
-    )
+    return [fmean(values) if values else None for values in given]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evaluation.metrics import discounted, holes, novelty, relevance
+from evaluation.metrics import novelty, relevance
 from evaluation.metrics.case import Values
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.profiles import Family
@@ -58,10 +58,10 @@ _DIVISOR = {"divisor": ("k", "returned")}
 _ASPECTS: dict[str, Any] = {"family": Family.ASPECT, "aspects": True}
 _HOLES: dict[str, Any] = {"family": Family.BRIDGE, "holes": True}
 _ALL = (
-    Measure("nDCG", discounted.ndcg, "gain over that of an ideal order", other_names=("ndcg_cut",)),
-    Measure("nDCG_exp", discounted.ndcg_exp, "nDCG with the gain 2^label - 1"),
+    Measure("nDCG", relevance.ndcg, "gain over that of an ideal order", other_names=("ndcg_cut",)),
+    Measure("nDCG_exp", relevance.ndcg_exp, "nDCG with the gain 2^label - 1"),
     Measure(
-        "nDCG_bridge", discounted.ndcg_bridge, "nDCG over an ideal that is not cut", Family.BRIDGE
+        "nDCG_bridge", relevance.ndcg_bridge, "nDCG over an ideal that is not cut", Family.BRIDGE
     ),
     Measure(
         "alpha_nDCG",
@@ -95,11 +95,11 @@ _ALL = (
         "reciprocal rank of the first relevant passage",
         other_names=("RR", "recip_rank"),
     ),
-    Measure("hole", holes.hole, "share that are holes", options=_DIVISOR, **_HOLES),
-    Measure("unjudged", holes.unjudged, "share without any label", options=_DIVISOR),
+    Measure("hole", relevance.hole, "share that are holes", options=_DIVISOR, **_HOLES),
+    Measure("unjudged", relevance.unjudged, "share without any label", options=_DIVISOR),
     Measure(
         "aspect_hole",
-        holes.aspect_hole,
+        relevance.aspect_hole,
         "holes by the weight of their aspects",
         Family.BRIDGE,
         aspects=True,
@@ -108,7 +108,7 @@ _ALL = (
     ),
     Measure(
         "new_aspect",
-        holes.new_aspect,
+        relevance.new_aspect,
         "weight of the aspects that only holes support",
         Family.BRIDGE,
         aspects=True,

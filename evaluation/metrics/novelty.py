@@ -11,8 +11,8 @@ from itertools import islice
 import numpy as np
 
 from evaluation.metrics.case import Case, Values, Why, distinct, ordinals, ratio, sums
-from evaluation.metrics.discounted import discounts
 from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.relevance import discounts
 from evaluation.metrics.run import Floats, Whole
 
 # Gains that differ by less are equal: sums of the same weights in another order.

@@ -1,13 +1,17 @@
-"""Measures of relevant or not: recall, hit, precision, F1, reciprocal rank, average precision.
+"""Measures of relevant or not, of discounted gain, and of holes.
 
-As trec_eval computes them (docs/protocol.md 6.3); F1 and the divisor `returned` as BRIDGE's
-evaluator does (6.4). k is the cut-off, None for the whole list.
+As trec_eval computes them (docs/protocol.md 6.3): recall, hit, precision, reciprocal rank, average
+precision; F1 and the divisor `returned` as BRIDGE's evaluator does (6.4). DCG@k = sum over ranks
+r <= k of gain / log2(r + 1), over that of an ideal order: three nDCGs (6.3, 6.4; 7, row 24). Holes
+are relevant passages outside the original gold (6.5; aspect-aware: X07). k is the cut-off, None
+for the whole list.
 """
 
 import numpy as np
 
-from evaluation.metrics.case import Case, Values, ordinals, ratio
-from evaluation.metrics.run import Floats, Whole
+from evaluation.metrics.case import Case, Values, Why, distinct, ordinals, ratio, sums
+from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.run import Flags, Floats, Whole
 
 
 def recall(case: Case, k: int | None) -> Values:
@@ -48,8 +52,8 @@ def average_precision(case: Case, k: int | None) -> Values:
     """Sum over relevant passages among the first k of precision at their rank, over all."""
     before = np.zeros(len(case.is_hit))
     before[case.is_hit] = 1.0 + ordinals(case.ranked.query[case.is_hit])
-    sums = case.total(case.is_hit & case.within(k), before / case.ranked.rank)
-    return case.defined(ratio(sums, case.relevant_count), case.relevant_count > 0)
+    found = case.total(case.is_hit & case.within(k), before / case.ranked.rank)
+    return case.defined(ratio(found, case.relevant_count), case.relevant_count > 0)
 
 
 def length(case: Case, k: int | None, divisor: str) -> Floats | Whole:
@@ -59,3 +63,93 @@ def length(case: Case, k: int | None, divisor: str) -> Floats | Whole:
     if divisor == "returned":
         return np.minimum(case.ranked.returned, k)
     return np.full(case.size, k)
+
+
+def ndcg(case: Case, k: int | None) -> Values:
+    """trec_eval's: gain is the label, the ideal order is cut at k. Profile paper: `ndcg_exp`."""
+    if case.exponential:
+        return ndcg_exp(case, k)
+    return _normalised(case, _positive(case), k, k)
+
+
+def ndcg_exp(case: Case, k: int | None) -> Values:
+    """The gain is 2^label - 1, the ideal order is cut at k (printed in DREAM, appendix)."""
+    gains = np.exp2(_positive(case)) - 1.0
+    if not np.isfinite(gains).all() or gains.max(initial=0.0) > 2.0**60:
+        raise MetricFault(["The gain 2^label - 1 needs labels of 60 at most."])
+    return _normalised(case, gains, k, k)
+
+
+def ndcg_bridge(case: Case, k: int | None) -> Values:
+    """BRIDGE's: gain 1 for every relevant passage, the ideal order holds all gold whatever k."""
+    return _normalised(case, case.relevant.astype(np.float64), k, None)
+
+
+def _positive(case: Case) -> Floats:
+    """Labels below 0 gain nothing, as in trec_eval."""
+    return np.maximum(case.gold.label, 0).astype(np.float64)
+
+
+def _normalised(case: Case, gains: Floats, k: int | None, ideal_k: int | None) -> Values:
+    """`gains` are of the gold rows and go up with their labels."""
+    order, place = case.best_first
+    query = case.gold.query[order]
+    counted = place < ideal_k if ideal_k is not None else np.ones(len(place), np.bool_)
+    best = gains[order][counted] * discounts(place[counted] + 1)
+    ideal = sums(query[counted], best, case.size)
+    rows = case.within(k)
+    found = case.total(rows, gains[case.ranked.row] * discounts(case.ranked.rank))
+    return case.defined(ratio(found, ideal), ideal > 0)
+
+
+def discounts(rank: np.ndarray) -> Floats:
+    """1 / log2(rank + 1), for ranks from 1."""
+    return np.asarray(1.0 / np.log2(rank + 1.0))
+
+
+def hole(case: Case, k: int | None, divisor: str = "k") -> Values:
+    """Share of the first k that are holes; divided by k also where fewer are returned."""
+    found = case.count(_holes(case)[case.ranked.row], k)
+    return case.defined(ratio(found, length(case, k, divisor)), case.relevant_count > 0)
+
+
+def unjudged(case: Case, k: int | None, divisor: str = "k") -> Values:
+    """Share of the first k that no label says anything about."""
+    judged = case.count(np.ones(len(case.ranked.row), np.bool_), k)
+    found = np.maximum(length(case, k, "returned") - judged, 0)
+    return case.defined(ratio(found, length(case, k, divisor)), case.relevant_count > 0)
+
+
+def aspect_hole(case: Case, k: int | None, divisor: str = "k") -> Values:
+    """hole@k in which a hole counts as much as the normalised weight of its aspects."""
+    which, aspect = case.pairs
+    is_hole = _holes(case)[case.ranked.row[which]] & case.within(k)[which]
+    query = case.ranked.query[which[is_hole]]
+    found = sums(query, case.aspects.share[aspect[is_hole]], case.size)
+    return _of_aspects(case, ratio(found, length(case, k, divisor)))
+
+
+def new_aspect(case: Case, k: int | None) -> Values:
+    """Normalised weight of the aspects that a hole in the first k supports and no original does."""
+    holes = _holes(case)
+    had = np.zeros(len(case.aspects.weight), np.bool_)
+    had[case.aspects.aspect[~holes[case.aspects.row]]] = True
+    which, aspect = case.pairs
+    is_new = holes[case.ranked.row[which]] & case.within(k)[which] & ~had[aspect]
+    opened = distinct(aspect[is_new], len(had))
+    found = sums(case.aspects.query[opened], case.aspects.share[opened], case.size)
+    return _of_aspects(case, found)
+
+
+def _holes(case: Case) -> Flags:
+    """For each gold row; raises ValueError where no original gold is known."""
+    if case.gold.hole is None:
+        raise ValueError("The gold does not say which labels are original.")
+    return case.gold.hole & case.relevant
+
+
+def _of_aspects(case: Case, values: Floats) -> Values:
+    has_aspects = np.bincount(case.aspects.query, minlength=case.size) > 0
+    why = np.where(case.relevant_count > 0, int(Why.NO_ASPECTS), int(Why.NO_GOLD))
+    is_defined = has_aspects & (case.relevant_count > 0)
+    return Values(np.where(is_defined, values, 0.0), np.where(is_defined, 0, why))

@@ -1,20 +1,26 @@
-"""Systems side by side: means over tasks, ranks, and how sure both are.
+"""Systems side by side: means over tasks, ranks, how sure both are, and what moved them.
 
 All systems are drawn on the same queries (a paired bootstrap), so that what makes a query hard
-for all moves no rank.
+for all moves no rank; before and after are drawn on the same ones, too. Kendall's tau-b: M. G.
+Kendall, The treatment of ties in ranking problems (1945); scipy's takes one pair of rankings at a
+time, here are thousands. Intervals of means alone: kit.stats.means.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from evaluation.metrics.run import Floats, Whole
+from evaluation.metrics.case import Case
+from evaluation.metrics.run import Flags, Floats, Whole
 
 # Drawn counts in one array, 64 MB.
 _AT_ONCE = 8_000_000
 # Means that differ by less are equal: sums of the same values in another order.
 EQUAL = 1e-12
+# Pairs of systems times draws in one array.
+_PAIRS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,7 @@ def standings(
     tail = (1.0 - level) / 2.0
     low, high = np.nanquantile(drawn, [tail, 1.0 - tail], axis=0)
     ranks = ranks_of(drawn)
-    rank_low = np.quantile(ranks, tail, axis=0, method="lower")
-    rank_high = np.quantile(ranks, 1.0 - tail, axis=0, method="higher")
+    rank_low, rank_high = _ends(ranks, level, whole=True)
     first = (ranks == 1).mean(axis=0)
     for place, (system, rank) in enumerate(
         zip(inside.tolist(), ranks_of(means[inside]).tolist(), strict=True)
@@ -106,3 +111,166 @@ def drawn_means(tasks: Sequence[Floats], rng: np.random.Generator, resamples: in
             total[start : start + count] += share
     found = np.asarray(total[~np.isnan(total).any(axis=1)] / len(tasks))
     return found if len(found) else total / len(tasks)
+
+
+def _ends(drawn: Floats | Whole, level: float, *, whole: bool = False) -> tuple[Floats, Floats]:
+    """Where `level` of the draws (first axis) land; whole places end at drawn ones."""
+    tail = (1.0 - level) / 2.0
+    low = np.quantile(drawn, tail, axis=0, method="lower" if whole else "linear")
+    high = np.quantile(drawn, 1.0 - tail, axis=0, method="higher" if whole else "linear")
+    return np.asarray(low), np.asarray(high)
+
+
+@dataclass(frozen=True)
+class Between:
+    """A value with where `level` of the draws land; None where it is undefined."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """For each system where it stood before and after, its gain, and the places it won."""
+
+    before: list[Standing]
+    after: list[Standing]
+    gain: list[Between]
+    won: list[Between]
+    tau: Between
+
+
+def shifts(
+    before: Sequence[Floats],
+    after: Sequence[Floats],
+    *,
+    seed: int,
+    resamples: int = 2000,
+    level: float = 0.95,
+) -> Shifts:
+    """From `tasks[t][system, query]` of both sides, systems and queries in the same places.
+
+    A query counts for a system where it has a value on both sides. Systems without a value in a
+    task stand outside, as they do on a board.
+    """
+    both = [np.isnan(one) | np.isnan(other) for one, other in zip(before, after, strict=True)]
+    first = [np.where(out, np.nan, task) for out, task in zip(both, before, strict=True)]
+    second = [np.where(out, np.nan, task) for out, task in zip(both, after, strict=True)]
+    size = len(first[0]) if first else 0
+    means = [
+        np.mean([task_means(task) for task in tasks], axis=0) if tasks else np.zeros(0)
+        for tasks in (first, second)
+    ]
+    inside = np.flatnonzero(~np.isnan(means[0])) if size else np.zeros(0, np.int64)
+    gain, won, tau = [Between()] * size, [Between()] * size, Between()
+    if len(inside):
+        joined = [np.vstack([a[inside], b[inside]]) for a, b in zip(first, second, strict=True)]
+        drawn = drawn_means(joined, np.random.default_rng(seed), resamples)
+        one, other = drawn[:, : len(inside)], drawn[:, len(inside) :]
+        moved = (ranks_of(one) - ranks_of(other)).astype(np.float64)
+        here = ranks_of(means[0][inside]) - ranks_of(means[1][inside])
+        for place, system in enumerate(inside.tolist()):
+            value = float(means[1][system] - means[0][system])
+            gain[system] = _between(value, other[:, place] - one[:, place], level)
+            won[system] = _between(float(here[place]), moved[:, place], level, whole=True)
+        value = kendall_tau(means[0][None, inside], means[1][None, inside])[0]
+        tau = _between(float(value), kendall_tau(one, other), level)
+    sides = [
+        standings(tasks, seed=seed, resamples=resamples, level=level) for tasks in (first, second)
+    ]
+    return Shifts(sides[0], sides[1], gain, won, tau)
+
+
+def kendall_tau(first: Floats, second: Floats) -> Floats:
+    """tau-b of each row of two tables; NaN where one of them ranks nothing apart."""
+    above, below = np.triu_indices(first.shape[1], 1)
+    found = np.full(len(first), np.nan)
+    part = max(1, _PAIRS_AT_ONCE // max(1, len(above)))
+    for start in range(0, len(first), part):
+        rows = slice(start, start + part)
+        one = _sign(first[rows][:, above] - first[rows][:, below])
+        other = _sign(second[rows][:, above] - second[rows][:, below])
+        size = np.sqrt((one != 0).sum(axis=1) * (other != 0).sum(axis=1))
+        np.divide((one * other).sum(axis=1), size, out=found[rows], where=size > 0)
+    return found
+
+
+def _sign(differences: Floats) -> Floats:
+    """-1, 0 or 1, where equal means differ by rounding alone."""
+    return np.where(np.abs(differences) <= EQUAL, 0.0, np.sign(differences))
+
+
+def _between(value: float, drawn: Floats, level: float, *, whole: bool = False) -> Between:
+    """Ranks keep to whole places: the interval ends at drawn ones."""
+    kept = drawn[~np.isnan(drawn)]
+    if np.isnan(value) or not len(kept):
+        return Between()
+    low, high = _ends(kept, level, whole=whole)
+    return Between(value, float(low), float(high))
+
+
+def truth_of(labels: Whole, *, if_relevant: float, if_not: float) -> Floats:
+    """For each label the chance that the passage is truly relevant.
+
+    `if_relevant` is that chance for labels above 0 (the precision of the labelling), `if_not` for
+    the others (its false omission rate), as an agreement report estimates them.
+    """
+    for chance in (if_relevant, if_not):
+        if not 0.0 <= chance <= 1.0:
+            raise ValueError("A chance lies between 0 and 1.")
+    return np.where(labels > 0, if_relevant, if_not)
+
+
+def rank_intervals(
+    tasks: Sequence[Sequence[Case]],
+    measure: Callable[[Case], float | None],
+    *,
+    if_relevant: float,
+    if_not: float,
+    seed: int,
+    draws: int = 200,
+    level: float = 0.95,
+    step: Callable[[int], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """Ranks of systems when labels are noisy: every draw decides each label anew by its chance.
+
+    Of each system its mean and rank (1 is best) as scored, the low and high rank between which
+    `level` of the draws land, and the share of draws in which it is first.
+
+    Each task has one case a system, all of one gold; the chances are those of `truth_of`. Systems
+    are ranked by the mean of `measure` over tasks, equal means share the better rank; a system
+    without a mean is last. Only labels vary: queries and rankings stay. `step` gets the number of
+    each draw before it is made.
+    """
+    labels = [cases[0].gold.label for cases in tasks]
+    chances = [truth_of(each, if_relevant=if_relevant, if_not=if_not) for each in labels]
+    observed = np.mean([[_or_least(measure(case)) for case in cases] for cases in tasks], axis=0)
+    rng = np.random.default_rng(seed)
+    totals = np.zeros((draws, len(observed)))
+    for draw in range(draws):
+        step(draw)
+        for cases, chance in zip(tasks, chances, strict=True):
+            is_true = rng.random(len(chance)) < chance
+            totals[draw] += [_or_least(measure(_under(case, is_true))) for case in cases]
+    drawn = ranks_of(totals)
+    low, high = _ends(drawn, level, whole=True)
+    return [
+        {
+            "mean": None if np.isneginf(observed[each]) else float(observed[each]),
+            "rank": int(rank),
+            "low": int(low[each]),
+            "high": int(high[each]),
+            "first": float((drawn[:, each] == 1).mean()),
+        }
+        for each, rank in enumerate(ranks_of(observed).tolist())
+    ]
+
+
+def _under(case: Case, is_true: Flags) -> Case:
+    """A label that is drawn true keeps its grade, or becomes 1 where it had none."""
+    return case.with_labels(np.where(is_true, np.maximum(case.gold.label, 1), 0))
+
+
+def _or_least(mean: float | None) -> float:
+    return -np.inf if mean is None else mean

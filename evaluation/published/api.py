@@ -13,7 +13,6 @@ from corpus.versions.services import chosen
 from evaluation.leaderboard.api import CHOICE
 from evaluation.published import services as published
 from evaluation.published.ours import compare_with_ours
-from evaluation.published.systems import systems_with_runs
 from evaluation.published.views import experiment_of
 from kit.api import Route
 
@@ -70,19 +69,19 @@ class OnePublished(Route):
 class KnownSystems(Route):
     """The systems of DREAM/BRIDGE; `run` is the retrieval run here of that name, or null."""
 
+    pagination_class = None
+
     @extend_schema(responses=KnownSystemSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        found = [
-            {"name": system.name, "kind": system.kind, "parts": system.parts, "run": run and run.pk}
-            for system, run in systems_with_runs(access.benchmark)
-        ]
+        systems = published.systems_with_runs(access.benchmark)
+        found = [{**system, "run": run and run.pk} for system, run in systems]
         return Response(KnownSystemSerializer(found, many=True).data)
 
 
 def _compared(row: published.ComparedRow) -> dict[str, Any]:
     names = ("printed", "ours", "difference", "agrees")
-    cells = {column: {n: getattr(cell, n) for n in names} for cell, column in row.labelled}
+    cells = {cell.column: {n: getattr(cell, n) for n in names} for cell in row.cells}
     return {"system": row.name, "run": row.run, "cells": cells}
 
 

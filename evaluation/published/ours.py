@@ -17,7 +17,7 @@ from evaluation.published.services import (
     plain,
 )
 from evaluation.scores import sheets
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 # The row of a table over all its sets.
 TOTAL = "total"
@@ -70,7 +70,7 @@ def compare_release(table: PublishedTable, release: Release | None) -> list[Comp
     """Sets are the release's splits of the same name; the total is ours where all sets are."""
     counts = release.counts if release else {}
     splits = {plain(name): each for name, each in counts.get("splits", {}).items()}
-    if splits and splits.keys() == {plain(row.name) for row in table.rows} - {TOTAL}:
+    if splits and splits.keys() == {plain(name) for name, _ in table.rows} - {TOTAL}:
         splits[TOTAL] = counts
     name = f"release {release.version}" if release else None
 
@@ -111,7 +111,7 @@ def compare_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[Com
     if run is not None and run.version is not None:
         old, new = passages_by_domain(run.source), passages_by_domain(run.version)
         counts = {plain(name): (old[name], new.get(name, 0)) for name in old}
-        if counts.keys() == {plain(row.name) for row in table.rows} - {TOTAL}:
+        if counts.keys() == {plain(name) for name, _ in table.rows} - {TOTAL}:
             counts[TOTAL] = sum(old.values()), sum(new.values())
 
     def ours(row: str) -> Ours:

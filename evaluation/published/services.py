@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from corpus.models import Benchmark, RetrievalRun
 from evaluation.leaderboard.services import Board, Line, board_of
 from evaluation.models import ScoreSheet
 from kit.errors import Refused
@@ -16,14 +17,6 @@ _FOLDER = Path(__file__).parent
 MEAN = "mean"
 # What the mean gained since the base gold, as the papers head it.
 CHANGES = ("gain", "change")
-
-
-@dataclass(frozen=True)
-class PublishedRow:
-    """One line of a printed table."""
-
-    name: str
-    values: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
@@ -44,7 +37,8 @@ class PublishedTable:
     view: str | None
     note: str
     columns: tuple[str, ...]
-    rows: tuple[PublishedRow, ...]
+    # (name, values in the order of the columns).
+    rows: tuple[tuple[str, list[float | None]], ...]
     beside: str = ""
 
     @property
@@ -67,6 +61,7 @@ class PublishedTable:
 class Comparison:
     """A printed figure and ours; `difference` is ours minus theirs, None where one is missing."""
 
+    column: str
     printed: float | None
     ours: float | None
     tolerance: float
@@ -92,12 +87,6 @@ class ComparedRow:
     name: str
     run: str | None
     cells: tuple[Comparison, ...]
-    columns: tuple[str, ...]
-
-    @property
-    def labelled(self) -> list[tuple[Comparison, str]]:
-        """Each cell with the head of its column."""
-        return list(zip(self.cells, self.columns, strict=True))
 
 
 # Our name of a row, and our values in the order of the columns; no values where there is none.
@@ -151,13 +140,14 @@ def compared(
 def compare_rows(table: PublishedTable, ours: Callable[[str], Ours]) -> list[ComparedRow]:
     """Each printed row with what `ours` has under its plain name."""
     rows = []
-    for row in table.rows:
-        name, values = ours(plain(row.name))
+    for printed_name, row in table.rows:
+        name, values = ours(plain(printed_name))
+        own = values or [None] * len(row)
         cells = tuple(
-            Comparison(printed, own, table.tolerance)
-            for printed, own in zip(row.values, values or [None] * len(row.values), strict=True)
+            Comparison(*figures, table.tolerance)
+            for figures in zip(table.columns, row, own, strict=True)
         )
-        rows.append(ComparedRow(row.name, name, cells, table.columns))
+        rows.append(ComparedRow(printed_name, name, cells))
     return rows
 
 
@@ -190,6 +180,30 @@ def _ours(line: Line, place: int | str | None) -> float | None:
 
 
 def _read(data: dict[str, Any]) -> PublishedTable:
-    rows = tuple(PublishedRow(row["name"], tuple(row["values"])) for row in data.pop("rows"))
+    rows = tuple((row["name"], row["values"]) for row in data.pop("rows"))
     columns = tuple(data.pop("columns"))
     return PublishedTable(**data, columns=columns, rows=rows)
+
+
+@cache
+def known_systems() -> tuple[dict[str, Any], ...]:
+    """The 25 retrieval systems of DREAM/BRIDGE (section 4.1), in the order of its Table 16.
+
+    Each has `name`, `kind` and `parts`. The kind is sparse, dense, rerank (the second part orders
+    what the first found) or rewrite (the second part writes the query that the first searches for).
+    A part is a model or package: {"name", "link"}, where its makers publish it.
+    """
+    return tuple(json.loads((_FOLDER.parent / "systems.json").read_text("utf-8"))["systems"])
+
+
+def systems_with_runs(benchmark: Benchmark) -> list[tuple[dict[str, Any], RetrievalRun | None]]:
+    """Each system with the run of its name, of the loaded texts before others; None without one.
+
+    Names are compared without regard to case and signs.
+    """
+    found: dict[str, RetrievalRun] = {}
+    for run in benchmark.retrieval_runs.order_by("corpus_version", "pk"):
+        known = found.get(plain(run.name))
+        if known is None or (known.corpus_version_id is not None and run.corpus_version_id is None):
+            found[plain(run.name)] = run
+    return [(system, found.get(plain(system["name"]))) for system in known_systems()]

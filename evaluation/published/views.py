@@ -12,7 +12,6 @@ from evaluation.leaderboard.views import version_of
 from evaluation.models import Experiment
 from evaluation.published import services as published
 from evaluation.published.ours import compare_with_ours
-from evaluation.published.systems import systems_with_runs
 from kit import htmx
 
 
@@ -98,7 +97,7 @@ def _names(
 def known_systems(request: HttpRequest, slug: str) -> HttpResponse:
     """The systems of DREAM/BRIDGE, and the runs here that bear their names."""
     access = enter(request.user, slug)
-    systems = systems_with_runs(access.benchmark)
+    systems = published.systems_with_runs(access.benchmark)
     context = {
         "access": access,
         "tab": "leaderboard",

@@ -9,13 +9,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter
 from corpus.models import Role
+from corpus.run_routes import OneRun, RunVerb
 from corpus.versions.services import chosen
 from evaluation.models import Release
 from evaluation.releases import services as verbs
-from evaluation.releases.views import diff_of, get_release, send_archive, send_file
+from evaluation.releases.views import RUNS, diff_of, get_release, send_archive, send_file
 from kit.api import RUN_FIELDS, Route
 
 
@@ -43,60 +45,6 @@ class NewReleaseSerializer(serializers.Serializer):
     )
 
 
-class Releases(Route):
-    """Releases of a benchmark, and building one."""
-
-    @extend_schema(responses=ReleaseSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return self.page(access.benchmark.releases.all(), ReleaseSerializer)
-
-    @extend_schema(request=NewReleaseSerializer, responses={202: ReleaseSerializer})
-    def post(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewReleaseSerializer)
-        if "corpus" in given:
-            given["corpus"] = chosen(access.benchmark, given["corpus"])
-        release = verbs.start_release(access=access, **given)
-        return Response(ReleaseSerializer(release).data, status=202)
-
-
-class _OfRelease(Route):
-    """Base of the routes below one release."""
-
-    def release(self, slug: str, pk: int) -> Release:
-        """It, for admins; 404 where it is not of this benchmark."""
-        return get_release(enter(self.person(), slug, Role.ADMIN), pk)
-
-
-class OneRelease(_OfRelease):
-    """One release."""
-
-    @extend_schema(responses=ReleaseSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        return Response(ReleaseSerializer(self.release(slug, pk)).data)
-
-
-class ReleaseVerb(_OfRelease):
-    """Stopping a build, or trying a failed one again."""
-
-    verb: Any = None
-
-    @extend_schema(request=None, responses=ReleaseSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        release = self.release(slug, pk)
-        self.verb(release=release, actor=self.person())
-        return Response(ReleaseSerializer(release).data)
-
-
-class ReleaseFile(_OfRelease):
-    """One file of a release."""
-
-    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
-    def get(self, request: Request, slug: str, pk: int, path: str) -> HttpResponseBase:
-        return send_file(self.release(slug, pk), path)
-
-
 class ReleaseChangeSerializer(serializers.Serializer):
     """One kind of change in one split."""
 
@@ -106,32 +54,58 @@ class ReleaseChangeSerializer(serializers.Serializer):
     rows = serializers.ListField(child=serializers.CharField())
 
 
-class ReleaseDiff(_OfRelease):
-    """What changed since an older release."""
+class Releases(ViewSetMixin, Route):
+    """Releases of a benchmark, for its admins."""
+
+    def release(self) -> Release:
+        """The one of the address; 404 where it is not of this benchmark."""
+        access = enter(self.person(), self.kwargs["slug"], Role.ADMIN)
+        return get_release(access, self.kwargs["pk"])
+
+    @extend_schema(responses=ReleaseSerializer(many=True))
+    def list(self, request: Request, slug: str) -> Response:
+        """Releases of a benchmark."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        return self.page(access.benchmark.releases.all(), ReleaseSerializer)
+
+    @extend_schema(request=NewReleaseSerializer, responses={202: ReleaseSerializer})
+    def create(self, request: Request, slug: str) -> Response:
+        """Building one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewReleaseSerializer)
+        if "corpus" in given:
+            given["corpus"] = chosen(access.benchmark, given["corpus"])
+        release = verbs.start_release(access=access, **given)
+        return Response(ReleaseSerializer(release).data, status=202)
 
     @extend_schema(responses=ReleaseChangeSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int, older: int) -> Response:
-        diff = diff_of(self.release(slug, older), self.release(slug, pk))
-        return Response(ReleaseChangeSerializer(diff.changes, many=True).data)
-
-
-class ReleaseArchive(_OfRelease):
-    """A whole release as a zip."""
+    def since(self, request: Request, slug: str, pk: int, older: int) -> Response:
+        """What changed since an older release."""
+        newer = self.release()
+        before = get_release(enter(self.person(), slug, Role.ADMIN), older)
+        return Response(ReleaseChangeSerializer(diff_of(before, newer).changes, many=True).data)
 
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
-    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
-        return send_archive(self.release(slug, pk))
+    def archive(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
+        """A whole release as a zip."""
+        return send_archive(self.release())
+
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    def file(self, request: Request, slug: str, pk: int, path: str) -> HttpResponseBase:
+        """One file of a release."""
+        return send_file(self.release(), path)
 
 
 _ONE = "b/<slug:slug>/releases/<int:pk>"
-_CANCEL = ReleaseVerb.as_view(verb=staticmethod(verbs.cancel_release))
-_RETRY = ReleaseVerb.as_view(verb=staticmethod(verbs.retry_release))
+_KIND: Any = {"pages": RUNS, "serializer_class": ReleaseSerializer}
+_to = Releases.as_view
+_since = _to({"get": "since"}, pagination_class=None)
 urlpatterns = [
-    path("b/<slug:slug>/releases/", Releases.as_view(), name="api-releases"),
-    path(f"{_ONE}/", OneRelease.as_view(), name="api-release"),
-    path(f"{_ONE}/cancel/", _CANCEL, name="api-release-cancel"),
-    path(f"{_ONE}/retry/", _RETRY, name="api-release-retry"),
-    path(f"{_ONE}/since/<int:older>/", ReleaseDiff.as_view(), name="api-release-diff"),
-    path(f"{_ONE}/archive/", ReleaseArchive.as_view(), name="api-release-archive"),
-    path(f"{_ONE}/files/<path:path>", ReleaseFile.as_view(), name="api-release-file"),
+    path("b/<slug:slug>/releases/", _to({"get": "list", "post": "create"}), name="api-releases"),
+    path(f"{_ONE}/", OneRun.as_view(**_KIND), name="api-release"),
+    path(f"{_ONE}/cancel/", RunVerb.as_view(**_KIND, verb="cancel"), name="api-release-cancel"),
+    path(f"{_ONE}/retry/", RunVerb.as_view(**_KIND, verb="retry"), name="api-release-retry"),
+    path(f"{_ONE}/since/<int:older>/", _since, name="api-release-diff"),
+    path(f"{_ONE}/archive/", _to({"get": "archive"}), name="api-release-archive"),
+    path(f"{_ONE}/files/<path:path>", _to({"get": "file"}), name="api-release-file"),
 ]

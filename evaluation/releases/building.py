@@ -16,13 +16,13 @@ from corpus.versions.services import stored
 from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
 from evaluation.content.view import view_of
-from evaluation.exporters.faults import BLOCKING, Fault
+from evaluation.exporters.faults import BLOCKING
 from evaluation.models import Release, ReleaseState
-from evaluation.releases.writing import Built, Step, write_release
+from evaluation.releases.writing import Step, write_release
 from kit import audit
 from kit.errors import Refused
-from kit.pulse import Pulse
-from kit.runs import LostLease, RunStatus
+from kit.runs.models import LostLease, RunStatus
+from kit.runs.pulse import Pulse
 
 logger = logging.getLogger(__name__)
 BROKEN = "The release could not be built because of a fault in the program. Nothing was kept."
@@ -66,10 +66,10 @@ def publish(built: Path, folder: Path) -> None:
 
 
 class ReleaseRefused(Refused):
-    """A final release with a fault that no final release may have."""
+    """A final release with a fault (as rows keep them) that no final release may have."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        words = " ".join(fault.message for fault in faults)
+    def __init__(self, faults: Sequence[dict[str, Any]]) -> None:
+        words = " ".join(fault["message"] for fault in faults)
         super().__init__(f"{UNFIT} {words}")
         self.faults = faults
 
@@ -80,7 +80,7 @@ def carry_out(release: Release) -> None:
         try:
             build(release, folder=Path(release.folder))
         except ReleaseRefused as unfit:
-            fail(release, unfit.message, faults=[each.as_json() for each in unfit.faults])
+            fail(release, unfit.message, faults=unfit.faults)
         except OSError as error:
             logger.exception("release %s", release.pk)
             fail(release, UNWRITABLE.format(reason=error.strerror or error))
@@ -96,8 +96,8 @@ def build(release: Release, *, folder: Path) -> None:
         with Pulse(release) as pulse:
             built = _write(release, place, pulse.step)
         with transaction.atomic():
-            release.finish(**_outcome(built))
-            note_release(release, "build release", None, faults=len(built.faults))
+            release.finish(**built)
+            note_release(release, "build release", None, faults=len(built["faults"]))
             # Last, so that a refused or lost end leaves no folder and a failed rename no end.
             publish(place, folder)
     finally:
@@ -111,7 +111,7 @@ def rebuild(release: Release, *, folder: Path) -> None:
     """
     place = workplace(folder, release)
     try:
-        if _write(release, place, lambda done, total: None).files != release.files:
+        if _write(release, place, lambda done, total: None)["files"] != release.files:
             raise Refused(
                 f"Version {release.version} exists, and the benchmark has changed since it was "
                 "built. Choose another version."
@@ -134,7 +134,7 @@ def fail(release: Release, message: str, *, faults: Sequence[dict[str, Any]] | N
         logger.info("release %s was stopped or taken over", release.pk)
 
 
-def _write(release: Release, place: Path, step: Step) -> Built:
+def _write(release: Release, place: Path, step: Step) -> dict[str, Any]:
     is_draft = release.state == ReleaseState.DRAFT
     with frozen():
         built = write_release(
@@ -145,22 +145,10 @@ def _write(release: Release, place: Path, step: Step) -> Built:
             step=step,
             bar=release.agreement_bar,
         )
-    blocking = [each for each in built.faults if each.check in BLOCKING]
+    blocking = [each for each in built["faults"] if each["check"] in BLOCKING]
     if blocking and not is_draft:
         raise ReleaseRefused(blocking)
     return built
-
-
-def _outcome(built: Built) -> dict[str, Any]:
-    """What the row keeps of a finished folder."""
-    documents = sum(each.documents for each in built.splits.values())
-    return {
-        "done": documents,
-        "total": documents,
-        "counts": built.counts,
-        "faults": [each.as_json() for each in built.faults],
-        "files": dict(built.files),
-    }
 
 
 def note_release(release: Release, verb: str, actor: User | None, **data: object) -> None:

@@ -1,6 +1,9 @@
-"""Writing a benchmark as it was imported: its texts, current gold and retrieval runs.
+"""Writing a benchmark as it was imported: its texts, current gold and retrieval runs, in the order
+they were loaded.
 
-Labels that were given since, aspects and people's work are what releases are for.
+Labels that were given since, aspects and people's work are what releases are for. What a file left
+out and what it gave as empty are the same here: the database keeps no difference, so an empty
+title, answer or list comes back as not given.
 """
 
 import os
@@ -13,10 +16,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from corpus.importers.rows import PassageRow, QueryRow
-from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
-from evaluation.content import imported
+from corpus.importers.rows import DocumentRow, JudgmentRow, PassageRow, Place, QueryRow, RunRow
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Document,
+    Domain,
+    GoldVersion,
+    Judgment,
+    Passage,
+    RankedList,
+    RetrievalRun,
+)
 from evaluation.content.frozen import frozen
+from evaluation.content.reading import CHUNK
 from evaluation.exporters import beir, bright, trec, trec_texts
 from evaluation.exporters.files import write_jsonl
 from evaluation.exporters.names import split_name
@@ -25,7 +38,59 @@ from kit.errors import Refused
 
 T = TypeVar("T")
 KINDS = ("queries", "passages", "pages", "judgments", "rankings")
+_STORED = Place("database")
+_TEXTS = ("description", "narrative", "gold_answer", "reasoning", "reference_answer")
+_LISTS = ("answers", "community_answers", "gold_ids_long", "excluded_ids")
+NAMED = (*_TEXTS, *_LISTS)
 _PLAIN = re.compile(r"\w[\w .+%()-]*")
+
+
+def read_queries(domain: Domain) -> Iterator[QueryRow]:
+    """Queries; the text is None where a query is known by its id alone."""
+    rows = domain.queries.order_by("pk").values("qid", "text", "extra", *NAMED)
+    for row in rows.iterator(chunk_size=CHUNK):
+        given: dict[str, Any] = {name: row[name] or None for name in _TEXTS}
+        given |= {name: tuple(row[name]) or None for name in _LISTS}
+        text, extra = row["text"] or None, row["extra"]
+        yield QueryRow(domain.name, row["qid"], text, _STORED, extra=extra, **given)
+
+
+def read_passages(version: CorpusVersion | None, domain: Domain) -> Iterator[PassageRow]:
+    """Passages of a version whose text is loaded."""
+    rows = Passage.objects.in_version(version).with_text().filter(domain=domain).order_by("pk")
+    columns = ("pid", "text", "title", "source_url", "extra")
+    for pid, text, title, url, extra in rows.values_list(*columns).iterator(chunk_size=CHUNK):
+        yield PassageRow(
+            domain.name, pid, text or "", _STORED, title or None, url or None, extra=extra
+        )
+
+
+def read_pages(version: CorpusVersion | None, domain: Domain) -> Iterator[DocumentRow]:
+    """Pages of a version; those that experts collected stand outside of any."""
+    layers = version.layers if version else []
+    rows = Document.objects.filter(version_id__in=layers, domain=domain).order_by("pk")
+    columns = ("doc_id", "text", "title", "source_url")
+    for doc_id, text, title, url in rows.values_list(*columns).iterator(chunk_size=CHUNK):
+        yield DocumentRow(domain.name, doc_id, text, _STORED, title or None, url or None)
+
+
+def read_gold(domain: Domain) -> Iterator[JudgmentRow]:
+    """The gold that is current in the domain."""
+    # By its version alone: a join with the domain's queries would be planned from their side.
+    current = GoldVersion.objects.filter(domain=domain, is_current=True).values("pk")
+    rows = Judgment.objects.filter(gold_version__in=current).order_by("pk")
+    columns = ("query__qid", "passage__pid", "label", "subtopics")
+    for qid, pid, label, subtopics in rows.values_list(*columns).iterator(chunk_size=CHUNK):
+        yield JudgmentRow(domain.name, qid, pid, label, _STORED, subtopics=subtopics)
+
+
+def read_rankings(run: RetrievalRun, domain: Domain) -> Iterator[RunRow]:
+    """What a system retrieved for the domain's queries, under the run's name."""
+    rows = RankedList.objects.filter(run=run, query__domain=domain).order_by("pk")
+    columns = ("query__qid", "pids", "scores")
+    for qid, pids, scores in rows.values_list(*columns).iterator(chunk_size=CHUNK):
+        kept = None if scores is None else tuple(scores)
+        yield RunRow(domain.name, qid, tuple(pids), kept, run.name, _STORED)
 
 
 @dataclass
@@ -44,11 +109,11 @@ class Export:
 
     def queries(self, domain: Domain) -> Iterator[QueryRow]:
         """The domain's queries."""
-        return self.counted("queries", imported.read_queries(domain))
+        return self.counted("queries", read_queries(domain))
 
     def passages(self, domain: Domain) -> Iterator[PassageRow]:
         """The domain's passages that have a text."""
-        return self.counted("passages", imported.read_passages(self.version, domain))
+        return self.counted("passages", read_passages(self.version, domain))
 
 
 def export_benchmark(*, benchmark: Benchmark, folder: Path, format: str) -> dict[str, int]:
@@ -80,13 +145,13 @@ def _beir(export: Export, domain: Domain) -> None:
     folder = export.place / file_name(domain.name)
     beir.write_queries(folder / "queries.jsonl", map(_with_all_fields, export.queries(domain)))
     beir.write_corpus(folder / "corpus.jsonl", export.passages(domain))
-    gold = export.counted("judgments", imported.read_gold(domain))
+    gold = export.counted("judgments", read_gold(domain))
     beir.write_qrels(folder / "qrels/test.tsv", gold)
 
 
 def _with_all_fields(row: QueryRow) -> QueryRow:
     """BEIR has names for id and text alone; what else is known of a query stands beside them."""
-    return replace(row, extra=_given(row, imported.NAMED))
+    return replace(row, extra=_given(row, NAMED))
 
 
 def _given(row: QueryRow, names: Iterable[str]) -> dict[str, Any]:
@@ -96,7 +161,7 @@ def _given(row: QueryRow, names: Iterable[str]) -> dict[str, Any]:
 
 def _bright(export: Export, domain: Domain) -> None:
     place, name = export.place, file_name(domain.name)
-    gold = list(export.counted("judgments", imported.read_gold(domain)))
+    gold = list(export.counted("judgments", read_gold(domain)))
     relevant: dict[str, list[str]] = {}
     for row in gold:
         if row.label > 0:
@@ -104,7 +169,7 @@ def _bright(export: Export, domain: Domain) -> None:
     bright.write_queries(place / f"examples/{name}.jsonl", export.queries(domain), relevant)
     bright.write_qrels(place / f"qrels/{name}.txt", gold)
     bright.write_texts(place / f"documents/{name}.jsonl", export.passages(domain))
-    pages = export.counted("pages", imported.read_pages(export.version, domain))
+    pages = export.counted("pages", read_pages(export.version, domain))
     if not bright.write_texts(path := place / f"long_documents/{name}.jsonl", pages):
         path.unlink()  # an empty one would say that passages have pages
 
@@ -117,16 +182,16 @@ def _trec(export: Export, domain: Domain) -> None:
         _either(folder / "topics", lambda: asked, trec_texts.write_topics, _topic_json)
     else:
         export.counts["queries"] += domain.queries.count()  # their judgments name them
-    texts = partial(imported.read_passages, export.version, domain)
+    texts = partial(read_passages, export.version, domain)
     export.counts["passages"] += _either(
         folder / "documents", texts, trec_texts.write_documents, _document_json
     )
-    gold = export.counted("judgments", imported.read_gold(domain))
+    gold = export.counted("judgments", read_gold(domain))
     trec.write_qrels(folder / "qrels.txt", gold)
 
 
 def _topic(row: QueryRow) -> QueryRow:
-    others = [name for name in imported.NAMED if name not in ("description", "narrative")]
+    others = [name for name in NAMED if name not in ("description", "narrative")]
     return replace(row, text=row.text or "", extra=_given(row, others) or None)
 
 
@@ -173,7 +238,7 @@ def _write_runs(export: Export, benchmark: Benchmark, domains: Iterable[Domain])
         taken.add(name.casefold())
         for domain in domains:
             path = export.place / "runs" / name / f"{file_name(domain.name)}.run"
-            ranked = export.counted("rankings", imported.read_rankings(run, domain))
+            ranked = export.counted("rankings", read_rankings(run, domain))
             if not trec.write_run(path, ranked):
                 path.unlink()
 

@@ -132,8 +132,12 @@ def _derived(view: View) -> Q:
 
 
 def _fault(check: str, split: str, rows: Rows, columns: dict[str, str]) -> Fault:
-    """The fault with its whole count and its first places by order of arrival."""
-    first = rows.order_by("pk").values_list(*columns.values())[:MOST_PLACES]
+    """The fault with its whole count and its first places, as queries and passages were loaded.
+
+    Not by the rows' own keys: debates end, and cases open, in an order that chance decides.
+    """
+    order = ("query_id", "passage_id", "pk") if "query" in columns else ("pk",)
+    first = rows.order_by(*order).values_list(*columns.values())[:MOST_PLACES]
     places = ({"split": split, **dict(zip(columns, row, strict=True))} for row in first)
     return Fault(check, rows.count(), tuple(places))
 

@@ -3,7 +3,7 @@
 from django.db import models
 
 from corpus.models import Benchmark, CorpusVersion
-from kit.runs import TrackedRun
+from kit.runs.models import TrackedRun
 
 
 class ReleaseState(models.TextChoices):

@@ -12,7 +12,7 @@ from corpus.models import Benchmark, CorpusVersion
 from evaluation.models import Release, ReleaseState
 from evaluation.releases.building import folder_for, note_release
 from kit.errors import Refused
-from kit.runs import RunStatus, wake
+from kit.runs.models import RunStatus, wake
 
 FIRST = "0.1.0"
 _NUMBER = r"(?:0|[1-9][0-9]*)"
@@ -79,7 +79,7 @@ def start_here(
     with transaction.atomic():
         release = benchmark.releases.filter(version=version, status=RunStatus.FAILED).first()
         if release is not None:
-            retry_release(release=release, actor=None, folder=folder)
+            retry_release(run=release, actor=None, folder=folder)
             release.state = _state(final)
             release.agreement_bar = agreement_bar
             release.corpus_version_id = _key(benchmark, corpus)
@@ -90,24 +90,24 @@ def start_here(
     return release
 
 
-def retry_release(*, release: Release, actor: User | None, folder: Path | None = None) -> None:
+def retry_release(*, run: Release, actor: User | None, folder: Path | None = None) -> None:
     """Put a failed release back into the queue; raises Refused where it did not fail."""
-    failed = Release.objects.filter(pk=release.pk, status=RunStatus.FAILED)
+    failed = Release.objects.filter(pk=run.pk, status=RunStatus.FAILED)
     with transaction.atomic():
-        place = str(folder or release.folder)
+        place = str(folder or run.folder)
         if not failed.update(status=RunStatus.QUEUED, ended_at=None, error="", folder=place):
             raise Refused("Only a release that failed can be tried again.")
-        release.refresh_from_db()
-        note_release(release, "retry release", actor)
-        wake(release)
+        run.refresh_from_db()
+        note_release(run, "retry release", actor)
+        wake(run)
 
 
-def cancel_release(*, release: Release, actor: User) -> None:
+def cancel_release(*, run: Release, actor: User) -> None:
     """Stop a release that is not over; its worker throws away what it wrote."""
     with transaction.atomic():
-        if not release.move(RunStatus.CANCELLED):
+        if not run.move(RunStatus.CANCELLED):
             raise Refused("This release is over already.")
-        note_release(release, "cancel release", actor)
+        note_release(run, "cancel release", actor)
 
 
 def suggested_version(benchmark: Benchmark) -> str:

@@ -8,8 +8,7 @@ _ONE = "b/<slug:slug>/releases/<int:pk>"
 urlpatterns = [
     path("b/<slug:slug>/releases/", views.release_list, name="releases"),
     path(f"{_ONE}/", views.release_detail, name="release"),
-    path(f"{_ONE}/cancel/", views.release_cancel, name="release-cancel"),
-    path(f"{_ONE}/retry/", views.release_retry, name="release-retry"),
+    *views.RUNS.paths(_ONE),
     path(f"{_ONE}/since/<int:older>/", views.release_diff, name="release-diff"),
     path(f"{_ONE}/since/<int:older>/changelog/", views.release_changelog, name="release-changelog"),
     path(f"{_ONE}/archive/", views.release_archive, name="release-archive"),

@@ -2,29 +2,28 @@
 
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 from django import forms
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.urls import NoReverseMatch, reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
 from corpus.models import Benchmark, CorpusVersion, Role
+from corpus.run_pages import RunPages
 from corpus.versions.forms import FIELD, version_field
 from corpus.versions.services import chosen
-from evaluation.exporters.card import place_name
-from evaluation.exporters.faults import BLOCKING
+from evaluation.exporters.faults import CHECKS, place_name
 from evaluation.models import Release
 from evaluation.releases import services as verbs
 from evaluation.verification.diff import Diff, compare
 from kit import htmx
 from kit.errors import Refused
-from kit.runs import RunStatus
-from kit.tables import Column, Table
+from kit.lists.tables import Column, Table
+from kit.runs.models import RunStatus
 
 
 class ReleaseForm(forms.Form):
@@ -60,36 +59,7 @@ class ReleaseForm(forms.Form):
         return chosen(self.benchmark, self.cleaned_data["corpus"])
 
 
-# Where each fault is fixed: name of the list page, words of the link.
-NEXT: dict[str, tuple[str, str]] = {
-    "practice_labels": ("debate-runs", "Run the debates with a real model"),
-    "practice_answers": ("answers", "Choose other answers"),
-    "open_cases": ("disputes", "See the disputes"),
-    "expert_cases": ("disputes", "See the disputes"),
-    "outside_corpus": ("passages", "See the passages"),
-    "uncarried_gold": ("versions", "Look at the corpus versions"),
-    "uncarried_support": ("versions", "Look at the corpus versions"),
-    "uncarried_labels": ("versions", "Look at the corpus versions"),
-    "practice_texts": ("versions", "Clean it with a real model"),
-    "outweighed_labels": ("judgments", "See the labels"),
-    "given_elsewhere": ("judgments", "See the labels"),
-    "carried_two_aspects": ("queries", "Look at the queries"),
-    "gold_without_text": ("imports", "Import the texts"),
-    "passages_without_text": ("imports", "Import the texts"),
-    "gold_without_aspect": ("queries", "Assign them to aspects"),
-    "support_not_relevant": ("queries", "Look at the queries"),
-    "support_without_label": ("queries", "Confirm or discard them"),
-    "two_aspects": ("queries", "Keep one aspect of each"),
-    "foreign_citations": ("answers", "Correct the answers"),
-    "uncarried_citations": ("answers", "Correct the answers"),
-    "agreement_below_bar": ("disputes", "See the votes"),
-    "aspects_without_passages": ("queries", "Find passages"),
-    "empty_aspects": ("queries", "Write them"),
-    "unweighed_aspects": ("queries", "Weigh them"),
-    "mixed_scales": ("queries", "Look at the queries"),
-    "queries_without_gold": ("queries", "Look at the queries"),
-    "white_space_in_ids": ("queries", "Look at the queries"),
-}
+_UNKNOWN = {"page": "benchmark", "next": "Open the benchmark", "blocks": False}
 
 
 def shown_faults(release: Release) -> list[dict[str, Any]]:
@@ -108,33 +78,27 @@ def shown_files(release: Release) -> list[dict[str, Any]]:
 
 
 def _fault(slug: str, fault: dict[str, Any]) -> dict[str, Any]:
-    page, words = NEXT.get(fault["check"], ("benchmark", "Open the benchmark"))
+    # A release of before may have been built with a check that is no longer made.
+    check = CHECKS.get(fault["check"], _UNKNOWN)
     places = [
         {"name": place_name(row).replace("`", ""), "url": _place(slug, row)}
         for row in fault["rows"]
     ]
     return {
         "message": fault["message"],
-        "next_url": _reverse(page, slug=slug),
-        "next_words": words,
+        "next_url": reverse(check["page"], args=[slug]),
+        "next_words": check["next"],
         "places": places,
         "more": fault["count"] - len(places) if places else 0,
-        "blocks": fault["check"] in BLOCKING,
+        "blocks": check["blocks"],
     }
 
 
 def _place(slug: str, row: dict[str, Any]) -> str:
     for key, page in (("case_pk", "dispute"), ("query_pk", "query"), ("passage_pk", "passage")):
         if key in row:
-            return _reverse(page, slug=slug, pk=row[key])
+            return reverse(page, args=[slug, row[key]])
     return ""
-
-
-def _reverse(name: str, **kwargs: Any) -> str:
-    try:
-        return reverse(name, kwargs=kwargs)
-    except NoReverseMatch:
-        return ""
 
 
 def _size(path: Path) -> int | None:
@@ -173,7 +137,7 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
-            return htmx.redirect(request, url("release", release))
+            return htmx.redirect(request, RUNS.url(release))
     rows = access.benchmark.releases.select_related("corpus_version")
     table = RELEASES.read(rows, request.GET)
     context = {"access": access, "tab": "releases", "form": form, "table": table}
@@ -186,43 +150,15 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One release: progress while it is built, then what it holds and what is wrong with it."""
     access = enter(request.user, slug, Role.ADMIN)
     release = get_release(access, pk)
-    context = {
-        "access": access,
+    context = RUNS.context(access, release) | {
         "tab": "releases",
         "release": release,
-        "run": release,
-        "progress_url": url("release", release),
-        "cancel_url": url("release-cancel", release),
         "splits": sorted(release.counts.get("splits", {}).items()),
         "faults": shown_faults(release),
         "files": shown_files(release),
         "earlier": earlier_releases(release),
     }
-    response = htmx.render(request, "evaluation/release.html", context, partial="live")
-    over = release.is_over and htmx.is_fragment(request)
-    return htmx.stop_polling(response) if over else response
-
-
-@require_POST
-def release_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Stop a build."""
-    return _act(request, slug, pk, verbs.cancel_release)
-
-
-@require_POST
-def release_retry(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Try a failed build again."""
-    return _act(request, slug, pk, verbs.retry_release)
-
-
-def _act(request: HttpRequest, slug: str, pk: int, verb: Callable[..., None]) -> HttpResponse:
-    access = enter(request.user, slug, Role.ADMIN)
-    release = get_release(access, pk)
-    try:
-        verb(release=release, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, url("release", release))
+    return RUNS.show(request, "evaluation/release.html", context)
 
 
 def get_release(access: Access, pk: int) -> Release:
@@ -234,9 +170,11 @@ def get_release(access: Access, pk: int) -> Release:
     return release
 
 
-def url(name: str, release: Release) -> str:
-    """Address of one of a release's pages."""
-    return reverse(name, kwargs={"slug": release.benchmark.slug, "pk": release.pk})
+RUNS = RunPages(
+    "release",
+    get=get_release,
+    verbs={"cancel": verbs.cancel_release, "retry": verbs.retry_release},
+)
 
 
 def earlier_releases(release: Release) -> list[Release]:
@@ -254,7 +192,7 @@ def release_diff(request: HttpRequest, slug: str, pk: int, older: int) -> HttpRe
         diff = diff_of(before, newer)
     except Refused as refusal:
         messages.warning(request, refusal.message)
-        return htmx.redirect(request, url("release", newer))
+        return htmx.redirect(request, RUNS.url(newer))
     context = {"access": access, "tab": "releases", "release": newer, "older": before}
     return htmx.render(request, "evaluation/release_diff.html", context | {"diff": diff})
 

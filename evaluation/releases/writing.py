@@ -1,7 +1,7 @@
 """Writing the folder of a release from a frozen view. No person is named in it."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,13 +17,12 @@ from evaluation.content.reading import read_documents, read_provenance, read_que
 from evaluation.content.reviewed import courses_in, read_course, read_reviews, second_reviews
 from evaluation.content.view import View
 from evaluation.exporters import beir, bridge, bright_pro, croissant, trec
-from evaluation.exporters.card import Card, render, render_licence
-from evaluation.exporters.checksums import file_sums, write_sums
 from evaluation.exporters.documents import write_documents
 from evaluation.exporters.faults import Fault, find_faults, merged
-from evaluation.exporters.files import write_jsonl
+from evaluation.exporters.files import file_sums, write_jsonl, write_sums
 from evaluation.exporters.records import QueryRecord
 from evaluation.exporters.statistics import Statistics, count, total
+from evaluation.releases.card import render_card, render_licence
 from evaluation.releases.findings import (
     agreement_fault,
     database_faults,
@@ -31,22 +30,6 @@ from evaluation.releases.findings import (
     vote_kappa,
 )
 from kit.errors import Refused
-
-
-def corpus_words(view: View) -> str:
-    """How a derived version came from what was loaded; nothing of the loaded texts themselves."""
-    if view.corpus is None or not view.corpus.is_derived:
-        return ""
-    steps, at = [], view.corpus
-    while at.is_derived and at.parent is not None:
-        preset = str(at.recipe.get("preset", "")).replace("_", " ")
-        steps.append(
-            f"“{at.name}” was made from “{at.parent.name}” by cleaning run "
-            f"{at.recipe.get('cleaning')} ({preset})"
-        )
-        at = at.parent
-    return "; ".join(steps) + "."
-
 
 _PARAMETERS: Final = (
     *("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "replicate"),
@@ -110,21 +93,6 @@ def _maker(answer: ReferenceAnswer) -> ReferenceAnswer | None:
 # Gets how many passages of how many are written; may raise to stop the build.
 Step = Callable[[int, int], None]
 NOTHING = "There is nothing to release yet: this benchmark has no queries. Import some first."
-
-
-@dataclass(frozen=True)
-class Built:
-    """What a finished folder holds: statistics per split, faults, checksums by path."""
-
-    splits: Mapping[str, Statistics]
-    faults: Sequence[Fault]
-    files: Mapping[str, str]
-
-    @property
-    def counts(self) -> dict[str, object]:
-        """Totals by kind, and the same per split."""
-        splits = {split: each.as_json() for split, each in self.splits.items()}
-        return {**total(self.splits.values()).as_json(), "splits": splits}
 
 
 @dataclass
@@ -224,8 +192,8 @@ def write_release(
     is_draft: bool,
     step: Step,
     bar: float | None = None,
-) -> Built:
-    """Write every file of a release into `folder`, which must not exist.
+) -> dict[str, Any]:
+    """Write every file of a release into `folder`, which must not exist; what its row keeps of it.
 
     `bar` is the least agreement of voters that is wanted. The same view gives the same bytes.
     Raises Refused where there is nothing to release.
@@ -240,41 +208,42 @@ def write_release(
         builder.write_split(split, domain)
     builder.write_courses()
     builder.write_prompts()
-    if not total(builder.splits.values()).queries:
+    whole = total(builder.splits.values())
+    if not whole.queries:
         raise Refused(NOTHING)
-    votes, kappa = vote_kappa(view.benchmark)
-    reviewed, weights, weight_kappa = second_reviews(view.benchmark)
-    card = Card(
-        name=view.benchmark.name,
+    benchmark, votes = view.benchmark, vote_kappa(view.benchmark)
+    faults = merged(builder.faults + agreement_fault(votes[1], bar))
+    card = render_card(
+        view,
         version=version,
         is_draft=is_draft,
-        description=view.benchmark.description,
-        licence=view.benchmark.licence,
-        corpus=corpus_words(view),
         configurations=builder.configurations,
         splits=builder.splits,
-        total=total(builder.splits.values()),
-        faults=merged(builder.faults + agreement_fault(kappa, bar)),
+        faults=faults,
         votes=votes,
-        kappa=kappa,
-        reviewed=reviewed,
-        weights=weights,
-        weight_kappa=weight_kappa,
         bar=bar,
+        reviews=second_reviews(benchmark),
     )
-    (folder / "README.md").write_bytes(render(card).encode())
-    (folder / "LICENCE.md").write_bytes(render_licence(card.licence).encode())
+    (folder / "README.md").write_bytes(card.encode())
+    (folder / "LICENCE.md").write_bytes(render_licence(benchmark.licence).encode())
     sums = file_sums(folder)
     croissant.write_croissant(
         folder / croissant.FILE,
-        name=card.name,
+        name=benchmark.name,
         version=version,
-        description=card.description,
-        licence=card.licence,
+        description=benchmark.description,
+        licence=benchmark.licence,
         is_draft=is_draft,
-        configurations=card.configurations,
+        configurations=builder.configurations,
         schemas=bright_pro.schemas(view.shape),
         sums=sums,
     )
     step(builder.total, builder.total)
-    return Built(builder.splits, card.faults, write_sums(folder, sums))
+    splits = {split: each.as_json() for split, each in builder.splits.items()}
+    return {
+        "done": whole.documents,
+        "total": whole.documents,
+        "counts": {**whole.as_json(), "splits": splits},
+        "faults": [each.as_json() for each in faults],
+        "files": write_sums(folder, sums),
+    }

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.metrics import discounted, relevance
+from evaluation.metrics import relevance
 from evaluation.metrics.case import Case, Values
 from evaluation.metrics.growth import (
-    Curve,
     aspect_weights,
     found_holes,
     mean_growth,
@@ -27,7 +26,7 @@ ORDERS = 10
 # Measures whose change is the contribution of a held-out system (docs/protocol.md 6.7).
 PERFORMANCE: Mapping[str, Callable[[Case, int | None], Values]] = {
     "hit@10": relevance.hit,
-    "nDCG@10": discounted.ndcg,
+    "nDCG@10": relevance.ndcg,
     "recall@10": relevance.recall,
 }
 # Beyond so many systems the contribution of a held-out one is not computed: it grows with their
@@ -58,7 +57,7 @@ def holes_of(cases: Mapping[int, Case], names: Mapping[int, str], *, seed: int) 
             for place, run in enumerate(runs)
         ],
         "reach": _reach(found, seed),
-        "growth": _points(mean_growth(found, seed=seed, orders=ORDERS)),
+        "growth": mean_growth(found, seed=seed, orders=ORDERS),
         "aspect_growth": _aspect_growth(case, found, seed),
         "marginal": _marginal(ordered, found, seed),
     }
@@ -78,24 +77,17 @@ def _aspect_growth(case: Case, found: Flags, seed: int) -> list[float | None] | 
     weights = aspect_weights(case)
     if not weights[found.any(axis=0)].any():
         return None
-    return _points(mean_growth(found, seed=seed, orders=ORDERS, weights=weights))
+    return mean_growth(found, seed=seed, orders=ORDERS, weights=weights)
 
 
 def _marginal(cases: list[Case], found: Flags, seed: int) -> dict[str, list[float | None]] | None:
     if len(cases) > MOST_SYSTEMS:
         return None
-    curves = {
+    return {
         name: mean_marginal(cases, found, partial(_mean, compute), seed=seed, orders=ORDERS)
         for name, compute in PERFORMANCE.items()
     }
-    return {name: _points(curve) for name, curve in curves.items()}
 
 
 def _mean(compute: Callable[[Case, int | None], Values], case: Case) -> float | None:
-    values = compute(case, DEPTH)
-    defined = values.why == 0
-    return float(values.values[defined].mean()) if defined.any() else None
-
-
-def _points(curve: Curve) -> list[float | None]:
-    return list(curve.means)
+    return compute(case, DEPTH).mean

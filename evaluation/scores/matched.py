@@ -12,7 +12,7 @@ well; that nothing does is said of the loaded one only where it became this pass
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from corpus.judgments.models import Source
@@ -39,21 +39,14 @@ _CHUNK = 500  # ids in one question
 Pair = tuple[int, int]
 
 
-@dataclass
-class GivenLabels:
-    """By query and loaded passage what was given for passages made from it alone; `untold` counts
-    the relevant labels of passages that were made from several."""
-
-    labels: dict[int, dict[int, Label]] = field(default_factory=dict)
-    untold: int = 0
-
-
 def given_since(
     versions: Iterable[CorpusVersion], domain: Domain, shared: Collection[int]
-) -> GivenLabels:
-    """Labels of the derived versions among these and their parents, for loaded passages of
-    `shared`. Of several for one passage the highest counts."""
-    found = GivenLabels()
+) -> tuple[dict[int, dict[int, Label]], int]:
+    """By query and loaded passage of `shared` what was given for passages of the derived versions
+    (among these and their parents) that were made from it alone, the highest where several were;
+    and how many relevant labels there are of passages that were made from several."""
+    labels: dict[int, dict[int, Label]] = {}
+    untold = 0
     best: dict[Pair, tuple[int, str, bool]] = {}
     for version in _derived(versions):
         rows = Judgment.objects.filter(
@@ -67,16 +60,16 @@ def given_since(
         for query, passage, label, source, practice in given:
             roots = came[passage]
             if len(roots) != 1:
-                found.untold += label > 0
+                untold += label > 0
             elif roots[0] in shared and (label > 0 or went[roots[0]] == [passage]):
                 pair, one = (query, roots[0]), (label, source, practice)
                 best[pair] = max(best.get(pair, one), one)
     names = known(None, {root for _, root in best})
     for (query, root), (label, source, practice) in best.items():
-        found.labels.setdefault(query, {})[root] = Label(
+        labels.setdefault(query, {})[root] = Label(
             names[root][0], root, base=None, given=label, source=source, practice=practice
         )
-    return found
+    return labels, untold
 
 
 def _derived(versions: Iterable[CorpusVersion]) -> Iterator[CorpusVersion]:
@@ -94,22 +87,17 @@ def _derived(versions: Iterable[CorpusVersion]) -> Iterator[CorpusVersion]:
 class MatchedPool:
     """What two versions share, as loaded; `version` is the one whose lists are read.
 
-    `gold` counts the relevant pairs in the pool and `gold_left_out` those outside it, refined;
-    `short` counts the `lists` that have fewer than ten passages left of ten or more. `since`
-    counts the labels that passages of derived versions gave, `untold` the relevant ones of
-    passages made of several, which count nowhere.
+    `figures`, as a sheet keeps them: `passages` in the pool; `gold`, the relevant pairs in it, and
+    `gold_left_out` outside it, refined; the `lists` read and how many are `short`, with fewer than
+    ten passages left of ten or more; labels given `since` for passages of derived versions, and
+    the relevant ones of passages made of several, which count nowhere and are `untold`.
     """
 
     version: CorpusVersion
     other: CorpusVersion
     loaded: CorpusVersion
     shared: set[int]
-    gold: int = 0
-    gold_left_out: int = 0
-    lists_read: int = 0
-    short: int = 0
-    since: int = 0
-    untold: int = 0
+    figures: dict[str, int]
 
     @classmethod
     def of(
@@ -120,48 +108,39 @@ class MatchedPool:
         if version == other or loaded is None:
             raise Refused(SAME, field="version")
         kept = [found for each in (version, other) if (found := kept_of(each)) is not None]
-        return cls(version, other, loaded, set.intersection(*kept))
-
-    @property
-    def figures(self) -> dict[str, int]:
-        """As a sheet keeps them."""
-        return {
-            "passages": len(self.shared),
-            "gold": self.gold,
-            "gold_left_out": self.gold_left_out,
-            "lists": self.lists_read,
-            "short": self.short,
-            "since": self.since,
-            "untold": self.untold,
-        }
+        shared = set.intersection(*kept)
+        names = ("gold", "gold_left_out", "lists", "short", "since", "untold")
+        return cls(
+            version, other, loaded, shared, {"passages": len(shared), **dict.fromkeys(names, 0)}
+        )
 
     def records(self, records: Sequence[QueryRecord], domain: Domain) -> list[QueryRecord]:
         """Queries of a domain as loaded, with the labels and aspects that lie in the pool."""
         found = []
-        since = given_since((self.version, self.other), domain, self.shared)
-        self.untold += since.untold
+        since, untold = given_since((self.version, self.other), domain, self.shared)
+        self.figures["untold"] += untold
         for record in records:
-            labels = self._labels(record, since)
+            labels = self._labels(record, since.get(record.pk, {}))
             inside = {each.passage for each in labels}
             aspects = tuple(
                 replace(each, passages=tuple(pid for pid in each.passages if pid in inside))
                 for each in record.aspects
             )
             kept = replace(record, labels=labels, aspects=aspects)
-            self.gold += len(kept.relevant)
-            self.gold_left_out += len(record.relevant) - len(kept.relevant)
+            self.figures["gold"] += len(kept.relevant)
+            self.figures["gold_left_out"] += len(record.relevant) - len(kept.relevant)
             found.append(kept)
         return found
 
-    def _labels(self, record: QueryRecord, since: GivenLabels) -> tuple[Label, ...]:
+    def _labels(self, record: QueryRecord, since: Mapping[int, Label]) -> tuple[Label, ...]:
         """Of the passages in the pool; a label of a loaded passage itself counts first."""
         labels = {each.passage_pk: each for each in record.labels if each.passage_pk in self.shared}
-        for passage, given in since.labels.get(record.pk, {}).items():
+        for passage, given in since.items():
             own = labels.get(passage)
             if own is None or own.given is None:
                 base, loaded = (own.base, own.loaded) if own else (None, True)
                 labels[passage] = replace(given, base=base, loaded=loaded)
-                self.since += 1
+                self.figures["since"] += 1
         return tuple(sorted(labels.values(), key=lambda each: each.passage))
 
     def lists(self, runs: Sequence[RetrievalRun], domain: Domain) -> dict[int, Run | None]:
@@ -177,8 +156,9 @@ class MatchedPool:
 
     def _run(self, rows: Sequence[Any], sources: Mapping[str, Sequence[str]]) -> Run:
         lists = {qid: best_of(pids, scores, sources) for qid, pids, scores in rows}
-        self.lists_read += len(rows)
-        self.short += sum(len(lists[qid]) < _ENOUGH <= len(pids) for qid, pids, _ in rows)
+        self.figures["lists"] += len(rows)
+        short = sum(len(lists[qid]) < _ENOUGH <= len(pids) for qid, pids, _ in rows)
+        self.figures["short"] += short
         return Run.of(lists)
 
     def _sources(self, domain: Domain, pids: Collection[str]) -> dict[str, list[str]]:

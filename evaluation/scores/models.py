@@ -5,7 +5,7 @@ from typing import Any
 from django.db import models
 
 from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
-from kit.runs import TrackedRun
+from kit.runs.models import TrackedRun
 
 
 class ScoreSheet(TrackedRun):

@@ -1,7 +1,7 @@
 """Scoring every run of a corpus version under every gold, in one frozen reading."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,11 @@ from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
 from evaluation.metrics.case import Case
-from evaluation.metrics.names import Metric, read_metrics
+from evaluation.metrics.names import read_metrics
 from evaluation.metrics.profiles import STRICT, Family
 from evaluation.metrics.ranking import Matched
-from evaluation.metrics.results import PerQuery
 from evaluation.metrics.run import Floats, Run
-from evaluation.metrics.scoring import case_of, counts, value_of
+from evaluation.metrics.scoring import PerQuery, case_of, counts, value_of
 from evaluation.metrics.standings import Standing, standings, task_means
 from evaluation.models import DomainScore, ScoreSheet
 from evaluation.scores.holes import holes_of
@@ -24,7 +23,7 @@ from evaluation.scores.matched import MatchedPool
 from evaluation.scores.services import GoldView, gold_in
 from kit.errors import Refused
 from kit.models import Event
-from kit.pulse import Pulse
+from kit.runs.pulse import Pulse
 
 # Events of these kinds change no label, aspect or run that is scored. A case is none of them:
 # while people vote on it, its pair's label since the import does not count (content/reading.py).
@@ -80,111 +79,86 @@ METRICS = (
 SEED = 20_261_121
 
 
-@dataclass
-class Reading:
-    """What is read and computed under one frozen view; nothing is written meanwhile."""
-
-    sheet: ScoreSheet
-    pulse: Pulse
-    event_id: int = 0
-    runs: list[RetrievalRun] = field(default_factory=list)
-    # One row a run, domain and view, as DomainScore keeps it.
-    scores: list[DomainScore] = field(default_factory=list)
-    boards: dict[str, dict[str, list[dict[str, Any]]]] = field(default_factory=dict)
-    holes: dict[str, Any] = field(default_factory=dict)
-    pool: dict[str, Any] = field(default_factory=dict)
-    # In the order of the boards' columns.
-    domains: list[str] = field(default_factory=list)
-    done: int = 0
-
-    def read(self) -> None:
-        """Score every run in every domain under every view."""
-        benchmark = self.sheet.benchmark
-        self.event_id = last_event(benchmark)
-        key = self.sheet.corpus_version_id
-        rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
-        self.runs = list(rows.order_by("pk"))
-        metrics = read_metrics(METRICS)
-        version = stored(benchmark, key)
-        matched_with = self.sheet.matched_with
-        pool = None
-        if version is not None and matched_with is not None:
-            pool = MatchedPool.of(benchmark, version, matched_with)
-        shown = view_of(benchmark, pool.loaded if pool else version, shown_only=True)
-        values: dict[str, dict[str, list[Floats]]] = {
-            view: {each.name: [] for each in metrics} for view in GoldView
-        }
-        for name, domain in shown.splits.items():
-            records = read_queries(shown, domain, with_answers=False)
-            records = pool.records(records, domain) if pool else records
-            if not any(record.labels for record in records):
-                continue
-            if pool:
-                lists = pool.lists(self.runs, domain)
-            else:
-                lists = {run.pk: lists_of(run, domain) for run in self.runs}
-            if all(each is None for each in lists.values()):
-                continue
-            self.domains.append(domain.name)
-            for view in GoldView:
-                cases: dict[int, Case] = {}
-                gold = gold_in(records, domain, view, shown.corpus)
-                found: list[dict[str, PerQuery] | None] = []
-                for run in self.runs:
-                    self._step(len(shown.splits))
-                    scored, ranked = None, lists[run.pk]
-                    if ranked is not None:
-                        matched = Matched.of(ranked, gold)
-                        scored = self._score(run, domain, view, matched, metrics)
-                        cases[run.pk] = case_of(matched, Family.BRIDGE, STRICT)
-                    found.append(scored)
-                for each in metrics:
-                    values[view][each.name].append(_table(found, each.name, len(gold)))
-                if view == GoldView.REFINED and cases and not pool:
-                    names = {run.pk: run.name for run in self.runs}
-                    self.holes[name] = holes_of(cases, names, seed=SEED)
-        if not self.domains:
-            raise Refused("No run ranks a query that has gold. There is nothing to score.")
+def score_runs(sheet: ScoreSheet, pulse: Pulse) -> tuple[list[DomainScore], dict[str, Any]]:
+    """Every run in every domain under every view, read at one moment: rows, and what the sheet
+    keeps beside them. Nothing is written. Raises Refused where there is nothing to score."""
+    benchmark, key = sheet.benchmark, sheet.corpus_version_id
+    event_id = last_event(benchmark)
+    runs = list(RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).order_by("pk"))
+    metrics = read_metrics(METRICS)
+    version, pool = stored(benchmark, key), None
+    if version is not None and sheet.matched_with is not None:
+        pool = MatchedPool.of(benchmark, version, sheet.matched_with)
+    shown = view_of(benchmark, pool.loaded if pool else version, shown_only=True)
+    values: dict[str, dict[str, list[Floats]]] = {
+        view: {each.name: [] for each in metrics} for view in GoldView
+    }
+    scores: list[DomainScore] = []
+    holes: dict[str, Any] = {}
+    domains: list[str] = []  # in the order of the boards' columns
+    steps, whole = count(1), len(runs) * len(shown.splits) * len(GoldView)
+    for name, domain in shown.splits.items():
+        records = read_queries(shown, domain, with_answers=False)
+        records = pool.records(records, domain) if pool else records
+        if not any(record.labels for record in records):
+            continue
         if pool:
-            self.pool = pool.figures
+            lists = pool.lists(runs, domain)
         else:
-            self.boards = {view: self._board(values[view]) for view in GoldView}
+            lists = {run.pk: lists_of(run, domain) for run in runs}
+        if all(each is None for each in lists.values()):
+            continue
+        domains.append(domain.name)
+        for view in GoldView:
+            cases: dict[int, Case] = {}
+            gold = gold_in(records, domain, view, shown.corpus)
+            found: list[dict[str, PerQuery] | None] = []
+            for run in runs:
+                pulse.step(next(steps), whole)
+                if (ranked := lists[run.pk]) is None:
+                    found.append(None)
+                    continue
+                matched = Matched.of(ranked, gold)
+                of = {family: case_of(matched, family, STRICT) for family in Family}
+                scored = {m.name: value_of(m, of[m.measure.family], STRICT) for m in metrics}
+                found.append(scored)
+                cases[run.pk] = of[Family.BRIDGE]
+                scores.append(
+                    DomainScore(
+                        sheet=sheet,
+                        run=run,
+                        domain=domain,
+                        view=view,
+                        qids=list(gold.qids),
+                        values={name: [v for _, v, _ in s.rows()] for name, s in scored.items()},
+                        counts=counts(matched, of[Family.TREC]),
+                    )
+                )
+            for each in metrics:
+                values[view][each.name].append(_table(found, each.name, len(gold)))
+            if view == GoldView.REFINED and cases and not pool:
+                holes[name] = holes_of(cases, {run.pk: run.name for run in runs}, seed=SEED)
+    if not domains:
+        raise Refused("No run ranks a query that has gold. There is nothing to score.")
+    boards = {} if pool else {view: _board(runs, values[view]) for view in GoldView}
+    return scores, {
+        "event_id": event_id,
+        "run_ids": [run.pk for run in runs],
+        "boards": {"domains": domains, "views": boards},
+        "holes": holes,
+        "pool": pool.figures if pool else {},
+    }
 
-    def _score(
-        self,
-        run: RetrievalRun,
-        domain: Domain,
-        view: GoldView,
-        matched: Matched,
-        metrics: Sequence[Metric],
-    ) -> dict[str, PerQuery]:
-        cases = {family: case_of(matched, family, STRICT) for family in Family}
-        found = {m.name: value_of(m, cases[m.measure.family], STRICT) for m in metrics}
-        rows = {name: [value for _, value, _ in each.rows()] for name, each in found.items()}
-        self.scores.append(
-            DomainScore(
-                sheet=self.sheet,
-                run=run,
-                domain=domain,
-                view=view,
-                qids=list(matched.gold.qids),
-                values=rows,
-                counts=counts(matched, cases[Family.TREC]),
-            )
-        )
-        return found
 
-    def _board(self, values: Mapping[str, list[Floats]]) -> dict[str, list[dict[str, Any]]]:
-        """Rows by metric. A domain in which no system has a value (no query has aspects, say) is
-        left out of the mean; a system that misses a domain others have gets no rank."""
-        return {
-            metric: _rows(self.runs, tables, standings(_measured(tables), seed=SEED))
-            for metric, tables in values.items()
-        }
-
-    def _step(self, domains: int) -> None:
-        self.done += 1
-        self.pulse.step(self.done, len(self.runs) * domains * len(GoldView))
+def _board(
+    runs: Sequence[RetrievalRun], values: Mapping[str, list[Floats]]
+) -> dict[str, list[dict[str, Any]]]:
+    """Rows by metric. A domain in which no system has a value (no query has aspects, say) is left
+    out of the mean; a system that misses a domain others have gets no rank."""
+    return {
+        metric: _rows(runs, tables, standings(_measured(tables), seed=SEED))
+        for metric, tables in values.items()
+    }
 
 
 def _rows(

@@ -1,5 +1,7 @@
 """Score sheets: every run under every gold, computed in the background and kept."""
 
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
@@ -8,10 +10,10 @@ from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
 from evaluation.models import DomainScore, ScoreSheet
 from evaluation.scores.matched import SAME
-from evaluation.scores.reading import Reading, last_event
+from evaluation.scores.reading import last_event, score_runs
 from kit.errors import Refused
-from kit.pulse import Pulse
-from kit.runs import RunStatus, wake
+from kit.runs.models import RunStatus, wake
+from kit.runs.pulse import Pulse
 
 BROKEN = "The scores could not be computed because of a fault in the program; see the log."
 
@@ -112,24 +114,16 @@ def request_sheet(
 def carry_out(sheet: ScoreSheet) -> None:
     """Compute a claimed sheet and keep the scores, or the reason for none."""
     with failures_in_row(sheet, broken=BROKEN):
-        with Pulse(sheet) as pulse:
-            reading = Reading(sheet, pulse)
-            with frozen():
-                reading.read()
-        _keep(sheet, reading)
+        with Pulse(sheet) as pulse, frozen():
+            scores, fields = score_runs(sheet, pulse)
+        _keep(sheet, scores, fields)
 
 
-def _keep(sheet: ScoreSheet, reading: Reading) -> None:
+def _keep(sheet: ScoreSheet, scores: list[DomainScore], fields: dict[str, Any]) -> None:
     """Everything at once, and what older sheets held is gone."""
     with transaction.atomic():
-        DomainScore.objects.bulk_create(reading.scores, batch_size=20)
-        sheet.finish(
-            event_id=reading.event_id,
-            run_ids=[run.pk for run in reading.runs],
-            boards={"domains": reading.domains, "views": reading.boards},
-            holes=reading.holes,
-            pool=reading.pool,
-        )
+        DomainScore.objects.bulk_create(scores, batch_size=20)
+        sheet.finish(**fields)
         older = ScoreSheet.objects.filter(
             benchmark=sheet.benchmark,
             corpus_version=sheet.corpus_version_id,

@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 import orjson
 
+from debate.baselines.calibrations import MODELS, Model, Vector
 from debate.baselines.groups import balanced_groups
-from debate.baselines.lara import (
-    MODELS,
-    Course,
-    Model,
-    Vector,
-    budget_for,
-    label_batch,
-    probabilities,
-    smooth_normalize,
-)
+from debate.baselines.lara import Course, budget_for, label_batch, probabilities, smooth_normalize
 from evaluation.verification.rows import NotDerived
 
 Place = tuple[str, str, str]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from evaluation.exporters.checksums import SUMS, file_sum
+from evaluation.exporters.files import SUMS, file_sum
 from evaluation.exporters.records import Label
 from evaluation.verification.carried import derive_carried
 from evaluation.verification.copies import TWICE, Support, check_copies

@@ -5,22 +5,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
-from kit.stats import checks
-from kit.stats.alpha import alpha_statistic
 from kit.stats.intervals import Method, interval
 from kit.stats.kappa import (
+    Statistic,
     Weights,
+    alpha_statistic,
     cohen_statistic,
     cohen_units,
+    distinct,
     fleiss_statistic,
     percent_statistic,
 )
 from kit.stats.proportions import wilson
-from kit.stats.ratings import LEVELS, Floats, Level, Ratings
+from kit.stats.ratings import LEVELS, MISSING, Floats, Level, Ratings
 from kit.stats.results import Estimate, Interval, undefined
-from kit.stats.statistic import Statistic, distinct
+
+# When a coefficient is undefined, said in a sentence; checked before anything is computed.
+ONE_RATER = "There are labels of one rater only."
+NO_OVERLAP = "No item was labelled by two raters."
+ONE_ITEM = "Only one item was labelled by two raters; a coefficient needs two or more."
+ONE_CATEGORY = (
+    "Every label is {label!r}. With a single category, agreement beyond chance is undefined (0/0)."
+)
+CONSTANT = (
+    "Rater {rater!r} gave {label!r} to every shared item, so chance explains all agreement and"
+    " kappa says nothing."
+)
+MANY_RATERS = "Cohen's kappa compares two raters; here are {count}. See the pairs."
 
 
 @dataclass(frozen=True)
@@ -41,10 +55,10 @@ def percent_agreement(ratings: Ratings, options: Options = DEFAULT) -> Estimate:
 
     With two labels on every item it is a plain proportion, with Wilson's interval.
     """
-    name, counts = "percent_agreement", checks.shared(ratings)
+    name, counts = "percent_agreement", _shared(ratings)
     if not len(counts):
-        return checks.no_overlap(name, ratings)
-    n, raters = len(counts), checks.active(ratings)
+        return _no_overlap(name, ratings)
+    n, raters = len(counts), _active(ratings)
     if options.method == "jackknife" and (counts.sum(1) == 2).all():
         hits = int((counts.max(1) == 2).sum())
         ends = wilson(hits, n, options.confidence)
@@ -63,12 +77,12 @@ def cohen_kappa(
     name = "cohen_kappa" if weights == "unweighted" else f"cohen_kappa_{weights}"
     count = len(ratings.raters)
     if count > 2:
-        reason = checks.MANY_RATERS.format(count=count)
-        return undefined(name, reason, n_items=len(checks.shared(ratings)), n_raters=count)
+        reason = MANY_RATERS.format(count=count)
+        return undefined(name, reason, n_items=len(_shared(ratings)), n_raters=count)
     if count < 2:
-        return undefined(name, checks.ONE_RATER, n_items=0, n_raters=count)
+        return undefined(name, ONE_RATER, n_items=0, n_raters=count)
     pairs = cohen_units(ratings)
-    problem = checks.too_few(len(pairs)) or checks.constant_rater(ratings, pairs)
+    problem = _too_few(len(pairs)) or _constant_rater(ratings, pairs)
     if problem:
         return undefined(name, problem, n_items=len(pairs), n_raters=2)
     units, numbers = distinct(pairs)
@@ -84,18 +98,18 @@ def fleiss_kappa(
     Items with another number of labels are left out and counted in the notes (docs/protocol.md
     6.11); `votes` is by default the commonest number, the larger one in a tie.
     """
-    name, shared = "fleiss_kappa", checks.shared(ratings)
+    name, shared = "fleiss_kappa", _shared(ratings)
     if not len(shared):
-        return checks.no_overlap(name, ratings)
+        return _no_overlap(name, ratings)
     sizes = Counter(shared.sum(1).astype(int).tolist())
     chosen = votes or max(sizes, key=lambda size: (sizes[size], size))
     counts = shared[shared.sum(1) == chosen]
-    notes = checks.left_out(chosen, len(shared), len(counts))
-    raters = checks.active(ratings)
-    problem = checks.too_few(len(counts)) or checks.one_category(ratings, counts)
+    notes = _left_out(chosen, len(shared), len(counts))
+    raters = _active(ratings)
+    problem = _too_few(len(counts)) or _one_category(ratings, counts)
     if problem:
         return undefined(name, problem, n_items=len(counts), n_raters=raters, notes=notes)
-    notes += checks.notes_on(ratings)
+    notes += _notes_on(ratings)
     return _measured(name, fleiss_statistic, counts, raters, options, notes)
 
 
@@ -103,18 +117,18 @@ def krippendorff_alpha(
     ratings: Ratings, level: Level = "nominal", options: Options = DEFAULT
 ) -> Estimate:
     """Krippendorff's alpha over the items with at least two labels; missing ones are allowed."""
-    name, counts = f"krippendorff_alpha_{level}", checks.shared(ratings)
+    name, counts = f"krippendorff_alpha_{level}", _shared(ratings)
     if not len(counts):
-        return checks.no_overlap(name, ratings)
-    raters = checks.active(ratings)
-    problem = checks.too_few(len(counts)) or checks.one_category(ratings, counts)
+        return _no_overlap(name, ratings)
+    raters = _active(ratings)
+    problem = _too_few(len(counts)) or _one_category(ratings, counts)
     if problem:
         return undefined(name, problem, n_items=len(counts), n_raters=raters)
 
     def statistic(units: NDArray) -> Statistic:
         return alpha_statistic(units, ratings.scores, level)
 
-    notes = checks.notes_on(ratings)
+    notes = _notes_on(ratings)
     return _measured(name, statistic, counts, raters, options, notes)
 
 
@@ -146,9 +160,7 @@ def _at(level: Level, name: str, ratings: Ratings, options: Options) -> Estimate
     needed = _NEEDS[name]
     if LEVELS.index(level) < LEVELS.index(needed):
         reason = f"Needs labels on {needed} level; these are declared {level}."
-        return undefined(
-            name, reason, n_items=len(checks.shared(ratings)), n_raters=len(ratings.raters)
-        )
+        return undefined(name, reason, n_items=len(_shared(ratings)), n_raters=len(ratings.raters))
     if name.startswith("cohen"):
         weights: Literal["linear", "quadratic"] = "linear" if "linear" in name else "quadratic"
         return cohen_kappa(ratings, weights, options)
@@ -187,3 +199,60 @@ def _estimate(
     ends, reason = (found, "") if isinstance(found, Interval) else (None, found)
     n = int(numbers.sum())
     return Estimate(name, value, n, n_raters, ends, interval_reason=reason, notes=notes)
+
+
+def _shared(ratings: Ratings) -> Floats:
+    """Label counts (items, categories) of the items with at least two labels."""
+    counts = ratings.counts
+    return counts[counts.sum(axis=1) >= 2]
+
+
+def _active(ratings: Ratings) -> int:
+    """Raters with a label on at least one item that somebody else labelled too."""
+    given = ratings.codes != MISSING
+    return int(given[given.sum(axis=1) >= 2].any(axis=0).sum())
+
+
+def _no_overlap(name: str, ratings: Ratings) -> Estimate:
+    """The estimate of ratings without a shared item."""
+    count = int((ratings.codes != MISSING).any(axis=0).sum())
+    reason = NO_OVERLAP if count > 1 else ONE_RATER
+    return undefined(name, reason, n_items=0, n_raters=count)
+
+
+def _too_few(n_items: int) -> str:
+    """Why this many shared items are too few, or nothing."""
+    if n_items == 0:
+        return NO_OVERLAP
+    return ONE_ITEM if n_items == 1 else ""
+
+
+def _one_category(ratings: Ratings, counts: Floats) -> str:
+    """Why label counts (items, categories) leave no room beyond chance, or nothing."""
+    used = np.flatnonzero(counts.sum(axis=0))
+    return ONE_CATEGORY.format(label=ratings.categories[used[0]]) if len(used) == 1 else ""
+
+
+def _constant_rater(ratings: Ratings, pairs: NDArray) -> str:
+    """Why codes (items, 2) of a pair allow no kappa, or nothing."""
+    if (pairs == pairs[0, 0]).all():
+        return ONE_CATEGORY.format(label=ratings.categories[pairs[0, 0]])
+    for rater, column in zip(ratings.raters, pairs.T, strict=True):
+        if (column == column[0]).all():
+            return CONSTANT.format(rater=rater, label=ratings.categories[column[0]])
+    return ""
+
+
+def _notes_on(ratings: Ratings) -> tuple[str, ...]:
+    """Raters whom a reader should know to have given one label only."""
+    return tuple(
+        f"Rater {rater!r} gave one and the same label throughout."
+        for rater in ratings.constant_raters
+    )
+
+
+def _left_out(votes: int, total: int, used: int) -> tuple[str, ...]:
+    """What Fleiss' kappa does not look at."""
+    if used == total:
+        return ()
+    return (f"Over the {used} items with exactly {votes} labels; {total - used} left out.",)

@@ -1,4 +1,8 @@
-"""Means with their intervals: Student's, of recalls, and by bootstrap over queries."""
+"""Means with their intervals: Student's, of recalls, and by bootstrap over queries.
+
+The bootstrap stays ours: scipy.stats.bootstrap draws many tasks in another order, so that intervals
+that are printed would change, and scipy.stats is slow to load (proportions.py).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Do two raters, runs or systems differ? Tests on what both did to the same items."""
+"""Do two raters, runs or systems differ? Tests on what both did to the same items.
+
+scipy.stats has them too (ttest_1samp, binomtest, permutation_test). It is slow to load
+(proportions.py), and its permutations are other signs: p values that are printed would change.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

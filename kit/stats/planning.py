@@ -1,6 +1,7 @@
 """The stopping rule: how many more double judgments until an interval is as narrow as wanted."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -106,7 +107,4 @@ def _smallest(is_enough: Callable[[int], bool], *, start: int) -> int | None:
         low, high = high + 1, high * 2
         if high > _MOST:
             return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
-    return high
+    return low + bisect_left(range(low, high), True, key=is_enough)

@@ -96,7 +96,7 @@ def usd(amount: float | None) -> str:
 
 @register.filter
 def figure(cell: Any, part: str = "value") -> str:
-    """A cell of kit.sheets as people read it; `part` is value, low or high."""
+    """A cell of kit.lists.sheets as people read it; `part` is value, low or high."""
     value = getattr(cell, part)
     if cell.kind == "text":
         return str(value)

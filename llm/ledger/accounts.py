@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import ClassVar, Final, TypeAlias
+from typing import ClassVar, Final
 
 from django import forms
 from django.apps import apps
@@ -18,38 +18,16 @@ from django.db.models import F, Q
 
 from kit import audit
 from kit.errors import Refused
-from kit.runs import TrackedRun
+from kit.runs.models import TrackedRun
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.models import Account, Call, CallQuerySet, to_units
 from llm.prices import PriceError, UnknownPrice, table
 
-# Statuses of calls that may have cost something, as long as nobody knows what.
-OPEN: Final = (Call.Status.INTENT, Call.Status.POSSIBLY_PAID, Call.Status.ANSWERED)
-NEVER_OVERSPENT: Final = (
-    "Never overspent; empty for no limit. A run without room for a call pauses."
-)
 _MOST_USD: Final = Decimal(1_000_000)
 
-Position: TypeAlias = tuple[int, int]
-"""Units that calls put on an account: known cost, and upper bounds of unknown ones."""
 
-
-def position(status: str, usd: Decimal | None, bound: Decimal | None) -> Position:
-    """What one call puts on its account."""
-    if usd is not None:
-        return to_units(usd), 0
-    return 0, to_units(bound) if status in OPEN and bound is not None else 0
-
-
-def tally(account: Account) -> Position:
-    """What the account should show, told from its calls one by one."""
-    rows = account.calls.values_list("status", "usd", "bound_usd").iterator()
-    positions = [position(*row) for row in rows]
-    return sum(spent for spent, _ in positions), sum(reserved for _, reserved in positions)
-
-
-def move(moves: Mapping[int, Position]) -> None:
+def move(moves: Mapping[int, tuple[int, int]]) -> None:
     """Add to what is spent and reserved on accounts; in this order nobody waits in a circle."""
     for pk, (spent, reserved) in sorted(moves.items()):
         if spent or reserved:
@@ -226,7 +204,9 @@ def budget_words(run: PayingRun, *, waiting: str) -> str:
     )
 
 
-def budget_field(help_text: str = NEVER_OVERSPENT) -> forms.DecimalField:
+def budget_field(
+    help_text: str = "Never overspent; empty for no limit. A run without room for a call pauses.",
+) -> forms.DecimalField:
     """What a run may spend, in whole cents, as a field of its form; empty for no limit."""
     return forms.DecimalField(
         label="Budget in USD",

@@ -16,16 +16,15 @@ from django.db.models import BigIntegerField, Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Cast, Round, TruncDate
 from django.utils import timezone
 
-from kit.sheets import Cell, Sheet, text
-from kit.table_pages import Choices
-from kit.tables import Column, Filter, Table
-from llm.ledger.accounts import OPEN
+from kit.lists.sheets import Cell, Sheet, text
+from kit.lists.tables import Choices, Column, Filter, Table
 from llm.models import UNITS_PER_USD, Account, Call, CallQuerySet, to_usd
 from llm.requests import Message
 
 _STATES: Final = tuple(Call.Status.values)
 _TOKENS: Final = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
-_NO_COST: Final = Q(usd=None, status__in=OPEN)
+# Of unknown cost, as `Call.at_most_usd` has it.
+_NO_COST: Final = Q(usd=None) & ~Q(status=Call.Status.FAILED)
 
 
 def transcript(call: Call) -> list[Message]:
@@ -117,17 +116,19 @@ def in_a_line(found: Spending) -> str:
 
 
 def _sums() -> dict[str, Any]:
-    return {
-        "n": Count("pk"),
-        **{f"n_{state}": Count("pk", filter=Q(status=state)) for state in _STATES},
-        "n_uncosted": Count("pk", filter=_NO_COST),
-        "n_unpriced": Count("pk", filter=_NO_COST & Q(bound_usd=None)),
-        "n_untold": Count("pk", filter=Q(status=Call.Status.ANSWERED, input_tokens=None)),
-        "sum_usd": Sum(_units("usd")),
-        "sum_reserved": Sum(_units("bound_usd"), filter=_NO_COST),
-        **{f"sum_{name}": Sum(name) for name in _TOKENS},
-        "sum_seconds": Sum("elapsed_s"),
+    """The fields of Spending as sums; the prefix keeps them apart from a call's own fields."""
+    sums: dict[str, Any] = {
+        "calls": Count("pk"),
+        **{state: Count("pk", filter=Q(status=state)) for state in _STATES},
+        "uncosted": Count("pk", filter=_NO_COST),
+        "unpriced": Count("pk", filter=_NO_COST & Q(bound_usd=None)),
+        "untold": Count("pk", filter=Q(status=Call.Status.ANSWERED, input_tokens=None)),
+        "usd": Sum(_units("usd")),
+        "reserved_usd": Sum(_units("bound_usd"), filter=_NO_COST),
+        **{name: Sum(name) for name in _TOKENS},
+        "seconds": Sum("elapsed_s", default=0.0),
     }
+    return {f"sum_{name}": each for name, each in sums.items()}
 
 
 def _units(name: str) -> Any:
@@ -136,17 +137,10 @@ def _units(name: str) -> Any:
 
 
 def _read(row: Mapping[str, Any]) -> Spending:
-    return Spending(
-        calls=row["n"],
-        by_state={state: row[f"n_{state}"] for state in _STATES},
-        usd=to_usd(int(row["sum_usd"] or 0)),
-        reserved_usd=to_usd(int(row["sum_reserved"] or 0)),
-        uncosted=row["n_uncosted"],
-        unpriced=row["n_unpriced"],
-        untold=row["n_untold"],
-        seconds=row["sum_seconds"] or 0.0,
-        **{name: int(row[f"sum_{name}"] or 0) for name in _TOKENS},
-    )
+    sums = {name[4:]: value or 0 for name, value in row.items() if name.startswith("sum_")}
+    usd, reserved_usd = to_usd(int(sums.pop("usd"))), to_usd(int(sums.pop("reserved_usd")))
+    by_state = {state: sums.pop(state) for state in _STATES}
+    return Spending(**sums, by_state=by_state, usd=usd, reserved_usd=reserved_usd)
 
 
 # Beside the states that a call may be in: those that may have cost something that nobody knows.
@@ -206,6 +200,7 @@ CALLS: Final = Table(
     ),
     # By its key alone: that is the order in which calls were begun, and an index carries it.
     order=("-pk",),
+    by_place=True,
 )
 FILTERS: Final = [each.name for each in CALLS.filters]
 # What stands in a file of calls, and the heads of its columns.

@@ -17,10 +17,10 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from kit.database.updates import update_rows
 from kit.failpoints import reach
-from kit.updates import update_rows
 from llm.errors import LLMError
-from llm.ledger.accounts import Position, move, position, reserve
+from llm.ledger.accounts import move, reserve
 from llm.models import Call
 from llm.prices import Price
 from llm.profiles import Profile
@@ -180,16 +180,16 @@ def _settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
     standing = _standing({row.key for row in rows.values()})
     # The row that stands must be the very one at hand, to be known again below.
     standing |= {row.key: row for row in rows.values() if row.status == Call.Status.ANSWERED}
-    moves: dict[int, Position] = defaultdict(lambda: (0, 0))
+    moves: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for pk, result in outcomes:
         row = rows[pk]
-        before = position(row.status, row.usd, row.bound_usd)
+        before = row.units
         _apply(result, row, standing.get(row.key))
-        after = position(row.status, row.usd, row.bound_usd)
         if row.status == Call.Status.ANSWERED:
             standing[row.key] = row
         if row.account_id:
             spent, reserved = moves[row.account_id]
+            after = row.units
             moves[row.account_id] = (
                 spent + after[0] - before[0],
                 reserved + after[1] - before[1],

@@ -3,15 +3,13 @@
 import json
 import math
 import re
-from array import array
+import struct
 from base64 import b64encode
 from collections.abc import Mapping
 from hashlib import blake2b, sha256
-from sys import byteorder
 from typing import Any
 
-from llm.practice.blocks import find_material
-from llm.practice.rules import ROLES, Answer
+from llm.practice.rules import ROLES, Answer, find_material
 
 MODEL = "practice-1"
 DIMENSIONS = 256
@@ -99,10 +97,7 @@ def embed(text: str, dimensions: int = DIMENSIONS) -> list[float]:
 
 def _as_base64(vector: list[float]) -> str:
     """The vector as the embeddings API packs it: little-endian 32-bit floats."""
-    packed = array("f", vector)
-    if byteorder == "big":
-        packed.byteswap()
-    return b64encode(packed.tobytes()).decode("ascii")
+    return b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode("ascii")
 
 
 def _check_model(body: Mapping[str, Any]) -> None:

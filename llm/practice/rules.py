@@ -1,19 +1,128 @@
-"""The roles of the practice model (docs/protocol.md 8). Pure: material in, answer out."""
+"""The practice model: what a prompt gives it to read, and the answer of each of its roles
+(docs/protocol.md 8). Pure: messages in, answer out."""
 
 import itertools
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from kit.boilerplate import without_boilerplate
-from llm.practice.blocks import Material, Position, read_position
 from llm.practice.words import best_answer, in_order, quotes, reason, sentences, tokens
 
+_TAG = r"(query|answer|chunk|history|page|aspect|passage)-([0-9a-f]{16})"
+_OPENING = re.compile(rf"<{_TAG}>\n")
+_CLOSING = re.compile(rf"\n</{_TAG}>")
+_NUMBER = re.compile(r"^\(\d+\)[ \t]*", re.MULTILINE)
+_OWN = re.compile(
+    r"^(Agent \S+) \(You\), (?:opening position|round (?P<round>\d+)):[ \t]*(?P<said>.*)",
+    re.MULTILINE,
+)
+_OTHER = re.compile(r"^(Agent \S+), (?:opening position|round \d+):[ \t]*(.*)", re.MULTILINE)
+_SAID_NO = re.compile(r"No\b|.*\bnot covered\b", re.DOTALL)
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE)
 _LABEL: Final = re.compile(r"\[(doc_\d+)\].*\ba(\d+)\b")
 _ASPECT: Final = re.compile(r"\ba(\d+)\b")
 _LONGEST_CITED: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The blocks of one prompt; `history` is "" where there is none."""
+
+    query: str
+    answers: tuple[str, ...]
+    chunk: str
+    history: str
+    page: str = ""
+    # Aspects and passages with the line that stands before each, which names it.
+    named: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where the reader stands: the round it is in, its own last answer, who else debates.
+
+    `stance` is None where the history has no entry of its own; `agreed` says that all others
+    answered last as the reader did.
+    """
+
+    round: int
+    stance: bool | None
+    others: tuple[str, ...]
+    agreed: bool = False
+
+
+def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
+    """The blocks of the last user message that gives something to work on; a repair gives none."""
+    for message in reversed(messages):
+        text = message.get("content")
+        if message.get("role") != "user" or not isinstance(text, str):
+            continue
+        blocks = read_blocks(text)
+        if blocks.keys() & {"chunk", "page", "passage"}:
+            answers = (part.strip() for part in _NUMBER.split(blocks.get("answer", "")))
+            return Material(
+                query=blocks.get("query", ""),
+                answers=tuple(filter(None, answers)),
+                chunk=blocks.get("chunk", ""),
+                history=blocks.get("history", ""),
+                page=blocks.get("page", ""),
+                named=tuple(read_named(text)),
+            )
+    return None
+
+
+def read_blocks(text: str) -> dict[str, str]:
+    """The fenced blocks by tag, the first of each; what looks like a block inside one is text."""
+    blocks: dict[str, str] = {}
+    for tag, _, inside in _blocks(text):
+        blocks.setdefault(tag, inside)
+    return blocks
+
+
+def read_named(text: str) -> Iterator[tuple[str, str, str]]:
+    """Every (tag, line before it, text) of the blocks that come in numbers."""
+    for tag, start, inside in _blocks(text):
+        if tag in ("aspect", "passage"):
+            while start and text[start - 1] == "\n":
+                start -= 1
+            yield tag, text[text.rfind("\n", 0, start) + 1 : start], inside
+
+
+def _blocks(text: str) -> Iterator[tuple[str, int, str]]:
+    """(tag, where it opens, text) of every block, in order."""
+    ends: dict[tuple[str, str], list[int]] = {}
+    for closing in _CLOSING.finditer(text):
+        ends.setdefault((closing[1], closing[2]), []).append(closing.start())
+    position = 0
+    while opening := _OPENING.search(text, position):
+        position = opening.end()
+        own = ends.get((opening[1], opening[2]), [])
+        at = bisect_left(own, position - 1)
+        if at < len(own):
+            yield opening[1], opening.start(), text[position : own[at]]
+            position = own[at] + 1
+
+
+def read_position(history: str) -> Position:
+    """The reader's place in the debate, from the line marked (You)."""
+    others = dict(_OTHER.findall(history))
+    own = _OWN.search(history)
+    if own is None:
+        return Position(round=1, stance=None, others=tuple(others))
+    stance = _said_yes(own["said"])
+    return Position(
+        round=int(own["round"] or 0) + 1,
+        stance=stance,
+        others=tuple(others),
+        agreed=all(_said_yes(said) == stance for said in others.values()),
+    )
+
+
+def _said_yes(said: str) -> bool:
+    return not _SAID_NO.match(said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +132,9 @@ class Answer:
 
     value: Any
     confidence: float = 1.0
+
+
+Role: TypeAlias = Callable[[Material], Answer]
 
 
 def debate_turn(material: Material) -> Answer:
@@ -43,7 +155,7 @@ def adjudication(material: Material) -> Answer:
     return _argued(material, overlap >= 0.6, Position(round=1, stance=None, others=others))
 
 
-def _hint(supports: bool) -> Callable[[Material], Answer]:
+def _hint(supports: bool) -> Role:
     """Whoever writes the reason for one side, whatever the passage holds."""
 
     def write(material: Material) -> Answer:
@@ -90,42 +202,38 @@ def decide(stance: bool | None, *, round: int, overlap: float) -> bool:
     return overlap >= (0.5 if stance else 0.7)
 
 
-def is_supported(material: Material) -> Answer:
-    """The filter and the single judge: true if all words of some answer are there."""
-    _, overlap = best_answer(material.answers, material.chunk)
-    return Answer({"is_supported": overlap == 1.0}, _confidence(overlap, turning_point=0.99))
+def _by_overlap(judge: Callable[[float], Any], *, turning_point: float = 0.6) -> Role:
+    """A judge that goes by how many of an answer's words are there, and by nothing else."""
+
+    def answer(material: Material) -> Answer:
+        _, overlap = best_answer(material.answers, material.chunk)
+        return Answer(judge(overlap), _confidence(overlap, turning_point=turning_point))
+
+    return answer
 
 
-def graded(material: Material) -> Answer:
+# The filter and the single judge: true if all words of some answer are there.
+is_supported = _by_overlap(lambda overlap: {"is_supported": overlap == 1.0}, turning_point=0.99)
+# Yes or no from .6 on, the surer the farther from there.
+relevance = _by_overlap(lambda overlap: {"answer": "yes" if overlap >= 0.6 else "no"})
+
+
+def _graded(overlap: float) -> dict[str, int]:
     """The graded judge: 3 for all words of an answer, 2 from .6 on, 1 from .2 on."""
-    _, overlap = best_answer(material.answers, material.chunk)
     grade = 3 if overlap == 1.0 else 2 if overlap >= 0.6 else 1 if overlap >= 0.2 else 0
-    value = {"match": grade, "trust": 2, "score": grade}
-    return Answer(value, _confidence(overlap, turning_point=0.6))
-
-
-def relevance(material: Material) -> Answer:
-    """Yes or no from .6 on, the surer the farther from there."""
-    _, overlap = best_answer(material.answers, material.chunk)
-    verdict = "yes" if overlap >= 0.6 else "no"
-    return Answer({"answer": verdict}, _confidence(overlap, turning_point=0.6))
+    return {"match": grade, "trust": 2, "score": grade}
 
 
 def relevance_confidence(material: Material) -> Answer:
-    """The same, with how sure it is in percent."""
+    """The same as `relevance`, with how sure it is in percent."""
     said = relevance(material)
     value = {**said.value, "confidence": round(100 * said.confidence)}
     return Answer(value, said.confidence)
 
 
-def _cleaned(rewrite: Callable[[str], str]) -> Callable[[Material], Answer]:
+def _cleaned(rewrite: Callable[[str], str]) -> Role:
     """One of the agents that hand a page back: as text, and never in doubt."""
-    return lambda material: Answer({"text": rewrite(material.page)}, 1.0)
-
-
-def reference_answer(material: Material) -> Answer:
-    """An answer made of its passages' own sentences."""
-    return Answer({"answer": cited_answer(material)}, 1.0)
+    return lambda material: Answer({"text": rewrite(material.page)})
 
 
 def safe_clean(page: str) -> str:
@@ -157,7 +265,7 @@ def _label(number: int) -> str:
     return letters
 
 
-def cited_answer(material: Material) -> str:
+def reference_answer(material: Material) -> Answer:
     """One paragraph an aspect: the first sentence of each of its passages, with its citation."""
     lines = [_ASPECT.search(line) for tag, line, _ in material.named if tag == "aspect"]
     told: dict[int, list[str]] = {int(found[1]): [] for found in lines if found}
@@ -167,19 +275,19 @@ def cited_answer(material: Material) -> str:
             first = next(sentences(text), "")[:_LONGEST_CITED].strip().rstrip(".!?")
             plain = re.sub(r"[\[\]]", "", first)  # brackets would be citations
             told[int(label[2])].append(f"{plain} [{label[1]}].")
-    return "\n\n".join(" ".join(said) for said in told.values() if said)
+    return Answer({"answer": "\n\n".join(" ".join(said) for said in told.values() if said)})
 
 
 def _confidence(overlap: float, *, turning_point: float) -> float:
     return round(0.55 + 0.44 * min(1.0, abs(overlap - turning_point) / 0.6), 4)
 
 
-ROLES: Final[dict[str, Callable[[Material], Answer]]] = {
+ROLES: Final[dict[str, Role]] = {
     "debate_turn": debate_turn,
     "solo_turn": debate_turn,
     "adjudication": adjudication,
     "is_supported": is_supported,
-    "graded": graded,
+    "graded": _by_overlap(_graded),
     "relevance": relevance,
     "relevance_confidence": relevance_confidence,
     "hint_for": _hint(True),

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _MAX_BODY = 16 * 1024 * 1024
-_START_TIMEOUT_S = 10
 
 
 @contextmanager
@@ -24,20 +24,17 @@ def serve(port: int = 0, *, latency_ms: int = 0) -> Iterator[str]:
 
     Every answer takes at least `latency_ms`. Raises OSError where the port is taken.
     """
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="practice", daemon=True)
-    thread.start()
-    try:
-        starting = asyncio.run_coroutine_threadsafe(_start(port, latency_ms), loop)
-        runner, url = starting.result(_START_TIMEOUT_S)
+    place, url = _bind(port)
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        loop, stopped = runner.get_loop(), asyncio.Event()
+        work = _answer_until(stopped, place, latency_ms)
+        thread = threading.Thread(target=runner.run, args=[work], name="practice", daemon=True)
+        thread.start()
         try:
             yield url
         finally:
-            asyncio.run_coroutine_threadsafe(_stop(runner), loop).result()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+            loop.call_soon_threadsafe(stopped.set)
+            thread.join()
 
 
 async def run(port: int, *, latency_ms: int, announce: Callable[[str], None]) -> None:
@@ -45,15 +42,17 @@ async def run(port: int, *, latency_ms: int, announce: Callable[[str], None]) ->
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    runner, url = await _start(port, latency_ms)
-    try:
-        announce(url)
-        await stopped.wait()
-    finally:
-        await runner.cleanup()
+    place, url = _bind(port)
+    announce(url)
+    await _answer_until(stopped, place, latency_ms)
 
 
-async def _start(port: int, latency_ms: int) -> tuple["web.AppRunner", str]:
+def _bind(port: int) -> tuple[socket.socket, str]:
+    place = socket.create_server((_HOST, port))
+    return place, f"http://{_HOST}:{place.getsockname()[1]}/v1"
+
+
+async def _answer_until(stopped: asyncio.Event, place: socket.socket, latency_ms: int) -> None:
     from aiohttp import web
 
     app = web.Application(client_max_size=_MAX_BODY)
@@ -61,21 +60,12 @@ async def _start(port: int, latency_ms: int) -> tuple["web.AppRunner", str]:
     app.router.add_post("/v1/chat/completions", _handler(chat_completion, latency_ms))
     app.router.add_post("/v1/embeddings", _handler(embeddings, latency_ms))
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+    await runner.setup()
     try:
-        await runner.setup()
-        await web.TCPSite(runner, _HOST, port).start()
-    except BaseException:
+        await web.SockSite(runner, place).start()
+        await stopped.wait()
+    finally:
         await runner.cleanup()
-        raise
-    return runner, f"http://{_HOST}:{runner.addresses[0][1]}/v1"
-
-
-async def _stop(runner: "web.AppRunner") -> None:
-    await runner.cleanup()
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:  # answers that nobody waits for any more
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
 
 
 def _handler(answer: Callable[[dict[str, Any]], dict[str, Any]], latency_ms: int) -> Any:

@@ -6,7 +6,7 @@ As tests/annotate/test_blind_worlds.py, whose worlds are made in transactions ro
 import pytest
 
 from annotate.answers import comparing
-from annotate.answers.rating import rate_pair
+from annotate.answers.comparing import rate_pair
 from annotate.answers.services import choose_answer
 from annotate.models import AnswerPair
 from tests.annotate.answering import GOOD, OTHER
@@ -155,7 +155,7 @@ def test_a_rating_in_words_of_places_is_all_that_its_rater_reads_again(room) -> 
     points = dict.fromkeys(("first_completeness", "first_quality"), 4)
     points |= dict.fromkeys(("second_completeness", "second_quality"), 2)
     rate_pair(
-        pair=pair, access=room.access(room.reviewer), points=points,
+        pair=pair, access=room.access(room.reviewer), **points,
         preferred="first", note="One is clearer.",
     )  # fmt: skip
     url = room.url(f"answers/rate/?pair={pair.pk}")

@@ -7,7 +7,7 @@ from annotate.workspace.aspects import add_aspect, save_aspect
 from annotate.workspace.changes import last_change
 from annotate.workspace.checklist import missing
 from annotate.workspace.gold import assign_passage, discard_passage
-from annotate.workspace.undoing import undo_change
+from annotate.workspace.restructuring import undo_change
 from tests.factories import make_gold, make_passage
 
 

@@ -27,7 +27,7 @@ from corpus.pages import fetching
 from corpus.pages import services as pages
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from tests.annotate.world import apply_edits
 from tests.corpus.test_extraction import ARTICLE, PAGE, pdf
 from tests.factories import make_benchmark, make_member, make_passage, make_query

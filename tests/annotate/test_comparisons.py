@@ -5,7 +5,7 @@ from django.core.exceptions import PermissionDenied
 from django.test import override_settings
 
 from annotate.answers import comparing
-from annotate.answers.rating import (
+from annotate.answers.comparing import (
     as_shown,
     human_is_first,
     rate_pair,
@@ -49,7 +49,7 @@ def rate(room, pair, person, human=(5, 4), model=(3, 2), preferred="human", **mo
     return rate_pair(
         pair=pair,
         access=room.access(person),
-        points=points,
+        **points,
         preferred=places.get(preferred, "neither"),
         **more,
     )
@@ -208,14 +208,14 @@ def test_the_report_counts_a_query_once_and_says_how_far_raters_agree(room) -> N
     rate(room, pair, room.second, human=(4, 5), model=(3, 4), preferred="human")
     rate(room, other, room.reviewer, human=(2, 3), model=(4, 4), preferred="model")
     rate(room, other, room.second, human=(3, 3), model=(4, 4), preferred="neither")
-    sheets = {each.name: each for each in report(drawn, lambda domain: f"?domain={domain}")}
+    sheets = {each.name: each for each in report(drawn)}
     completeness, quality = sheets["means"].rows
     # (4.5 + 2.5) / 2, (3 + 4) / 2; differences -1.5 and 1.5
     assert [cell.value for cell in completeness[1:4]] == [3.5, 3.5, 0.0]
     assert completeness[1].low is not None
     assert [cell.value for cell in quality[1:4]] == [4.0, 4.0, 0.0]
     assert completeness[6].value == 2
-    assert completeness[6].url == "?domain="
+    assert completeness[6].url == room.url(f"answers/comparisons/{drawn.pk}/ratings/")
     assert [row[1].value for row in sheets["preferences"].rows] == [2, 1, 1]
     agreement = {(row[0].value, row[1].value): row for row in sheets["agreement"].rows}
     kappa = agreement["Overall quality", "reviewer and second, quadratic κ"]
@@ -230,4 +230,4 @@ def test_the_report_counts_a_query_once_and_says_how_far_raters_agree(room) -> N
 
 def test_a_report_without_ratings_says_so(room) -> None:
     drawn, _ = complete(room)
-    assert all(not each.rows and each.empty for each in report(drawn, lambda domain: ""))
+    assert all(not each.rows and each.empty for each in report(drawn))

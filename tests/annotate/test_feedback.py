@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import PermissionDenied
 
 from annotate.feedback.services import (
-    history,
+    history_sheet,
     kept_back,
     mark_seen,
     reasons_of_majority,
@@ -99,12 +99,10 @@ def test_agreement_over_time_with_an_interval() -> None:
         right=3,
         ended_at=datetime(2026, 3, 2, tzinfo=UTC),
     )
-    everything, *months = history(me.pk, world.benchmark)
-    assert (everything.agreement.n, everything.agreement.value) == (4, 0.5)
-    assert everything.agreement.interval is None  # all of one query
-    assert everything.abstained == 1
-    assert [each.month for each in months][-1] == "2026-03"
-    assert (months[-1].agreement.value, months[-1].practice) == (0.0, (3, 4))
+    everything, *_, march = history_sheet(me.pk, world.benchmark).rows
+    assert [cell.value for cell in everything] == ["all", 5, 0.5, 1, None, 0.75]
+    assert everything[2].low is None  # all of one query
+    assert (march[0].value, march[2].value, march[5].value) == ("2026-03", 0.0, 0.75)
 
 
 def test_what_is_missing_does_not_tell_a_check() -> None:
@@ -123,8 +121,8 @@ def test_what_is_missing_does_not_tell_a_check() -> None:
     assert (len(back), len(listed), back | listed) == (2, 7, cases)
     # The choice does not move: what was kept back stays so.
     assert kept_back(me.pk, world.benchmark) == back
-    (row, _) = history(me.pk, world.benchmark)
-    assert row.checks == (1, 1)
+    (row, _) = history_sheet(me.pk, world.benchmark).rows
+    assert row[4].value == 1.0
     check = mine.items.get(case=None).check_item
     client, api = signed_in(me), script(me)
     for url in ("feedback/", "feedback/?q=gold"):
@@ -139,13 +137,12 @@ def test_a_rejected_batch_shows_no_item_and_counts_its_check() -> None:
     batch = take(world, me)
     answer_all(world, batch, fail=1)
     assert submit(world, batch).status == "rejected"
-    (row, _) = history(me.pk, world.benchmark)
-    assert row.checks == (0, 1)
+    (row, _) = history_sheet(me.pk, world.benchmark).rows
+    assert row[4].value == 0.0
     assert not shown_votes(me.pk, world.benchmark).exists()
     open_batch = take(world, world.voters[1])
     answer_all(world, open_batch)
-    (row,) = history(world.voters[1].pk, world.benchmark)
-    assert row.checks == (0, 0)
+    assert history_sheet(world.voters[1].pk, world.benchmark).rows == ()
 
 
 def test_sections_to_read_again_follow_from_what_differed() -> None:
@@ -188,6 +185,21 @@ def test_an_admin_writes_about_what_the_voter_may_see() -> None:
     assert signed_in(me).post(world.url("feedback/seen/")).status_code == 302
     assert VoterMessage.objects.get().seen_at is not None
     assert mark_seen(access=access(world, me)) == 0
+
+
+def test_labels_of_a_panel_are_no_votes_of_a_voter() -> None:
+    world = make_world()
+    decided(world, 0, 1, 1)
+    pair = {"query": world.query, "passage": world.passage}
+    case = EscalationCase.objects.create(origin="panel:1", kind="reference", **pair)
+    for person in (world.voters[0], world.voters[4]):
+        Vote.objects.create(case=case, voter=person, label=1)
+    voters = signed_in(world.admin).get(world.url("voting/")).context["voters"]
+    assert {name: votes for _, name, votes in voters} == {
+        "annotator-1": 1,
+        "annotator-2": 1,
+        "annotator-3": 1,
+    }
 
 
 def test_admins_see_the_page_and_send_from_it() -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
-from annotate.exams.services import answer_item, next_item
+from annotate.exams.services import answer_item
 from annotate.models import CaseStatus, ExamItem, GoldPassage, Vote, VoteSlot, VoteStatus
 from annotate.panels import labels
 from annotate.panels.labels import start_practice
@@ -80,10 +80,10 @@ def test_five_practice_items_come_before_the_first_real_one(world):
     biology = item.case.query.domain
     attempt = start_practice(access=access, panel=panel, domain=biology)
     assert len(attempt.items) == 5
-    for _ in range(4):
-        answer_item(attempt=attempt, item=next_item(attempt), person=person, label=1)
+    for place in range(4):
+        answer_item(attempt=attempt, place=place, person=person, label=1)
     assert labels.next_item(access=access, panel=panel) is None
-    answer_item(attempt=attempt, item=next_item(attempt), person=person, label=1)
+    answer_item(attempt=attempt, place=4, person=person, label=1)
     found = labels.next_item(access=access, panel=panel)
     assert found.case.query.domain == biology  # of weather, practice is still owed
 
@@ -232,8 +232,8 @@ def test_cannot_be_judged_needs_a_reason_and_goes_to_a_senior(world, panel):
 
 def correct(world, item, person, label, reason="misread"):
     item.refresh_from_db()
-    return labels.correct_label(
-        item=item, access=access_of(world, person), label=label, reason=reason
+    return labels.label_item(
+        correct=True, item=item, access=access_of(world, person), label=label, reason=reason
     )
 
 

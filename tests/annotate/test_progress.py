@@ -52,8 +52,7 @@ def test_steady_work_is_forecast_with_an_interval(world) -> None:
     found = read_progress(world.benchmark)
     today = timezone.localdate()
     assert found.total.remaining == 8
-    assert found.end is not None
-    low, middle, high = ((day - today).days for day in found.end)
+    low, middle, high = ((day - today).days for day in (found.end_low, found.end, found.end_high))
     assert low < 4 <= middle <= 5 < high < 10
 
 

@@ -8,16 +8,27 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotate.exams import bank as exam_bank
 from annotate.exams import qualification as verbs
 from annotate.exams import services as exams
 from annotate.exams.qualification import import_approvals, people_rows
-from annotate.models import ApprovalRecord, ExamAnswer, ExamAttempt, ExamItem, Recheck
+from annotate.models import (
+    ApprovalRecord,
+    AttentionCheck,
+    Batch,
+    BatchItem,
+    ExamAnswer,
+    ExamAttempt,
+    ExamItem,
+    Recheck,
+    VotingPlan,
+)
 from annotate.voting.services import cast_vote
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
-from tests.annotate.world import masked, signed_in
+from tests.annotate.world import masked, signed_in, write_plan
 from tests.factories import make_gold, make_member, make_passage, make_query
 from tests.markup import one_line
 
@@ -59,10 +70,10 @@ def ask(world, **fields):
 def sit(world, wrong=0, person=None):
     person = person or world.person
     attempt = exams.start_attempt(person=person, domain=world.domain)
-    while (item := exams.next_item(attempt)) is not None:
+    while (item := attempt.next_item()) is not None:
         label = 1 - item.label if wrong > 0 else item.label
         wrong -= 1
-        attempt = exams.answer_item(attempt=attempt, item=item, person=person, label=label)
+        attempt = exams.answer_item(attempt=attempt, place=item.place, person=person, label=label)
     return attempt
 
 
@@ -150,19 +161,32 @@ def test_recheck_is_needed_where_the_last_checks_went_wrong():
     assert verbs.recheck_needed([wrong], below=100, window=1) == (0, 1)
 
 
+def answer_checks(world, right):
+    """A batch handed in just now whose ten attention checks were answered so."""
+    plan = VotingPlan.objects.first() or write_plan(world)
+    now = timezone.now()
+    batch = Batch.objects.create(
+        plan=plan, voter=world.person, status="rejected", size=10, expires_at=now, ended_at=now
+    )
+    for place in range(10):
+        query = make_query(world.benchmark, f"check-{batch.pk}-{place}", world.domain.name)
+        check = AttentionCheck.objects.create(query=query, passage=world.passage, expected=1)
+        BatchItem.objects.create(batch=batch, place=place, check_item=check, label=int(right))
+    return verbs.watch_checks(person=world.person, domain=world.domain)
+
+
 def test_a_recheck_ends_a_qualification_until_the_next_exam(world):
     fill(world)
     ask(world)
+    assert answer_checks(world, False) is None  # there is no exam that could count no more
     sit(world)
-    assert (
-        verbs.watch_accuracy(person=world.person, domain=world.domain, accuracy=[True] * 10) is None
-    )
+    assert answer_checks(world, True) is None
     assert is_qualified(world)
-    verbs.watch_accuracy(person=world.person, domain=world.domain, accuracy=[False] * 10)
+    answer_checks(world, False)
     standing = verbs.qualified_for(world.person, world.domain)
     assert standing.missing == ("the exam once more: 0 of the last 10 attention checks were right",)
     # Asked once: who has to take the exam again is not asked once more.
-    verbs.watch_accuracy(person=world.person, domain=world.domain, accuracy=[False] * 20)
+    answer_checks(world, False)
     assert Recheck.objects.count() == 1
     sit(world)
     assert is_qualified(world)
@@ -216,17 +240,14 @@ def test_an_exam_has_both_answers_and_new_items_first(world):
 def test_a_sitting_goes_on_where_it_was_left(world):
     fill(world)
     attempt = exams.start_attempt(person=world.person, domain=world.domain)
-    item = exams.next_item(attempt)
-    exams.answer_item(attempt=attempt, item=item, person=world.person, label=1)
+    exams.answer_item(attempt=attempt, place=0, person=world.person, label=1)
     again = exams.start_attempt(person=world.person, domain=world.domain)
     assert again.pk == attempt.pk
-    assert exams.next_item(again).pk == attempt.items[1]
+    assert again.next_item().pk == attempt.items[1]
     with pytest.raises(Refused, match="answered already"):
-        exams.answer_item(attempt=attempt, item=item, person=world.person, label=0)
+        exams.answer_item(attempt=attempt, place=0, person=world.person, label=0)
     with pytest.raises(PermissionDenied):
-        exams.answer_item(
-            attempt=attempt, item=exams.next_item(again), person=world.voters[1], label=0
-        )
+        exams.answer_item(attempt=attempt, place=1, person=world.voters[1], label=0)
     assert ExamAnswer.objects.count() == 1
 
 
@@ -519,5 +540,8 @@ def test_people_and_domains_cost_no_queries_of_their_own(world) -> None:
     with CaptureQueriesContext(connection) as second:
         rows = people_rows(world.benchmark)
     assert (len(rows), len(second)) == (before + 8, len(first))
-    (row,) = [each for each in rows if str(each.person) == "more-1" and each.domain == world.domain]
-    assert row.standing.missing == ("the exam once more: Again.",)
+    (row,) = [
+        each for each in rows
+        if str(each["person"]) == "more-1" and each["domain"] == world.domain
+    ]  # fmt: skip
+    assert row["standing"].missing == ("the exam once more: Again.",)

@@ -7,8 +7,7 @@ from annotate.models import Aspect, AspectChange, GoldPassage
 from annotate.workspace.aspects import add_aspect, move_aspect, remove_aspect, save_aspect
 from annotate.workspace.checklist import missing
 from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
-from annotate.workspace.restructuring import Part, merge_aspects, split_aspect
-from annotate.workspace.undoing import undo_change
+from annotate.workspace.restructuring import Part, merge_aspects, split_aspect, undo_change
 from corpus.models import Judgment
 from kit.errors import Conflict, Refused
 from kit.models import Event

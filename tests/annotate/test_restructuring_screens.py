@@ -107,7 +107,7 @@ def test_a_conflict_can_be_sent_again_once_it_was_seen(world, me, aspects):
     address = at(world, "aspect-split", aspects[0].pk)
     answer = me.post(address, parts("One.", "Two."))
     assert "annotator-2 changed a1 meanwhile; it says now: Theirs." in one_line(answer)
-    version = answer.context["version"]
+    version = answer.context["aspect"].version
     assert me.post(address, parts("One.", "Two.", version=version)).status_code == 302
 
 

@@ -14,9 +14,9 @@ from corpus.access import enter
 from corpus.judgments.services import record_judgment
 from corpus.models import Membership
 from debate.models import Debate, DebateRun
-from kit.chores import Chores
 from kit.errors import Refused
 from kit.models import Event
+from kit.runs.chores import Chores
 from tests.annotate.test_api import script, send
 from tests.annotate.world import make_snapshot, signed_in, write_plan
 from tests.factories import make_member, make_pool

@@ -53,10 +53,9 @@ def test_an_exam_answer_sent_twice_is_kept_once(desk) -> None:
     new = [ExamItem(question=f"q{n}", passage="p", label=n % 2) for n in range(10)]
     exam_bank.add_items(domain=desk.query.domain, actor=desk.admin, items=new)
     attempt = exams.start_attempt(person=desk.author, domain=desk.query.domain)
-    item = exams.next_item(attempt)
 
     def answer():
-        return exams.answer_item(attempt=attempt, item=item, person=desk.author, label=1)
+        return exams.answer_item(attempt=attempt, place=0, person=desk.author, label=1)
 
     assert isinstance(at_once(answer, answer), Refused)
     assert ExamAnswer.objects.count() == 1

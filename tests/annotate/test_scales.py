@@ -6,7 +6,7 @@ from django.core.exceptions import PermissionDenied
 from annotate.models import Aspect, AspectChange
 from annotate.workspace import scales
 from annotate.workspace.aspects import add_aspect, normalised_weights, remove_aspect, restore_aspect
-from annotate.workspace.undoing import undo_change
+from annotate.workspace.restructuring import move_to_scale, undo_change
 from kit.errors import Conflict, Refused
 
 
@@ -26,7 +26,7 @@ def weights(world):
 
 
 def move(world, actor, chosen, scale="likert3", **more):
-    return scales.move_to_scale(query=world.query, scale=scale, weights=chosen, actor=actor, **more)
+    return move_to_scale(query=world.query, scale=scale, weights=chosen, actor=actor, **more)
 
 
 def test_an_admin_chooses_where_new_aspects_begin(world, expert):

@@ -5,7 +5,7 @@ from django.core.exceptions import PermissionDenied
 
 from annotate.adjudication.queue import open_items
 from annotate.models import CaseStatus, CheckKind, SpotCheck
-from annotate.panels import spot_checks as verbs
+from annotate.panels import settling as verbs
 from annotate.panels.report import panel_sheets
 from corpus.models import Judgment, Source, Status
 from kit.errors import Refused

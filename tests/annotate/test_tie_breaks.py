@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.adjudication.services import settle_case
-from annotate.panels.spot_checks import check_item
+from annotate.panels.settling import check_item
 from annotate.voting.majority import RULE, TIE_BREAKS
 from annotate.voting.services import cast_vote
 from annotate.workspace.aspects import add_aspect

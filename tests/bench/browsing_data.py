@@ -24,7 +24,7 @@ from corpus.models import (
     Status,
 )
 from corpus.texts.indexing import carry_out, is_ready, request_index
-from kit.bulk import analyze
+from kit.database.bulk import analyze
 
 SLUG, ADMIN = "bench", "admin"
 _JUDGMENTS, _CASES, _STUBS, _PAGES, _DEPTH, _BATCH = 100_000, 2_000, 400, 5_000, 1_000, 2_000

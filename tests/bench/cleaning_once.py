@@ -28,8 +28,8 @@ from corpus.cleaning.rules import clean_by_rules  # noqa: E402
 from corpus.cleaning.services import cancel_cleaning, drop_cancelled, start_cleaning  # noqa: E402
 from corpus.cleaning.tasks import drive_claimed  # noqa: E402
 from corpus.models import CorpusVersion, Crosswalk, Domain, Passage, VersionState  # noqa: E402
-from kit.bulk import copy_rows  # noqa: E402
-from kit.sharing import Share  # noqa: E402
+from kit.database.bulk import copy_rows  # noqa: E402
+from kit.runs.sharing import Share  # noqa: E402
 from llm.endpoints import Endpoint  # noqa: E402
 from tests.bench.processor import own_peak  # noqa: E402
 from tests.conftest import SHARED  # noqa: E402

@@ -12,15 +12,19 @@ from typing import get_args
 
 import numpy as np
 
-from kit.stats.alpha import alpha_statistic
 from kit.stats.classes import class_report
-from kit.stats.intervals import Method, interval
-from kit.stats.jackknife import jackknife
-from kit.stats.kappa import WEIGHTS, cohen_statistic, fleiss_statistic, percent_statistic
+from kit.stats.intervals import Method, interval, jackknife
+from kit.stats.kappa import (
+    WEIGHTS,
+    Statistic,
+    alpha_statistic,
+    cohen_statistic,
+    fleiss_statistic,
+    percent_statistic,
+)
 from kit.stats.proportions import clopper_pearson, wilson
 from kit.stats.ratings import LEVELS, Floats
 from kit.stats.results import Interval
-from kit.stats.statistic import Statistic
 
 SETS = 5000
 SIZES = (30, 100, 300, 1000)

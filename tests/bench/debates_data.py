@@ -12,7 +12,7 @@ from django.utils import timezone
 from corpus.models import Benchmark, CorpusVersion, Domain, Membership, Passage, Pool, Query
 from debate.dream import default_prompt
 from debate.models import Debate, DebateFlag, DebateRun, Turn
-from kit.bulk import analyze, copy_rows
+from kit.database.bulk import analyze, copy_rows
 from llm.ledger.accounts import open_account
 from llm.models import Call
 

@@ -23,9 +23,8 @@ from evaluation.metrics.gold import Aspect, Gold
 from evaluation.metrics.names import MEASURES
 from evaluation.metrics.profiles import PROFILES, Profile
 from evaluation.metrics.reading.runs import read_run
-from evaluation.metrics.results import Scores
 from evaluation.metrics.run import Run
-from evaluation.metrics.scoring import score
+from evaluation.metrics.scoring import Scores, score
 from tests.bench.metrics_scripts import passes, their_passes
 
 QUERIES, PASSAGES = 739, 1000

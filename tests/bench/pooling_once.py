@@ -18,7 +18,7 @@ from django.db import transaction  # noqa: E402
 
 from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun  # noqa: E402
 from corpus.pools.builds import build_pool  # noqa: E402
-from kit.bulk import analyze, copy_rows  # noqa: E402
+from kit.database.bulk import analyze, copy_rows  # noqa: E402
 from tests.bench.processor import own_peak  # noqa: E402
 from tests.factories import make_benchmark  # noqa: E402
 

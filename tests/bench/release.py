@@ -107,7 +107,7 @@ def ours(source: Path) -> dict[str, float]:
     from evaluation.models import Release
     from evaluation.releases.building import build
     from evaluation.releases.services import start_here
-    from kit.bulk import vacuum
+    from kit.database.bulk import vacuum
 
     with tempfile.TemporaryDirectory() as folder:
         benchmark = Benchmark.objects.get(slug="bench")

@@ -20,7 +20,7 @@ def fill(cases: int, people: int, reveal: str) -> dict[str, Any]:
     from annotate.models import EscalationCase, VoteSlot, VotingPlan
     from corpus.benchmarks.services import create_benchmark
     from corpus.models import CorpusVersion, Domain, Membership, Passage, Query
-    from kit.bulk import analyze
+    from kit.database.bulk import analyze
 
     benchmark = create_benchmark(name="Votes", slug=SLUG, actor=None)
     domain = Domain.objects.create(benchmark=benchmark, name="general", is_ready=True)

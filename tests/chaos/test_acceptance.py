@@ -13,7 +13,7 @@ from annotate.models import EscalationCase
 from annotate.voting.services import cast_vote
 from corpus.models import Judgment
 from debate.models import Debate, DebateRun
-from debate.results.figures import figures
+from debate.results.figures import figures, outcomes
 from tests.chaos.conftest import StubMaker
 from tests.chaos.judged import judge, pool_of
 from tests.factories import make_member
@@ -80,9 +80,9 @@ def test_labels_rounds_and_calls_of_the_five_items(run: DebateRun, stub: Stub) -
 
 
 def test_one_of_five_escalates_and_none_errs(run: DebateRun) -> None:
-    counts = figures(run)
-    assert counts.escalation_ratio == 1 / 5
-    assert (counts.failed, counts.unreadable, counts.total) == (0, 0, 5)
+    counts, (whole, _) = figures(run), outcomes(run)
+    assert whole.escalation.value == 1 / 5
+    assert (counts["failed"], counts["unreadable"], counts["total"]) == (0, 0, 5)
 
 
 @pytest.mark.parametrize("item", ["split-agree", "split-split"])

@@ -15,12 +15,14 @@ from typing import Any
 from django.core.management import CommandError, call_command
 
 _MOST_LINES, _MOST_OF_LONG = 120, 12
-# What is another each time: keys of links, ports, seconds that something took, moments.
+# What is another each time: keys of links, ports, seconds that something took, moments, and the
+# keys of cases, which open as debates end.
 _MASKS = (
     (re.compile(r"(/sign-in/)[\w-]{20,}"), r"\1TOKEN"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b\d+\.\d\d s\b"), "0.00 s"),
     (re.compile(r'("seconds": )[\d.]+'), r"\g<1>0.0"),
+    (re.compile(r'("case_pk": )\d+'), r"\g<1>0"),
     # A retrieval run's digest: its scores have last digits that are the processor's.
     (re.compile(r'("depth": \d+,\s+"digest": )"\w+"'), r'\1"DIGEST"'),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d[\d:.]*Z?"), "MOMENT"),

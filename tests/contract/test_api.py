@@ -5,6 +5,7 @@ there (in an answer) or required (in a request); `?`: may be null; `[]`: of each
 each value of an object with free keys. Names of components, descriptions and bounds are no part.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from django.test import Client
 from django.urls import get_resolver
 from drf_spectacular.generators import SchemaGenerator
 
-from tests.contract.kept import Line, same_lines
+from tests.contract.kept import KEPT, Line, read, same_lines
 from tests.contract.test_routes import paths
 from tests.routes.rows import ROLES, expected
 from tests.routes.world import address, make_everything
@@ -27,6 +28,25 @@ _MOST_DEEP = 12  # a schema that holds itself ends there
 
 def test_operations_and_fields_of_the_api() -> None:
     same_lines("api.txt", operations(SchemaGenerator().get_schema(request=None, public=True)))
+
+
+def test_lists_are_told_as_they_are_answered() -> None:
+    """In pages or whole, as far as the world of `answers.txt` holds them."""
+    schema = list(operations(SchemaGenerator().get_schema(request=None, public=True)))
+    in_pages = {_shape(name) for name, line in schema if line.startswith("200 results*[]")}
+    whole = {_shape(name) for name, line in schema if line.startswith("200[]")}
+    kept = list(read((KEPT / "answers.txt").read_text(encoding="utf-8")))
+    pages_seen = {_shape(name) for name, line in kept if line.startswith(".next: ")}
+    whole_seen = {_shape(name) for name, line in kept if line.startswith("[]")}
+    assert len(pages_seen & in_pages) > 40
+    assert len(whole_seen & whole) > 5
+    assert not pages_seen - in_pages
+    assert not whole_seen & in_pages
+
+
+def _shape(name: str) -> str:
+    """A path without the names of its parts."""
+    return re.sub(r"<\w+>|{\w+}", "{}", name)
 
 
 @pytest.mark.django_db

@@ -173,6 +173,7 @@ def judge(shell: Shell) -> None:
         api(shell, "annotator-1", "post", f"{place}/discard/", {"reason": "topic_only"})
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True, reset_sequences=True)
 def test_the_demo_retrieved_judged_and_cleaned(tmp_path: Path) -> None:
     shell = Shell(TMP=tmp_path, DEMO=ROOT / "corpus" / "demo")

@@ -12,7 +12,7 @@ from rest_framework.authtoken.models import Token
 from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, ImportRun, Judgment, Membership, Source
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from kit.signin import create_link
 from tests.factories import (
     make_benchmark,

@@ -4,13 +4,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from corpus.chunking.pieces import cut_fixed
 from corpus.chunking.rules import clean
-from corpus.chunking.semantic import cosine, dchunk
+from corpus.chunking.semantic import MOST_TOKENS, OVERLAP, Chunk, chunks_of, cosine, units_of
 from corpus.chunking.sentences import sentences
+from corpus.marcus.splitting import cut_fixed
 from corpus.marcus.verify import verify
 from llm.practice.completion import embed
 from tests.corpus.real_texts import noisy_texts
+
+
+def dchunk(text, embed, *, most: int = MOST_TOKENS, overlap: float = OVERLAP) -> list[Chunk]:
+    units = units_of(text, most=most)
+    vectors = embed([text[start:end] for start, end in units])
+    return chunks_of(text, units, vectors, most=most, overlap=overlap)
 
 
 def by_topic(texts: Sequence[str]) -> list[list[float]]:

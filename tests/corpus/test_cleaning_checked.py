@@ -6,8 +6,7 @@ import pytest
 from django.test import Client
 
 from corpus.cleaning.decisions import decide, queue, undo
-from corpus.cleaning.outcomes import PageOutcome
-from corpus.cleaning.pump import CleaningPump
+from corpus.cleaning.pages import CleaningPump, Job
 from corpus.models import CleaningRun, PageState, Violation
 from corpus.versions.crosswalk import labels_of
 from kit.errors import Refused
@@ -225,7 +224,7 @@ def test_a_page_that_is_decided_while_its_group_is_under_way(
     decided: list[int] = []
     plain = CleaningPump.store
 
-    def store(pump: CleaningPump, results: Sequence[PageOutcome]) -> int:
+    def store(pump: CleaningPump, results: Sequence[Job]) -> int:
         if takes_back and decided:
             for found in Violation.objects.filter(decision="accepted", decided_by=admin):
                 undo(violation=found, actor=admin)

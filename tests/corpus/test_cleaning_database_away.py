@@ -12,7 +12,7 @@ from django.db import connection, connections
 from corpus.cleaning.services import start_cleaning
 from corpus.cleaning.tasks import clean_corpus, drive_claimed
 from corpus.models import CleaningRun, CorpusVersion
-from kit.runs import RunGroup, RunStatus
+from kit.runs.models import RunGroup, RunStatus
 from llm.ledger.writing import list_lost_calls
 from llm.models import Call
 from tests.corpus.cleaning import make_corpus

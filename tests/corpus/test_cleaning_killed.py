@@ -11,8 +11,8 @@ from corpus.cleaning.services import start_cleaning
 from corpus.cleaning.tasks import drive_claimed
 from corpus.models import CleaningRun, CorpusVersion, Passage
 from corpus.versions.crosswalk import labels_of
-from kit.runs import TrackedRun
-from kit.sharing import Share
+from kit.runs.models import TrackedRun
+from kit.runs.sharing import Share
 from llm import endpoints
 from llm.models import Call
 from llm.pump import Pump

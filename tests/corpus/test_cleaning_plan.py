@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def benchmark(monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     """Seven pages of three pieces, page by page and then scattered; two domains share a name."""
     monkeypatch.setattr(cleaning_plan, "_ROWS", 4)
-    monkeypatch.setattr("kit.sharing.GROUP", 2)
+    monkeypatch.setattr("kit.runs.sharing.GROUP", 2)
     made = make_benchmark(domains=("biology", "earth"))
     for n in range(3):
         for piece in range(3):

@@ -25,8 +25,9 @@ from corpus.models import (
 from corpus.versions.crosswalk import labels_of, targets
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import LostLease
-from kit.sharing import Share
+from kit.runs.models import LostLease
+from kit.runs.moves import pause_run
+from kit.runs.sharing import Share
 from llm import endpoints
 from llm.models import Call
 from llm.prompts import PromptTemplate
@@ -229,7 +230,7 @@ def test_a_cancelled_run_leaves_nothing(practice) -> None:
     run = verbs.start_cleaning(
         benchmark=benchmark, source=source, preset="marcus", endpoint=practice, actor=admin
     )
-    verbs.pause_cleaning(run=run, actor=admin)
+    pause_run(run=run, actor=admin)
     verbs.resume_cleaning(run=run, actor=admin)
     verbs.cancel_cleaning(run=run, actor=admin)
     assert CleaningRun.objects.calling().get() == run
@@ -260,6 +261,27 @@ def test_a_half_made_version_is_dropped_by_a_worker_and_its_name_is_free_at_once
     assert not Passage.objects.filter(version=run.version_id).exists()
     assert set(Passage.objects.values_list("version", flat=True)) == {source.pk}
     assert again.version in CorpusVersion.objects.all()
+
+
+def test_a_lease_is_renewed_between_passages_that_take_long(monkeypatch) -> None:
+    benchmark = make_corpus()
+    source = CorpusVersion.objects.current(benchmark)
+    run = verbs.start_cleaning(
+        benchmark=benchmark, source=source, preset="diver_rules", actor=None, claimed=True
+    )
+    plan(run)
+    leases = []
+
+    def long_work(text: str) -> str:
+        leases.append(run.groups.get().lease_until)
+        monkeypatch.setattr("kit.runs.sharing.time.monotonic", lambda: 60.0 * len(leases))
+        return text
+
+    monkeypatch.setattr("corpus.cleaning.rules.clean", long_work)
+    monkeypatch.setattr("kit.runs.sharing.time.monotonic", lambda: 0.0)
+    clean_by_rules(Share(run), ends_at=math.inf)
+    assert len(leases) > 3
+    assert sorted(set(leases)) == leases
 
 
 def test_a_failed_run_is_given_up_and_leaves_nothing() -> None:

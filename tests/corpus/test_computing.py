@@ -17,7 +17,7 @@ from corpus.models import (
 )
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm.endpoints import practice, practice_if_unconfigured
 from llm.models import Call
 from llm.practice.server import serve
@@ -230,12 +230,12 @@ def test_another_worker_starts_anew_and_nothing_is_left_behind(world) -> None:
 
 def test_cancelled_leaves_nothing(world) -> None:
     computation = computing.start(benchmark=world, method="bm25", actor=None, claimed=True)
-    computing.cancel(computation=RunComputation.objects.get(), actor=None)
+    computing.cancel(run=RunComputation.objects.get(), actor=None)
     computing.carry_out(computation)
     assert not RetrievalRun.everything.exists()
     assert RunComputation.objects.get().status == RunStatus.CANCELLED
     with pytest.raises(Refused, match="over already"):
-        computing.cancel(computation=computation, actor=None)
+        computing.cancel(run=computation, actor=None)
 
 
 def test_domains_without_passages_say_so_and_can_be_tried_again(world) -> None:
@@ -244,12 +244,12 @@ def test_domains_without_passages_say_so_and_can_be_tried_again(world) -> None:
     assert failed.status == "failed"
     assert "robotics has queries but no passage" in failed.error
     make_passage(world, "r1", "robotics", text="A gripper.")
-    computing.retry(computation=failed, actor=None)
+    computing.retry(run=failed, actor=None)
     assert failed.claim()
     computing.carry_out(failed)
     assert RunComputation.objects.get().status == "done"
     with pytest.raises(Refused):
-        computing.retry(computation=failed, actor=None)
+        computing.retry(run=failed, actor=None)
 
 
 def test_an_endpoint_that_refuses_ends_in_words(world, settings) -> None:

@@ -132,7 +132,7 @@ def test_hostile_markup_is_only_text(html: str) -> None:
 
 def test_a_page_too_long_to_align_is_matched_by_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     aligned = texts(extract_html(PAGE), main=True)
-    monkeypatch.setattr("corpus.extraction.main_text._MOST_PAIRS", 0)
+    monkeypatch.setattr("corpus.extraction.pages._MOST_PAIRS", 0)
     by_lines = texts(extract_html(PAGE), main=True)
     assert [text for text in by_lines if len(text) > 40] == ARTICLE
     assert set(by_lines) <= set(aligned)

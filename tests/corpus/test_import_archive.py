@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.importers import archive, growth
+from corpus.importers import archive, files
 from corpus.importers.archive import BadArchive, directory_size, unpack
 from tests.corpus.import_files import bright_pro, read
 
@@ -109,7 +109,7 @@ def test_a_folder_that_formats_know_is_never_dropped(tmp_path, target) -> None:
 
 
 def test_what_grows_as_only_bombs_do_stops_early(tmp_path, target, monkeypatch) -> None:
-    monkeypatch.setattr(growth, "ALWAYS_FINE", 4 * PLENTY)
+    monkeypatch.setattr(files, "ALWAYS_FINE", 4 * PLENTY)
     zipped(tmp_path / "a.zip", [("a.jsonl", b"0" * 10 * PLENTY)])
     with pytest.raises(BadArchive, match="far more than its size"):
         unpack(tmp_path / "a.zip", target, most_bytes=1000 * PLENTY)

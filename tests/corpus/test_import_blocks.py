@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.importers import bright_pro
 from corpus.importers.blocks import BLOCK_ROWS, Block, Layout
 from corpus.importers.files import DataFile, Meter
-from corpus.importers.passages import passage
+from corpus.importers.formats import FORMATS
 from corpus.importers.reading import blocks
+from corpus.importers.records import passage
 from corpus.importers.rows import PassageBatch, PassageRow, Place, Problem
 from tests.corpus.import_files import one_by_one, write_lines
 
@@ -132,7 +132,7 @@ def test_large_files_come_in_blocks_with_every_row_once(tmp_path, name) -> None:
         pq.write_table(pa.Table.from_pylist(rows), path)
     else:
         path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    batches = list(bright_pro.read(tmp_path))
+    batches = list(FORMATS["bright_pro"].read(tmp_path))
     assert [type(each) for each in batches] == [PassageBatch] * 3
     found = list(one_by_one(batches))
     assert [(row.pid, row.place.line) for row in found] == [
@@ -144,7 +144,7 @@ def test_only_the_block_with_a_problem_is_taken_apart(tmp_path) -> None:
     rows = [{"id": f"p{n}", "content": "x"} for n in range(2 * BLOCK_ROWS)]
     rows[5] = {"id": "bad"}
     write_lines(tmp_path / "documents" / "biology.jsonl", rows)
-    found = list(bright_pro.read(tmp_path))
+    found = list(FORMATS["bright_pro"].read(tmp_path))
     assert [str(row) for row in found if isinstance(row, Problem)] == [
         "documents/biology.jsonl:6 content: This field is missing."
     ]

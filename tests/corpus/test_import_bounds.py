@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.importers import expansion, growth, reading
+from corpus.importers import files, parquet, reading
 from corpus.importers.files import Meter
 from corpus.importers.formats import FORMATS, RUN_FORMATS
 from corpus.importers.rows import PassageBatch
@@ -58,7 +58,7 @@ def test_a_qrels_file_is_not_gone_through_beyond_the_bound(tmp_path) -> None:
 
 
 def test_a_compressed_list_that_is_a_bomb_is_refused(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(growth, "ALWAYS_FINE", 1 << 16)
+    monkeypatch.setattr(files, "ALWAYS_FINE", 1 << 16)
     content = json.dumps([bright_row(query="a" * 4_000_000)]).encode()
     (tmp_path / "a.json.gz").write_bytes(gzip.compress(content))
     (found,) = faults(read(tmp_path, 0))
@@ -82,7 +82,7 @@ def passages(rows: list) -> list[tuple[str, str]]:
 
 
 def test_texts_that_come_again_are_unpacked_a_few_at_a_time(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(expansion, "MOST_AT_ONCE", 100_000)
+    monkeypatch.setattr(parquet, "MOST_AT_ONCE", 100_000)
     texts = ["x" * 30_000, "y"] * 20
     documents(tmp_path, id=[str(n) for n in range(40)], content=texts)
     rows = read(tmp_path, 0, "bright_pro")
@@ -98,7 +98,7 @@ def test_usual_texts_are_unpacked_in_full_blocks(tmp_path) -> None:
 
 
 def test_one_text_too_long_to_be_unpacked_is_named(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(expansion, "MOST_AT_ONCE", 10_000)
+    monkeypatch.setattr(parquet, "MOST_AT_ONCE", 10_000)
     documents(tmp_path, id=["1", "2"], content=["x" * 30_000] * 2)
     (found,) = faults(read(tmp_path, 0, "bright_pro"))
     assert found.startswith("documents/biology.parquet")
@@ -106,8 +106,8 @@ def test_one_text_too_long_to_be_unpacked_is_named(tmp_path, monkeypatch) -> Non
 
 
 def test_lists_of_long_values_that_come_again_are_refused(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(expansion, "MOST_AT_ONCE", 10_000)
-    monkeypatch.setattr(expansion, "MOST_IN_LISTS", 10_000)
+    monkeypatch.setattr(parquet, "MOST_AT_ONCE", 10_000)
+    monkeypatch.setattr(parquet, "MOST_IN_LISTS", 10_000)
     (tmp_path / "examples").mkdir()
     ids = pa.array([["x" * 400] * 50])
     table = pa.table({"id": ["1"], "query": ["q"], "gold_ids": ids})
@@ -119,6 +119,6 @@ def test_lists_of_long_values_that_come_again_are_refused(tmp_path, monkeypatch)
 def test_what_parquet_unpacks_to_counts_too(tmp_path, monkeypatch) -> None:
     documents(tmp_path, id=[str(n) for n in range(50)], content=["x" * 1000] * 50)
     assert any(TOO_MUCH in each for each in faults(read(tmp_path, 40_000, "bright_pro")))
-    monkeypatch.setattr(growth, "ALWAYS_FINE", 1000)
-    monkeypatch.setattr(growth, "MOST_TIMES", 2)
+    monkeypatch.setattr(files, "ALWAYS_FINE", 1000)
+    monkeypatch.setattr(files, "MOST_TIMES", 2)
     assert any(TOO_DENSE in each for each in faults(read(tmp_path, 0, "bright_pro")))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.importers.bridge import subset_of
+from corpus.importers.json_formats import subset_of
 from corpus.importers.rows import PassageRow, QueryRow
 from tests.corpus.import_files import faults, labels, oddities, of_kind, read, write_lines
 
@@ -73,7 +73,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path) -> None:
 
 
 def test_subset_of_a_file_at_the_top() -> None:
-    assert subset_of(Path("a/b/corpus.jsonl"), Path("a")) == "b"
+    assert subset_of(Path("a/b/corpus.jsonl")) == "b"
 
 
 def test_no_other_qrels_are_taken(tmp_path) -> None:

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.importers.bright_pro import page_of
+from corpus.importers.bright import page_of
 from corpus.importers.rows import AspectRow, DocumentRow, JudgmentRow, PairRow, PassageRow, QueryRow
 from tests.corpus.import_files import (
     PAGE,

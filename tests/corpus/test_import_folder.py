@@ -8,7 +8,7 @@ from rest_framework.authtoken.models import Token
 
 from corpus.imports import services as import_folder
 from corpus.imports.loading import load
-from corpus.imports.services import start_stored_import
+from corpus.imports.services import start_import
 from corpus.models import ImportRun, Query
 from kit.errors import Refused
 from tests.corpus.import_files import bright_pro, bright_row, write_lines
@@ -157,7 +157,7 @@ def test_uploaded_gold_beside_a_stored_file_is_forgotten_and_the_file_stays(
 ) -> None:
     from annotate.workspace.loading import carry_out
 
-    run = start_stored_import(
+    run = start_import(
         benchmark=benchmark,
         actor=admin,
         format="bright",
@@ -172,5 +172,5 @@ def test_uploaded_gold_beside_a_stored_file_is_forgotten_and_the_file_stays(
 
 
 def test_a_stored_file_leaves_no_empty_folder_behind(benchmark, admin, folder, settings) -> None:
-    start_stored_import(benchmark=benchmark, actor=admin, format="bright", stored="biology.jsonl")
+    start_import(benchmark=benchmark, actor=admin, format="bright", stored="biology.jsonl")
     assert list(settings.UPLOADS.iterdir()) == []

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.importers import growth, listing
+from corpus.importers import files
 from corpus.importers.formats import FORMATS, RUN_FORMATS
 from corpus.importers.rows import Problem
 from tests.corpus.import_files import faults, labels, one_by_one, read, write_lines
@@ -59,9 +59,9 @@ def one_file(root, name, content, ending=""):
 def test_every_format_has_samples_and_they_are_sound(tmp_path) -> None:
     assert set(SAMPLES) == set(FIRST) == set(ALL)
     for name, samples in SAMPLES.items():
-        for n, files in enumerate(samples):
+        for n, sample in enumerate(samples):
             root = tmp_path / name / str(n) / "nq"
-            write(root, files)
+            write(root, sample)
             assert problems(name, root) == []
 
 
@@ -126,7 +126,7 @@ def test_json_nested_a_hundred_thousand_deep_is_a_problem(tmp_path, name, openin
 
 @pytest.mark.parametrize("name", in_full_slowly("bright_pro", "cranfield"))
 def test_a_bomb_of_blank_lines_ends_early(tmp_path, name, monkeypatch) -> None:
-    monkeypatch.setattr(growth, "ALWAYS_FINE", 1 << 16)
+    monkeypatch.setattr(files, "ALWAYS_FINE", 1 << 16)
     packed = gzip.compress(b"\n" * (MEGABYTE >> 1))
     root = one_file(tmp_path, name, packed, ".gz")
     (found,) = problems(name, root)
@@ -171,7 +171,7 @@ def test_no_damage_to_the_footer_of_a_parquet_file_ends_the_process(tmp_path, st
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_folder_of_too_many_files_is_not_gone_through(tmp_path, name, monkeypatch) -> None:
-    monkeypatch.setattr(listing, "MOST_ENTRIES", 50)
+    monkeypatch.setattr(files, "MOST_ENTRIES", 50)
     for n in range(60):
         (tmp_path / f"{n}.jsonl").touch()
     (found,) = problems(name, tmp_path)
@@ -181,7 +181,7 @@ def test_a_folder_of_too_many_files_is_not_gone_through(tmp_path, name, monkeypa
 def test_links_to_folders_are_not_followed_when_looking_for_files(tmp_path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path)
     write_lines(tmp_path / "nq.jsonl", [{"doc_id": "1", "text": "x"}])
-    assert [each.name for each in listing.files_under(tmp_path)] == ["nq.jsonl"]
+    assert [each.name for each in files.files_under(tmp_path)] == ["nq.jsonl"]
 
 
 @pytest.mark.parametrize("name", ALL)

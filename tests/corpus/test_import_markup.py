@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.importers import passages as pieces
 from corpus.importers import reading
+from corpus.importers import trec_documents as pieces
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.rows import PassageBatch, PassageRow, Problem
 from corpus.importers.trec_documents import _documents, _line_by_line, read_documents

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from corpus.importers import score_json, trec_run
+from corpus.importers import reading, runs
 from corpus.importers.formats import RUN_FORMATS
 from corpus.importers.rows import RunRow
 from tests.corpus.import_files import faults, oddities, of_kind
@@ -42,7 +42,7 @@ def test_a_folder_of_gzipped_runs_gives_their_domains(tmp_path) -> None:
 
 
 def test_the_domain_may_be_given(tmp_path) -> None:
-    (first, *_) = trec_run.read(written(tmp_path, RUN), domain="robotics")
+    (first, *_) = RUN_FORMATS["trec_run"].read(written(tmp_path, RUN), domain="robotics")
     assert first.domain == "robotics"
 
 
@@ -77,13 +77,13 @@ def test_queries_that_stand_apart_are_put_together(tmp_path) -> None:
 
 
 def test_queries_apart_beyond_the_bound_are_a_problem(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(trec_run, "MOST_SCATTERED", 2)
+    monkeypatch.setattr(runs, "MOST_SCATTERED", 2)
     rows = read_run(written(tmp_path, "q Q0 a 1 3 t\nr Q0 b 1 2 t\nq Q0 c 2 1 t\n"))
     assert faults(rows) == ["biology.run: Queries stand apart over 2 lines; sort them by query."]
 
 
 def test_too_many_lines_of_a_query_are_a_problem(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(trec_run, "MOST_TOGETHER", 2)
+    monkeypatch.setattr(runs, "MOST_TOGETHER", 2)
     rows = read_run(written(tmp_path, "q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 c 3 1 t\n"))
     assert "More than 2 queries, or lines of one query" in faults(rows)[0]
 
@@ -193,7 +193,7 @@ def test_scores_that_cannot_be_taken_are_named(tmp_path, text, fault) -> None:
 
 
 def test_an_object_beyond_the_bound_is_not_parsed(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(score_json, "SIZE_LIMIT", 10)
+    monkeypatch.setattr(reading, "SIZE_LIMIT", 10)
     (fault,) = faults(read_run(scores(tmp_path, {"q": {"a": 1.0}}), "score_json"))
     assert "larger than" in fault
 

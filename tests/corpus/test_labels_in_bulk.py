@@ -6,8 +6,8 @@ import pytest
 
 from corpus.judgments.services import record_judgment, record_judgments
 from corpus.models import Judgment, Source, Status
+from kit.database.updates import update_rows
 from kit.models import Event
-from kit.updates import update_rows
 from tests.factories import make_benchmark, make_passage, make_query
 
 pytestmark = pytest.mark.django_db

@@ -24,7 +24,7 @@ from corpus.models import (
     Query,
     VersionState,
 )
-from kit.runs import LostLease
+from kit.runs.models import LostLease
 from tests.corpus.import_files import bright_pro, claimed, imported, one_by_one
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from corpus.benchmarks.services import create_benchmark
 from corpus.imports import loading
-from corpus.imports import publish as loading_publish
 from corpus.imports.loading import load, sweep_dead_loads
 from corpus.imports.queries import show_queries
 from corpus.imports.texts import fill_passages
@@ -49,13 +48,13 @@ def at_the_flip(monkeypatch) -> Callable[..., None]:
     """Call a function when all is written and the last transaction has begun."""
 
     def install(act: Callable[[], None]) -> None:
-        real = loading_publish._lock
+        real = loading._lock
 
         def lock(context) -> None:
             act()
             real(context)
 
-        monkeypatch.setattr(loading_publish, "_lock", lock)
+        monkeypatch.setattr(loading, "_lock", lock)
 
     return install
 
@@ -76,7 +75,7 @@ def killed(benchmark, folder, monkeypatch) -> ImportRun:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(loading_publish, "_lock", die)
+        patch.setattr(loading, "_lock", die)
         patch.setattr(loading, "_forget", lambda context: None)
         run = claimed(benchmark, folder)
         with pytest.raises(KeyboardInterrupt):
@@ -224,16 +223,15 @@ def test_a_text_that_another_load_filled_in_meanwhile_is_compared_anew(
 def test_filling_what_is_no_longer_empty_is_refused(benchmark, tmp_path) -> None:
     from corpus.importers.rows import PassageRow, Place
     from corpus.imports.context import Overtaken
-    from corpus.imports.queries import QueryChanges
-    from corpus.imports.texts import Cut
+    from corpus.imports.texts import NOWHERE
 
     imported(benchmark, bright_pro(tmp_path))
     passage, query = Passage.objects.all()[0], Query.objects.get()
     row = PassageRow("biology", passage.pid, "late", Place("f"))
     with pytest.raises(Overtaken):
-        fill_passages({("biology", passage.pid): (passage.pk, row, Cut())})
+        fill_passages({("biology", passage.pid): (passage.pk, row, NOWHERE)})
     values = ["late"] + [""] * 5 + ["[]"] * 4 + [None, query.pk]
     with pytest.raises(Overtaken):
-        show_queries(QueryChanges(fills=[tuple(values)]))
+        show_queries(({}, [tuple(values)]))
     passage.refresh_from_db()
     assert passage.text != "late"

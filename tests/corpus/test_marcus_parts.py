@@ -14,9 +14,8 @@ from corpus.marcus.figures import (
     relative_gain,
     retention,
 )
-from corpus.marcus.labels import label, read_chunks
 from corpus.marcus.parts import GOLD, OTHER, Source, page_of, take_apart
-from corpus.marcus.windows import windows
+from corpus.marcus.splitting import label, read_chunks, windows
 
 
 def page(*texts: str) -> list[Source]:
@@ -81,27 +80,23 @@ def test_gold_that_its_page_does_not_hold_is_a_segment_of_its_own() -> None:
     ],
 )
 def test_variants_of_labels(reply: str) -> None:
-    found = read_chunks(reply)
-    assert found.texts == ("one", "two")
-    assert found.flags == ()
+    assert read_chunks(reply) == (["one", "two"], [])
 
 
 def test_more_chunks_than_letters() -> None:
     labels = [label(n) for n in range(60)]
     assert labels[24:29] == ["Y", "Z", "AA", "AB", "AC"]
     reply = "\n".join(f"Chunk {name}:\ntext {n}" for n, name in enumerate(labels))
-    found = read_chunks(reply)
-    assert len(found.texts) == 60
-    assert found.flags == ()
-    assert found.texts[59] == "text 59"
+    texts, flags = read_chunks(reply)
+    assert (len(texts), texts[59], flags) == (60, "text 59", [])
 
 
 def test_odd_replies_of_a_splitter() -> None:
-    assert read_chunks("no label").texts == ("no label",)
-    assert read_chunks("Chunk B: x\nChunk B: y").flags == ("renumbered",)
-    assert read_chunks("Sure!\nChunk A: x").texts == ("x",)
-    assert read_chunks("It began.\nChunk A: x", source="It  began. x").texts == ("It began.\nx",)
-    assert read_chunks("Chunk A:\n\nChunk B: y").texts == ("y",)
+    assert read_chunks("no label")[0] == ["no label"]
+    assert read_chunks("Chunk B: x\nChunk B: y")[1] == ["renumbered"]
+    assert read_chunks("Sure!\nChunk A: x")[0] == ["x"]
+    assert read_chunks("It began.\nChunk A: x", source="It  began. x")[0] == ["It began.\nx"]
+    assert read_chunks("Chunk A:\n\nChunk B: y")[0] == ["y"]
 
 
 def test_windows_are_the_text_and_are_cut_at_blank_lines() -> None:
@@ -117,7 +112,7 @@ def test_a_chunk_is_gold_from_30_tokens_or_a_fifth_of_the_passage_on() -> None:
     part = take_apart([Source(1, "p_0.txt", words)], {1: [3]}).parts[0]
     chunks = [" ".join(words.split()[a:b]) for a, b in ((0, 79), (79, 159), (159, 400))]
     carried = carry(overlaps(part, chunks))
-    assert [(c.overlap.tokens, c.carries) for c in carried] == [
+    assert [(c.tokens, c.carries) for c in carried] == [
         (79, False),  # below a fifth of 400
         (80, True),
         (241, True),

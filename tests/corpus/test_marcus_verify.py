@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.marcus.garbled import is_repair
 from corpus.marcus.mending import mend
-from corpus.marcus.verify import Kind, verify
+from corpus.marcus.verify import Kind, is_repair, verify
 from tests.corpus.real_texts import clean_pages
 
 DEMO = Path(__file__).resolve().parents[2] / "corpus" / "demo" / "documents"

@@ -26,7 +26,7 @@ def benchmark():
 
 def passages(benchmark) -> dict[str, tuple[int, int]]:
     rows = domain_counts(benchmark)
-    return {row.name: (row.passages, row.without_text) for row in rows}
+    return {row["name"]: (row["passages"], row["without_text"]) for row in rows}
 
 
 def test_counts_are_the_same_before_and_after_they_are_kept(benchmark) -> None:

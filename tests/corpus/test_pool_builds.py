@@ -12,7 +12,7 @@ from corpus.pools.builds import cancel_build, carry_out, start_build
 from corpus.tasks import build_pool
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from tests.annotate.world import hx
 from tests.factories import (
     make_benchmark,
@@ -92,13 +92,13 @@ def test_nobody_sees_half_of_it_and_a_cancel_leaves_nothing(benchmark, monkeypat
         assert Pool.everything.count() == 1
         assert PoolEntry.objects.exists()
         assert not Pool.objects.exists()
-        cancel_build(build=PoolBuild.objects.get(pk=build.pk), actor=None)
+        cancel_build(run=PoolBuild.objects.get(pk=build.pk), actor=None)
 
     carry_out_meeting(build, monkeypatch, cancel)
     assert after(build).status == RunStatus.CANCELLED
     assert nothing_is_left()
     with pytest.raises(Refused, match="over already"):
-        cancel_build(build=build, actor=None)
+        cancel_build(run=build, actor=None)
 
 
 class Killed(BaseException):
@@ -130,7 +130,7 @@ def test_a_dead_workers_build_is_cancelled_with_its_rows(benchmark, monkeypatch)
     with pytest.raises(Killed):
         carry_out_meeting(build, monkeypatch, die)
     PoolBuild.objects.update(lease_until="2001-01-01T00:00:00Z")
-    cancel_build(build=build, actor=None)
+    cancel_build(run=build, actor=None)
     assert nothing_is_left()
 
 

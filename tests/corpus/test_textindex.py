@@ -11,7 +11,7 @@ from corpus.tasks import index_passages
 from corpus.texts import index as textindex
 from corpus.texts import indexing
 from corpus.texts.finding import begins_with, find_passages, passages_called
-from kit.runs import LostLease, RunStatus, Stopping, stopping
+from kit.runs.models import LostLease, RunStatus, Stopping, stopping
 from tests.factories import index_texts, make_benchmark, make_passage, make_version
 
 pytestmark = pytest.mark.django_db

@@ -1,5 +1,6 @@
 """Adopting a run: which labels stand then, which cases are opened, and that twice is once."""
 
+from collections import Counter
 from io import StringIO
 
 import pytest
@@ -8,7 +9,7 @@ from django.core.management import CommandError, call_command
 from annotate.models import CaseKind, EscalationCase
 from corpus.judgments.services import adopt_judgments, record_judgment
 from corpus.models import Judgment, Source, Status
-from debate.adoption.services import Adopted, adopt_run
+from debate.adoption.services import adopt_run
 from debate.models import DebateRun
 from debate.runs.configuration import LaraOptions, RunConfig, Seat
 from debate.runs.services import start_run
@@ -32,7 +33,7 @@ TRIAL = RunConfig(trial=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def standing() -> dict[str, tuple[int, str]]:
 def test_adopted_labels_stand_and_disputes_come_before_people(benchmark, endpoint, admin) -> None:
     run = hold(pool_of(benchmark, 3, 6, 10), endpoint, TRIAL)
     assert (standing(), EscalationCase.objects.count()) == ({}, 0)
-    assert adopt_run(run=run, actor=admin) == Adopted(standing=2, weaker=0, cases=1)
+    assert adopt_run(run=run, actor=admin) == Counter(standing=2, weaker=0, cases=1)
     assert standing() == {"p3": (0, "debate"), "p10": (1, "debate")}
     case = EscalationCase.objects.get()
     assert (case.kind, case.passage.pid) == (CaseKind.DISPUTE, "p6")
@@ -94,7 +95,7 @@ def test_adopting_twice_changes_nothing(benchmark, endpoint, admin) -> None:
     run = hold(pool_of(benchmark, 3, 6), endpoint, TRIAL)
     adopt_run(run=run, actor=admin)
     before = (standing(), Event.objects.count(), EscalationCase.objects.count())
-    assert adopt_run(run=run, actor=admin) == Adopted()
+    assert adopt_run(run=run, actor=admin) == Counter()
     assert (standing(), Event.objects.count(), EscalationCase.objects.count()) == before
 
 
@@ -116,7 +117,7 @@ def test_adoption_cut_short_is_finished_by_the_next(
         adopt_run(run=run, actor=admin)
     assert (len(standing()), run.adopted_at) == (2, None)
     monkeypatch.setattr("debate.adoption.services.adopt_judgments", adopt_judgments)
-    assert adopt_run(run=run, actor=admin) == Adopted(standing=2, weaker=0, cases=1)
+    assert adopt_run(run=run, actor=admin) == Counter(standing=2, weaker=0, cases=1)
     assert len(standing()) == 4
     assert Event.objects.filter(verb="adopt label").count() == 4
 
@@ -148,9 +149,9 @@ def test_weightier_labels_stay(benchmark, endpoint, admin, source, real, winner)
     adopted = Judgment.objects.get(pk=debate.judgment_id)
     earlier.refresh_from_db()
     if winner == Source.DEBATE:
-        assert (counts.standing, earlier.superseded_by) == (1, adopted)
+        assert (counts["standing"], earlier.superseded_by) == (1, adopted)
     else:
-        assert (counts.weaker, adopted.status) == (1, Status.SUPERSEDED)
+        assert (counts["weaker"], adopted.status) == (1, Status.SUPERSEDED)
         assert adopted.superseded_by == earlier
 
 
@@ -178,7 +179,7 @@ def test_run_that_is_not_done_is_refused(benchmark, endpoint, admin) -> None:
 
 def test_adopted_filter_labels_the_discarded_and_asks_nobody(benchmark, endpoint, admin) -> None:
     run = hold(pool_of(benchmark, 3, 10), endpoint, RunConfig(kind="filter"))
-    assert adopt_run(run=run, actor=admin) == Adopted(standing=1)
+    assert adopt_run(run=run, actor=admin) == Counter(standing=1)
     assert standing() == {"p3": (0, "filter")}
 
 
@@ -186,7 +187,7 @@ def test_adopted_judges_garbage_becomes_a_persons_case(benchmark, settings, admi
     pool = make_pool(benchmark, (make_query(benchmark), make_passage(benchmark)))
     with answering(settings, "no idea"):
         run = hold(pool, endpoints.get("default"), RunConfig(kind="llmjudge"))
-    assert adopt_run(run=run, actor=admin) == Adopted(cases=1)
+    assert adopt_run(run=run, actor=admin) == Counter(cases=1)
     assert EscalationCase.objects.get().kind == CaseKind.UNREADABLE
     assert standing() == {}
 
@@ -196,7 +197,7 @@ def test_laras_picks_come_before_people_without_a_position(benchmark, endpoint, 
     for entry in pool.entries.select_related("query", "passage"):
         make_gold(entry.query, entry.passage, label=1)
     run = hold(pool, endpoint, RunConfig(kind="lara", lara=LaraOptions(budget=0.25)))
-    assert adopt_run(run=run, actor=admin) == Adopted(standing=3, cases=1)
+    assert adopt_run(run=run, actor=admin) == Counter(standing=3, cases=1)
     case = EscalationCase.objects.get()
     assert (case.kind, case.snapshot["positions"]) == (CaseKind.HUMAN_ONLY, [])
 
@@ -216,7 +217,7 @@ def test_many_labels_cost_few_statements(
     pairs = [(query, make_passage(benchmark, f"n{n}", text=f"No {n}")) for n in range(60)]
     run = hold(make_pool(benchmark, *pairs), endpoint, RunConfig(kind="llmjudge"))
     with django_assert_max_num_queries(40):
-        assert adopt_run(run=run, actor=admin) == Adopted(standing=60)
+        assert adopt_run(run=run, actor=admin) == Counter(standing=60)
 
 
 def test_command_adopts_and_takes_a_filters_pool(benchmark, endpoint) -> None:

@@ -17,8 +17,9 @@ from debate.answers.tasks import drive_claimed, write_answers
 from debate.models import AnswerRun
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import LostLease
-from kit.sharing import Share, cut
+from kit.runs.models import LostLease
+from kit.runs.moves import cancel_run, pause_run, resume_run
+from kit.runs.sharing import Share, cut
 from llm import endpoints
 from llm.ledger.accounts import set_budget
 from llm.models import Call
@@ -83,17 +84,17 @@ def test_the_same_run_again_is_paid_by_the_ledger(room, practice) -> None:
 
 def test_a_run_resumes_where_it_was_paused(room, practice) -> None:
     run = start(room, practice, claimed=False)
-    verbs.pause_answers(run=run, actor=room.admin)
+    pause_run(run=run, actor=room.admin)
     write_answers(run.pk)
     assert not ReferenceAnswer.objects.exists()
-    verbs.resume_answers(run=run, actor=room.admin)
+    resume_run(run=run, actor=room.admin)
     write_answers(run.pk)
     write_answers(run.pk)  # delivered twice
     run.refresh_from_db()
     assert (run.status, run.done) == ("done", 2)
     assert ReferenceAnswer.objects.count() == 2
     with pytest.raises(Refused):
-        verbs.cancel_answers(run=run, actor=room.admin)
+        cancel_run(run=run, actor=room.admin)
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(room, practice) -> None:
@@ -154,10 +155,10 @@ def test_a_budget_of_nothing_is_enough_for_a_free_model_and_none_below_it_is_tak
 def test_the_forecast_counts_what_is_ready_and_names_the_rest(room, practice) -> None:
     make_query(room.benchmark, "bare", "biology")
     found = forecast(Query.objects.all(), practice)
-    assert (found.queries, found.left_out) == (2, 1)
-    assert found.unready[0][1].startswith("This query has no aspects")
-    assert found.input_tokens > 500
-    assert found.usd == 0
+    assert (found["queries"], found["left_out"]) == (2, 1)
+    assert found["unready"][0][1].startswith("This query has no aspects")
+    assert found["input_tokens"] > 500
+    assert found["usd"] == 0
     assert candidates(room.benchmark, domain="weather").count() == 0
 
 

@@ -1,6 +1,7 @@
 """Answer runs over HTTP: the form, the control room, and one query from its editor."""
 
 import json
+import re
 
 import pytest
 
@@ -14,6 +15,7 @@ from llm.practice.server import serve
 from tests.annotate.answering import make_room
 from tests.annotate.test_api import script
 from tests.annotate.world import signed_in
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,8 +55,8 @@ def test_the_form_starts_a_run_and_its_page_shows_what_came_of_it(room, practice
     run = AnswerRun.objects.get()
     assert started["Location"] == room.url(f"answers/runs/{run.pk}/")
     write_answers(run.pk)
-    shown = admin.get(started["Location"]).content.decode()
-    assert "2 of 2 queries" in shown
+    shown = one_line(admin.get(started["Location"]))
+    assert re.search(r"2 of 2\s+queries", shown)
     assert "practice model" in shown
     assert admin.post(f"{started['Location']}choose/").status_code == 302
     assert ReferenceAnswer.objects.chosen().count() == 2

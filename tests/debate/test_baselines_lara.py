@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate.baselines import measure
+from debate.baselines.calibrations import LogisticModel, OnlineModel
 from debate.baselines.groups import balanced_groups
 from debate.baselines.judges import Scored
 from debate.baselines.lara import (
-    LogisticModel,
-    OnlineModel,
     budget_for,
     label_batch,
     probabilities,

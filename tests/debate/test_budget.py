@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 
 from debate.models import Debate, DebateRun
-from debate.runs.estimates import Pair, from_measured, from_requests
-from debate.runs.forecast import forecast_run
-from debate.runs.services import resume_run, start_run
+from debate.results.courses import Played
+from debate.runs.forecast import forecast_run, from_measured, from_requests
+from debate.runs.services import start_run
 from debate.runs.tasks import run_debates
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
+from kit.runs.moves import resume_run
 from llm import endpoints
-from llm.ledger import accounts
 from llm.ledger.accounts import set_budget
+from llm.ledger.reading import spending
 from llm.models import Call
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
@@ -32,7 +33,7 @@ COST = Decimal("0.002")
 
 @pytest.fixture(autouse=True)
 def _prices(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
     path = tmp_path / "prices.json"
     path.write_text(json.dumps([{**ROW, "input": "10", "cached": "10", "output": "50"}]))
     settings.ASSAY_PRICES = str(path)
@@ -83,7 +84,7 @@ def test_run_pauses_where_the_next_call_does_not_fit_and_goes_on_after_a_raise(s
     assert (run.status, run.done, run.pause_reason) == (RunStatus.DONE, 20, "")
     assert len(stub.asked) == 40  # what was paid before the pause was not paid again
     assert run.spent_usd == 40 * COST
-    assert accounts.tally(run.account)[0] == run.account.spent_units
+    assert spending(run.calls).usd == run.account.spent_usd
     assert Event.objects.filter(verb="set budget of debate run", actor=admin).count() == 2
 
 
@@ -131,32 +132,39 @@ def test_amount_that_is_none_is_refused(settings, usd: str) -> None:
         set_budget(run_of(1), Decimal(usd), actor=None, scope="")
 
 
+def pair(calls: int, given: int, taken: int, usd: str | None) -> Played:
+    priced = {(1, "A"): Decimal(usd)} if usd else {}
+    return Played(1, calls=calls, input_tokens=given, output_tokens=taken, priced=priced)
+
+
 def test_measured_forecast_shows_its_arithmetic() -> None:
     # 10 pairs of 2 calls and 10 of 4: mean 3, standard deviation sqrt(20/19) = 1.02598;
     # over 100 pairs: 300 +- 1.96 x 1.02598 x sqrt(100^2 / 20 + 100) = 300 +- 49.26
-    sample = [Pair(2, 200, 20, 0.01)] * 10 + [Pair(4, 400, 40, 0.02)] * 10
+    sample = [pair(2, 200, 20, "0.01")] * 10 + [pair(4, 400, 40, "0.02")] * 10
     found = from_measured(sample, pairs=100)
-    assert found.calls.likely == 300
-    assert found.calls.low == pytest.approx(250.74, abs=0.01)
-    assert found.calls.high == pytest.approx(349.26, abs=0.01)
-    assert found.usd is not None
-    assert found.usd.likely == pytest.approx(1.5)
-    assert (found.sample, found.is_measured) == (20, True)
+    assert found["calls"]["likely"] == 300
+    assert found["calls"]["low"] == pytest.approx(250.74, abs=0.01)
+    assert found["calls"]["high"] == pytest.approx(349.26, abs=0.01)
+    assert found["usd"] is not None
+    assert found["usd"]["likely"] == pytest.approx(1.5)
+    assert (found["sample"], found["is_measured"]) == (20, True)
 
 
 def test_one_sampled_pair_without_a_price_leaves_the_cost_open() -> None:
-    assert from_measured([Pair(2, 1, 1, 0.1), Pair(2, 1, 1, None)], pairs=5).usd is None
+    assert from_measured([pair(2, 1, 1, "0.1"), pair(2, 1, 1, None)], pairs=5)["usd"] is None
 
 
 def test_estimated_forecast_shows_its_arithmetic() -> None:
     # 10 pairs of 2 calls and 1,000 tokens a round, one to three rounds, two likely.
-    sample = [Pair(calls=2, input_tokens=1000)]
-    found = from_requests(sample, pairs=10, rounds=3, cost=lambda given, taken: given + 2 * taken)
-    assert (found.calls.low, found.calls.likely, found.calls.high) == (20, 40, 60)
-    assert found.input_tokens.likely == 10 * 1000 * 2 * 0.9
-    assert found.output_tokens.high == 60 * 300
-    assert found.usd is not None
-    assert found.usd.likely == 18_000 + 2 * 40 * 150
+    sample = [(2, 1000)]
+    found = from_requests(
+        sample, pairs=10, rounds=(1, 3), cost=lambda given, taken: given + 2 * taken
+    )
+    assert (found["calls"]["low"], found["calls"]["likely"], found["calls"]["high"]) == (20, 40, 60)
+    assert found["input_tokens"]["likely"] == 10 * 1000 * 2 * 0.9
+    assert found["output_tokens"]["high"] == 60 * 300
+    assert found["usd"] is not None
+    assert found["usd"]["likely"] == 18_000 + 2 * 40 * 150
 
 
 @database
@@ -170,13 +178,13 @@ def test_forecast_before_and_after_there_is_something_measured(settings) -> None
             benchmark=run.benchmark, pool=run.pool, endpoint=endpoints.get("default"), actor=None
         )
         after = forecast_run(again)
-    assert (before.pairs, before.is_measured, before.sample) == (30, False, 30)
-    assert before.calls.low == 60 <= after.calls.likely == 60
-    assert before.usd is not None
-    assert (after.pairs, after.is_measured, after.sample) == (30, True, 25)
-    assert after.usd is not None
-    assert after.usd.likely == pytest.approx(float(60 * COST))
-    assert 0 < before.usd.low < before.usd.likely < before.usd.high
+    assert (before["pairs"], before["is_measured"], before["sample"]) == (30, False, 30)
+    assert before["calls"]["low"] == 60 <= after["calls"]["likely"] == 60
+    assert before["usd"] is not None
+    assert (after["pairs"], after["is_measured"], after["sample"]) == (30, True, 25)
+    assert after["usd"] is not None
+    assert after["usd"]["likely"] == pytest.approx(float(60 * COST))
+    assert 0 < before["usd"]["low"] < before["usd"]["likely"] < before["usd"]["high"]
 
 
 @database
@@ -185,4 +193,4 @@ def test_run_without_pairs_left_takes_nothing(settings) -> None:
         run = run_of(2)
         Debate.objects.update(status="failed")
         found = forecast_run(run)
-    assert (found.pairs, found.calls.high) == (0, 0)
+    assert (found["pairs"], found["calls"]["high"]) == (0, 0)

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from corpus.models import Judgment
 from debate.models import DebateRun
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.practice.server import serve
 from tests.debate.answering import answering, turn
@@ -25,7 +25,7 @@ quick = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outcomes are gathered for a moment before they are written; a test has none to gather."""
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from corpus.models import Judgment
 from debate.models import Debate, DebateRun
 from debate.runs.services import start_run
 from debate.runs.tasks import drive_claimed, run_debates
-from kit.runs import RunStatus
+from kit.runs.models import RunGroup, RunStatus
 from llm import endpoints
 from llm.drives import _is_outage
 from llm.ledger.writing import list_lost_calls
@@ -34,7 +34,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL is tried in tests/services/test_outages.py")
     monkeypatch.setattr("llm.ledger.writing._TRY_AGAIN_S", 0.02)
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
     monkeypatch.setattr("llm.pump._GRACE_S", 0.2)
     monkeypatch.setitem(connections["default"].settings_dict["OPTIONS"], "timeout", 0.1)
     connection.close()
@@ -94,7 +94,8 @@ def test_a_locked_database_delays_a_run_and_no_more(settings: Any, at: int) -> N
         run.refresh_from_db()
         # Nobody could write down that it stopped: it is taken up when its lease is over.
         assert run.status == RunStatus.RUNNING
-        DebateRun.objects.update(lease_until="2001-01-01T00:00:00Z")
+        for leased in (DebateRun, RunGroup):
+            leased.objects.update(lease_until="2001-01-01T00:00:00Z")
         run_debates(run.pk)
     run.refresh_from_db()
     assert (run.status, run.done, run.error) == (RunStatus.DONE, PAIRS, "")

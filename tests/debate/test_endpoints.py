@@ -27,7 +27,7 @@ PAIRS = 4
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.001)
     monkeypatch.setattr("llm.limits.LONGEST_TOLD_S", 0.001)
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 def run_at(

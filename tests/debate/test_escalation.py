@@ -26,7 +26,7 @@ GARBAGE = "I would rather not <b>say</b>."
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outcomes are gathered for a moment before they are written; a test has none to gather."""
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

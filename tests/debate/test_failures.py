@@ -11,10 +11,9 @@ from llm.errors import (
     OverBudget,
     Permanent,
     Transient,
-    blame,
     in_words,
-    read_failure,
     without_secrets,
+    worst,
 )
 
 ENDPOINT = Endpoint("main", "https://models.example:8443/v1", "k3y-of-ours", False, "m-1")
@@ -34,7 +33,7 @@ ENDPOINT = Endpoint("main", "https://models.example:8443/v1", "k3y-of-ours", Fal
     ],
 )
 def test_blame(error: LLMError, expected: Blame) -> None:
-    assert blame(error) is expected
+    assert error.blame is expected
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,5 @@ def test_harmless_words_stay() -> None:
 
 def test_of_two_errors_the_lasting_one_counts() -> None:
     passing, lasting = Transient("later"), Permanent("HTTP 400: no", status=400)
-    failure = read_failure([passing, lasting], endpoint=ENDPOINT, model="m-1")
-    assert failure is not None
-    assert (failure.blame, "HTTP 400" in failure.words) == (Blame.PAIR, True)
-    assert read_failure([], endpoint=ENDPOINT, model="m-1") is None
+    assert worst([passing, lasting]) is lasting
+    assert worst([]) is None

@@ -28,7 +28,7 @@ TURN = {"round", "agent", "stance", "response", "reason", "reference"}
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outcomes are gathered for a moment before they are written; a test has few to gather."""
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 def pair(key: Any, overlap: int, **changes: Any) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from debate.hints.tasks import drive_claimed, write_hints
 from debate.models import HintRun, HintStatus
 from debate.results.courses import reference_called
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
+from kit.runs.moves import cancel_run, pause_run
 from llm import endpoints
 from llm.ledger.accounts import set_budget
 from llm.models import Call
@@ -164,18 +165,17 @@ def test_one_run_writes_at_a_time_and_only_what_is_missing(world, panel) -> None
 
 
 def test_a_run_pauses_resumes_and_is_cancelled(world, panel) -> None:
-    access = access_of(world, world.admin)
     with endpoints.practice_if_unconfigured() as endpoint:
         run = start(world, panel, endpoint)
-        verbs.pause_hints(run=run, access=access)
+        pause_run(run=run, actor=world.admin)
         write_hints(run.pk)
         assert Call.objects.count() == 0
-        verbs.resume_hints(run=run, access=access)
+        verbs.resume_hints(run=run, actor=world.admin)
         write_hints(run.pk)
         run.refresh_from_db()
         assert run.status == RunStatus.DONE
         with pytest.raises(Refused):
-            verbs.cancel_hints(run=run, access=access)
+            cancel_run(run=run, actor=world.admin)
 
 
 def test_nothing_is_written_once_the_panel_is_open(world, panel) -> None:
@@ -196,7 +196,6 @@ def test_a_budget_without_room_pauses_the_run_in_words(world, panel, settings, t
     prices = tmp_path / "prices.json"
     prices.write_text(json.dumps([row | {"cached": "10", "output": "50"}]))
     settings.ASSAY_PRICES = str(prices)
-    access = access_of(world, world.admin)
     with answering(settings, FOR):
         run = start(world, panel, endpoints.available()[0], budget_usd=Decimal("0.01"))
         write_hints(run.pk)
@@ -205,7 +204,7 @@ def test_a_budget_without_room_pauses_the_run_in_words(world, panel, settings, t
         assert "The budget of $0.01 has no room" in run.pause_reason
         assert Call.objects.count() == 0
         set_budget(run, Decimal("9.00"), actor=world.admin, scope="")
-        verbs.resume_hints(run=run, access=access)
+        verbs.resume_hints(run=run, actor=world.admin)
         write_hints(run.pk)
         run.refresh_from_db()
         assert (run.status, run.done) == (RunStatus.DONE, 4)

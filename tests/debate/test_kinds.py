@@ -7,15 +7,15 @@ from django.db import IntegrityError, transaction
 
 from annotate.models import CaseKind, EscalationCase
 from corpus.models import Judgment, Pool
-from debate.baselines.lara import OnlineModel, label_batch, simulate
-from debate.filters.services import discarded_pairs, filter_report, keep_pairs
+from debate.baselines.calibrations import OnlineModel
+from debate.baselines.lara import label_batch, simulate
+from debate.filters.services import discarded_pairs, filter_report, filter_sheets, keep_pairs
 from debate.models import Debate, DebateRun, RunKind, Turn
-from debate.runs.closing import close_run
 from debate.runs.configuration import BadConfig, LaraOptions, RunConfig, Seat, as_json, read_config
 from debate.runs.services import retry_failed, start_run
-from debate.runs.tasks import run_debates
+from debate.runs.tasks import close_run, run_debates
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.models import Call
 from tests.debate.answering import answering, turn
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -245,8 +245,9 @@ def test_filter_leaves_a_pool_of_what_not_all_called_false(benchmark, settings) 
     assert (report.discarded, report.kept) == (1, 1), statuses
     assert discarded_pairs(run).count() == 1
     assert report.patterns["FFF"] == 1
-    assert sum(model.overruled for model in report.models) == 2
-    assert sorted(share for *_, share in report.agreements) == [0.5, 0.5, 1.0]
+    models, overlaps, _ = filter_sheets(run)
+    assert sum(row[-1].value for row in models.rows) == 2
+    assert sorted(row[-1].value for row in overlaps.rows) == [0.5, 0.5, 1.0]
     assert {row[1:] for row in labels()} == {(0, "filter", "trial")}
     kept = keep_pairs(run=run, actor=None)
     left = run.debates.get(status="kept")
@@ -277,7 +278,7 @@ def test_filter_keeps_what_it_could_not_read_or_ask(benchmark, endpoint, setting
     assert {row.passage.pid for row in kept.entries.all()} == {"garbage", "unloaded"}
     assert kept.provenance["skipped_no_answer"] == 1
     assert filter_report(run).patterns == {"???": 1}
-    assert {share for *_, share in filter_report(run).agreements} == {None}
+    assert {row[-1].value for row in filter_sheets(run)[1].rows} == {None}
 
 
 def test_twins_stay_linked_in_the_pool_that_a_filter_leaves(benchmark, endpoint) -> None:

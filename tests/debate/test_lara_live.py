@@ -9,13 +9,14 @@ from annotate.models import CaseKind, EscalationCase
 from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Pool, Source
-from debate.baselines.lara import OnlineModel, label_batch, label_batches, simulate
+from debate.baselines.calibrations import OnlineModel
+from debate.baselines.lara import label_batch, label_batches, simulate
 from debate.lara import services as lara
 from debate.models import DebateRun, Turn
 from debate.runs.configuration import BadConfig, LaraOptions, RunConfig, check
-from debate.runs.services import cancel_run, pause_run, resume_run
 from debate.runs.tasks import run_debates
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
+from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
 from tests.debate.runs import hold, pool_of
 from tests.factories import make_benchmark, make_member
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -23,9 +23,8 @@ from debate.runs.configuration import RunConfig, Seat
 from debate.runs.services import start_run
 from debate.runs.tasks import run_debates
 from evaluation.experiments.services import create_experiment, measure, sheets
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm import endpoints
-from llm.ledger import accounts
 from llm.ledger.accounts import open_account
 from llm.ledger.reading import spending
 from llm.models import Call
@@ -52,7 +51,7 @@ GARBAGE = "I would rather not say."
 
 @pytest.fixture(autouse=True)
 def _prices(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
     path = tmp_path / "prices.json"
     path.write_text(json.dumps([{**ROW, **PRICES}]))
     settings.ASSAY_PRICES = str(path)
@@ -111,7 +110,7 @@ def told_everywhere(run: DebateRun) -> set[Decimal]:
         command["usd"],
         command["totals"][0]["usd"],
         run.account.spent_usd,
-        Decimal(accounts.tally(run.account)[0]).scaleb(-12),
+        sum(call.usd for call in run.account.calls.all() if call.usd is not None),
     ]
     assert f'title="{usd[3]:f} USD"' in one_line(page)
     return {Decimal(each) for each in usd}

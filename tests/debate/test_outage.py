@@ -7,11 +7,12 @@ import pytest
 
 from corpus.models import Judgment
 from debate.models import Debate, DebateRun, Turn
-from debate.runs.services import pause_run, resume_run, retry_failed, start_run
+from debate.runs.services import retry_failed, start_run
 from debate.runs.tasks import drive_claimed, run_debates
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import LostLease, RunStatus
+from kit.runs.models import LostLease, RunStatus
+from kit.runs.moves import pause_run, resume_run
 from llm import endpoints
 from llm.models import Call
 from tests.debate.answering import SOON, answering, turn
@@ -26,7 +27,7 @@ NOWHERE = "http://127.0.0.1:9/v1"
 @pytest.fixture(autouse=True)
 def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outcomes are written at once, and what failed is tried again soon."""
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
     monkeypatch.setattr("llm.limits.FIRST_WAIT_S", 0.01)
     monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.05)
 

@@ -6,9 +6,9 @@ import pytest
 
 from annotate.models import CaseKind, EscalationCase
 from debate.models import AuditItem, DebateRun, TrialItem, TrialKind
-from debate.runs.closing import close_run
 from debate.runs.configuration import BadConfig, RunConfig, check
-from kit.runs import RunStatus
+from debate.runs.tasks import close_run
+from kit.runs.models import RunStatus
 from llm import endpoints
 from tests.annotate.world import masked, signed_in
 from tests.debate.runs import hold, pool_of
@@ -22,7 +22,7 @@ DISPUTED, AGREED = [6], [1, 2, 3, 9]
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 from corpus.models import Judgment
 from debate.models import DebateRun, RunKind
 from debate.runs.configuration import RunConfig, Seat, check
-from debate.runs.presets import PRESETS, equal_votes, preset_config, start_preset
+from debate.runs.planning import plan_run, start_planned
+from debate.runs.presets import PRESETS, equal_votes, preset_config
 from kit.errors import Refused
 from llm import endpoints
 from llm.models import Call
@@ -22,7 +23,7 @@ L, Q = Seat("llama", "one"), Seat("qwen", "two")
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -109,14 +110,8 @@ def test_all_presets_of_one_model_run_over_one_pool_and_share_their_calls(endpoi
         if preset.models > 1:
             continue
         before = Call.objects.count()
-        run = start_preset(
-            preset=name,
-            benchmark=pool.benchmark,
-            pool=pool,
-            endpoint=endpoint,
-            actor=None,
-            claimed=True,
-        )
+        plan = plan_run(benchmark=pool.benchmark, pool=pool, endpoint=endpoint, preset=name)
+        run = start_planned(plan=plan, actor=None, claimed=True)
         assert drive(run).status == "done", name
         fresh[name] = Call.objects.count() - before
     # p3 and p10 agree at once, p6 never: 2 + 4 + 2 calls.
@@ -143,14 +138,8 @@ def test_votes_are_as_many_as_the_debate_costs(endpoint) -> None:
     hold(pool, endpoint)
     # Both pairs take two rounds of two turns, so about four votes' worth; later turns cost more.
     assert equal_votes(pool) in (4, 5)
-    run = start_preset(
-        preset="vote-majority",
-        benchmark=pool.benchmark,
-        pool=pool,
-        endpoint=endpoint,
-        actor=None,
-        claimed=True,
-    )
+    plan = plan_run(benchmark=pool.benchmark, pool=pool, endpoint=endpoint, preset="vote-majority")
+    run = start_planned(plan=plan, actor=None, claimed=True)
     assert run.config["samples"] == equal_votes(pool)
 
 

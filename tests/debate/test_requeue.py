@@ -11,7 +11,7 @@ from debate.runs.services import requeue_failures, requeue_pair, start_run
 from debate.runs.tasks import drive_claimed, run_debates
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import RunStatus, stopping
+from kit.runs.models import RunStatus, stopping
 from llm import endpoints
 from llm.models import Call
 from tests.debate.answering import answering, turn
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outcomes are written at once, and what failed is tried again soon."""
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
     monkeypatch.setattr("llm.limits.FIRST_WAIT_S", 0.01)
     monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.05)
 
@@ -147,7 +147,7 @@ def test_outcome_that_was_paid_for_is_not_asked_for_again(benchmark, admin, sett
 def test_stopped_drive_stores_what_was_on_its_way(benchmark, settings, monkeypatch) -> None:
     """Told to end while calls are in flight and outcomes in hand, it loses neither."""
     # A group that would wait for ever: what is in hand is written because the drive ends.
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 600)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 600)
     with answering(settings, after(0.3, turn("no"))) as stub:
         run = run_of(benchmark, 40, in_flight=4)
 

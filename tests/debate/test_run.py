@@ -6,11 +6,12 @@ from annotate.models import CaseKind, EscalationCase
 from corpus.models import Judgment, Passage
 from debate.models import Debate, DebateRun, Turn
 from debate.results.figures import figures
-from debate.runs.services import cancel_run, pause_run, resume_run, start_run
+from debate.runs.services import start_run
 from debate.runs.tasks import drive_claimed, run_debates
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
+from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
 from llm.models import Call
 from tests.factories import (
@@ -132,7 +133,7 @@ def test_second_run_over_the_same_pairs_pays_nothing(benchmark, endpoint) -> Non
 def test_query_without_answers_is_skipped_without_a_call(benchmark, endpoint) -> None:
     query = make_query(benchmark, answers=[])
     run = hold(benchmark, make_pool(benchmark, (query, make_passage(benchmark))), endpoint)
-    assert figures(run).skipped == 1
+    assert figures(run)["skipped"] == 1
     assert Call.objects.count() == 0
     assert Judgment.objects.count() == 0
 
@@ -146,7 +147,7 @@ def test_passage_without_text_is_not_debated(benchmark, endpoint) -> None:
 
 
 def test_more_pairs_than_fit_one_page_or_group(benchmark, endpoint, monkeypatch) -> None:
-    monkeypatch.setattr("kit.sharing.GROUP", 7)
+    monkeypatch.setattr("kit.runs.sharing.GROUP", 7)
     monkeypatch.setattr("llm.pump.GROUP", 5)
     query = make_query(benchmark, answers=[" ".join(WORDS)])
     pairs = [
@@ -155,9 +156,9 @@ def test_more_pairs_than_fit_one_page_or_group(benchmark, endpoint, monkeypatch)
     ]
     run = hold(benchmark, make_pool(benchmark, *pairs), endpoint)
     counts = figures(run)
-    assert (run.status, run.done, counts.waiting) == (RunStatus.DONE, 46, 0)
-    assert counts.escalated == sum(n % 11 in (5, 6) for n in range(46))
-    assert Judgment.objects.count() == 46 - counts.escalated
+    assert (run.status, run.done, counts["waiting"]) == (RunStatus.DONE, 46, 0)
+    assert counts["escalated"] == sum(n % 11 in (5, 6) for n in range(46))
+    assert Judgment.objects.count() == 46 - counts["escalated"]
 
 
 def test_run_on_an_endpoint_that_is_gone_fails_with_what_to_do(benchmark, endpoint) -> None:

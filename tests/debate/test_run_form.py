@@ -245,7 +245,7 @@ def test_budget_stands_beside_the_forecast_and_is_kept(client, pool, paid) -> No
     response = client.post(URL, form := begin(client, budget_usd="12.50"))
     page = text(response)
     assert "12.50 $" in page
-    assert response.context["forecast"].usd.likely > 0
+    assert response.context["forecast"]["usd"]["likely"] > 0
     assert "no call of these models was timed yet" in page
     client.post(URL, form | {"intent": "start", "seen": response.context["plan"].digest})
     run = DebateRun.objects.get()
@@ -264,7 +264,7 @@ def test_budget_without_a_price_is_refused_at_its_field(client, pool, paid) -> N
 
 def test_unknown_price_is_said_plainly(client, pool, paid) -> None:
     response = client.post(URL, begin(client, endpoint="two"))
-    assert response.context["forecast"].usd is None
+    assert response.context["forecast"]["usd"] is None
     assert "no price is known for every model" in text(response)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.models import CaseStatus, EscalationCase
 from debate.models import Debate, DebateFlag
-from kit.csvfile import harmless
+from kit.lists.csvfile import harmless
 from llm.models import Call
 from tests.debate.test_screens import (  # noqa: F401  (fixtures)
     benchmark,

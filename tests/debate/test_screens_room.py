@@ -11,8 +11,8 @@ from debate.models import Debate, DebateFlag, Turn
 from debate.results.figures import figures, outcomes, run_spending, seconds_left
 from debate.runs.outcomes import note_flags
 from kit.models import Event
-from kit.runs import lease
-from kit.sharing import new_group
+from kit.runs.models import lease
+from kit.runs.sharing import new_group
 from llm.ledger.accounts import open_account
 from llm.models import Call
 from tests.debate.test_screens import (  # noqa: F401  (fixtures)
@@ -61,11 +61,13 @@ def test_every_number_by_domain_leads_to_its_rows(client) -> None:  # noqa: F811
         )
     whole, domains = outcomes(run)
     assert whole.figures() == figures(run)
-    assert [(each.name, each.total, each.agreed_in, each.relevant) for each in domains] == [
+    assert [
+        (each.name, each.total, sorted(each.agreed.items()), each.relevant) for each in domains
+    ] == [
         ("biology", 2, [(1, 1), (2, 1)], 1),
         ("robotics", 3, [(2, 1)], 1),
     ]
-    assert (domains[1].figures().escalation.hits, domains[1].figures().escalation.n) == (1, 2)
+    assert (domains[1].escalation.hits, domains[1].escalation.n) == (1, 2)
     from tests.factories import make_member
 
     client.force_login(make_member(two, "two-admin", "admin"))

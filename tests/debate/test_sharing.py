@@ -20,11 +20,12 @@ from debate.answers.plans import candidates
 from debate.answers.services import start_answers
 from debate.answers.tasks import ANSWERS
 from debate.models import AnswerRun, Debate, DebateRun, Turn
-from debate.runs.services import cancel_run, pause_run, retry_failed, start_run
+from debate.runs.services import retry_failed, start_run
 from debate.runs.tasks import DEBATES, run_debates
-from kit.runs import LostLease, RunGroup, RunStatus
-from kit.sharing import Share, cut
-from kit.sweep import due_runs
+from kit.runs.models import LostLease, RunGroup, RunStatus
+from kit.runs.moves import cancel_run, pause_run
+from kit.runs.sharing import Share, cut
+from kit.runs.sweep import due_runs
 from llm import endpoints
 from llm.ledger.accounts import set_budget
 from llm.models import Call
@@ -40,8 +41,8 @@ PAIRS, IN_FLIGHT = 60, 4
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
-    monkeypatch.setattr("kit.sharing.GROUP", 5)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("kit.runs.sharing.GROUP", 5)
     monkeypatch.setattr("llm.limits.FIRST_WAIT_S", 0.01)
     monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.05)
 
@@ -144,6 +145,8 @@ def test_who_stops_the_run_stops_both(settings, stop: Any, state: str) -> None:
     run.refresh_from_db()
     assert run.status == state
     assert 0 < run.done == PAIRS - Debate.objects.waiting().count() < PAIRS
+    # The answers that were on their way are in the ledger.
+    assert set(Call.objects.values_list("status", flat=True)) == {"answered"}
     assert not run.groups.filter(status=RunStatus.RUNNING).exists()
     assert endpoint.asked < 2 * PAIRS
 
@@ -229,7 +232,7 @@ def test_a_leader_waits_for_what_a_helper_holds(settings) -> None:
 def test_who_finds_no_free_group_goes_away_at_once_and_is_told_of_none(settings) -> None:
     with answering(settings, turn("no")) as stub:
         run = claimed_run(5)
-        assert list(due_runs()) == [(DebateRun, run.pk)]
+        assert list(due_runs()) == [(DebateRun, run.pk, True)]
         Share(again(run), leads=False).claim()
         assert list(due_runs()) == []
         run_debates(run.pk)

@@ -16,9 +16,11 @@ from debate.trials.canaries import BAITS
 from debate.trials.prompts import adopt_prompt, current_prompt, write_prompt
 from debate.trials.report import canary_sheet, prompt_sheets
 from debate.trials.services import cancel_trial, start_canaries, start_prompt_trial
-from debate.trials.tasks import hold_trial
+from debate.trials.tasks import TRIALS, hold_trial
 from kit.errors import Refused
 from kit.models import Event
+from kit.runs.models import RunGroup
+from kit.runs.sharing import Share, cut
 from llm import endpoints
 from llm.models import Call
 from tests.annotate.world import signed_in
@@ -79,6 +81,27 @@ def test_prompt_is_tried_on_a_sample_and_nothing_is_labelled(run, benchmark, adm
     assert [row[1].value for row in costs.rows] == [6, 6]
     decided = sum(item.label is not None for item in items)
     assert f"0 of {decided:,}" in labels.notes[0] or labels.notes[0] == "No label changed."
+
+
+def test_two_workers_share_a_trial_and_ask_nothing_twice(run, benchmark, admin) -> None:
+    prompt = write_prompt(benchmark=benchmark, text=OTHER, actor=admin)
+    trial = start_prompt_trial(run=run, prompt=prompt, size=6, seed=1, actor=admin)
+    calls, spent = Call.objects.count(), run.calls.count()
+    assert trial.claim()
+    cut(trial)
+    first, second = Share(trial), Share(Trial.objects.get(pk=trial.pk), leads=False)
+    group = RunGroup.objects.get(kind=Trial.task_name)
+    assert first.claim() == group
+    assert second.claim() is None
+    first.let_go()
+    TRIALS.drive(Trial.objects.get(pk=trial.pk), leads=False)
+    trial.refresh_from_db()
+    assert (trial.status, trial.done) == ("running", 6)
+    TRIALS.drive(trial)
+    trial.refresh_from_db()
+    assert (trial.status, trial.done) == ("done", 6)
+    asked = Call.objects.order_by("pk")[calls:]
+    assert len(asked) == len({call.key for call in asked}) == run.calls.count() - spent
 
 
 def test_trial_delivered_twice_does_nothing_twice(run, benchmark, admin) -> None:

@@ -9,9 +9,9 @@ from corpus.computing import services as computing
 from corpus.models import CorpusVersion, RunComputation
 from debate.models import DebateRun, Turn
 from debate.runs.configuration import RunConfig, Seat
-from debate.runs.services import resume_run
 from debate.runs.tasks import run_debates
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
+from kit.runs.moves import resume_run
 from llm import endpoints
 from llm.models import Call, ModelProfile
 from tests.corpus.cleaning import clean, make_corpus

@@ -8,8 +8,8 @@ from django.db import connection
 from debate.models import Debate, DebateRun
 from debate.runs.services import start_run
 from debate.runs.tasks import run_debates
-from kit.runs import RunStatus
-from kit.sweep import due_runs
+from kit.runs.models import RunStatus
+from kit.runs.sweep import due_runs
 from llm import endpoints
 from llm.practice.server import serve
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
@@ -60,7 +60,7 @@ def test_run_that_had_a_turn_stands_behind_those_that_wait(settings) -> None:
     first, second = make_run(12, "first"), make_run(12, "second")
     settings.ASSAY_PUMP_SECONDS = 0.1
     run_debates(first.pk)
-    assert list(due_runs()) == [(DebateRun, second.pk), (DebateRun, first.pk)]
+    assert list(due_runs()) == [(DebateRun, second.pk, False), (DebateRun, first.pk, False)]
 
 
 def test_one_run_too_many_stays_due_and_leaves_its_thread_free(settings) -> None:

@@ -1,5 +1,7 @@
 """Undoing an adoption: what stood before stands again, nothing is lost, people's work stays."""
 
+from collections import Counter
+
 import pytest
 
 from annotate.models import EscalationCase
@@ -7,8 +9,8 @@ from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source, Status
 from debate.adoption import services as undoing
-from debate.adoption.preview import Effect, Preview, preview_adoption, with_effect
-from debate.adoption.services import Adopted, Undone, adopt_run, undo_adoption, why_not
+from debate.adoption.preview import preview_adoption, with_effect
+from debate.adoption.services import adopt_run, undo_adoption, why_not
 from debate.runs.configuration import RunConfig
 from kit.errors import Refused
 from kit.models import Event
@@ -24,7 +26,7 @@ TRIAL = RunConfig(trial=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -61,9 +63,13 @@ def test_preview_tells_what_the_adoption_then_does(benchmark, endpoint, admin) -
     label(by_pid["p2"], 1, Source.HUMAN)  # weighs more
     label(by_pid["p3"], 1, Source.FILTER, practice=False)  # real: weighs more
     told = preview_adoption(run)
-    assert told == Preview(
-        stands=Effect(relevant=1), replaces=Effect(irrelevant=1), weaker=Effect(0, 2), cases=1
-    )
+    assert told == {
+        "stands": {"relevant": 1, "irrelevant": 0, "total": 1},
+        "replaces": {"relevant": 0, "irrelevant": 1, "total": 1},
+        "weaker": {"relevant": 0, "irrelevant": 2, "total": 2},
+        "cases": 1,
+        "joined": 0,
+    }
     found = {
         effect: sorted(
             with_effect(run, run.debates.all(), effect).values_list("passage__pid", flat=True)
@@ -71,17 +77,20 @@ def test_preview_tells_what_the_adoption_then_does(benchmark, endpoint, admin) -
         for effect in ("stands", "replaces", "weaker", "cases")
     }
     assert found == {"stands": ["p10"], "replaces": ["p1"], "weaker": ["p2", "p3"], "cases": ["p6"]}
-    assert adopt_run(run=run, actor=admin) == Adopted(standing=2, weaker=2, cases=1)
-    assert preview_adoption(run).is_empty
+    assert adopt_run(run=run, actor=admin) == Counter(standing=2, weaker=2, cases=1)
+    after = preview_adoption(run)
+    assert [after[name]["total"] for name in ("stands", "replaces", "weaker")] == [0, 0, 0]
+    assert after["cases"] == 0
 
 
 def test_case_of_an_earlier_run_is_joined_not_opened(benchmark, endpoint, admin) -> None:
     pool = pool_of(benchmark, 6)
     hold(pool, endpoint)
     run = hold(pool, endpoint, TRIAL)
-    assert preview_adoption(run) == Preview(cases=1, joined=1)
-    assert adopt_run(run=run, actor=admin) == Adopted()
-    assert undo_adoption(run=run, actor=admin) == Undone()
+    told = preview_adoption(run)
+    assert (told["stands"]["total"], told["cases"], told["joined"]) == (0, 1, 1)
+    assert adopt_run(run=run, actor=admin) == Counter()
+    assert undo_adoption(run=run, actor=admin) == Counter()
     assert EscalationCase.objects.count() == 1
 
 
@@ -94,7 +103,7 @@ def test_what_stood_before_stands_again_and_nothing_is_deleted(benchmark, endpoi
     adopt_run(run=run, actor=admin)
     assert standing() == before | {"p1": (0, "debate"), "p10": (1, "debate")}
     done = undo_adoption(run=run, actor=admin)
-    assert done == Undone(waiting=3, stood=2, restored=1, cases=1)
+    assert done == Counter(waiting=3, stood=2, restored=1, cases=1)
     assert standing() == before
     assert rows < set(Judgment.objects.values_list("pk", flat=True))
     again = Judgment.objects.standing().get(passage__pid="p1")
@@ -143,7 +152,7 @@ def test_labels_of_people_given_since_stay(benchmark, endpoint, admin) -> None:
     run = hold(pool_of(benchmark, 1, 10), endpoint, TRIAL)
     adopt_run(run=run, actor=admin)
     label(run.debates.get(passage__pid="p10"), 0, Source.EXPERT, practice=False)
-    assert undo_adoption(run=run, actor=admin) == Undone(waiting=2, stood=1)
+    assert undo_adoption(run=run, actor=admin) == Counter(waiting=2, stood=1)
     assert standing() == {"p10": (0, "expert")}
     assert Judgment.objects.filter(status=Status.TRIAL).count() == 2
 
@@ -164,7 +173,7 @@ def test_case_that_another_run_shares_stays(benchmark, endpoint, admin) -> None:
     run = hold(pool, endpoint, TRIAL)
     adopt_run(run=run, actor=admin)
     later = hold(pool, endpoint)
-    assert undo_adoption(run=run, actor=admin) == Undone()
+    assert undo_adoption(run=run, actor=admin) == Counter()
     assert later.debates.get().case == EscalationCase.objects.get()
     assert run.debates.get().case is None
 
@@ -186,7 +195,7 @@ def test_undo_cut_short_is_finished_by_the_next(benchmark, endpoint, admin, monk
         undo_adoption(run=run, actor=admin)
     assert (len(standing()), run.adopted_at is None) == (2, False)
     monkeypatch.setattr(undoing, "unadopt_judgments", real)
-    assert undo_adoption(run=run, actor=admin) == Undone(waiting=2, stood=2)
+    assert undo_adoption(run=run, actor=admin) == Counter(waiting=2, stood=2)
     assert (standing(), run.adopted_at) == ({}, None)
 
 
@@ -198,4 +207,4 @@ def test_undo_of_many_labels_costs_few_statements(
     run = hold(make_pool(benchmark, *pairs), endpoint, RunConfig(kind="llmjudge"))
     adopt_run(run=run, actor=admin)
     with django_assert_max_num_queries(50):
-        assert undo_adoption(run=run, actor=admin).stood == 60
+        assert undo_adoption(run=run, actor=admin)["stood"] == 60

@@ -12,8 +12,7 @@ from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
 from evaluation.metrics.profiles import STRICT, Profile
-from evaluation.metrics.results import Scores
-from evaluation.metrics.scoring import score
+from evaluation.metrics.scoring import Scores, score
 from evaluation.models import Release
 from evaluation.releases.building import build
 from evaluation.releases.services import start_here

@@ -12,7 +12,7 @@ from debate.answering.asking import default_prompt
 from debate.answers.plans import candidates
 from debate.answers.services import start_answers
 from debate.answers.tasks import drive_claimed
-from evaluation.exporters.checksums import write_sums
+from evaluation.exporters.files import write_sums
 from evaluation.verification.folder import verify
 from llm import endpoints
 from tests.annotate.answering import make_room

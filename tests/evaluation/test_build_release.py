@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command, get_commands, loa
 
 from corpus.models import Source
 from evaluation.models import Release
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from tests.evaluation.conftest import Garden, label, make_case
 from tests.factories import make_benchmark, make_gold, make_passage, make_query
 

@@ -12,7 +12,7 @@ from evaluation.leaderboard import noise
 from evaluation.releases import building
 from evaluation.releases import services as releases
 from evaluation.scores import sheets
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from tests.evaluation.conftest import Garden
 from tests.factories import make_ranking
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluation.exporters import documents
-from evaluation.exporters.documents import Background, write_documents
+from evaluation.exporters.documents import write_documents
 
 ROWS = [(f"d/{n}.txt", f"text {n} “quoted” \\ \n {'é' * n}") for n in range(25)]
 
@@ -74,17 +74,3 @@ def test_a_full_disk_comes_out_of_the_thread(tmp_path) -> None:
     (tmp_path / "t/d.parquet").symlink_to("/dev/full")
     with pytest.raises(OSError, match="No space"):
         write(tmp_path)
-
-
-def test_work_beside_is_done_in_order_and_its_error_is_raised_at_the_end() -> None:
-    done: list[int] = []
-    with Background() as background:
-        for number in range(20):
-            background.do(done.append, number)
-    assert done == list(range(20))
-
-    def fail() -> None:
-        raise OSError("full")
-
-    with pytest.raises(OSError, match="full"), Background() as background:
-        background.do(fail)

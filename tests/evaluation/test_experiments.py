@@ -10,8 +10,8 @@ from django.test import Client
 from annotate.models import EscalationCase, Vote, VotingPlan
 from debate.models import DebateRun, Turn
 from debate.results.courses import reference_called
-from evaluation.experiments.chart import chart
 from evaluation.experiments.services import create_experiment, measure, sheets, table
+from evaluation.experiments.views import chart
 from evaluation.models import Experiment
 from kit.errors import Refused
 from kit.models import Event

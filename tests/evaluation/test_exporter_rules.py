@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluation.exporters import files
-from evaluation.exporters.card import code
+from evaluation.exporters.faults import code
 from evaluation.exporters.names import (
     NameClash,
     are_integers,

@@ -26,7 +26,7 @@ from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.drill import drill
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
 from evaluation.published import services as published
-from evaluation.published.systems import known_systems, systems_with_runs
+from evaluation.published.services import known_systems, systems_with_runs
 from evaluation.scores import sheets
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
@@ -263,21 +263,21 @@ def test_published_tables_are_whole_and_stand_beside_ours(db) -> None:
     assert len(found) == 34
     assert len(found["dream-hole10"].rows) == 26
     for table in found.values():
-        assert all(len(row.values) == len(table.columns) for row in table.rows), table.id
+        assert all(len(values) == len(table.columns) for _, values in table.rows), table.id
         assert not (table.metric and table.beside), table.id
         if table.metric:
             assert table.metric in leaderboard.NAMES, table.id
 
 
 def test_known_systems_are_those_of_the_printed_tables_beside_runs_of_their_names(ranked) -> None:
-    printed = [row.name for row in published.tables()["dream-hole10"].rows]
-    assert [system.name for system in known_systems()] == [n for n in printed if n != "Avg"]
-    kinds = Counter(system.kind for system in known_systems())
+    printed = [name for name, _ in published.tables()["dream-hole10"].rows]
+    assert [system["name"] for system in known_systems()] == [n for n in printed if n != "Avg"]
+    kinds = Counter(system["kind"] for system in known_systems())
     assert kinds == {"sparse": 2, "dense": 10, "rerank": 10, "rewrite": 3}
     assert all(
-        part["link"].startswith("https://") for each in known_systems() for part in each.parts
+        part["link"].startswith("https://") for each in known_systems() for part in each["parts"]
     )
-    beside = {system.name: run and run.name for system, run in systems_with_runs(ranked.benchmark)}
+    beside = {each["name"]: run and run.name for each, run in systems_with_runs(ranked.benchmark)}
     assert {name: run for name, run in beside.items() if run} == {"BM25": "bm25"}
 
 
@@ -285,10 +285,10 @@ def test_known_systems_are_those_of_the_printed_tables_beside_runs_of_their_name
 def test_printed_means_are_those_of_the_printed_values(name) -> None:
     table = published.tables()[name]
     place = table.columns.index("mean")
-    for row in table.rows:
-        others = [v for i, v in enumerate(row.values) if i != place]
+    for name, values in table.rows:
+        others = [v for i, v in enumerate(values) if i != place]
         # Each value is rounded by .05, and so is the mean.
-        assert abs(sum(others) / len(others) - row.values[place]) <= 0.11, row.name
+        assert abs(sum(others) / len(others) - values[place]) <= 0.11, name
 
 
 def test_ours_stands_beside_the_printed_system_of_its_name(db) -> None:

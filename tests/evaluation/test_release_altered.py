@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from evaluation.exporters.checksums import SUMS, write_sums
+from evaluation.exporters.files import SUMS, write_sums
 from evaluation.verification.folder import verify
 from tests.evaluation.conftest import make_garden
 from tests.evaluation.test_release_final import build, make_sound

@@ -7,8 +7,8 @@ import pytest
 from evaluation.models import Release
 from evaluation.releases.services import start_here
 from evaluation.tasks import build_release
-from kit.pulse import Pulse
-from kit.runs import LostLease, RunStatus
+from kit.runs.models import LostLease, RunStatus
+from kit.runs.pulse import Pulse
 from tests.evaluation.conftest import make_garden
 from tests.services.processes import wait_until
 

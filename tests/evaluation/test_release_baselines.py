@@ -13,7 +13,7 @@ from debate.adoption.services import adopt_run
 from debate.models import DebateRun
 from debate.runs.configuration import LaraOptions, RunConfig
 from debate.runs.tasks import run_debates
-from evaluation.exporters.checksums import SUMS, write_sums
+from evaluation.exporters.files import SUMS, write_sums
 from evaluation.verification.folder import verify
 from evaluation.verification.rows import Report
 from llm import endpoints
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("debate.runs.pump._GROUP_SECONDS", 0.01)
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from evaluation.releases.writing import write_release
 from evaluation.tasks import build_release
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from tests.evaluation.conftest import Garden, label, release_into
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 
@@ -106,7 +106,7 @@ def test_build_that_is_killed_leaves_no_folder(garden: Garden, tmp_path: Path) -
 def test_cancelled_build_leaves_no_folder(garden: Garden, admin, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     release = start_here(benchmark=garden.benchmark, version="0.1.0", folder=folder)
-    cancel_release(release=Release.objects.get(), actor=admin.user)
+    cancel_release(run=Release.objects.get(), actor=admin.user)
     carry_out(release)
     assert not folder.exists()
     assert left_overs(tmp_path) == []
@@ -212,7 +212,7 @@ def test_failed_release_can_be_tried_again(db, settings) -> None:
     build_release(release.pk)
     make_gold(make_query(benchmark), make_passage(benchmark))
     release.refresh_from_db()
-    retry_release(release=release, actor=access.user)
+    retry_release(run=release, actor=access.user)
     build_release(release.pk)
     release.refresh_from_db()
     assert (release.status, release.error) == (RunStatus.DONE, "")
@@ -221,9 +221,9 @@ def test_failed_release_can_be_tried_again(db, settings) -> None:
 def test_finished_release_cannot_be_tried_again_or_stopped(garden: Garden, admin, tmp_path) -> None:
     release = release_into(garden.benchmark, tmp_path / "out")
     with pytest.raises(Refused):
-        retry_release(release=release, actor=admin.user)
+        retry_release(run=release, actor=admin.user)
     with pytest.raises(Refused):
-        cancel_release(release=release, actor=admin.user)
+        cancel_release(run=release, actor=admin.user)
 
 
 def test_next_version_follows_the_highest(garden: Garden, admin) -> None:

@@ -17,7 +17,7 @@ from corpus.access import enter
 from corpus.models import Judgment, Query, Source
 from debate.models import Debate, DebateRun, Turn
 from evaluation.content.evidence import pseudonyms
-from evaluation.exporters.checksums import write_sums
+from evaluation.exporters.files import write_sums
 from evaluation.models import Release
 from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here

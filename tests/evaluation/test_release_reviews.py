@@ -8,7 +8,7 @@ from annotate.models import WeightScore
 from annotate.review import points
 from annotate.review import services as verbs
 from evaluation.content.evidence import pseudonyms
-from evaluation.exporters.checksums import write_sums
+from evaluation.exporters.files import write_sums
 from evaluation.verification.folder import verify
 from tests.annotate.reviewing import make_desk
 from tests.annotate.test_reviews import GOOD, look_at_all, lower

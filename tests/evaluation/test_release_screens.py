@@ -11,7 +11,7 @@ from django.urls import reverse
 from evaluation.models import Release
 from evaluation.releases.building import build
 from evaluation.releases.services import start_here
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from tests.evaluation.conftest import Garden, make_case, release_into
 from tests.factories import make_member, make_query, make_user
 from tests.worlds import in_a_world

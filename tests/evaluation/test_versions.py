@@ -19,7 +19,7 @@ from corpus.pools.builds import build_pool
 from corpus.versions import services as versions
 from corpus.versions.holding import holding
 from evaluation.leaderboard.before_after import compare_sides, query_gaps, side_of
-from evaluation.metrics.shifts import kendall_tau, shifts
+from evaluation.metrics.standings import kendall_tau, shifts
 from evaluation.published.ours import compare_cleaning
 from evaluation.published.services import table_called
 from evaluation.releases.building import carry_out, rebuild

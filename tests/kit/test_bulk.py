@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from corpus.benchmarks.services import create_benchmark
 from corpus.models import CorpusVersion, Domain, Passage
-from kit.bulk import _copy_text, analyze, bulk_loading, copy_columns, copy_rows, vacuum
+from kit.database.bulk import _copy_text, analyze, bulk_loading, copy_columns, copy_rows, vacuum
 
 pytestmark = pytest.mark.django_db
 AWKWARD = ["", "\\N", "\\.", "tab\there", "two\nlines\r\n", "back\\slash\\", "\x1f\u2028\U0001f98b"]

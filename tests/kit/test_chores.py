@@ -2,7 +2,7 @@
 
 import pytest
 
-from kit import chores
+from kit.runs import chores
 
 
 @pytest.fixture(autouse=True)

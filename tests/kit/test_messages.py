@@ -1,8 +1,9 @@
 """How often workers are told of a due run."""
 
-from kit.messages import MOST_WAITING, Key, Messages
+from kit.runs.messages import MOST_WAITING, Key, Messages
 
-ONE: Key = ("debate.run", 1)
+ONE: Key = ("debate.run", 1, False)
+HELPED: Key = ("debate.run", 1, True)
 
 
 def tell(messages: Messages, due: list[Key], now: float) -> int:
@@ -17,12 +18,12 @@ def told_in_an_hour(messages: Messages, due: list[Key]) -> int:
 
 
 def test_what_waits_in_the_own_queue_is_not_sent_again() -> None:
-    due = [("debate.run", n) for n in range(20)]
+    due = [("debate.run", n, False) for n in range(20)]
     assert told_in_an_hour(Messages(own_queue=True), due) == 20
 
 
 def test_own_queue_never_holds_more_than_a_bounded_number() -> None:
-    due = [("debate.run", n) for n in range(10 * MOST_WAITING)]
+    due = [("debate.run", n, False) for n in range(10 * MOST_WAITING)]
     assert told_in_an_hour(Messages(own_queue=True), due) == MOST_WAITING
 
 
@@ -30,21 +31,29 @@ def test_at_a_broker_the_waits_grow() -> None:
     messages = Messages(own_queue=False)
     told = [now for now in range(200) if tell(messages, [ONE], now)]
     assert told == [0, 5, 15, 35, 75, 155]
-    # To 155 as above, at 315, and every five minutes from then on.
-    assert told_in_an_hour(Messages(own_queue=False), [ONE]) == 6 + 1 + 10
+    # 0, 5, 15, ... 2,555
+    assert told_in_an_hour(Messages(own_queue=False), [ONE]) == 10
+
+
+def test_run_that_loses_its_leader_is_told_of_at_once() -> None:
+    for own_queue in (True, False):
+        messages = Messages(own_queue=own_queue)
+        told_in_an_hour(messages, [HELPED])
+        assert tell(messages, [ONE], 3600) == 1
+        assert tell(messages, [ONE], 3601) == 0
 
 
 def test_message_that_was_taken_without_effect_is_sent_again_after_a_while() -> None:
     messages = Messages(own_queue=True)
     tell(messages, [ONE], 0)
-    messages.note_received(ONE)
+    messages.note_received(*ONE[:2])
     assert [tell(messages, [ONE], now) for now in (1, 4, 5, 6)] == [0, 0, 1, 0]
 
 
 def test_run_that_was_taken_and_is_due_again_is_sent_at_once() -> None:
     messages = Messages(own_queue=True)
     tell(messages, [ONE], 0)
-    messages.note_received(ONE)
+    messages.note_received(*ONE[:2])
     assert tell(messages, [], 1) == 0
     assert tell(messages, [ONE], 2) == 1
 

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from corpus.models import Query
-from kit.prepared import Prepared, preparing
+from kit.database.prepared import Prepared, preparing
 from tests.factories import make_benchmark, make_query
 
 

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from corpus.models import Benchmark, Domain, Query
+from kit.database.prepared import Prepared
 from kit.models import Event
-from kit.prepared import Prepared
 from tests.at_once import at_once
 from tests.factories import make_benchmark, make_query
 

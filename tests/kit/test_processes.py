@@ -10,7 +10,7 @@ from tests.services.processes import wait_until
 
 SCRIPT = """
 import os, sys
-from kit.processes import Child, Supervisor
+from kit.runs.processes import Child, Supervisor
 body = "import os,time; open(sys.argv[1],'a').write(str(os.getpid())+chr(10)); time.sleep(600)"
 code = "import sys;" + body
 Supervisor([Child("sleeper", [sys.executable, "-c", code, sys.argv[1]], dict(os.environ))]).run()

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from debate.models import DebateRun
-from kit.runs import MOVES, LostLease, RunStatus
-from kit.sweep import Sweeper, due_runs
+from kit.runs.models import MOVES, LostLease, RunStatus
+from kit.runs.sweep import Sweeper, due_runs
 from tests.factories import make_benchmark, make_pool
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +59,7 @@ def test_cancelled_run_cannot_be_finished(run: DebateRun) -> None:
 def test_released_run_is_due_again(run: DebateRun) -> None:
     run.claim()
     run.release()
-    assert (DebateRun, run.pk) in due_runs()
+    assert (DebateRun, run.pk, False) in due_runs()
 
 
 @pytest.mark.parametrize("source", RunStatus.values)

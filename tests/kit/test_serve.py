@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from kit.management.commands import serve
-from kit.processes import Child
+from kit.runs.processes import Child
 
 
 @pytest.fixture(autouse=True)

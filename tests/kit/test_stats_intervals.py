@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from kit.stats.agreement import Options, cohen_kappa, fleiss_kappa, percent_agreement
-from kit.stats.intervals import ONE_ITEM, PERFECT, delta, resampled
-from kit.stats.jackknife import jackknife
-from kit.stats.kappa import WEIGHTS, cohen_statistic, cohen_units, fleiss_statistic
+from kit.stats.intervals import ONE_ITEM, PERFECT, delta, jackknife, resampled
+from kit.stats.kappa import WEIGHTS, cohen_statistic, cohen_units, distinct, fleiss_statistic
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import clopper_pearson, proportion, wilson
 from kit.stats.ratings import Ratings, from_columns
-from kit.stats.statistic import distinct
 from tests.bench.coverage import DESIGNS, cases, measure
 
 

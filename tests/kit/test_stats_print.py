@@ -10,9 +10,8 @@ import pytest
 from kit.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 from kit.stats.dawid_skene import dawid_skene
 from kit.stats.intervals import delta
-from kit.stats.kappa import WEIGHTS, cohen_statistic, cohen_units
+from kit.stats.kappa import WEIGHTS, cohen_statistic, cohen_units, distinct
 from kit.stats.ratings import Ratings, from_columns, from_triples
-from kit.stats.statistic import distinct
 
 # Printed kappas of the judges of the LLMJudge challenge against the human labels.
 JUDGES = {

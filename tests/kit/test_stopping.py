@@ -12,8 +12,8 @@ from corpus.importers.formats import FORMATS, Format
 from corpus.imports.services import queue_import
 from corpus.models import ImportRun, Passage
 from debate.models import DebateRun
-from kit.pulse import Pulse
-from kit.runs import LostLease, RunStatus, Stopping, give_back, stopping
+from kit.runs.models import LostLease, RunStatus, Stopping, give_back, stopping
+from kit.runs.pulse import Pulse
 from tests.corpus.import_files import bright_pro, one_by_one
 from tests.factories import make_benchmark, make_pool
 from tests.services.processes import wait_until
@@ -101,10 +101,10 @@ def test_import_is_given_back_in_the_middle_and_done_by_the_next_worker(
 
 def before_rows(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
     """Do something before each row that the Bright-Pro reader yields."""
-    from corpus.importers import bright_pro as reader
+    from corpus.importers.bright import read_bright_pro
 
     def read(path, *, qrels=None, meter=None):
-        for row in one_by_one(reader.read(path, qrels=qrels, meter=meter)):
+        for row in one_by_one(read_bright_pro(path, meter)):
             act()
             yield row
 

@@ -7,8 +7,8 @@ from celery import Celery
 
 from config.celery import app as own_app
 from debate.models import DebateRun
-from kit.runs import RunGroup, stopping, wake
-from kit.sweep import Sweeper
+from kit.runs.models import RunGroup, stopping, wake
+from kit.runs.sweep import Sweeper
 from tests.bench.server import free_port
 from tests.factories import make_benchmark, make_pool
 from tests.services.processes import wait_until

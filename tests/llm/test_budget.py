@@ -16,7 +16,8 @@ from django.utils import timezone
 from llm.endpoints import Endpoint
 from llm.errors import OverBudget, Permanent, Transient
 from llm.gateway import Gateways
-from llm.ledger import accounts, writing
+from llm.ledger import writing
+from llm.ledger.reading import spending
 from llm.ledger.writing import Intent
 from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
@@ -49,7 +50,8 @@ def priced(text: str, of: Account, **changes: Any) -> Intent:
 
 def shows_its_calls(of: Account) -> bool:
     of.refresh_from_db()
-    return accounts.tally(of) == (of.spent_units, of.reserved_units)
+    found = spending(of.calls.all())
+    return (found.usd, found.reserved_usd) == (of.spent_usd, of.reserved_usd)
 
 
 def bound(text: str = "x") -> Decimal:

@@ -98,7 +98,7 @@ def test_endpoints_of_a_file_stand_beside_the_plain_one(settings: Settings, tmp_
 
 def test_key_may_be_named_and_kept_in_the_environment() -> None:
     entry = {**GPU, "api_key_env": "GPU_KEY"}
-    (gpu,) = endpoints.parse_file([entry], {"GPU_KEY": "sk-hidden"}).endpoints
+    (gpu,), _ = endpoints.parse_file([entry], {"GPU_KEY": "sk-hidden"})
     assert gpu.api_key == "sk-hidden"
     with pytest.raises(EndpointError, match="no GPU_KEY"):
         endpoints.parse_file([entry], {})

@@ -222,7 +222,7 @@ def test_tokens_that_were_not_used_come_back_and_more_are_owed(clock: Clock) -> 
 
 
 def test_many_at_the_same_moment_take_no_more_than_there_is() -> None:
-    """Threads on the real database: compare-and-set loses nothing and grants nothing twice."""
+    """Threads on the real database: nothing is lost and nothing granted twice."""
     now, granted = 500.0, []
 
     def take(count: int) -> None:

@@ -2,8 +2,16 @@
 
 import pytest
 
-from llm.practice.blocks import Material, find_material, read_blocks, read_position
-from llm.practice.rules import ROLES, debate_turn, decide, is_supported
+from llm.practice.rules import (
+    ROLES,
+    Material,
+    debate_turn,
+    decide,
+    find_material,
+    is_supported,
+    read_blocks,
+    read_position,
+)
 from llm.practice.words import best_answer, coverage, misquotes, sentences, tokens
 from llm.prompts import fence
 

@@ -7,7 +7,7 @@ from annotate.models import EscalationCase
 from corpus.models import Judgment, Pool
 from debate.models import Debate, DebateRun, Turn
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm.models import Call
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from django.db import connection
 
-from kit.processes import _die_with_parent
+from kit.runs.processes import _die_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
 _numbers = itertools.count(1)
@@ -22,7 +22,7 @@ _numbers = itertools.count(1)
 
 def wait_until(
     condition: Callable[[], object],
-    seconds: float = 60.0,
+    seconds: float = 240.0,
     pause: float = 0.02,
     *,
     saw: Callable[[], object] = lambda: "",

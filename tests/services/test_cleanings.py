@@ -15,6 +15,7 @@ from corpus.cleaning.tasks import drive_claimed
 from corpus.models import Benchmark, CleaningRun, CorpusVersion, Passage
 from corpus.texts.index import TABLE
 from corpus.versions.crosswalk import labels_of
+from kit.runs.models import OVER, RunStatus
 from llm import endpoints
 from llm.models import Call
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
@@ -87,17 +88,27 @@ def survive(site: Site, preset: str, *, kills: int, seed: int) -> None:
     run = start(make_corpus(SIZES[preset]), preset)
     workers = [site.start_worker(sweep_s=0.25) for _ in range(2)]
     is_over, landed = over(run), 0
+
+    def story() -> str:
+        """How far the run is, who holds what of it, and what the workers said last."""
+        run.refresh_from_db()
+        held = run.groups.exclude(status="done").values_list("pk", "status", "owner", "lease_until")
+        said = "\n\n".join(each.said[-3000:] for each in workers)
+        return f"{run.status} {run.done}/{run.total} {run.owner} {run.error}\n{[*held]}\n{said}"
+
     for moment in sorted(rng.uniform(0.02, 0.9) for _ in range(kills)):
-        wait_until(lambda moment=moment: is_over() or progress(run) >= moment, seconds=240)
+        wait_until(
+            lambda moment=moment: is_over() or progress(run) >= moment, seconds=240, saw=story
+        )
         if is_over():
             break
         victim = rng.randrange(2)
         workers[victim].kill()
         landed += 1
         workers[victim] = site.start_worker(sweep_s=0.25)
-    wait_until(is_over, seconds=240)
+    wait_until(is_over, seconds=240, saw=story)
     run.refresh_from_db()
-    assert (run.status, run.error) == ("done", "")
+    assert (run.status, run.error) == ("done", ""), story()
     assert run.figures == wanted
     assert landed >= kills // 2
     check_version(run)
@@ -107,7 +118,9 @@ def survive(site: Site, preset: str, *, kills: int, seed: int) -> None:
 
 
 def over(run: CleaningRun) -> Any:
-    return lambda: CleaningRun.objects.get(pk=run.pk).is_over
+    """Whether nothing goes on by itself any more; a paused run waits for a person."""
+    ended = (*OVER, RunStatus.PAUSED)
+    return lambda: CleaningRun.objects.get(pk=run.pk).status in ended
 
 
 def progress(run: CleaningRun) -> float:

@@ -8,7 +8,7 @@ from celery import current_app
 from django.db.models import Count
 
 from debate.models import DebateRun
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm.models import Call
 from tests.services.conftest import start
 from tests.services.pairs import (

@@ -7,7 +7,7 @@ import pytest
 from corpus.benchmarks.services import create_benchmark
 from corpus.imports.services import queue_import
 from corpus.models import ImportRun, Passage
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm.models import Call
 from tests.corpus.import_files import PASSAGES, bright_pro
 from tests.services.conftest import start, undisturbed

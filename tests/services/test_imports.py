@@ -17,7 +17,7 @@ from annotate.workspace.loading import carry_out
 from corpus.imports.services import queue_import
 from corpus.models import Benchmark, CorpusVersion, Domain, GoldVersion, ImportRun, Query
 from kit.models import Event
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from tests.services.processes import Site, database_url, wait_until
 
 pytestmark = pytest.mark.services

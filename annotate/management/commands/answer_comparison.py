@@ -3,16 +3,15 @@
 import json
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.answers.comparing import SEED, SIZE, close_comparison, draw_comparison
 from annotate.answers.report import report
 from annotate.models import AnswerComparison
-from corpus.access import Access
-from corpus.models import Benchmark, Membership
+from annotate.rights import named_admin
+from corpus.models import Benchmark
 from kit.errors import Refused
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 
 class Command(BaseCommand):
@@ -36,13 +35,13 @@ class Command(BaseCommand):
             raise CommandError(f"There is no benchmark {options['slug']!r}.")
         try:
             if options["draw"]:
-                access = _access(benchmark, options["person"])
+                access = named_admin(benchmark, options["person"])
                 made = draw_comparison(access=access, size=options["size"], seed=options["seed"])
                 self.stdout.write(f"Comparison {made.pk} is drawn: {made.pairs.count()} queries")
                 return
             found = _comparison(benchmark, options["comparison"])
             if options["close"]:
-                close_comparison(comparison=found, access=_access(benchmark, options["person"]))
+                close_comparison(comparison=found, access=named_admin(benchmark, options["person"]))
                 found.refresh_from_db()
         except Refused as refusal:
             raise CommandError(refusal.message) from None
@@ -51,7 +50,7 @@ class Command(BaseCommand):
                 f"Comparison {found.pk} is open: nobody sees whose answers were rated. --close it "
                 "when the ratings are in."
             )
-        self.stdout.write(json.dumps(as_data(report(found, lambda domain: ""))))
+        self.stdout.write(json.dumps(as_data(report(found))))
 
 
 def _comparison(benchmark: Benchmark, number: int | None) -> AnswerComparison:
@@ -60,12 +59,3 @@ def _comparison(benchmark: Benchmark, number: int | None) -> AnswerComparison:
     if found is None:
         raise Refused("There is no such comparison here. --draw one.")
     return found
-
-
-def _access(benchmark: Benchmark, person: str) -> Access:
-    """The place of the admin that is named: drawing and closing are people's decisions."""
-    user = User.objects.filter(username=person).first()
-    place = Membership.objects.filter(user=user, benchmark=benchmark).first()
-    if user is None or place is None or not Access(user, benchmark, place).is_admin:
-        raise Refused("Say who does it: --as with the name of an admin.")
-    return Access(user, benchmark, place)

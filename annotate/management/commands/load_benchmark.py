@@ -24,7 +24,7 @@ from corpus.imports.services import (
 from corpus.models import Benchmark, ImportRun
 from corpus.versions.services import called
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 _RUN_LINE = "  run {name}: {state}, {queries:,} queries, depth {depth:,}, {unknown:,} ids unknown"
 

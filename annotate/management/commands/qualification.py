@@ -8,16 +8,16 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotate.exams.api import PersonStatusSerializer
 from annotate.exams.qualification import (
     APPROVAL_COLUMNS,
-    as_data,
     ask_recheck,
     import_approvals,
     people_rows,
 )
 from corpus.models import Benchmark
-from kit.csvread import csv_rows
 from kit.errors import Refused
+from kit.lists.csvread import csv_rows
 
 
 class Command(BaseCommand):
@@ -47,13 +47,12 @@ class Command(BaseCommand):
                 _ask_recheck(benchmark, options)
         except (Refused, PermissionDenied, OSError) as why:
             raise CommandError(str(why)) from None
-        rows = [as_data(row) for row in people_rows(benchmark)]
+        rows = PersonStatusSerializer(people_rows(benchmark), many=True).data
         if options["json"]:
             self.stdout.write(json.dumps(rows))
             return
         for row in rows:
-            missing = row["missing"]
-            said = "; ".join(missing) if isinstance(missing, list) else ""
+            said = "; ".join(row["missing"])
             self.stdout.write(f"{row['person']}\t{row['domain']}\t{said or 'qualified'}")
 
 

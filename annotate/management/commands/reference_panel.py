@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.models import ReferencePanel
 from annotate.panels.report import panel_sheets
 from annotate.panels.services import close_panel, draw_panel, open_panel
-from corpus.access import Access
-from corpus.models import Benchmark, Membership, Pool
+from annotate.rights import named_admin
+from corpus.models import Benchmark, Pool
 from kit.errors import Refused
 
 
@@ -43,11 +42,11 @@ class Command(BaseCommand):
         try:
             panel = self._panel(benchmark, options)
             if options["open"]:
-                access = self._access(benchmark, options)
+                access = named_admin(benchmark, options["person"])
                 open_panel(panel=panel, access=access, without_hints=options["without_hints"])
                 self.stdout.write(f"Panel {panel.pk} is open")
             if options["close"]:
-                close_panel(panel=panel, access=self._access(benchmark, options))
+                close_panel(panel=panel, access=named_admin(benchmark, options["person"]))
                 self.stdout.write(f"Panel {panel.pk} is closed, {panel.dropped} items given up")
         except Refused as refusal:
             raise CommandError(refusal.message) from None
@@ -84,14 +83,6 @@ class Command(BaseCommand):
             )
         self.stdout.write(f"Panel {panel.pk} ({panel.name}): {panel.items.count()} items drawn")
         return panel
-
-    def _access(self, benchmark: Benchmark, options: dict[str, Any]) -> Access:
-        """The place of the admin that is named: opening and closing are people's decisions."""
-        person = User.objects.filter(username=options["person"]).first()
-        place = Membership.objects.filter(user=person, benchmark=benchmark).first()
-        if person is None or place is None or not Access(person, benchmark, place).is_admin:
-            raise CommandError("Say who does it: --as with the name of an admin.")
-        return Access(person, benchmark, place)
 
     def _report(self, panel: ReferencePanel) -> None:
         for sheet in panel_sheets(panel):

@@ -1,20 +1,22 @@
 """API of aspects: writing, splitting, merging, scales, history and undo, and what is missing."""
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
-from annotate.loaders import enter_aspect, enter_query, is_blind
+from annotate.api import QueryRoutes
+from annotate.loaders import enter_aspect, first_or_404, is_blind
 from annotate.models import Aspect, AspectChange, Scale
 from annotate.workspace import aspects as aspect_verbs
-from annotate.workspace import checklist, scales
-from annotate.workspace.restructuring import Part, merge_aspects, split_aspect
-from annotate.workspace.undoing import undo_change
-from annotate.workspace.views.restructuring import get_change
-from corpus.access import enter, get_query
+from annotate.workspace import checklist, restructuring, scales
+from annotate.workspace.restructuring import Part
+from corpus.access import Access, enter
 from corpus.models import Role
 from kit.api import Route
 
@@ -133,134 +135,122 @@ class MissingSerializer(serializers.Serializer):
     blocking = serializers.BooleanField()
 
 
-class Aspects(Route):
-    """Aspects of a query, and adding one."""
+class QueryAspects(QueryRoutes):
+    """The aspects of a query."""
 
     @extend_schema(responses=AspectSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug)
-        query = get_query(access, pk)
-        rows = Aspect.objects.filter(query=query).present().select_related("query__domain")
+    def index(self, request: Request, slug: str, pk: int) -> Response:
+        """Aspects of a query."""
+        rows = Aspect.objects.filter(query=self.query).present().select_related("query__domain")
         answer = self.page(rows, AspectSerializer)
-        if is_blind(access, query):  # who may have to score them does not see weights
+        if is_blind(self.access, self.query):  # who may have to score them does not see weights
             for row in answer.data["results"]:
                 row |= dict.fromkeys(("weight", "rationale", "version"))
         return answer
 
     @extend_schema(request=NewAspectSerializer, responses={201: AspectSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
+    def add(self, request: Request, slug: str, pk: int) -> Response:
+        """Adding an aspect."""
         given = self.read(NewAspectSerializer)
-        added = aspect_verbs.add_aspect(query=query, actor=access.user, **given)
+        added = aspect_verbs.add_aspect(query=self.query, actor=self.access.user, **given)
         return Response(AspectSerializer(added).data, status=201)
 
-
-class OneAspect(Route):
-    """Writing and removing an aspect."""
-
-    @extend_schema(request=AspectWriteSerializer, responses=AspectSerializer)
-    def put(self, request: Request, slug: str, pk: int) -> Response:
-        access, aspect = enter_aspect(self.person(), slug, pk)
-        given = self.read(AspectWriteSerializer)
-        given["expected"] = given.pop("version")
-        written = aspect_verbs.save_aspect(aspect=aspect, actor=access.user, **given)
-        return Response(AspectSerializer(written).data)
-
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, slug: str, pk: int) -> Response:
-        access, aspect = enter_aspect(self.person(), slug, pk)
-        aspect_verbs.remove_aspect(aspect=aspect, actor=access.user)
-        return Response(status=204)
-
-
-class AspectRestore(Route):
-    """Bringing a removed aspect back."""
-
-    @extend_schema(request=None, responses={204: None})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, aspect = enter_aspect(self.person(), slug, pk)
-        aspect_verbs.restore_aspect(aspect=aspect, actor=access.user)
-        return Response(status=204)
-
-
-class AspectMove(Route):
-    """Moving an aspect up or down."""
-
-    @extend_schema(request=DirectionSerializer, responses={204: None})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, aspect = enter_aspect(self.person(), slug, pk)
-        given = self.read(DirectionSerializer)
-        aspect_verbs.move_aspect(aspect=aspect, actor=access.user, **given)
-        return Response(status=204)
-
-
-class AspectSplit(Route):
-    """Letting several aspects take the place of one."""
-
-    @extend_schema(request=SplitSerializer, responses={201: ChangeSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, aspect = enter_aspect(self.person(), slug, pk)
-        given = self.read(SplitSerializer)
-        parts = [Part(**each) for each in given["parts"]]
-        change = split_aspect(
-            aspect=aspect, parts=parts, actor=access.user, expected=given["version"]
-        )
-        return Response(ChangeSerializer(change).data, status=201)
-
-
-class AspectMerge(Route):
-    """Letting one aspect take the place of several."""
-
-    @extend_schema(request=MergeSerializer, responses={201: ChangeSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, aspect = enter_aspect(self.person(), slug, pk)
-        given = self.read(MergeSerializer)
-        others = [
-            get_object_or_404(aspect.query.aspects, pk=each["aspect"]) for each in given["partners"]
-        ]
-        expected = {each["aspect"]: each["version"] for each in given["partners"]}
-        change = merge_aspects(
-            aspects=[aspect, *others],
-            into=Part(given["content"], given["weight"], given["rationale"]),
-            actor=access.user,
-            expected={**expected, aspect.pk: given["version"]},
-        )
-        return Response(ChangeSerializer(change).data, status=201)
-
-
-class Changes(Route):
-    """What was done to a query's aspects, newest first."""
-
     @extend_schema(responses=ChangeSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        query = get_query(enter(self.person(), slug), pk)
-        rows = AspectChange.objects.filter(query=query).select_related("created_by")
+    def history(self, request: Request, slug: str, pk: int) -> Response:
+        """What was done to a query's aspects, newest first."""
+        rows = AspectChange.objects.filter(query=self.query).select_related("created_by")
         return self.page(rows, ChangeSerializer)
 
-
-class ChangeUndo(Route):
-    """Taking a change back."""
-
     @extend_schema(request=None, responses={201: ChangeSerializer})
-    def post(self, request: Request, slug: str, pk: int, change_pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
-        undoing = undo_change(change=get_change(query, change_pk), actor=access.user)
+    def undo(self, request: Request, slug: str, pk: int, change_pk: int) -> Response:
+        """Taking a change back."""
+        rows = AspectChange.objects.filter(query=self.query, pk=change_pk)
+        change = first_or_404(rows, "change")
+        undoing = restructuring.undo_change(change=change, actor=self.access.user)
         return Response(ChangeSerializer(undoing).data, status=201)
 
-
-class QueryScale(Route):
-    """Weighing a query's aspects on the other scale."""
-
     @extend_schema(request=MoveScaleSerializer, responses={201: ChangeSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
+    def scale(self, request: Request, slug: str, pk: int) -> Response:
+        """Weighing a query's aspects on the other scale."""
         given = self.read(MoveScaleSerializer)
-        change = scales.move_to_scale(
-            query=query,
+        change = restructuring.move_to_scale(
+            query=self.query,
             scale=given["scale"],
             weights={each["aspect"]: each["weight"] for each in given["weights"]},
             versions={each["aspect"]: each["version"] for each in given["weights"]},
-            actor=access.user,
+            actor=self.access.user,
+        )
+        return Response(ChangeSerializer(change).data, status=201)
+
+    @extend_schema(responses=MissingSerializer(many=True))
+    def missing(self, request: Request, slug: str, pk: int) -> Response:
+        """What a query misses before it can be submitted."""
+        return Response(MissingSerializer(checklist.missing(query=self.query), many=True).data)
+
+
+class OneAspect(ViewSetMixin, Route):
+    """One aspect, for those who may write it."""
+
+    access: Access
+    aspect: Aspect
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Fetch and authorise."""
+        super().initial(request, *args, **kwargs)
+        self.access, self.aspect = enter_aspect(self.person(), kwargs["slug"], kwargs["pk"])
+
+    @extend_schema(request=AspectWriteSerializer, responses=AspectSerializer)
+    def write(self, request: Request, slug: str, pk: int) -> Response:
+        """Writing an aspect."""
+        given = self.read(AspectWriteSerializer)
+        expected = given.pop("version")
+        written = aspect_verbs.save_aspect(
+            aspect=self.aspect, actor=self.access.user, expected=expected, **given
+        )
+        return Response(AspectSerializer(written).data)
+
+    @extend_schema(responses={204: None})
+    def remove(self, request: Request, slug: str, pk: int) -> Response:
+        """Removing an aspect."""
+        aspect_verbs.remove_aspect(aspect=self.aspect, actor=self.access.user)
+        return Response(status=204)
+
+    @extend_schema(request=None, responses={204: None})
+    def restore(self, request: Request, slug: str, pk: int) -> Response:
+        """Bringing a removed aspect back."""
+        aspect_verbs.restore_aspect(aspect=self.aspect, actor=self.access.user)
+        return Response(status=204)
+
+    @extend_schema(request=DirectionSerializer, responses={204: None})
+    def move(self, request: Request, slug: str, pk: int) -> Response:
+        """Moving an aspect up or down."""
+        given = self.read(DirectionSerializer)
+        aspect_verbs.move_aspect(aspect=self.aspect, actor=self.access.user, **given)
+        return Response(status=204)
+
+    @extend_schema(request=SplitSerializer, responses={201: ChangeSerializer})
+    def split(self, request: Request, slug: str, pk: int) -> Response:
+        """Letting several aspects take the place of one."""
+        given = self.read(SplitSerializer)
+        change = restructuring.split_aspect(
+            aspect=self.aspect,
+            parts=[Part(**each) for each in given["parts"]],
+            actor=self.access.user,
+            expected=given["version"],
+        )
+        return Response(ChangeSerializer(change).data, status=201)
+
+    @extend_schema(request=MergeSerializer, responses={201: ChangeSerializer})
+    def merge(self, request: Request, slug: str, pk: int) -> Response:
+        """Letting one aspect take the place of several."""
+        given = self.read(MergeSerializer)
+        siblings, expected = self.aspect.query.aspects, {self.aspect.pk: given["version"]}
+        others = [get_object_or_404(siblings, pk=each["aspect"]) for each in given["partners"]]
+        change = restructuring.merge_aspects(
+            aspects=[self.aspect, *others],
+            into=Part(given["content"], given["weight"], given["rationale"]),
+            actor=self.access.user,
+            expected={each["aspect"]: each["version"] for each in given["partners"]} | expected,
         )
         return Response(ChangeSerializer(change).data, status=201)
 
@@ -281,27 +271,22 @@ class BenchmarkScale(Route):
         return Response(ScaleSerializer(chosen).data)
 
 
-class Missing(Route):
-    """What a query misses before it can be submitted."""
-
-    @extend_schema(responses=MissingSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        query = get_query(enter(self.person(), slug), pk)
-        return Response(MissingSerializer(checklist.missing(query=query), many=True).data)
-
-
 _QUERY = "b/<slug:slug>/queries/<int:pk>"
+_CHANGE = f"{_QUERY}/history/<int:change_pk>"
 _ASPECT = "b/<slug:slug>/aspects/<int:pk>"
+_ONE: dict[str, Any] = {"put": "write", "delete": "remove"}
+_ALL: dict[str, Any] = {"get": "index", "post": "add"}
+_missing = QueryAspects.as_view({"get": "missing"}, pagination_class=None)
 urlpatterns = [
-    path(f"{_QUERY}/aspects/", Aspects.as_view(), name="api-aspects"),
-    path(f"{_ASPECT}/", OneAspect.as_view(), name="api-aspect"),
-    path(f"{_ASPECT}/restore/", AspectRestore.as_view(), name="api-aspect-restore"),
-    path(f"{_ASPECT}/move/", AspectMove.as_view(), name="api-aspect-move"),
-    path(f"{_ASPECT}/split/", AspectSplit.as_view(), name="api-aspect-split"),
-    path(f"{_ASPECT}/merge/", AspectMerge.as_view(), name="api-aspect-merge"),
-    path(f"{_QUERY}/history/", Changes.as_view(), name="api-aspect-history"),
-    path(f"{_QUERY}/history/<int:change_pk>/undo/", ChangeUndo.as_view(), name="api-change-undo"),
-    path(f"{_QUERY}/scale/", QueryScale.as_view(), name="api-query-scale"),
-    path(f"{_QUERY}/missing/", Missing.as_view(), name="api-query-missing"),
+    path(f"{_QUERY}/aspects/", QueryAspects.as_view(_ALL), name="api-aspects"),
+    path(f"{_ASPECT}/", OneAspect.as_view(_ONE), name="api-aspect"),
+    path(f"{_ASPECT}/restore/", OneAspect.as_view({"post": "restore"}), name="api-aspect-restore"),
+    path(f"{_ASPECT}/move/", OneAspect.as_view({"post": "move"}), name="api-aspect-move"),
+    path(f"{_ASPECT}/split/", OneAspect.as_view({"post": "split"}), name="api-aspect-split"),
+    path(f"{_ASPECT}/merge/", OneAspect.as_view({"post": "merge"}), name="api-aspect-merge"),
+    path(f"{_QUERY}/history/", QueryAspects.as_view({"get": "history"}), name="api-aspect-history"),
+    path(f"{_CHANGE}/undo/", QueryAspects.as_view({"post": "undo"}), name="api-change-undo"),
+    path(f"{_QUERY}/scale/", QueryAspects.as_view({"post": "scale"}), name="api-query-scale"),
+    path(f"{_QUERY}/missing/", _missing, name="api-query-missing"),
     path("b/<slug:slug>/weight-scale/", BenchmarkScale.as_view(), name="api-weight-scale"),
 ]

@@ -1,5 +1,7 @@
 """API of collecting: pages by address, text or file, and the passages cut from them."""
 
+from typing import Any
+
 from django.urls import path
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -7,13 +9,12 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.loaders import enter_query, first_or_404, present_aspect
+from annotate.api import QueryRoutes
+from annotate.loaders import first_or_404, present_aspect
 from annotate.workspace import collecting
 from annotate.workspace.api.gold import GoldPassageSerializer
-from annotate.workspace.views.collecting import pages_of
-from annotate.workspace.views.segmenting import get_page
+from annotate.workspace.views.collecting import get_page, pages_of
 from corpus.models import CollectedPage, PageFetch
-from kit.api import Route
 
 
 class BlockSerializer(serializers.Serializer):
@@ -101,94 +102,80 @@ class SegmentSerializer(serializers.Serializer):
     overlaps = GoldPassageSerializer(many=True)
 
 
-class Fetches(Route):
-    """Addresses that were asked for while working on a query, and asking for one."""
+class Collecting(QueryRoutes):
+    """Pages for a query."""
+
+    is_for_readers = False
 
     @extend_schema(responses=FetchSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        _, query = enter_query(self.person(), slug, pk)
-        return self.page(query.fetches.exclude(url=""), FetchSerializer)
+    def fetches(self, request: Request, slug: str, pk: int) -> Response:
+        """Addresses that were asked for while working on a query."""
+        return self.page(self.query.fetches.exclude(url=""), FetchSerializer)
 
     @extend_schema(request=NewFetchSerializer, responses={202: FetchSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
+    def fetch(self, request: Request, slug: str, pk: int) -> Response:
+        """Asking for an address."""
         given = self.read(NewFetchSerializer)
-        fetch = collecting.collect_url(query=query, actor=access.user, **given)
+        fetch = collecting.collect_url(query=self.query, actor=self.access.user, **given)
         return Response(FetchSerializer(fetch).data, status=202)
 
-
-class FetchStop(Route):
-    """Giving a fetch up."""
-
     @extend_schema(request=None, responses=FetchSerializer)
-    def post(self, request: Request, slug: str, pk: int, fetch_pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
-        fetch = first_or_404(PageFetch.objects.filter(query=query, pk=fetch_pk), "fetch")
-        collecting.stop_fetch(fetch=fetch, actor=access.user)
+    def stop(self, request: Request, slug: str, pk: int, fetch_pk: int) -> Response:
+        """Giving a fetch up."""
+        fetch = first_or_404(PageFetch.objects.filter(query=self.query, pk=fetch_pk), "fetch")
+        collecting.stop_fetch(fetch=fetch, actor=self.access.user)
         return Response(FetchSerializer(fetch).data)
 
-
-class Pages(Route):
-    """Pages of a query, and bringing one as text."""
-
     @extend_schema(responses=PageSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        _, query = enter_query(self.person(), slug, pk)
-        return Response(PageSerializer(pages_of(query), many=True).data)
+    def pages(self, request: Request, slug: str, pk: int) -> Response:
+        """Pages of a query."""
+        return Response(PageSerializer(pages_of(self.query), many=True).data)
 
     @extend_schema(request=NewTextPageSerializer, responses={201: FullPageSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
+    def bring(self, request: Request, slug: str, pk: int) -> Response:
+        """Bringing a page as text."""
         given = self.read(NewTextPageSerializer)
-        page = collecting.collect_text(query=query, actor=access.user, **given)
+        page = collecting.collect_text(query=self.query, actor=self.access.user, **given)
         return Response(FullPageSerializer(page).data, status=201)
-
-
-class PageFiles(Route):
-    """Bringing a page as a file."""
-
-    parser_classes = [MultiPartParser]
 
     @extend_schema(
         request={"multipart/form-data": NewFilePageSerializer}, responses={201: FullPageSerializer}
     )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
+    def upload(self, request: Request, slug: str, pk: int) -> Response:
+        """Bringing a page as a file."""
         given = self.read(NewFilePageSerializer)
-        page = collecting.collect_file(query=query, actor=access.user, **given)
+        page = collecting.collect_file(query=self.query, actor=self.access.user, **given)
         return Response(FullPageSerializer(page).data, status=201)
 
-
-class OnePage(Route):
-    """A page with its text and blocks."""
-
     @extend_schema(responses=FullPageSerializer)
-    def get(self, request: Request, slug: str, pk: int, page_pk: int) -> Response:
-        access, _ = enter_query(self.person(), slug, pk)
-        return Response(FullPageSerializer(get_page(access, page_pk)).data)
-
-
-class Segments(Route):
-    """Cutting a piece of a page: one segment, one aspect."""
+    def one(self, request: Request, slug: str, pk: int, page_pk: int) -> Response:
+        """A page with its text and blocks."""
+        return Response(FullPageSerializer(get_page(self.access, page_pk)).data)
 
     @extend_schema(request=NewSegmentSerializer, responses={201: SegmentSerializer})
-    def post(self, request: Request, slug: str, pk: int, page_pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
-        page = get_page(access, page_pk)
-        given = self.read(NewSegmentSerializer)
-        given["aspect"] = present_aspect(query, given["aspect"])
+    def cut(self, request: Request, slug: str, pk: int, page_pk: int) -> Response:
+        """Cutting a piece of a page: one segment, one aspect."""
+        page, given = get_page(self.access, page_pk), self.read(NewSegmentSerializer)
+        given["aspect"] = present_aspect(self.query, given["aspect"])
         given["text"] = given["text"] or None
-        gold, overlaps = collecting.add_segment(query=query, page=page, actor=access.user, **given)
+        gold, overlaps = collecting.add_segment(
+            query=self.query, page=page, actor=self.access.user, **given
+        )
         made = {"gold": gold, "overlaps": overlaps}
         return Response(SegmentSerializer(made).data, status=201)
 
 
 _QUERY = "b/<slug:slug>/queries/<int:pk>"
+_PAGE = f"{_QUERY}/pages/<int:page_pk>"
+_STOP = f"{_QUERY}/fetches/<int:fetch_pk>/stop/"
+_FETCHES: dict[str, Any] = {"get": "fetches", "post": "fetch"}
+_pages = Collecting.as_view({"get": "pages", "post": "bring"}, pagination_class=None)
+_files = Collecting.as_view({"post": "upload"}, parser_classes=[MultiPartParser])
 urlpatterns = [
-    path(f"{_QUERY}/fetches/", Fetches.as_view(), name="api-fetches"),
-    path(f"{_QUERY}/fetches/<int:fetch_pk>/stop/", FetchStop.as_view(), name="api-fetch-stop"),
-    path(f"{_QUERY}/pages/", Pages.as_view(), name="api-pages"),
-    path(f"{_QUERY}/pages/files/", PageFiles.as_view(), name="api-page-files"),
-    path(f"{_QUERY}/pages/<int:page_pk>/", OnePage.as_view(), name="api-page"),
-    path(f"{_QUERY}/pages/<int:page_pk>/segments/", Segments.as_view(), name="api-segments"),
+    path(f"{_QUERY}/fetches/", Collecting.as_view(_FETCHES), name="api-fetches"),
+    path(_STOP, Collecting.as_view({"post": "stop"}), name="api-fetch-stop"),
+    path(f"{_QUERY}/pages/", _pages, name="api-pages"),
+    path(f"{_QUERY}/pages/files/", _files, name="api-page-files"),
+    path(f"{_PAGE}/", Collecting.as_view({"get": "one"}), name="api-page"),
+    path(f"{_PAGE}/segments/", Collecting.as_view({"post": "cut"}), name="api-segments"),
 ]

@@ -1,4 +1,4 @@
-"""API of gold passages: verdicts, audit of the original gold, search, and lists of cases."""
+"""API of gold passages: verdicts, audit of the original gold, and search."""
 
 from typing import Any
 
@@ -9,16 +9,22 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.loaders import enter_passage, enter_query, get_domain_passage
-from annotate.models import EscalationCase, GoldPassage, Problem, ProblemTag
-from annotate.workspace import gold as gold_verbs
-from annotate.workspace import problems, remaking
+from annotate.api import QueryRoutes
+from annotate.loaders import enter_query, get_domain_passage
+from annotate.models import GoldPassage, Problem, ProblemTag
 from annotate.workspace.carrying import lost_work
-from annotate.workspace.gold import DiscardReason
+from annotate.workspace.gold import DiscardReason, assign_passage, discard_passage
+from annotate.workspace.problems import (
+    audited,
+    count_problems,
+    count_verdicts,
+    tag_problem,
+    untag_problem,
+)
+from annotate.workspace.remaking import proposal, remake, take_back
 from annotate.workspace.views.board import read_board
-from annotate.workspace.views.search import Result, find
-from corpus.access import enter, get_query
-from corpus.models import Role
+from annotate.workspace.views.gold import Result, find
+from corpus.access import enter
 from corpus.versions.views import READERS, get_version
 from kit.api import Route
 
@@ -90,100 +96,68 @@ class AuditCountsSerializer(serializers.Serializer):
     problems: Any = serializers.DictField(child=serializers.IntegerField())
 
 
-class GoldPassages(Route):
-    """Passages that stand under the query's aspects."""
+class Gold(QueryRoutes):
+    """Gold passages of a query, and what is wrong with its old gold."""
 
     @extend_schema(responses=GoldPassageSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        query = get_query(enter(self.person(), slug), pk)
-        rows = GoldPassage.objects.standing().filter(query=query)
+    def index(self, request: Request, slug: str, pk: int) -> Response:
+        """Passages that stand under the query's aspects."""
+        rows = GoldPassage.objects.standing().filter(query=self.query)
         rows = rows.select_related("passage", "aspect__query__domain")
         return self.page(rows, GoldPassageSerializer)
 
-
-class Assign(Route):
-    """Letting a passage support an aspect."""
-
     @extend_schema(request=AssignSerializer, responses=GoldPassageSerializer)
-    def post(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
-        access, query, passage = enter_passage(self.person(), slug, pk, passage_pk)
+    def assign(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
+        """Letting a passage support an aspect."""
+        pair = self.pair(passage_pk)
         chosen = self.read(AssignSerializer)["aspect"]
-        aspect = get_object_or_404(query.aspects, pk=chosen)
-        gold = gold_verbs.assign_passage(
-            query=query, passage=passage, aspect=aspect, actor=access.user
-        )
-        return Response(GoldPassageSerializer(gold).data)
-
-
-class Discard(Route):
-    """Saying that a passage is no gold, and why."""
+        aspect = get_object_or_404(self.query.aspects, pk=chosen)
+        return Response(GoldPassageSerializer(assign_passage(**pair, aspect=aspect)).data)
 
     @extend_schema(request=DiscardSerializer, responses={204: None})
-    def post(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
-        access, query, passage = enter_passage(self.person(), slug, pk, passage_pk)
-        given = self.read(DiscardSerializer)
-        gold_verbs.discard_passage(query=query, passage=passage, actor=access.user, **given)
+    def discard(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
+        """Saying that a passage is no gold, and why."""
+        discard_passage(**self.pair(passage_pk), **self.read(DiscardSerializer))
         return Response(status=204)
-
-
-class Undo(Route):
-    """Taking a verdict on a passage back."""
 
     @extend_schema(request=None, responses={204: None})
-    def post(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
-        access, query, passage = enter_passage(self.person(), slug, pk, passage_pk)
-        remaking.take_back(query=query, passage=passage, actor=access.user)
+    def undo(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
+        """Taking a verdict on a passage back."""
+        take_back(**self.pair(passage_pk))
         return Response(status=204)
 
-
-class Audit(Route):
-    """How many originals have which verdict and problem."""
-
-    @extend_schema(responses=AuditCountsSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        rows = problems.audited(enter(self.person(), slug).benchmark)
-        verdicts, tagged = problems.count_verdicts(rows), problems.count_problems(rows)
-        return Response({"verdicts": verdicts, "problems": tagged})
-
-
-class Problems(Route):
-    """The problems of a query's old gold: reading, tagging and taking off."""
+    def pair(self, passage_pk: int | None) -> dict[str, Any]:
+        """What every verb on one passage takes; without a key it is the gold as a whole."""
+        passage = None if passage_pk is None else get_domain_passage(self.query, passage_pk)
+        return {"query": self.query, "passage": passage, "actor": self.access.user}
 
     @extend_schema(responses=ProblemTagSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        query = get_query(enter(self.person(), slug), pk)
-        return self.page(ProblemTag.objects.standing().filter(query=query), ProblemTagSerializer)
+    def problems(self, request: Request, slug: str, pk: int) -> Response:
+        """The problems of a query's old gold."""
+        rows = ProblemTag.objects.standing().filter(query=self.query)
+        return self.page(rows, ProblemTagSerializer)
 
     @extend_schema(request=NewProblemTagSerializer, responses={201: ProblemTagSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
+    def tag(self, request: Request, slug: str, pk: int) -> Response:
+        """Tagging a problem of a query's old gold."""
         given = self.read(NewProblemTagSerializer)
-        key = given.pop("passage")
-        passage = get_domain_passage(query, key) if key is not None else None
-        tag = problems.tag_problem(query=query, passage=passage, actor=access.user, **given)
+        tag = tag_problem(**self.pair(given.pop("passage")), **given)
         return Response(ProblemTagSerializer(tag).data, status=201)
 
-
-class OneProblem(Route):
-    """Taking a tag off."""
-
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, slug: str, pk: int, tag_pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
-        tag = get_object_or_404(ProblemTag.objects.standing().filter(query=query), pk=tag_pk)
-        problems.untag_problem(
-            query=query, passage=tag.passage, problem=tag.problem, actor=access.user
+    def untag(self, request: Request, slug: str, pk: int, tag_pk: int) -> Response:
+        """Taking a tag off."""
+        rows = ProblemTag.objects.standing().filter(query=self.query)
+        tag = get_object_or_404(rows.select_related("passage"), pk=tag_pk)
+        untag_problem(
+            query=self.query, passage=tag.passage, problem=tag.problem, actor=self.access.user
         )
         return Response(status=204)
 
-
-class Remake(Route):
-    """Passages that touch on one page, and making one passage of them (or of one, trimmed)."""
-
     @extend_schema(responses=OfferSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        query = get_query(enter(self.person(), slug), pk)
-        rows = {row.passage.pk: row for row in read_board(query).rows}
+    def offers(self, request: Request, slug: str, pk: int) -> Response:
+        """Passages that touch on one page."""
+        rows = {row.passage.pk: row for row in read_board(self.query).rows}
         runs = {
             tuple(sorted([pk, *(each.pk for each in row.touches)]))
             for pk, row in rows.items()
@@ -193,26 +167,35 @@ class Remake(Route):
             {
                 "passages": run,
                 "passage_ids": [rows[pk].passage.pid for pk in run],
-                "text": remaking.proposal([rows[pk].passage for pk in run])[-1],
+                "text": proposal([rows[pk].passage for pk in run])[-1],
             }
             for run in sorted(runs)
         ]
         return Response(OfferSerializer(offers, many=True).data)
 
     @extend_schema(request=RemakeSerializer, responses={201: GoldPassageSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
-        access, query = enter_query(self.person(), slug, pk)
+    def remake(self, request: Request, slug: str, pk: int) -> Response:
+        """Making one passage of passages that touch on one page (or of one, trimmed)."""
         given = self.read(RemakeSerializer)
         keys, aspect = dict.fromkeys(given.pop("passages")), given.pop("aspect")
         given["text"] = given["text"] or None
-        gold = remaking.remake(
-            query=query,
-            passages=[get_domain_passage(query, key) for key in keys],
-            aspect=get_object_or_404(query.aspects.filter(removed_at=None), pk=aspect),
-            actor=access.user,
+        gold = remake(
+            query=self.query,
+            passages=[get_domain_passage(self.query, key) for key in keys],
+            aspect=get_object_or_404(self.query.aspects.filter(removed_at=None), pk=aspect),
+            actor=self.access.user,
             **given,
         )
         return Response(GoldPassageSerializer(gold).data, status=201)
+
+
+class Audit(Route):
+    """How many originals have which verdict and problem."""
+
+    @extend_schema(responses=AuditCountsSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        rows = audited(enter(self.person(), slug).benchmark)
+        return Response({"verdicts": count_verdicts(rows), "problems": count_problems(rows)})
 
 
 class FoundSerializer(serializers.Serializer):
@@ -241,6 +224,8 @@ class FoundSerializer(serializers.Serializer):
 
 class PassageSearch(Route):
     """The ten passages that score best for a text, such as an aspect's."""
+
+    pagination_class = None
 
     @extend_schema(
         parameters=[OpenApiParameter("text", str, required=True, description="What to find.")],
@@ -286,46 +271,20 @@ class VersionWork(Route):
         return Response(LostWorkSerializer(found).data)
 
 
-class CaseListSerializer(serializers.ModelSerializer):
-    """A case as reviewers and admins see it; the label only once it is closed."""
-
-    domain = serializers.CharField(source="query.domain.name")
-    query = serializers.CharField(source="query.qid")
-    passage = serializers.CharField(source="passage.pid")
-
-    kind = serializers.CharField(allow_null=True)
-
-    class Meta:
-        model = EscalationCase
-        fields = ["id", "kind", "status", "domain", "query", "passage", "label", "closed_at"]
-
-
-class Cases(Route):
-    """Every case of the benchmark, for reviewers and admins."""
-
-    @extend_schema(responses=CaseListSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.REVIEWER, Role.ADMIN)
-        rows = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
-        answer = self.page(rows.select_related("query__domain", "passage"), CaseListSerializer)
-        if access.is_annotator:  # who may vote is not told why a case came before people
-            for row in answer.data["results"]:
-                row["kind"] = None
-        return answer
-
-
 _QUERY = "b/<slug:slug>/queries/<int:pk>"
 _PASSAGE = f"{_QUERY}/passages/<int:passage_pk>"
+_PROBLEM = f"{_QUERY}/problems/<int:tag_pk>"
+_PROBLEMS: dict[str, Any] = {"get": "problems", "post": "tag"}
+_remake = Gold.as_view({"get": "offers", "post": "remake"}, pagination_class=None)
 urlpatterns = [
-    path(f"{_QUERY}/gold-passages/", GoldPassages.as_view(), name="api-gold-passages"),
-    path(f"{_PASSAGE}/assign/", Assign.as_view(), name="api-passage-assign"),
-    path(f"{_PASSAGE}/discard/", Discard.as_view(), name="api-passage-discard"),
-    path(f"{_PASSAGE}/undo/", Undo.as_view(), name="api-passage-undo"),
+    path(f"{_QUERY}/gold-passages/", Gold.as_view({"get": "index"}), name="api-gold-passages"),
+    path(f"{_PASSAGE}/assign/", Gold.as_view({"post": "assign"}), name="api-passage-assign"),
+    path(f"{_PASSAGE}/discard/", Gold.as_view({"post": "discard"}), name="api-passage-discard"),
+    path(f"{_PASSAGE}/undo/", Gold.as_view({"post": "undo"}), name="api-passage-undo"),
     path("b/<slug:slug>/audit/", Audit.as_view(), name="api-audit"),
-    path(f"{_QUERY}/problems/", Problems.as_view(), name="api-query-problems"),
-    path(f"{_QUERY}/problems/<int:tag_pk>/", OneProblem.as_view(), name="api-query-problem"),
-    path(f"{_QUERY}/remake/", Remake.as_view(), name="api-query-remake"),
+    path(f"{_QUERY}/problems/", Gold.as_view(_PROBLEMS), name="api-query-problems"),
+    path(f"{_PROBLEM}/", Gold.as_view({"delete": "untag"}), name="api-query-problem"),
+    path(f"{_QUERY}/remake/", _remake, name="api-query-remake"),
     path(f"{_QUERY}/beside/", PassageSearch.as_view(), name="api-query-beside"),
     path("b/<slug:slug>/versions/<int:pk>/work/", VersionWork.as_view(), name="api-version-work"),
-    path("b/<slug:slug>/cases/", Cases.as_view(), name="api-cases"),
 ]

@@ -1,23 +1,32 @@
-"""Writing aspects: add, autosave, remove with undo, move."""
+"""Aspects: writing with autosave, moving, splitting, merging, the other scale, history and undo."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.views.decorators.http import require_POST
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.loaders import enter_aspect, enter_query
-from annotate.models import Aspect
+from annotate.loaders import enter_aspect, enter_query, first_or_404, may_write, number
+from annotate.models import Aspect, AspectChange, Scale
 from annotate.workspace import aspects as verbs
-from annotate.workspace.forms import AspectForm
-from annotate.workspace.views.queries import WORKSPACE, workspace, workspace_url
-from corpus.access import Access
-from corpus.models import Query
+from annotate.workspace import restructuring, scales
+from annotate.workspace.changes import described, passages_of
+from annotate.workspace.forms import PARTS, AspectForm, PartForm
+from annotate.workspace.models import RUBRIC, SCALE_TOP
+from annotate.workspace.views.queries import WORKSPACE, query_context, workspace, workspace_url
+from annotate.workspace.views.texts import difference
+from corpus.access import Access, enter, get_query
+from corpus.models import Passage, Query
 from kit import htmx
 from kit.errors import Conflict, Refused
 
 FIELDS = {"content": "aspect", "rationale": "rationale", "weight": "weight"}
+# Letters that name a partner; G, B and ? mean something else on every page of the query.
+LETTERS = "acdefhijklmnopqrstuvwxyz"
+_SHOWN = 200
 
 
 @require_POST
@@ -94,13 +103,19 @@ def _saved(
 ) -> HttpResponse:
     if not htmx.is_fragment(request):
         return htmx.redirect(request, workspace_url(access, aspect.query))
-    pk = aspect.pk
+    # A weight that nobody chose is none: the form must not show the one it began with as chosen.
+    stored: dict[str, Any] = {"content": aspect.content, "rationale": aspect.rationale}
+    stored["weight"] = aspect.chosen_weight
+    sides = [
+        htmx.Sides(name, "", *("" if each is None else each for each in (mine[name], stored[name])))
+        for name in FIELDS
+    ]
     response = htmx.saved(
         request,
         version=aspect.version,
-        version_id=f"version-{pk}",
-        slot=f"aspect-{pk}",
-        fields=[_stored(name, mine[name], aspect) for name in FIELDS],
+        version_id=f"version-{aspect.pk}",
+        slot=f"aspect-{aspect.pk}",
+        fields=sides,
     )
     # The numbers beside the form follow; the form itself stays as it is under the cursor.
     context = workspace(access, aspect.query) | {"hx_oob": True}
@@ -108,28 +123,17 @@ def _saved(
     return response
 
 
-def _stored(name: str, mine: Any, aspect: Aspect) -> htmx.Sides:
-    # A weight that nobody chose is none: the form must not show the one it began with as chosen.
-    theirs = aspect.chosen_weight if name == "weight" else getattr(aspect, name)
-    return htmx.Sides(name, "", *("" if each is None else each for each in (mine, theirs)))
-
-
 def _conflict(
     request: HttpRequest, access: Access, conflict: Conflict, mine: dict[str, Any]
 ) -> HttpResponse:
     current: Aspect = conflict.current
-    sides = [
-        htmx.Sides(
-            name,
-            f"{FIELDS[name].capitalize()} of a{current.k}",
-            mine[name],
-            getattr(current, name),
-        )
-        for name in conflict.fields
-    ]
+    labels = {name: f"{FIELDS[name].capitalize()} of a{current.k}" for name in conflict.fields}
     context = {
         "label": f"a{current.k}",
-        "sides": sides,
+        "sides": [
+            htmx.Sides(name, label, mine[name], getattr(current, name))
+            for name, label in labels.items()
+        ],
         "theirs_by": current.updated_by,
         "theirs_at": current.updated_at,
         "version": current.version,
@@ -146,3 +150,160 @@ def _refuse(request: HttpRequest, access: Access, aspect: Aspect, message: str) 
         return htmx.redirect(request, workspace_url(access, aspect.query))
     # Nothing of the page changes: the message comes out of band, the words stay in the field.
     return htmx.vary(HttpResponse(status=422))
+
+
+@require_http_methods(["GET", "POST"])
+def aspect_split(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Write the aspects that one becomes."""
+    access, aspect = enter_aspect(request.user, slug, pk)
+    sent = request.POST if request.method == "POST" else None
+    first = {"content": aspect.content, "rationale": aspect.rationale, "weight": aspect.weight}
+    forms = [PartForm(sent, prefix=f"p{n}", initial={} if n else first) for n in range(PARTS)]
+
+    def split() -> AspectChange:
+        return restructuring.split_aspect(
+            aspect=aspect,
+            parts=[form.part() for form in forms if form.is_written()],
+            actor=access.user,
+            expected=number(request.POST.get("version", "")) or 0,
+        )
+
+    context = _aspect_context(aspect) | {"forms": forms}
+    return _restructure(request, access, [aspect], "aspect_split", context, split)
+
+
+@require_http_methods(["GET", "POST"])
+def aspect_merge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Choose the partner by its letter, then write what both become."""
+    access, aspect = enter_aspect(request.user, slug, pk)
+    others = Aspect.objects.filter(query=aspect.query).present().exclude(pk=pk)
+    sent = request.POST if request.method == "POST" else request.GET
+    partner = others.filter(pk=number(sent.get("with", "")) or 0).first()
+    pair = [aspect, *([partner] if partner else [])]
+    both = {
+        "content": " ".join(each.content for each in pair).strip(),
+        "rationale": "\n".join(each.rationale for each in pair if each.rationale),
+    }
+    is_sent = request.method == "POST" and partner is not None
+    form = PartForm(request.POST if is_sent else None, initial=both if partner else {})
+
+    def merge() -> AspectChange:
+        versions = (number(request.POST.get(name, "")) or 0 for name in ("version", "other"))
+        return restructuring.merge_aspects(
+            aspects=pair,
+            into=form.part(),
+            actor=access.user,
+            expected={each.pk: version for each, version in zip(pair, versions, strict=True)},
+        )
+
+    letters = list(zip(LETTERS, others, strict=False))
+    context = {"partner": partner, "partners": letters, "form": form, **_aspect_context(*pair)}
+    return _restructure(request, access, pair, "aspect_merge", context, merge if is_sent else None)
+
+
+@require_http_methods(["GET", "POST"])
+def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Weigh the query's aspects on the other scale, each anew."""
+    access, query = enter_query(request.user, slug, pk)
+    sent = request.POST if request.method == "POST" else request.GET
+    other = {Scale.LIKERT5.value: Scale.LIKERT3.value, Scale.LIKERT3.value: Scale.LIKERT5.value}
+    target = sent.get("to", "")
+    target = target if target in other else other[scales.scale_of(query)]
+    moving = scales.off_scale(query, target)
+    earlier = scales.earlier_weights(query, target)
+
+    def chosen(name: str) -> dict[int, int]:
+        found = {each.pk: number(request.POST.get(f"{name}-{each.pk}", "")) for each in moving}
+        return {pk: value for pk, value in found.items() if value is not None}
+
+    def move() -> AspectChange:
+        given = {"weights": chosen("weight"), "versions": chosen("version")}
+        return restructuring.move_to_scale(query=query, scale=target, actor=access.user, **given)
+
+    context = {
+        "query": query,
+        "rows": [
+            (aspect, RUBRIC[aspect.scale].get(aspect.weight, ""), earlier.get(aspect.pk))
+            for aspect in moving
+        ],
+        "target": target,
+        "top": SCALE_TOP[target],
+        "other": other[target],
+        "rubric": sorted(RUBRIC[target].items(), reverse=True),
+    }
+    return _restructure(request, access, moving, "query_scale", context, move)
+
+
+def _restructure(
+    request: HttpRequest,
+    access: Access,
+    aspects: list[Aspect],
+    template: str,
+    context: dict[str, Any],
+    verb: Callable[[], AspectChange] | None,
+) -> HttpResponse:
+    """The page; sent, do the verb and lead to the workspace, or show why not as it was filled."""
+    query, refusal = context["query"], ""
+    if request.method == "POST" and verb is not None:
+        try:
+            change = verb()
+        except Refused as refused:
+            refusal = refused.message
+        except Conflict as conflict:
+            now = conflict.current
+            refusal = (
+                f"{now.updated_by or 'Somebody'} changed a{now.k} meanwhile; it says now: "
+                f"{now.content or '(nothing)'} Look again, then send this once more."
+            )
+            for each in aspects:  # what is sent once more goes by what is shown now
+                each.version = now.version if each == now else each.version
+        else:
+            messages.success(request, described(change))
+            return htmx.redirect(request, workspace_url(access, query))
+    full = query_context(access, query) | context | {"refusal": refusal}
+    name = f"annotate/{template}.html"
+    return htmx.render(request, name, full, status=422 if refusal else 200)
+
+
+def _aspect_context(*aspects: Aspect) -> dict[str, Any]:
+    keys = [pk for each in aspects for pk in passages_of(each)]
+    return {
+        "query": aspects[0].query,
+        "aspect": aspects[0],
+        "scale": sorted(RUBRIC[aspects[0].scale].items()),
+        "passages": list(Passage.objects.filter(pk__in=keys).order_by("pk")),
+    }
+
+
+@require_GET
+def aspect_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """What was done to the query's aspects, newest first, each with its undo."""
+    access = enter(request.user, slug)
+    query = get_query(access, pk)
+    rows = AspectChange.objects.filter(query=query).select_related("created_by", "undone_by")
+    context = {
+        **query_context(access, query),
+        "changes": [_shown_change(each) for each in rows[:_SHOWN]],
+        "may_write": may_write(access, query),
+    }
+    return htmx.render(request, "annotate/aspect_history.html", context)
+
+
+@require_POST
+def change_undo(request: HttpRequest, slug: str, pk: int, change_pk: int) -> HttpResponse:
+    """Take one change back."""
+    access, query = enter_query(request.user, slug, pk)
+    change = first_or_404(AspectChange.objects.filter(query=query, pk=change_pk), "change")
+    to_history = request.POST.get("back") == "history"
+    url = reverse("aspect-history" if to_history else "query", args=[slug, query.pk])
+    said = f"Undone: {described(change)}"
+    return htmx.attempt(
+        request, lambda: restructuring.undo_change(change=change, actor=access.user), url, said
+    )
+
+
+def _shown_change(change: AspectChange) -> dict[str, Any]:
+    is_writing = change.kind in ("clarify", "scale")
+    pairs = zip(change.before, change.after, strict=True) if is_writing else ()
+    shown = [(old, new, difference(old["content"], new["content"])) for old, new in pairs]
+    return {"change": change, "said": described(change), "pairs": shown}

@@ -1,10 +1,8 @@
 """Passages: the list, one with its page and labels, and what a corpus version does not inherit."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import QuerySet
 from django.db.models.functions import Length, Substr
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
@@ -13,40 +11,17 @@ from annotate.voting.items import web_url
 from annotate.workspace.carrying import lost_work
 from corpus.access import enter, get_passage
 from corpus.judgments.shown import shown_labels
-from corpus.lists import as_it_is, domain_choices, place_of, version_choices
+from corpus.lists import place_choices, place_of
 from corpus.models import Judgment, Passage
-from corpus.texts.finding import MOST_FOUND, find_passages
+from corpus.texts.finding import MOST_FOUND
 from corpus.texts.indexing import searchable
-from corpus.texts.overview import passages_counted
+from corpus.texts.views import passage_list, passage_total
 from corpus.versions.views import READERS, get_version
 from kit import htmx
-from kit.tables import Column, Filter, Table
 
 EXCERPT = 220  # characters of a passage shown in the list
 MOST_LABELS = 100
 MOST_LOST = 100
-
-
-def _by_text(passages: QuerySet[Passage], value: str) -> QuerySet[Passage]:
-    return passages.filter(text__isnull=value == "no")
-
-
-PASSAGES = Table(
-    filters=(
-        Filter("domain", "Domain", apply=as_it_is),
-        Filter("text", "Text", choices=(("yes", "Loaded"), ("no", "Not loaded")), apply=_by_text),
-        Filter("version", "Corpus version", apply=as_it_is),
-    ),
-    columns=(
-        # The one order that an index carries at any size.
-        Column("passage", "Passage", order=("version_id", "domain_id", "pid")),
-        Column("domain", "Domain"),
-        Column("text", "Begins"),
-        Column("length", "Characters", numeric=True),
-    ),
-    order=("version_id", "domain_id", "pid"),
-    unique=("version_id", "domain_id", "pid"),
-)
 
 
 @require_GET
@@ -54,23 +29,12 @@ def passages(request: HttpRequest, slug: str) -> HttpResponse:
     """Passages of the corpus version people work on, or of another."""
     access = enter(request.user, slug)
     place = place_of(access.benchmark, request.GET)
-    rows = place.holds(Passage.objects.select_related("domain").defer("text"))
-    rows = rows.annotate(excerpt=Substr("text", 1, EXCERPT), length=Length("text"))
-    # Searched in the domain alone, because a search does not go through more than it shows.
-    shown = replace(
-        PASSAGES,
-        count_limit=MOST_FOUND - 1 if request.GET.get("q", "").strip() else PASSAGES.count_limit,
-        search=lambda found, words: found.filter(
-            pk__in=find_passages(words, version=place.version, domain=place.domain).values("pk")
-        ),
-    )
-    choices = {
-        "domain": domain_choices(access.benchmark),
-        "version": version_choices(access.benchmark),
-    }
-    total = passages_counted(place.version, place.domain) if _is_whole(request.GET) else None
-    table = shown.read(rows, request.GET, choices=choices, total=total)
-    table = replace(table, filters=[each for each in table.filters if each.choices])
+    shown, rows = passage_list(place)
+    rows = rows.defer("text").annotate(excerpt=Substr("text", 1, EXCERPT), length=Length("text"))
+    if request.GET.get("q", "").strip():
+        shown = replace(shown, count_limit=MOST_FOUND - 1)
+    choices = place_choices(access.benchmark)
+    table = shown.read(rows, request.GET, choices=choices, total=passage_total(place, request.GET))
     context = {
         "access": access,
         "tab": "passages",
@@ -112,11 +76,6 @@ def version_work(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "support_count": len(support),
     }
     return htmx.render(request, "annotate/carried.html", context, partial="part")
-
-
-def _is_whole(params: Mapping[str, str]) -> bool:
-    """Whether every passage of the version and domain is listed."""
-    return not (params.get("q") or params.get("text"))
 
 
 def _neighbours(found: Passage) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from corpus.access import Access, enter, get_query
 from corpus.models import CorpusVersion, Judgment, Passage, Query
 from corpus.texts.finding import find_passages, query_matches
 from kit import htmx
-from kit.tables import Column, Filter, Table, clean
+from kit.lists.tables import Column, Filter, Table, clean
 
 WORKSPACE = "annotate/query.html"
 MOST_FOUND = 20
@@ -144,13 +144,13 @@ def _counted(rows: QuerySet[Query]) -> QuerySet[Query]:
     gold = GoldPassage.objects.standing().filter(query=OuterRef("pk"))
     originals = Judgment.objects.original().filter(query=OuterRef("pk"), label__gt=0)
     return rows.annotate(
-        aspect_count=_count(present_aspects(), "query"),
-        gold_count=_count(gold, "query"),
-        original_count=_count(originals, "query"),
+        aspect_count=_count(present_aspects()),
+        gold_count=_count(gold),
+        original_count=_count(originals),
     )
 
 
-def _count(rows: QuerySet[Any], by: str) -> Coalesce:
+def _count(rows: QuerySet[Any]) -> Coalesce:
     # Counted apart: joins of three lists would multiply each other's rows.
-    grouped = rows.order_by().values(by).annotate(n=Count("pk")).values("n")
+    grouped = rows.order_by().values("query").annotate(n=Count("pk")).values("n")
     return Coalesce(Subquery(grouped), Value(0))

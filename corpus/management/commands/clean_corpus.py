@@ -12,7 +12,7 @@ from corpus.cleaning.services import DEFAULTS, by_role, start_cleaning
 from corpus.cleaning.tasks import drive_claimed
 from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion, ViolationPolicy
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm import endpoints
 
 

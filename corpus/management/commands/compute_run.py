@@ -13,7 +13,7 @@ from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from corpus.versions.services import called
 from kit.errors import Refused
-from kit.runs import LostLease, RunStatus
+from kit.runs.models import LostLease, RunStatus
 from llm import endpoints
 
 # Settings of the methods as options; those that are not given keep what the method says.

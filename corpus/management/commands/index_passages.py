@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from corpus.models import Benchmark, CorpusVersion, PassageIndexRun
 from corpus.texts.indexing import carry_out, request_index
-from kit.runs import LostLease, RunStatus
+from kit.runs.models import LostLease, RunStatus
 
 
 class Command(BaseCommand):

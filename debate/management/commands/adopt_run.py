@@ -43,22 +43,23 @@ class Command(BaseCommand):
             if options["undo"]:
                 undone = undo_adoption(run=run, actor=None)
                 self.stdout.write(
-                    f"Run {run.pk}: {undone.waiting} labels are on trial again, {undone.restored} "
-                    f"stand again, {undone.cases} cases were withdrawn"
+                    f"Run {run.pk}: {undone['waiting']} labels are on trial again, "
+                    f"{undone['restored']} stand again, {undone['cases']} cases were withdrawn"
                 )
                 return
             counts = adopt_run(run=run, actor=None)
         except Refused as refusal:
             raise CommandError(str(refusal)) from None
         self.stdout.write(
-            f"Run {run.pk}: {counts.standing} labels stand now, {counts.weaker} gave way to "
-            f"weightier ones, {counts.cases} cases were opened"
+            f"Run {run.pk}: {counts['standing']} labels stand now, {counts['weaker']} gave way to "
+            f"weightier ones, {counts['cases']} cases were opened"
         )
 
     def _preview(self, run: DebateRun) -> None:
         found = preview_adoption(run)
         self.stdout.write(
-            f"Run {run.pk}: {found.stands.total} labels would stand where none does, "
-            f"{found.replaces.total} take the place of one, {found.weaker.total} be history, "
-            f"{found.cases} pairs come before people ({found.joined} have a case already)"
+            f"Run {run.pk}: {found['stands']['total']} labels would stand where none does, "
+            f"{found['replaces']['total']} take the place of one, "
+            f"{found['weaker']['total']} be history, "
+            f"{found['cases']} pairs come before people ({found['joined']} have a case already)"
         )

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from argparse import ArgumentTypeError
-from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from debate.runs.planning import Plan, plan_run, start_planned
 from debate.runs.presets import PRESETS, preset_kind
 from debate.runs.tasks import drive_claimed
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.reading import in_a_line, spending
 from llm.requests import EFFORTS
@@ -104,7 +103,7 @@ class Command(BaseCommand):
         self._report(run, as_json=options["json"])
 
     def _forecast(self, plan: Plan, *, as_json: bool) -> None:
-        found = asdict(forecast_plan(plan))
+        found = forecast_plan(plan)
         if as_json:
             budget = None if plan.budget_usd is None else str(plan.budget_usd)
             told = found | {"config": frozen(plan.config), "budget_usd": budget}
@@ -119,7 +118,7 @@ class Command(BaseCommand):
             self.stdout.write(f"  {name.replace('_', ' '):14} {words}")
 
     def _report(self, run: DebateRun, *, as_json: bool) -> None:
-        counts = vars(figures(run)) | _judged(run)
+        counts = figures(run) | _judged(run)
         if as_json:
             summary = {"run": run.pk, "benchmark": run.benchmark.slug, "status": run.status}
             summary |= {"kind": run.kind, "preset": run.preset, "trial": run.is_provisional}

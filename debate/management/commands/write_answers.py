@@ -13,7 +13,7 @@ from debate.answers.services import start_answers
 from debate.answers.tasks import drive_claimed
 from debate.models import AnswerRun
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.requests import EFFORTS
 

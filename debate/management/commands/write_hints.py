@@ -9,7 +9,7 @@ from annotate.models import ReferencePanel
 from debate.hints.services import start_hints
 from debate.hints.tasks import drive_claimed
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 from llm import endpoints
 
 

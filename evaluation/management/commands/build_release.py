@@ -12,7 +12,7 @@ from evaluation.models import Release
 from evaluation.releases.building import carry_out, fail, is_free, rebuild
 from evaluation.releases.services import start_here
 from kit.errors import Refused
-from kit.runs import RunStatus
+from kit.runs.models import RunStatus
 
 
 class Command(BaseCommand):

@@ -19,7 +19,7 @@ from evaluation.leaderboard.before_after import (
 from evaluation.management.commands.leaderboard import current_sheet
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
 
 
 class Command(BaseCommand):

@@ -12,8 +12,8 @@ from evaluation.models import ScoreSheet
 from evaluation.scores import sheets
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
-from kit.runs import RunStatus
-from kit.sheets import as_data
+from kit.lists.sheets import as_data
+from kit.runs.models import RunStatus
 
 
 class Command(BaseCommand):

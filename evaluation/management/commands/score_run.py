@@ -13,10 +13,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import MEASURES, read_metrics
 from evaluation.metrics.profiles import PROFILES, STRICT, Profile
-from evaluation.metrics.reading.inputs import Files, Inputs, read_inputs
+from evaluation.metrics.reading.inputs import Inputs, read_inputs
 from evaluation.metrics.reading.runs import read_run
-from evaluation.metrics.results import PerQuery, Scores
-from evaluation.metrics.scoring import check_needs, score
+from evaluation.metrics.scoring import PerQuery, Scores, check_needs, score
 from evaluation.scores.services import GoldView, gold_here
 from kit.errors import Refused
 
@@ -77,7 +76,7 @@ class Command(BaseCommand):
         if options["relevant_from"] < 1:
             raise CommandError("--relevant-from: a relevant label is at least 1.")
         profile = replace(PROFILES[options["profile"]], relevant_from=options["relevant_from"])
-        paths = {name: options[name] for name in Files.__dataclass_fields__}
+        paths = {name: options[name] for name in ("run", "qrels", "aspects", "excluded", "base")}
         try:
             metrics = read_metrics(options["metrics"])
             inputs = _inputs(options, paths, profile)
@@ -95,10 +94,10 @@ class Command(BaseCommand):
                 self.stdout.write(line)
 
 
-def _inputs(options: dict[str, Any], paths: dict[str, Path | None], profile: Profile) -> Inputs:
+def _inputs(options: dict[str, Any], paths: dict[str, Path], profile: Profile) -> Inputs:
     """The files, or the run's file beside the gold of a benchmark. Raises Refused, MetricFault."""
     if not options["benchmark"]:
-        return read_inputs(Files(**paths), profile)  # type: ignore[arg-type]
+        return read_inputs(**paths, profile=profile)
     own = [f"--{name}" for name in ("aspects", "base", "excluded") if options[name]]
     if own:
         raise Refused(f"{', '.join(own)}: a benchmark brings its own.")

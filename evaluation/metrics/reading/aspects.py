@@ -1,16 +1,18 @@
 """Aspects out of one file: Bright-Pro's rows with weights, or qrels of subtopics."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from corpus.importers.aspects import read_one
+from corpus.importers.bright import read_aspect
 from corpus.importers.fields import Record
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.reading import records
-from corpus.importers.rows import AspectRow, Problem
+from corpus.importers.records import checked
+from corpus.importers.rows import AspectRow
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Aspect
 from evaluation.metrics.reading.golds import GoldFile, read_gold
@@ -54,7 +56,7 @@ def _rows(file: DataFile, qids: Collection[str]) -> Iterator[Any]:
     found = list(records(file, Meter(UNPACKED_LIMIT)))
     task = _task([each for each in found if isinstance(each, Record)], file.domain, qids)
     for record in found:
-        yield from [record] if isinstance(record, Problem) else read_one(task, record)
+        yield from checked(task, record, read_aspect)
 
 
 def _task(found: Iterable[Record], domain: str, qids: Collection[str]) -> str:
@@ -70,29 +72,25 @@ def _task(found: Iterable[Record], domain: str, qids: Collection[str]) -> str:
 
 
 def _named(rows: Iterable[AspectRow], *, complete: bool) -> Named:
-    places: dict[tuple[str, str], tuple[str, AspectRow]] = {}
-    found: dict[str, dict[str, tuple[float, list[str]]]] = {}
+    supported: dict[tuple[str, str], str] = {}
+    found: Named = {}
     faults: list[str] = []
     for row in sorted(rows, key=lambda row: row.k):
         name = f"a{row.k}"
         if name in found.setdefault(row.qid, {}):
             faults.append(f"{row.place}: The query {row.qid} has two aspects numbered {row.k}.")
-        found[row.qid][name] = (row.weight, [])
+        found[row.qid][name] = Aspect(row.weight, [])
         for pid in row.supporting_docs:
-            if (row.qid, pid) in places and complete:
-                before = places[row.qid, pid][0]
+            if (before := supported.get((row.qid, pid))) is not None and complete:
                 where = row.place.at("supporting_docs")
                 faults.append(f"{where}: {pid} already supports aspect {before}.")
-            places[row.qid, pid] = name, row
+            supported[row.qid, pid] = name
     if faults:
         raise MetricFault.of(faults)
-    for (qid, pid), (name, _) in places.items():
-        found[qid][name][1].append(pid)
-    return _as_aspects(found)
-
-
-def _as_aspects(found: Mapping[str, Mapping[str, tuple[float, list[str]]]]) -> Named:
+    passages: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (qid, pid), name in supported.items():
+        passages[qid, name].append(pid)
     return {
-        qid: {name: Aspect(weight, pids) for name, (weight, pids) in named.items()}
+        qid: {name: replace(each, passages=passages[qid, name]) for name, each in named.items()}
         for qid, named in found.items()
     }

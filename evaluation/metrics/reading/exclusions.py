@@ -7,17 +7,13 @@ from typing import Any
 
 import orjson
 
-from corpus.importers.fields import QID_LIMIT
+from corpus.importers.fields import NOTHING, QID_LIMIT, excluded_ids
 from corpus.importers.files import DataFile, Meter
-from corpus.importers.gold import NOTHING, excluded_ids
-from corpus.importers.reading import Unreadable, records
+from corpus.importers.reading import Unreadable, column_lines, content_of, records
 from corpus.importers.rows import Problem
-from corpus.importers.score_json import content_of
-from corpus.importers.streams import column_lines
 from evaluation.metrics.faults import MetricFault
-from evaluation.metrics.reading.rows import JSON, TEXT, data_file, good_rows, kind_of
+from evaluation.metrics.reading.rows import JSON, TEXT, data_file, good_rows, kind_of, parsed
 from evaluation.metrics.reading.runs import UNPACKED_LIMIT
-from evaluation.metrics.reading.strings import parsed
 
 Excluded = dict[str, tuple[str, ...]]
 

@@ -11,15 +11,20 @@ import orjson
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.formats import FORMATS
 from corpus.importers.qrels import read_pairs, read_qrels
-from corpus.importers.reading import Unreadable, records
+from corpus.importers.reading import Unreadable, content_of, first_bytes, records
 from corpus.importers.rows import JudgmentRow, QueryRow
-from corpus.importers.score_json import content_of
-from corpus.importers.streams import first_bytes
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import label_faults
-from evaluation.metrics.reading.rows import JSON, TEXT, data_file, good_rows, kind_of
+from evaluation.metrics.reading.rows import (
+    JSON,
+    TEXT,
+    data_file,
+    good_rows,
+    kind_of,
+    parsed,
+    string_count,
+)
 from evaluation.metrics.reading.runs import UNPACKED_LIMIT
-from evaluation.metrics.reading.strings import parsed, string_count
 
 REPEATED = "judgments repeated"
 

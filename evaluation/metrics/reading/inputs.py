@@ -10,19 +10,8 @@ from evaluation.metrics.gold import AspectsOf, Gold
 from evaluation.metrics.profiles import Profile
 from evaluation.metrics.reading.aspects import of_subtopics, read_aspects
 from evaluation.metrics.reading.exclusions import read_excluded
-from evaluation.metrics.reading.golds import GoldFile, read_gold
+from evaluation.metrics.reading.golds import read_gold
 from evaluation.metrics.reading.runs import RunFile, read_run
-
-
-@dataclass(frozen=True)
-class Files:
-    """Where everything lies; only run and qrels must be there."""
-
-    run: Path
-    qrels: Path
-    aspects: Path | None = None
-    excluded: Path | None = None
-    base: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -34,27 +23,33 @@ class Inputs:
     notes: Mapping[str, int]
 
 
-def read_inputs(files: Files, profile: Profile) -> Inputs:
+def read_inputs(
+    run: Path,
+    qrels: Path,
+    aspects: Path | None = None,
+    excluded: Path | None = None,
+    base: Path | None = None,
+    *,
+    profile: Profile,
+) -> Inputs:
     """Read all files; raises MetricFault that names every fault of the first that has any."""
-    gold = read_gold(files.qrels)
-    excluded = dict(gold.excluded)
-    if files.excluded is not None:
-        excluded = read_excluded(files.excluded)
-    run = read_run(files.run)
-    aspects = _aspects(files, gold, profile)
-    base = None if files.base is None else read_gold(files.base).labels
+    gold = read_gold(qrels)
+    left_out = dict(gold.excluded) if excluded is None else read_excluded(excluded)
+    found = read_run(run)
+    named: AspectsOf | None = of_subtopics(gold) if gold.subtopics else None
+    if aspects is not None:
+        named = read_aspects(aspects, gold.labels.keys(), complete=profile.complete)
+    original = None if base is None else read_gold(base).labels
     try:
         joined = Gold.of(
-            gold.labels, aspects=aspects, excluded=excluded, base=base, complete=profile.complete
+            gold.labels,
+            aspects=named,
+            excluded=left_out,
+            base=original,
+            complete=profile.complete,
         )
     except MetricFault as fault:
         # Each file is sound by itself: it is between them that something is wrong.
-        given = [each.name for each in (files.qrels, files.aspects, files.excluded) if each]
+        given = [each.name for each in (qrels, aspects, excluded) if each]
         raise MetricFault([f"{', '.join(given)}: {each}" for each in fault.messages]) from None
-    return Inputs(run=run, gold=joined, notes=Counter(run.notes) + Counter(gold.notes))
-
-
-def _aspects(files: Files, gold: GoldFile, profile: Profile) -> AspectsOf | None:
-    if files.aspects is not None:
-        return read_aspects(files.aspects, gold.labels.keys(), complete=profile.complete)
-    return of_subtopics(gold) if gold.subtopics else None
+    return Inputs(run=found, gold=joined, notes=Counter(found.notes) + Counter(gold.notes))

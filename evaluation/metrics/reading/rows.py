@@ -1,17 +1,23 @@
-"""What the readers of files share: faults are raised, oddities counted."""
+"""What the readers of files share: faults are raised, oddities counted; JSON whose objects name
+nothing twice is read fast."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from corpus.importers.files import DataFile
-from corpus.importers.listing import as_file, stem_of
+import numpy as np
+import orjson
+
+from corpus.importers.files import DataFile, as_file, stem_of
+from corpus.importers.reading import first_bytes
 from corpus.importers.rows import Oddity, Problem
-from corpus.importers.streams import first_bytes
 from evaluation.metrics.faults import MetricFault
 
 TEXT, JSON, PARQUET = "text", "json", "parquet"
+_BOM = b"\xef\xbb\xbf"
+_QUOTE = ord('"')
+_PART = 256 * 1024
 
 
 def data_file(path: Path) -> DataFile:
@@ -45,3 +51,24 @@ def good_rows(rows: Iterable[Any], notes: Counter[str]) -> Iterator[Any]:
             yield each
     if problems:
         raise MetricFault.of(map(str, problems))
+
+
+def parsed(content: bytes) -> Any:
+    """The value; raises orjson.JSONDecodeError."""
+    return orjson.loads(content.removeprefix(_BOM))
+
+
+def string_count(content: bytes) -> int:
+    """How many texts valid JSON holds, names included.
+
+    A parser that builds dicts drops a name that comes again; fewer texts in its result than here
+    show it, at the cost of looking for a byte.
+    """
+    codes = np.frombuffer(content, np.uint8)
+    # In parts that stay in the processor's cache; several times as fast as bytes.count.
+    parts = (codes[start : start + _PART] for start in range(0, len(codes), _PART))
+    quotes = sum(int(np.count_nonzero(part == _QUOTE)) for part in parts)
+    if b"\\" in content:
+        # Pairs of backslashes stand for themselves; what is left before a quote escapes it.
+        quotes -= content.replace(b"\\\\", b"").count(b'\\"')
+    return quotes // 2

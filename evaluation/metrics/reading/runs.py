@@ -13,12 +13,18 @@ import orjson
 
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.formats import RUN_FORMATS
-from corpus.importers.reading import Unreadable
-from corpus.importers.score_json import content_of
-from corpus.importers.trec_run import DUPLICATE, run_name
+from corpus.importers.reading import Unreadable, content_of
+from corpus.importers.runs import DUPLICATE, run_name
 from evaluation.metrics.faults import MetricFault
-from evaluation.metrics.reading.rows import JSON, PARQUET, data_file, good_rows, kind_of
-from evaluation.metrics.reading.strings import parsed, string_count
+from evaluation.metrics.reading.rows import (
+    JSON,
+    PARQUET,
+    data_file,
+    good_rows,
+    kind_of,
+    parsed,
+    string_count,
+)
 from evaluation.metrics.run import Run
 
 # What compressed files may unpack to.

@@ -19,7 +19,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from kit.processes import Child, Supervisor
+from kit.runs.processes import Child, Supervisor
 
 _MOST_WORKERS = 2
 _NICENESS = 5

@@ -11,8 +11,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
 
-from kit.csvfile import harmless
-from kit.sheets import csv_header, csv_rows
+from kit.lists.csvfile import harmless
+from kit.lists.sheets import csv_header, csv_rows
 from kit.templatetags.assay import in_words
 from llm.ledger.accounts import paying_runs
 from llm.ledger.reading import (

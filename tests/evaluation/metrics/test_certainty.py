@@ -9,9 +9,9 @@ from evaluation.metrics.gold import Gold
 from evaluation.metrics.names import read_metric
 from evaluation.metrics.profiles import STRICT, Family
 from evaluation.metrics.ranking import Matched
-from evaluation.metrics.ranks import rank_intervals, truth_of
 from evaluation.metrics.run import Run
 from evaluation.metrics.scoring import case_of, value_of
+from evaluation.metrics.standings import rank_intervals, truth_of
 from kit.stats.means import bootstrap_macro
 from kit.stats.paired import paired_t, randomisation, randomisations
 
@@ -109,7 +109,7 @@ def ranked(**chances):
         seed=2,
         draws=60,
     )
-    return [(each.rank, each.low, each.high) for each in found]
+    return [(each["rank"], each["low"], each["high"]) for each in found]
 
 
 def test_perfect_labels_leave_no_doubt_about_ranks() -> None:

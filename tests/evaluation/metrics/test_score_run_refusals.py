@@ -5,7 +5,7 @@ import gzip
 import orjson
 import pytest
 
-from evaluation.metrics.reading.strings import string_count
+from evaluation.metrics.reading.rows import string_count
 from tests.evaluation.metrics.score_files import (
     ASPECTS,
     BRIGHT_PRO,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.metrics.shifts import kendall_tau, shifts
-from evaluation.metrics.standings import ranks_of, standings, task_means
+from evaluation.metrics.standings import kendall_tau, ranks_of, shifts, standings, task_means
 from kit.stats.means import bootstrap_macro
 
 NAN = float("nan")

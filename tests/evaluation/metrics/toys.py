@@ -2,9 +2,8 @@
 
 from evaluation.metrics.gold import Aspect, Gold
 from evaluation.metrics.profiles import STRICT, Profile
-from evaluation.metrics.results import Scores
 from evaluation.metrics.run import Run
-from evaluation.metrics.scoring import score
+from evaluation.metrics.scoring import Scores, score
 
 # docs/protocol.md 6.1: raw weights 3, 2, 1; d1 and d2 support the first aspect.
 ASPECTS = {

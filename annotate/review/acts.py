@@ -1,0 +1,86 @@
+"""What can be done with one review, by screen and API alike: fetch, check, call the verb.
+
+Each takes the person's access, the review, what the address names and what the form says.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.shortcuts import get_object_or_404
+
+from annotate.loaders import get_domain_passage, number
+from annotate.models import Review, ReviewPoint
+from annotate.review import points
+from annotate.review import services as verbs
+from annotate.review.turns import part_of
+from corpus.access import Access
+from kit.api import find_verb
+from kit.errors import Refused
+
+ANSWERS = ("agree", "object", "yield", "uphold", "overrule", "unsettle")
+
+
+def get_review(access: Access, pk: int) -> Review:
+    """A review in which the person has a part, or any for admins: 404 outside, 403 otherwise."""
+    rows = Review.objects.in_benchmark(access.benchmark).with_people()
+    found = get_object_or_404(rows, pk=pk)
+    if not access.is_admin and part_of(found, access.user) is None:
+        raise PermissionDenied("This review is between its author and its reviewer.")
+    return found
+
+
+def score(access: Access, review: Review, **given: Any) -> Review:
+    """Give the blind weights, all at once."""
+    return verbs.score_weights(review=review, actor=access.user, **given)
+
+
+def check_aspects(access: Access, review: Review, **given: Any) -> ReviewPoint:
+    """Answer a question about the aspects."""
+    return points.check_aspects(review=review, actor=access.user, **given)
+
+
+def check_weight(access: Access, review: Review, aspect_pk: int, **given: Any) -> ReviewPoint:
+    """Keep or change a weight; 404 for an aspect of another query."""
+    aspect = get_object_or_404(review.query.aspects, pk=aspect_pk)
+    return points.check_weight(review=review, actor=access.user, aspect=aspect, **given)
+
+
+def check_passage(access: Access, review: Review, passage_pk: int, **given: Any) -> ReviewPoint:
+    """Keep or remove a passage; 404 for one of another domain."""
+    passage = get_domain_passage(review.query, passage_pk)
+    return points.check_passage(review=review, actor=access.user, passage=passage, **given)
+
+
+def answer(access: Access, review: Review, point_pk: int, do: str, text: str) -> ReviewPoint:
+    """Call the verb that `do` names on one point; 404 for a point of another review."""
+    point = get_object_or_404(review.points, pk=point_pk)
+    given: dict[str, Any] = {"review": review, "point": point, "actor": access.user, "text": text}
+    if do in ("agree", "object"):
+        return verbs.answer_point(**given, agree=do == "agree")
+    if do == "yield":
+        return verbs.yield_point(**given)
+    if do == "unsettle":
+        return verbs.unsettle_point(**given)
+    return verbs.settle_point(**given, uphold=do == "uphold")
+
+
+def move(access: Access, review: Review, verb: str, text: str = "", third: str = "") -> Review:
+    """Call the verb of a move by its name; 404 for an unknown one."""
+    given: dict[str, Any] = {"review": review, "actor": access.user}
+    if verb == "drop":
+        return verbs.drop_review(**given)
+    given["text"] = text
+    if verb == "third":
+        members = User.objects.filter(memberships__benchmark=access.benchmark)
+        person = members.filter(pk=number(third) or 0).first()
+        if person is None:
+            raise Refused("Choose who settles it.", field="third")
+        return verbs.ask_third(**given, third=person)
+    moves: dict[str, Callable[..., Review]] = {
+        "ask": verbs.ask_changes,
+        "answer": verbs.send_back,
+        "accept": verbs.accept_review,
+    }
+    return find_verb(moves, verb)(**given)

@@ -1,0 +1,333 @@
+"""Files of what systems retrieved (docs/protocol.md 1.2 and 1.5).
+
+TREC runs: query id, Q0, passage id, rank, score, tag. The order of the file is kept; ranks are
+looked at but not believed. A file whose queries stand together is read query by query; any other
+is held in memory, up to a bound.
+
+Runs as one JSON object per file: `{qid: {passage id: score}}`, `{qid: [passage id, ...]}` (already
+ranked), or BRIDGE's `{qid: {passage id: {"score": ..., "text": ...}}}`.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from corpus.importers.fields import PID_LIMIT, QID_LIMIT, faults_at, text_fault
+from corpus.importers.files import DataFile, Meter, as_file, files_under, missing, stem_of
+from corpus.importers.reading import NOT_UTF8, Unreadable, column_lines, content_of, each_line
+from corpus.importers.rows import Oddity, Place, Problem, RunFileRow, RunRow
+
+_TREC = re.compile(r"\.(?:run|trec|txt|res|results|test|trunc)(?:\.gz)?$", re.IGNORECASE)
+_JSON = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
+# outputs/{task}_{model}_long_{False}/score.json
+_OUTPUT = re.compile(r"(?P<domain>.+)_(?P<tag>[^_]+)_long_(?:True|False)")
+# results/{retriever}/{subset}_retrieved_corpus.json
+_RETRIEVED = "_retrieved_corpus"
+
+DUPLICATE = "passages ranked twice for a query, the best kept"
+UNSORTED = "rankings that are not in the order of their scores"
+NO_TAG = "runs without a name"
+SCATTERED = "runs whose queries do not stand together"
+RANKS = "rankings whose ranks do not count up with the lines"
+MORE_TAGS = "runs under more than one name, the first kept"
+TEXTS = "passage texts in a run, not read"
+# Lines of a file whose queries do not stand together.
+MOST_SCATTERED = 5_000_000
+# Queries of a file, and lines of a query.
+MOST_TOGETHER = 1_000_000
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf(?:inity)?)", re.I
+)
+
+
+class Line(NamedTuple):
+    """One line of a TREC run."""
+
+    place: Place
+    qid: str
+    pid: str
+    rank: int
+    score: float
+    tag: str
+
+
+class _Object(list):  # type: ignore[type-arg]
+    """The pairs of a JSON object, told apart from a JSON list; a name that comes twice is seen."""
+
+
+# What a JSON object or list gives of one query: passage ids and what stands beside them.
+Pairs: TypeAlias = list[tuple[Any, Any]]
+
+
+def read_trec(path: Path, meter: Meter, domain: str) -> Iterator[RunFileRow]:
+    """One RunRow per query of each file; its domain is the file's stem unless it is given."""
+    wanted = "a run file (.run, .trec or .txt, also with .gz)"
+    yield from _each_file(path, _TREC, wanted, meter, domain, _lines_of_file)
+
+
+def read_json(path: Path, meter: Meter, domain: str) -> Iterator[RunFileRow]:
+    """The same of JSON objects."""
+    wanted = "a file of scores (.json, also with .gz)"
+    yield from _each_file(path, _JSON, wanted, meter, domain, _object_of_file)
+
+
+def _each_file(
+    path: Path,
+    ending: re.Pattern[str],
+    wanted: str,
+    meter: Meter,
+    domain: str,
+    read: Callable[[DataFile, str, Meter], Iterator[RunFileRow]],
+) -> Iterator[RunFileRow]:
+    """The run files of a folder, or the file itself whatever its name."""
+    found = [each for each in files_under(path) if each == path or ending.search(each.name)]
+    files = [as_file(each, path, run_name(each)[0]) for each in found]
+    if not files:
+        yield missing(path, wanted)
+    meter.expect(files)
+    for file in files:
+        yield from read(file, domain or file.domain, meter)
+        meter.end(file)
+
+
+def run_name(path: Path) -> tuple[str, str]:
+    """Domain and system that a path tells; the system is "" where it tells none."""
+    stem = stem_of(path)
+    if stem.endswith(_RETRIEVED):
+        return stem.removesuffix(_RETRIEVED), path.parent.name
+    if stem == "score":
+        match = _OUTPUT.fullmatch(path.parent.name)
+        return (match["domain"], match["tag"]) if match else (path.parent.name, "")
+    return stem, ""
+
+
+def _run_rows(row: RunRow, repeated: Iterable[str]) -> Iterator[RunFileRow]:
+    """A ranking and what is unusual about it (docs/protocol.md 1.5 rules 1 and 4)."""
+    yield row
+    owner = f"{row.domain}-{row.qid}"
+    yield from (Oddity(DUPLICATE, f"{owner}: {pid}") for pid in repeated)
+    if row.scores is not None and any(a < b for a, b in pairwise(row.scores)):
+        yield Oddity(UNSORTED, owner)
+
+
+# TREC's columns
+
+
+def _lines_of_file(file: DataFile, domain: str, meter: Meter) -> Iterator[RunFileRow]:
+    is_scattered, fault = _survey(file, meter.aside())
+    if fault:
+        yield Problem(Place(file.name), fault)
+        return
+    if is_scattered:
+        yield Oddity(SCATTERED, file.name)
+    groups = _collected if is_scattered else _in_order
+    for group in groups(each_line(file, meter, _line)):
+        yield from [group] if isinstance(group, Problem) else _ranking(domain, group)
+
+
+def _survey(file: DataFile, meter: Meter) -> tuple[bool, str]:
+    """Whether a query comes back after another, and why the file is too much to hold, or ""."""
+    seen: set[str] = set()
+    last, count, together, is_scattered = "", 0, 0, False
+    for each in column_lines(file, meter):
+        if isinstance(each, Problem):
+            continue
+        qid = _parts(each[1])[0]
+        count, together = count + 1, together + 1
+        if qid != last:
+            is_scattered = is_scattered or qid in seen
+            seen.add(qid)
+            last, together = qid, 1
+        if together > MOST_TOGETHER or len(seen) > MOST_TOGETHER:
+            return is_scattered, f"More than {MOST_TOGETHER:,} queries, or lines of one query."
+        if is_scattered and count > MOST_SCATTERED:
+            return True, f"Queries stand apart over {MOST_SCATTERED:,} lines; sort them by query."
+    return is_scattered, ""
+
+
+def _in_order(lines: Iterable[Line | Problem]) -> Iterator[list[Line] | Problem]:
+    for qid, group in groupby(lines, lambda each: each.qid if isinstance(each, Line) else None):
+        if qid is None:
+            yield from (each for each in group if isinstance(each, Problem))
+        else:
+            yield [each for each in group if isinstance(each, Line)]
+
+
+def _collected(lines: Iterable[Line | Problem]) -> Iterator[list[Line] | Problem]:
+    groups: dict[str, list[Line]] = {}
+    for each in lines:
+        if isinstance(each, Problem):
+            yield each
+        else:
+            groups.setdefault(each.qid, []).append(each)
+    yield from groups.values()
+
+
+def _ranking(domain: str, lines: list[Line]) -> Iterator[RunFileRow]:
+    first = lines[0]
+    kept: dict[str, float] = {}
+    repeated = []
+    for each in lines:
+        if each.pid in kept:
+            # A document named once for each of its chunks has the score of the best of them.
+            repeated.append(each.pid)
+        kept[each.pid] = max(kept.get(each.pid, each.score), each.score)
+    pids, scores = tuple(kept), tuple(kept.values())
+    row = RunRow(domain, first.qid, pids, scores, first.tag, first.place)
+    yield from _run_rows(row, repeated)
+    owner = f"{domain}-{first.qid}"
+    if any(b.rank <= a.rank for a, b in pairwise(lines)):
+        yield Oddity(RANKS, owner)
+    if not first.tag:
+        yield Oddity(NO_TAG, owner)
+    if any(each.tag != first.tag for each in lines):
+        yield Oddity(MORE_TAGS, owner)
+
+
+def _line(place: Place, line: str) -> Line | Problem:
+    columns = _columns(line)
+    if columns is None:
+        return Problem(place, "Six columns are needed: query id, Q0, passage id, rank, score, tag.")
+    qid, pid, rank, score, tag = columns
+    named = (("query id", qid, QID_LIMIT), ("passage id", pid, PID_LIMIT), ("tag", tag, QID_LIMIT))
+    for fault in faults_at(place, *named):
+        return fault
+    if not qid or not pid:
+        return Problem(place, "An id cannot be empty.")
+    number = float(score)
+    if not math.isfinite(number):
+        return Problem(place.at("score"), f"A score must be a finite number, not {score[:40]}.")
+    return Line(place, qid, pid, int(rank), number, tag)
+
+
+def _columns(line: str) -> tuple[str, str, str, str, str] | None:
+    """Query id, passage id, rank, score, tag.
+
+    Anything may follow the tag, as trec_eval allows; a passage id may hold blanks, and then the
+    columns are counted from the end.
+    """
+    parts = _parts(line)
+    if len(parts) >= 5 and _are_numbers(parts[3], parts[4]):
+        return parts[0], parts[2], parts[3], parts[4], parts[5] if len(parts) > 5 else ""
+    if len(parts) > 6 and _are_numbers(parts[-3], parts[-2]):
+        pid = line.split(None, 2)[2].rsplit(None, 3)[0]
+        return parts[0], pid, parts[-3], parts[-2], parts[-1]
+    return None
+
+
+def _parts(line: str) -> list[str]:
+    """Between tabs ids may hold blanks, and only what is no id loses those around it."""
+    if line.count("\t") != 5:
+        return line.split()
+    qid, middle, pid, *rest = line.split("\t")
+    return [qid, middle, pid, *map(str.strip, rest)]
+
+
+def _are_numbers(rank: str, score: str) -> bool:
+    return bool(_WHOLE.fullmatch(rank) and _NUMBER.fullmatch(score))
+
+
+# One JSON object
+
+
+def _object_of_file(file: DataFile, domain: str, meter: Meter) -> Iterator[RunFileRow]:
+    try:
+        # An object is held as a whole, and grows to several times its size on the way.
+        queries = _parsed(content_of(file, meter))
+    except Unreadable as fault:
+        yield Problem(Place(file.name, fault.line), fault.message)
+        return
+    if not isinstance(queries, _Object):
+        message = "One JSON object is needed here: {query id: {passage id: score}}."
+        yield Problem(Place(file.name), message)
+        return
+    tag = run_name(file.path)[1]
+    if not tag:
+        yield Oddity(NO_TAG, file.name)
+    seen: set[str] = set()
+    for number, (qid, ranking) in enumerate(queries, start=1):
+        here = Place(file.name, number)
+        if qid in seen:
+            yield Problem(here, f"Query {qid[:80]} stands twice in this object.")
+        else:
+            seen.add(qid)
+            yield from _json_ranking(domain, qid, ranking, tag, here)
+
+
+def _json_ranking(
+    domain: str, qid: str, ranking: Any, tag: str, place: Place
+) -> Iterator[RunFileRow]:
+    if fault := text_fault(qid, QID_LIMIT) if qid else "An id cannot be empty.":
+        yield Problem(place.at("query id"), fault)
+        return
+    if not isinstance(ranking, list):
+        yield Problem(place, f"Scores or a list of passage ids are needed for query {qid[:80]}.")
+        return
+    is_scored = isinstance(ranking, _Object)
+    given: Pairs = ranking if is_scored else [(each, None) for each in ranking]
+    faults = ((pid, _fault(pid, value, is_scored=is_scored)) for pid, value in given)
+    problems = [
+        Problem(place.at(f"{qid}: {str(pid)[:80]}"), fault) for pid, fault in faults if fault
+    ]
+    if problems:
+        yield from problems
+        return
+    kept: dict[str, float] = {}
+    repeated = []
+    for pid, value in given:
+        score = _score(value) or 0.0
+        if pid in kept:
+            repeated.append(pid)
+        kept[pid] = max(kept.get(pid, score), score)
+    scores = tuple(kept.values()) if is_scored else None
+    yield from _run_rows(RunRow(domain, qid, tuple(kept), scores, tag, place), repeated)
+    if any(isinstance(value, _Object) and dict(value).get("text") for _, value in given):
+        yield Oddity(TEXTS, f"{domain}-{qid}")
+
+
+def _fault(pid: Any, value: Any, *, is_scored: bool) -> str:
+    if not isinstance(pid, str) or not pid:
+        return "A passage id must be a text that is not empty."
+    if fault := text_fault(pid, PID_LIMIT):
+        return fault
+    if not is_scored:
+        return ""
+    score = _score(value)
+    if score is None:
+        return "A number is needed here, or an object with a score."
+    return "" if math.isfinite(score) else f"A score must be a finite number, not {score}."
+
+
+def _score(value: Any) -> float | None:
+    if isinstance(value, _Object):
+        value = dict(value).get("score")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _parsed(content: bytes) -> Any:
+    """The value with objects as _Object; NaN and Infinity come out as numbers, to be named."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = content.count(b"\n", 0, fault.start) + 1
+        start = fault.start - content.rfind(b"\n", 0, fault.start)
+        raise Unreadable(NOT_UTF8.format(start), line) from fault
+    try:
+        return json.loads(text, object_pairs_hook=_Object)
+    except json.JSONDecodeError as error:
+        message = f"This is not valid JSON ({error.msg}, column {error.colno})."
+        raise Unreadable(message, error.lineno) from error
+    except RecursionError as error:
+        raise Unreadable("This JSON is nested too deeply.") from error
+    except ValueError as error:  # a number of more digits than int() takes
+        raise Unreadable("A number in this file is too long.") from error

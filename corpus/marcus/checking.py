@@ -1,0 +1,133 @@
+"""Gold text that an agent gave back: checked word for word, and mended as the policy says."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from corpus.chunking.rules import clean
+from corpus.marcus.furniture import tables
+from corpus.marcus.mending import mend
+from corpus.marcus.splitting import JOIN, Cut, Tables
+from corpus.marcus.tokens import count_tokens
+from corpus.marcus.verify import Kind, Verdict, verify
+
+# What becomes of a violation.
+ACCEPTED, REPAIRED, ORIGINAL = "accepted", "repaired", "original"
+Place: TypeAlias = tuple[str, int, int, int]
+"""Stage, part, window and number of a piece: the same every time the page is worked on."""
+
+LISTED: Final = frozenset(
+    {Kind.DROPPED, Kind.ADDED, Kind.CHANGED, Kind.MOVED, Kind.REPAIRED, Kind.TABLE}
+)
+
+
+@dataclass(slots=True)
+class Notes:
+    """What came up while a page was worked on."""
+
+    # Pieces of checks by their places, as the fields of a Violation; those count in the text that
+    # the agent was given.
+    findings: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    # (recall, tokens) of each gold text, for the mean over tokens.
+    recalls: list[tuple[float, int]] = field(default_factory=list)
+    # Whether a person has to decide something before the page can go on.
+    is_held: bool = False
+    # What the agent was given and gave, by "stage:part:window".
+    pairs: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def flag(self, name: str) -> None:
+        """Note something odd, once for a page."""
+        if name not in self.flags:
+            self.flags.append(name)
+
+    def count(self, name: str, more: int = 1) -> None:
+        """Add to a count."""
+        self.counts[name] = self.counts.get(name, 0) + more
+
+
+def check_gold(
+    source: str,
+    output: str,
+    verdict: Verdict,
+    *,
+    where: tuple[str, int, int],
+    policy: str,
+    decided: Mapping[Place, str],
+    notes: Notes,
+    cuts: Sequence[int] = (),
+    least: float,
+) -> Cut | None:
+    """Hold `output` against its source and do what the policy says about each violation.
+
+    The texts to go on with; None where a person has to decide first.
+    """
+    numbers = [n for n, piece in enumerate(verdict.pieces) if piece.is_violation]
+    decisions = _decisions(verdict, numbers, where, policy, decided, least)
+    notes.recalls.append((verdict.recall, count_tokens(source)))
+    for number, piece in enumerate(verdict.pieces):
+        notes.count(f"{where[0]}:{piece.kind}")
+        if piece.kind in LISTED:
+            notes.findings[*where, number] = {
+                "kind": str(piece.kind),
+                "is_violation": piece.is_violation,
+                "start": piece.start,
+                "end": piece.end,
+                "out_start": piece.out_start,
+                "out_end": piece.out_end,
+                "source": source[piece.start : piece.end],
+                "output": output[piece.out_start : piece.out_end],
+                "decision": decisions.get(number, ""),
+            }
+    notes.pairs["{}:{}:{}".format(*where)] = (source, output)
+    if any(number not in decisions for number in numbers):
+        notes.is_held = True
+        return None
+    accepted = {n for n in numbers if decisions[n] == ACCEPTED}
+    texts = mend(source, output, verdict, accepted=accepted, cuts=cuts)
+    # Mending is by alignment; where it leaves anything out the source itself is taken.
+    if any(decisions[number] == ORIGINAL for number in numbers) or not (
+        accepted or _holds_all(source, texts, with_tables=bool(cuts))
+    ):
+        notes.flag("kept original")
+        return Cut([_kept(source)], {})
+    return Cut(texts, _tables(source, output, verdict, cuts))
+
+
+def _decisions(
+    verdict: Verdict,
+    numbers: Sequence[int],
+    where: tuple[str, int, int],
+    policy: str,
+    decided: Mapping[Place, str],
+    least: float,
+) -> dict[int, str]:
+    if policy == "person":
+        given = {number: decided.get((*where, number), "") for number in numbers}
+        return {number: said for number, said in given.items() if said}
+    keeps = policy == "original" or verdict.is_poor(least=least)
+    return dict.fromkeys(numbers, ORIGINAL if keeps else REPAIRED)
+
+
+def _kept(source: str) -> str:
+    """The source cleaned by rules, if that takes nothing but furniture out; else as it is."""
+    cleaned = clean(source)
+    return cleaned if cleaned and not verify(source, cleaned).violations else source
+
+
+def _holds_all(source: str, texts: Sequence[str], *, with_tables: bool) -> bool:
+    return not verify(source, JOIN.join(texts), with_tables=with_tables).violations
+
+
+def _tables(source: str, output: str, verdict: Verdict, cuts: Sequence[int]) -> Tables:
+    """The tables that were put in words, by the chunk that took their place."""
+    found: Tables = {}
+    spans = tables(source)
+    for piece in verdict.pieces:
+        if piece.kind == Kind.TABLE and piece.start < piece.end:
+            chunk = bisect_right(cuts, piece.out_start)
+            start, end = spans.around(piece.start) or (piece.start, piece.end)
+            found.setdefault(chunk, []).append(source[start : max(end, piece.end)].strip())
+    return {chunk: list(dict.fromkeys(rows)) for chunk, rows in found.items()}

@@ -1,0 +1,111 @@
+"""The API of every kind of long run: one run, a person's verbs on it, its budget.
+
+Each kind names its pages and its serializer: `OneRun.as_view(pages=..., serializer_class=...)`.
+"""
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpus.access import Access, enter
+from corpus.models import Role
+from corpus.run_pages import RunPages
+from kit.api import Route, find_verb, verb_parameter
+from llm.ledger.accounts import set_budget
+
+
+class LimitSerializer(serializers.Serializer):
+    """A limit in dollars; null lifts it."""
+
+    usd = serializers.DecimalField(max_digits=9, decimal_places=2, allow_null=True, min_value=0)
+
+
+class BudgetSerializer(serializers.Serializer):
+    """What a run may spend, in USD; null is no limit."""
+
+    budget_usd = serializers.DecimalField(
+        max_digits=9, decimal_places=2, min_value=0, allow_null=True
+    )
+
+
+class RunRoute(Route):
+    """Base of the routes of one run."""
+
+    # Given by `as_view`, which knows none but these names.
+    pages: RunPages[Any] = None  # type: ignore[assignment]
+    serializer_class: type[serializers.BaseSerializer] = serializers.Serializer
+
+    def answer(self, access: Access, pk: int) -> Response:
+        """The run as it is now."""
+        return Response(self.serializer_class(self.pages.get(access, pk)).data)
+
+
+class OneRun(RunRoute):
+    """One run: how far it is, and what it came to."""
+
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        return self.answer(enter(self.person(), slug, *self.pages.readers), pk)
+
+
+class _VerbSchema(AutoSchema):
+    """What cannot be read off a route whose verb is a part of its address."""
+
+    def get_operation_id(self) -> str:
+        view: Any = self.view
+        return f"{view.pages.name}_{view.verb or 'verb'}".replace("-", "_")
+
+    def get_request_serializer(self) -> Any:
+        return None
+
+    def get_override_parameters(self) -> list[Any]:
+        view: Any = self.view
+        return [] if view.verb else [verb_parameter(view.pages.verbs)]
+
+
+class RunVerb(RunRoute):
+    """What a person does to a run: pause, resume, cancel, or try again."""
+
+    schema = _VerbSchema()
+    # Where the address names none.
+    verb = ""
+
+    def post(self, request: Request, slug: str, pk: int, verb: str = "") -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = self.pages.get(access, pk)
+        find_verb(self.pages.verbs, verb or self.verb)(run=run, actor=access.user)
+        return self.answer(access, pk)
+
+
+class _Limit(RunRoute):
+    """Base of both addresses of a budget: one is put as `usd`, the other posted as `budget_usd`."""
+
+    def limit(self, slug: str, pk: int, serializer: type[serializers.Serializer]) -> Response:
+        """Limit what the run may spend to the one amount in the body."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        run, (usd,) = self.pages.get(access, pk), self.read(serializer).values()
+        self.check(run)
+        set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
+        return self.answer(access, pk)
+
+    def check(self, run: Any) -> None:
+        """Raises Refused for a run that no budget could limit."""
+
+
+class RunLimit(_Limit):
+    """What a run may spend; null lifts the limit."""
+
+    @extend_schema(request=LimitSerializer)
+    def put(self, request: Request, slug: str, pk: int) -> Response:
+        return self.limit(slug, pk, LimitSerializer)
+
+
+class RunBudget(_Limit):
+    """What a run may spend from its next call on; null lifts the limit."""
+
+    @extend_schema(request=BudgetSerializer)
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        return self.limit(slug, pk, BudgetSerializer)

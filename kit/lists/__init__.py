@@ -1,0 +1,1 @@
+"""Lists and tables: on screen, in the API, as CSV."""

@@ -1,0 +1,1 @@
+"""Long work: its rows, who works on it, and how workers are told."""
