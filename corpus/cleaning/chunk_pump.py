@@ -83,7 +83,7 @@ class ChunkPump(Pump[GroupJob, GroupJob]):
         for each in results:
             if each.failure is not None:
                 raise CannotGoOn(f"{each.failure.words} Resume the run to ask again.", pauses=True)
-            write(self.run, each.rows, each.made, each.tally)
+            write(self.run, each.made, each.tally)
             each.group.hold(last_id=each.group.up_to, figures=each.tally.figures)
         return sum(len(each.rows) for each in results)
 

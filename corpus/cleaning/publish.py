@@ -5,7 +5,7 @@ from typing import Any, Final
 from django.db import transaction
 
 from corpus.cleaning.digest import MADE, Tally, summed
-from corpus.cleaning.rules import READ, Row, carried, domain_names, write_each
+from corpus.cleaning.rules import READ, Row, carried, domain_names, write
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Crosswalk, PageState, Passage
 from corpus.texts.indexing import request_index
 from corpus.texts.models import VersionState
@@ -133,5 +133,5 @@ def _carry_without_text(run: CleaningRun, tally: Tally) -> None:
     ]:
         after = rows[-1].pk
         with transaction.atomic():
-            write_each(run, [carried(row, row.text) for row in rows], tally)
+            write(run, [carried(row, row.text) for row in rows], tally)
             run.beat(figures=tally.figures | {_CARRIED: after})

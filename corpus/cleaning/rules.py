@@ -8,21 +8,20 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from corpus.chunking.rules import clean
 from corpus.cleaning.digest import Tally
 from corpus.models import CleaningRun, Crosswalk, Passage
 from corpus.versions.crosswalk import gold_of
-from kit.database.bulk import bulk_loading, commit_without_waiting, copy_rows
+from kit.database.bulk import bulk_loading, commit_without_waiting, copy_rows, reserve_keys
 from kit.runs.models import RunGroup
 from kit.runs.sharing import Share
 
 CHUNK: Final = 1000
-_COLUMNS: Final = ("version_id", "domain_id", "pid", "title", "source_url", "text", "extra")
+_COLUMNS: Final = ("id", "version_id", "domain_id", "pid", "title", "source_url", "text", "extra")
 READ: Final = ("pk", "domain_id", "pid", "title", "source_url", "text", "extra")
-_OF: Final = '"of"'
-_TRUE: Final = {"postgresql": "TRUE", "sqlite": "1"}
+_LINK: Final = ("version_id", "old_id", "new_id", "tokens", "of", "carries")
 
 
 class Row(NamedTuple):
@@ -76,7 +75,9 @@ def _clean_group(
                 made.append(new)
             share.keep()
         with transaction.atomic():
-            write(share.run, rows, made, tally)
+            # First, and for as long as the writing takes: nobody takes the group over meanwhile.
+            share.hold_groups([group])
+            write(share.run, made, tally)
             group.hold(last_id=rows[-1].pk, figures=tally.figures)
             share.count(len(rows))
         share.beat()
@@ -120,44 +121,18 @@ def carried(row: Row, text: str | None) -> Made:
     return Made(row.pk, row.domain, row.pid, row.title, row.url, text, kept)
 
 
-def write(run: CleaningRun, rows: Sequence[Row], made: Sequence[Made], tally: Tally) -> None:
-    """Write what was made of these rows, linked and tallied; in the caller's transaction."""
-    names = {row.pk: row.pid for row in rows}
-    if all(each.pid == names[each.old] for each in made):
-        _copy(run, made, tally)
-        _link_same(run, rows)
-    else:
-        write_each(run, made, tally)
+def write(run: CleaningRun, made: Sequence[Made], tally: Tally) -> None:
+    """Write new passages, each linked to its old one, and tally them; in the caller's transaction.
 
-
-def write_each(run: CleaningRun, made: Sequence[Made], tally: Tally) -> None:
-    """The same, each new passage linked to its old one by its own id."""
-    _copy(run, made, tally)
-    columns = ("version_id", "old_id", "new_id", "tokens", "of", "carries")
-    links: list[tuple[Any, ...]] = []
-    for domain in {each.domain for each in made}:
-        own = [each for each in made if each.domain == domain]
-        new = Passage.objects.filter(version_id=run.version_id, domain_id=domain)
-        keys = dict(new.filter(pid__in=[each.pid for each in own]).values_list("pid", "pk"))
-        links += [(run.version_id, each.old, keys[each.pid], 0, 0, True) for each in own]
-    copy_rows(Crosswalk, columns, links)
-
-
-def _copy(run: CleaningRun, made: Sequence[Made], tally: Tally) -> None:
+    Their keys are reserved, not read back: a join with a version that grows meanwhile is planned
+    by statistics that do not know of it.
+    """
     commit_without_waiting()
-    copy_rows(Passage, _COLUMNS, [(run.version_id, *each[1:]) for each in made])
+    keys = reserve_keys(Passage, len(made))
+    rows = [(key, run.version_id, *each[1:]) for key, each in zip(keys, made, strict=True)]
+    copy_rows(Passage, _COLUMNS, rows)
+    links = [
+        (run.version_id, each.old, key, 0, 0, True) for key, each in zip(keys, made, strict=True)
+    ]
+    copy_rows(Crosswalk, _LINK, links)
     tally.add((each.domain, each.pid, each.text) for each in made)
-
-
-def _link_same(run: CleaningRun, rows: Sequence[Row]) -> None:
-    """At most one new passage under each old id: linked where they lie, no key is read back."""
-    table, walk = Passage._meta.db_table, Crosswalk._meta.db_table
-    layers = run.source.layers
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {walk} (version_id, old_id, new_id, tokens, {_OF}, carries) "  # noqa: S608
-            f"SELECT %s, o.id, n.id, 0, 0, {_TRUE[connection.vendor]} FROM {table} o "
-            f"JOIN {table} n ON n.version_id = %s AND n.domain_id = o.domain_id AND n.pid = o.pid "
-            f"WHERE o.id BETWEEN %s AND %s AND o.version_id IN ({', '.join(['%s'] * len(layers))})",
-            [run.version_id, run.version_id, rows[0].pk, rows[-1].pk, *layers],
-        )

@@ -32,6 +32,24 @@ def copy_rows(
     return _many(f"INSERT INTO {_target(model, columns)} VALUES ({marks})", rows)  # noqa: S608
 
 
+def reserve_keys(model: type[models.Model], count: int) -> list[int]:
+    """Primary keys for rows about to be copied that others shall point to, ascending.
+
+    In SQLite they are only the caller's as long as its transaction lasts.
+    """
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            sequence = (
+                "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)"
+            )
+            cursor.execute(sequence, [connection.ops.quote_name(table), count])
+            return [key for (key,) in cursor.fetchall()]
+        cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
+        last = (cursor.fetchone() or (0,))[0]
+    return list(range(last + 1, last + 1 + count))
+
+
 def copy_columns(
     model: type[models.Model],
     *,

@@ -83,8 +83,12 @@ class Share(Generic[RunT]):
         self._renewed = time.monotonic()
 
     def claim(self) -> RunGroup | None:
-        """A free group of the run, now held by this worker; None if none is free."""
-        groups = self.run.groups
+        """A free group of the run, now held by this worker; None if none is free.
+
+        Never one that it holds already: a lease that ran out in a stalled worker is renewed, and
+        the same items are not begun a second time.
+        """
+        groups = self.run.groups.exclude(pk__in=self.held)
         # Last what another worker had when it died: it may be what it died of.
         for free in (groups.filter(status=RunStatus.QUEUED), groups.due()):
             for group in free.order_by("pk")[:_TRIED]:

@@ -2,15 +2,20 @@
 
 import json
 import math
+import threading
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from corpus.cleaning import pages as cleaning_pages
 from corpus.cleaning import services as verbs
 from corpus.cleaning.plan import plan
-from corpus.cleaning.rules import clean_by_rules
+from corpus.cleaning.rules import clean_by_rules, write
 from corpus.cleaning.tasks import clean_corpus
 from corpus.marcus import asking
 from corpus.models import (
@@ -282,6 +287,40 @@ def test_a_lease_is_renewed_between_passages_that_take_long(monkeypatch) -> None
     clean_by_rules(Share(run), ends_at=math.inf)
     assert len(leases) > 3
     assert sorted(set(leases)) == leases
+
+
+def test_a_chunk_that_is_long_in_writing_is_not_taken_over(monkeypatch) -> None:
+    benchmark = make_corpus()
+    source = CorpusVersion.objects.current(benchmark)
+    run = verbs.start_cleaning(
+        benchmark=benchmark, source=source, preset="diver_rules", actor=None, claimed=True
+    )
+    plan(run)
+    claimed = []
+
+    def claim() -> None:
+        try:
+            claimed.append(Share(CleaningRun.objects.get(pk=run.pk), leads=False).claim())
+        finally:
+            connection.close()
+
+    other = threading.Thread(target=claim)
+
+    def stall(text: str) -> str:
+        run.groups.update(lease_until=timezone.now() - timedelta(seconds=1))
+        return text
+
+    def long_writing(*given: Any) -> None:
+        other.start()
+        other.join(0.5)  # it asks the database, and waits there
+        write(*given)
+
+    monkeypatch.setattr("corpus.cleaning.rules.clean", stall)
+    monkeypatch.setattr("corpus.cleaning.rules.write", long_writing)
+    clean_by_rules(Share(run), ends_at=math.inf)
+    other.join()
+    assert claimed == [None]
+    assert run.groups.get().status == "done"
 
 
 def test_a_failed_run_is_given_up_and_leaves_nothing() -> None:

@@ -215,6 +215,16 @@ def test_what_a_dead_helper_held_is_taken_over(settings) -> None:
         dead.hold_groups(group for group in held if group)
 
 
+def test_a_stalled_worker_does_not_begin_its_own_group_a_second_time(settings) -> None:
+    with answering(settings, turn("no")):
+        run = claimed_run(5)
+    share, other = Share(run), Share(again(run), leads=False)
+    assert share.claim() is not None
+    run.groups.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert share.claim() is None
+    assert other.claim() is not None
+
+
 def test_a_leader_waits_for_what_a_helper_holds(settings) -> None:
     endpoint = Endpoint()
     with answering(settings, endpoint.answer):

@@ -5,7 +5,15 @@ from hypothesis import strategies as st
 
 from corpus.benchmarks.services import create_benchmark
 from corpus.models import CorpusVersion, Domain, Passage
-from kit.database.bulk import _copy_text, analyze, bulk_loading, copy_columns, copy_rows, vacuum
+from kit.database.bulk import (
+    _copy_text,
+    analyze,
+    bulk_loading,
+    copy_columns,
+    copy_rows,
+    reserve_keys,
+    vacuum,
+)
 
 pytestmark = pytest.mark.django_db
 AWKWARD = ["", "\\N", "\\.", "tab\there", "two\nlines\r\n", "back\\slash\\", "\x1f\u2028\U0001f98b"]
@@ -49,6 +57,24 @@ def test_an_id_given_twice_is_an_integrity_error_and_nothing_is_kept(place) -> N
         with pytest.raises(IntegrityError), transaction.atomic():
             insert()
     assert Passage.objects.count() == 0
+
+
+def test_reserved_keys_are_nobody_elses(place) -> None:
+    before = Passage.objects.create(**place, pid="before").pk
+    with transaction.atomic():
+        keys = reserve_keys(Passage, 2)
+        copy_rows(
+            Passage, ["id", *place, "pid"], ((key, *place.values(), str(key)) for key in keys)
+        )
+    after = Passage.objects.create(**place, pid="after").pk
+    assert before < keys[0] < keys[1] < after
+    assert {pid: pk for pk, pid in Passage.objects.values_list("pk", "pid")} == {
+        "before": before,
+        str(keys[0]): keys[0],
+        str(keys[1]): keys[1],
+        "after": after,
+    }
+    assert reserve_keys(Passage, 0) == []
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=4))
