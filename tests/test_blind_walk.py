@@ -135,13 +135,17 @@ def walk(world: World, person: User, only: str = "", **options: bool) -> Seen:
 
 @pytest.mark.parametrize(
     ("who", "whole"),
-    [("both", False), *(pytest.param(who, True, marks=pytest.mark.slow) for who in PEOPLE)],
+    [
+        ("both", False),
+        *(pytest.param(who, who == "both", marks=pytest.mark.slow) for who in PEOPLE),
+    ],
 )
 def test_nothing_tells_votes_arguments_weights_scores_or_labels(
     who: str, whole: bool, world: World
 ) -> None:
-    """In the suite every address itself, without fragments, other orders and filters; to somebody
-    with two roles, who may open more than others and knows less."""
+    """In the suite every address itself, to somebody with two roles, who may open more than others
+    and knows less; where there is time also with fragments, other orders and filters, and to
+    others."""
 
     def look(*, other: bool) -> Callable[[], Seen]:
         def see() -> Seen:
@@ -152,7 +156,7 @@ def test_nothing_tells_votes_arguments_weights_scores_or_labels(
 
     seen = in_a_world(look(other=False))
     opened = [each for each in seen.values() if not isinstance(each, int)]
-    assert len(opened) > (200 if whole else 140)
+    assert len(opened) > (200 if whole else 80)
     assert differences(seen, in_a_world(look(other=True))) == []
 
 

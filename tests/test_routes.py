@@ -70,9 +70,10 @@ def everybody(name: str, row: Row) -> tuple[str, ...]:
 
 
 def whoever_differs(name: str, row: Row) -> list[str]:
-    """All who are refused, and of those let in with the same answer who may do least."""
+    """Of those let in with the same answer who may do least; of those refused who may do most."""
     let_in = {expected(name, row, role): role for role in reversed(ROLES) if role in row.allowed}
-    return [role for role in ROLES if role not in row.allowed or role in let_in.values()]
+    refused = {expected(name, row, role): role for role in ROLES if role not in row.allowed}
+    return [*let_in.values(), *refused.values()]
 
 
 @pytest.mark.django_db
