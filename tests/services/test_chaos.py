@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.services.conftest import BROKERS, address_of
+from tests.services.conftest import address_of
 from tests.services.processes import ROOT
 
 pytestmark = pytest.mark.services
@@ -22,15 +22,10 @@ def drill(*options: str) -> None:
     assert "every promise held" in done.stdout
 
 
-def test_killed_workers_over_one_file() -> None:
-    drill("--database", "sqlite")
+def test_killed_workers_over_a_server_and_a_broker() -> None:
+    address_of("rabbitmq")
+    drill("--database", "postgres", "--broker", "rabbitmq")
 
 
-@pytest.mark.parametrize("broker", BROKERS)
-def test_killed_workers_over_a_server_and_a_broker(broker: str) -> None:
-    address_of(broker)
-    drill("--database", "postgres", "--broker", broker)
-
-
-def test_killed_workers_and_an_endpoint_on_a_bad_day() -> None:
+def test_killed_workers_over_one_file_and_an_endpoint_on_a_bad_day() -> None:
     drill("--database", "sqlite", "--script", "storm")

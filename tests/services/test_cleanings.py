@@ -22,7 +22,7 @@ from tests.factories import make_benchmark, make_gold, make_member, make_passage
 from tests.services.processes import Site, wait_until
 
 # Passages; those of rules alone are quick, so that a run without calls needs more to have a middle.
-SIZES = {"marcus": 150, "dchunk": 2_400, "diver_rules": 12_000}
+SIZES = {"marcus": 150, "dchunk": 1_000, "diver_rules": 12_000}
 KILLS = 5
 PRESETS = pytest.mark.parametrize("preset", SIZES)
 
