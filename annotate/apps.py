@@ -10,12 +10,15 @@ class AnnotateConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Labels of pairs that are voted on are shown by no list of the corpus room; judgments
-        that their givers left are swept up."""
+        """Labels of pairs that are voted on are shown by no list of the corpus room; cleanings
+        keep aspects apart; judgments that their givers left are swept up."""
         from annotate.voting.cases import is_undecided
         from annotate.voting.services import finish_all_abandoned
+        from annotate.workspace.inherited import aspects_in
         from corpus.judgments.shown import hide_labels
-        from kit.runs.chores import every
+        from corpus.versions.effective import tell_aspects
+        from kit.runs.periodic import every
 
         hide_labels(is_undecided)
+        tell_aspects(aspects_in)
         every(60, "abandoned judgments", finish_all_abandoned)

@@ -98,8 +98,8 @@ def get_domain_passage(query: Query, pk: int) -> Passage:
 
 def present_aspect(query: Query, pk: str | int | None) -> Aspect:
     """An aspect of the query that was not removed, by its key as a form sends it; or Refused."""
-    wanted = number(str(pk)) or 0
-    found = Aspect.objects.filter(query=query, pk=wanted).present().first()
+    rows = Aspect.objects.filter(query=query, pk=number(str(pk)) or 0)
+    found = rows.present().first()
     if found is None:
         raise Refused("This aspect is gone. Choose another one.", field="aspect")
     return found

@@ -8,9 +8,9 @@ from annotate.answers.models import (
     AnswerRating,
     AnswerReview,
     AnswerVerdict,
-    Beginning,
     Preferred,
     ReferenceAnswer,
+    StartedFrom,
 )
 from annotate.assignments.models import ActiveSpan, Assignment, WorkState
 from annotate.batches.models import Batch, BatchItem, BatchStatus
@@ -27,7 +27,7 @@ from annotate.exams.models import (
 )
 from annotate.guidelines.models import Guideline
 from annotate.panels.models import CheckKind, PanelStatus, ReferenceItem, ReferencePanel, SpotCheck
-from annotate.plans.models import ARMS, AttentionCheck, Consent, Reveal, VotingPlan
+from annotate.plans.models import CONDITIONS, AttentionCheck, Condition, Consent, VotingPlan
 from annotate.review.models import (
     PointKind,
     PointStatus,
@@ -52,7 +52,7 @@ from annotate.workspace.models import (
 )
 
 __all__ = [
-    "ARMS",
+    "CONDITIONS",
     "ActiveSpan",
     "Adjudication",
     "AnswerAuthor",
@@ -71,11 +71,11 @@ __all__ = [
     "Batch",
     "BatchItem",
     "BatchStatus",
-    "Beginning",
     "CaseKind",
     "CaseStatus",
     "ChangeKind",
     "CheckKind",
+    "Condition",
     "Consent",
     "Draft",
     "EscalationCase",
@@ -98,13 +98,13 @@ __all__ = [
     "ReferencePanel",
     "RescoreSample",
     "RescoreTask",
-    "Reveal",
     "Review",
     "ReviewPoint",
     "ReviewStatus",
     "ReviewTurn",
     "Scale",
     "SpotCheck",
+    "StartedFrom",
     "Vote",
     "VoteSlot",
     "VoteStatus",

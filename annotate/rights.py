@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from annotate.models import Assignment, Review, ReviewStatus, WorkState
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Membership, Query, Role
 from kit import audit
 from kit.errors import Refused
@@ -23,7 +23,8 @@ from kit.errors import Refused
 
 def may_annotate(query: Query, actor: User) -> bool:
     """Whether the person is an annotator of the query's domain; being an admin is not enough."""
-    found = Membership.objects.filter(user=actor, benchmark=query.domain.benchmark_id).first()
+    members = Membership.objects.filter(user=actor, benchmark=query.domain.benchmark_id)
+    found = members.with_domains().first()
     if found is None or Role.ANNOTATOR not in found.roles:
         return False
     return query.domain_id in found.domain_ids()
@@ -98,7 +99,7 @@ def lock_for_verdict(query: Query, actor: User) -> Iterator[None]:
         checking = reviews.filter(reviewer=actor, status=ReviewStatus.CHECKING)
         settling = reviews.filter(third=actor, status=ReviewStatus.THIRD)
         if checking.exists() or settling.exists():
-            hold_queries([query.pk])
+            lock_queries([query.pk])
         else:
             _begin_writing(query, actor)
         yield
@@ -117,7 +118,7 @@ def lock_for_writing(query: Query, actor: User) -> Iterator[None]:
 
 
 def _begin_writing(query: Query, actor: User) -> None:
-    hold_queries([query.pk])
+    lock_queries([query.pk])
     assignment = require_expert(query, actor)
     if assignment is None or assignment.state != WorkState.NOT_STARTED:
         return

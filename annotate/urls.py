@@ -5,6 +5,9 @@ from django.urls import include, path
 from annotate import home
 
 urlpatterns = [
+    # Routes are tried in turn: what people ask for most stands before the rest.
+    path("", include("annotate.voting.urls")),
+    path("", include("annotate.workspace.urls")),
     path("home/annotate/", home.annotate_home, name="annotate-home"),
     path("", include("annotate.adjudication.urls")),
     path("", include("annotate.answers.urls")),
@@ -17,6 +20,4 @@ urlpatterns = [
     path("", include("annotate.panels.urls")),
     path("", include("annotate.plans.urls")),
     path("", include("annotate.review.urls")),
-    path("", include("annotate.voting.urls")),
-    path("", include("annotate.workspace.urls")),
 ]

@@ -8,6 +8,7 @@ from kit.schema import KeptSchema
 
 # The schema and its page hold nothing of anybody's; every other route asks who is there.
 urlpatterns = [
+    path("", include("annotate.voting.api")),  # first: routes are tried in turn
     path(
         "schema/",
         login_not_required(SpectacularAPIView.as_view(generator_class=KeptSchema)),
@@ -19,13 +20,21 @@ urlpatterns = [
         name="api-docs",
     ),
     path("", include("corpus.benchmarks.api")),
+    path("", include("corpus.imports.api")),
+    path("", include("corpus.cleaning.api")),
+    path("", include("corpus.computing.api")),
+    path("", include("corpus.endpoints.api")),
+    path("", include("corpus.pools.api")),
+    path("", include("corpus.texts.api")),
+    path("", include("corpus.judgments.api")),
+    path("", include("corpus.runs.api")),
+    path("", include("corpus.versions.api")),
     path("", include("annotate.workspace.api.gold")),
     path("", include("annotate.workspace.api.aspects")),
     path("", include("annotate.workspace.api.collecting")),
     path("", include("annotate.guidelines.api")),
     path("", include("annotate.assignments.api")),
     path("", include("annotate.drafts.api")),
-    path("", include("annotate.voting.api")),
     path("", include("annotate.batches.api")),
     path("", include("annotate.plans.api")),
     path("", include("annotate.panels.api")),
@@ -34,6 +43,7 @@ urlpatterns = [
     path("", include("annotate.feedback.api")),
     path("", include("annotate.exams.api")),
     path("", include("annotate.answers.api")),
+    path("", include("debate.audits.api")),
     path("", include("debate.trials.api")),
     path("", include("debate.results.api")),
     path("", include("debate.adoption.api")),

@@ -1,4 +1,4 @@
-"""The Celery application; kit.runs.sweep keeps its workers supplied from the database."""
+"""The Celery application; kit.runs.polling keeps its workers supplied from the database."""
 
 import os
 import warnings

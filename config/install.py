@@ -17,7 +17,7 @@ from pathlib import Path
 
 # uv with the system's certificates, as pip takes them: some networks have one of their own.
 ENVIRONMENT = {**os.environ, "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
-LEAST_FREE = 1_500_000_000  # bytes: the packages with the test tools, and what is unpacked for them
+MIN_FREE = 1_500_000_000  # bytes: the packages with the test tools, and what is unpacked for them
 
 
 def main(stamp: Path, requirements: "list[Path]") -> None:
@@ -39,7 +39,7 @@ def main(stamp: Path, requirements: "list[Path]") -> None:
     if is_new(stamp, requirements):
         return
     free = shutil.disk_usage(root).free
-    if free < LEAST_FREE:
+    if free < MIN_FREE:
         sys.exit(f"Assay's packages need 1.5 GB, and {root} has {free / 1e9:.1f} GB left.")
     print("Installing packages (once, about half a minute).", flush=True)
     is_whole = any(environment.glob("*.stamp"))

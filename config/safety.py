@@ -1,5 +1,6 @@
 """What a start is refused for, and where the secret key comes from."""
 
+import fcntl
 import os
 import secrets
 import stat
@@ -36,16 +37,19 @@ def read_secret_key(given: str, data: Path, *, debug: bool) -> str:
 
 
 def write_secret_key(data: Path) -> Path:
-    """Put a new secret key into the data folder (mode 600) unless one is there already."""
-    is_in_use = data.is_dir() and any(data.iterdir())
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Put a new secret key into the data folder (mode 600) unless one is there already.
+
+    An empty file is what a start left that was stopped before it could write the key.
+    """
     kept = data / "secret.key"
-    try:
-        handle = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    if kept.is_file() and kept.stat().st_size:
         return kept
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(secrets.token_urlsafe(50) + "\n" + (f"{_IN_USE}\n" if is_in_use else ""))
+    is_in_use = data.is_dir() and any(path != kept for path in data.iterdir())
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(kept, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # of two starts at once one writes
+        if not file.read():
+            file.write(secrets.token_urlsafe(50) + "\n" + (f"{_IN_USE}\n" if is_in_use else ""))
     return kept
 
 

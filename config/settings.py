@@ -34,6 +34,8 @@ INDEXES = ASSAY_DATA / "indexes"
 DEBUG = env.bool("DEBUG", default=False)
 # Signs sessions, links and fences; from the environment or the data folder, never from here.
 SECRET_KEY = read_secret_key(env.str("SECRET_KEY", default=""), ASSAY_DATA, debug=DEBUG)
+# Earlier keys, comma separated: what they signed, votes among it, is still good.
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 # Host names this server answers to, comma separated.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 # Set when Assay stands behind a TLS proxy: secure cookies and HSTS.
@@ -80,7 +82,7 @@ BROKER_URL = env.str("BROKER_URL", default="")
 ASSAY_QUEUE = env.str("ASSAY_QUEUE", default="assay")
 # Seconds between two looks at the database for work that nobody told the workers of: what a dead
 # worker left, or a lost message.
-ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=10.0)
+ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=20.0)
 # Touched when work falls due, where neither a broker nor PostgreSQL can carry the word.
 WAKE_FILE = ASSAY_DATA / "wake"
 # Seconds after which silent work is taken over by another worker.
@@ -292,6 +294,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.2.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
+        "CleaningPresetEnum": "corpus.models.CleaningPreset",
         "RunStatusEnum": "kit.runs.models.RunStatus",
         "DebateStatusEnum": "debate.models.DebateStatus",
         "DebateRunKindEnum": "debate.models.RunKind",
@@ -312,10 +315,12 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Celery ----------------------------------------------------------------------------------
-# Without a broker each worker keeps its own in-memory queue, filled by its sweep of the database.
+# Without a broker each worker keeps its own in-memory queue, filled by polling the database.
 CELERY_BROKER_URL = BROKER_URL or "memory://localhost"
+if not BROKER_URL:  # how often a worker looks into its own queue, in seconds; else once a second
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.2}
 CELERY_TASK_DEFAULT_QUEUE = ASSAY_QUEUE
-CELERY_TASK_ACKS_LATE = False  # the row is the truth; a lost message is found again by the sweep
+CELERY_TASK_ACKS_LATE = False  # the row is the truth; a lost message is found again by polling
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # Workers of other Assays on the same broker would hear each other's commands.
@@ -323,6 +328,12 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = TIME_ZONE
+
+# --- Publishing ------------------------------------------------------------------------------
+# The hub that releases are pushed to; another address for a mirror or a server of one's own.
+HF_ENDPOINT = env.str("HF_ENDPOINT", default="https://huggingface.co")
+# A token that may write there; shown on no screen, stored in no row.
+HF_TOKEN = env.str("HF_TOKEN", default="")
 
 # --- Logging ---------------------------------------------------------------------------------
 LOGGING = {

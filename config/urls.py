@@ -20,11 +20,12 @@ urlpatterns = [
     path("account/", views.account, name="account"),
     path("account/token/", views.account_token, name="account-token"),
     path("sign-out/", auth.LogoutView.as_view(), name="sign-out"),
-    path("", include("corpus.urls")),
+    # Routes are tried in turn: what people ask for most stands before the rest.
+    path("api/", include("config.api_urls")),
     path("", include("annotate.urls")),
+    path("", include("corpus.urls")),
     path("", include("debate.urls")),
     path("", include("evaluation.urls")),
-    path("api/", include("config.api_urls")),
     path(
         "favicon.ico",
         login_not_required(RedirectView.as_view(url=f"{settings.STATIC_URL}favicon.svg")),

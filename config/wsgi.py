@@ -7,8 +7,10 @@ import sys
 from django.core.wsgi import get_wsgi_application
 from django.urls import resolve
 
+from kit.turns import Turns
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-application = get_wsgi_application()
+application = Turns(get_wsgi_application())
 
 # Whoever holds the lock of a database asks for the interpreter after every statement; by default a
 # busy thread lets it wait for 5 ms each time, and everybody else waits with it.

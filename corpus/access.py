@@ -48,7 +48,8 @@ class Access:
 # Asked with every page.
 _MEMBERSHIP = Prepared(
     lambda slug, user: (
-        Membership.objects.filter(benchmark__slug=slug, user=user)
+        Membership.objects.with_domains()
+        .filter(benchmark__slug=slug, user=user)
         .select_related("benchmark", "user")
         .order_by()
     )

@@ -1,25 +1,20 @@
 """What the lists of this room share: choices of drop-downs, filters, the version looked at."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from corpus.judgments.models import GoldVersion
 from corpus.models import (
     Benchmark,
     CorpusVersion,
     Document,
     Domain,
-    Judgment,
     Passage,
-    Source,
-    Status,
 )
 from kit.lists.tables import Choices
 
-SINCE = "since"
 T = TypeVar("T", Passage, Document)
 
 
@@ -56,6 +51,17 @@ def is_key(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 19
 
 
+def unused_name(name: str, taken: Iterable[str]) -> str:
+    """The name, with a number if it is taken."""
+    used = set(taken)
+    if name not in used:
+        return name
+    number = 2
+    while f"{name} {number}" in used:
+        number += 1
+    return f"{name} {number}"
+
+
 def domain_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
     """Values and labels of a drop-down of the benchmark's domains."""
     names = Domain.objects.ready().filter(benchmark=benchmark).values_list("name", flat=True)
@@ -86,36 +92,6 @@ def made_for(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
     return rows.filter(corpus_version=version.key) if version else rows.none()
 
 
-def gold_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
-    """Every imported gold."""
-    golds = GoldVersion.objects.filter(domain__benchmark=benchmark).select_related("domain")
-    return [(str(gold.pk), str(gold)) for gold in golds]
-
-
 def as_it_is(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
     """For a drop-down whose choice decides which rows there are to begin with."""
     return rows
-
-
-def by_domain(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
-    """Labels of queries of the domain; its key is looked up first, as `in_benchmark` does."""
-    named = Domain.objects.filter(name=value).values_list("pk", flat=True)
-    return rows.filter(query__domain__in=list(named))
-
-
-def by_source(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
-    """Labels of a source, or all given since the import."""
-    return rows.exclude(source=Source.ORIGINAL) if value == SINCE else rows.filter(source=value)
-
-
-def by_counting(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
-    """Labels that count now (the current gold and standing labels), or all others."""
-    older = Q(gold_version__is_current=False)
-    if value == "yes":
-        return rows.filter(status=Status.STANDING).exclude(older)
-    return rows.filter(~Q(status=Status.STANDING) | older)
-
-
-def by_label(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
-    """Labels above 0, or all others."""
-    return rows.filter(label__gt=0) if value == "relevant" else rows.filter(label__lte=0)

@@ -1,6 +1,6 @@
 """Texts and labels: what came in through importers, and every relevance label given since."""
 
-from corpus.benchmarks.models import Benchmark, Domain, Membership, Role
+from corpus.benchmarks.models import Benchmark, Domain, Layer, Licence, Membership, Role
 from corpus.cleaning.models import (
     CleanedPage,
     CleaningPreset,
@@ -38,6 +38,8 @@ __all__ = [
     "GoldVersion",
     "ImportRun",
     "Judgment",
+    "Layer",
+    "Licence",
     "Membership",
     "PageFetch",
     "PageState",

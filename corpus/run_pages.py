@@ -13,7 +13,6 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Refused
-from kit.refusals import told
 from kit.runs.models import RunStatus, TrackedRun
 from llm.ledger.accounts import PayingRun, budget_field, set_budget
 
@@ -34,7 +33,8 @@ class RunPages(Generic[RunT]):
 
     `name` is the route of its page, and begins those of its verbs unless `acts` does; with
     `is_verb_free` they are one route with any word. `get` fetches a run of the benchmark, or
-    answers 404; `verbs` are called with `run` and `actor`, and `said` is told where one was obeyed.
+    answers 404; `verbs` are called with `run` and `actor`, `said` has the messages of
+    those that succeeded.
     Members with one of the roles `readers` may look (empty: `get` decides); admins alone act.
     """
 
@@ -55,7 +55,8 @@ class RunPages(Generic[RunT]):
         self.acts, self.is_verb_free, self.url = acts or name, is_verb_free, url or self._url
 
     def context(self, access: Access, run: RunT) -> dict[str, Any]:
-        """What the templates of a run read: kit/run.html, kit/progress.html."""
+        """What the templates of a run read: kit/run.html, and kit/progress.html where a run stands
+        on the page of something else."""
         slug = access.benchmark.slug
         return {
             "access": access,
@@ -73,23 +74,13 @@ class RunPages(Generic[RunT]):
         response = htmx.render(request, template, context | {"shell": "kit/run_live.html"})
         return htmx.stop_polling(response) if context["run"].is_over else response
 
-    def show_progress(
-        self, request: HttpRequest, template: str, context: dict[str, Any]
-    ) -> HttpResponse:
-        """A page that holds more once the run is over: then it is shown anew."""
-        if not htmx.is_fragment(request):
-            return htmx.render(request, template, context)
-        if context["run"].is_over:
-            return htmx.stop_polling(htmx.redirect(request, self.url(context["run"])))
-        return htmx.render(request, "kit/progress.html", context)
-
     def act(self, request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
         """Pause, resume, cancel, or what else a person may do to such a run."""
         access = enter(request.user, slug, Role.ADMIN)
         run = self.get(access, pk)
         if verb not in self.verbs:
             raise Http404("No such action.")
-        with told(request):
+        with htmx.refusal_shown(request):
             self.verbs[verb](run=run, actor=access.user)
             if verb in self.said:
                 messages.success(request, self.said[verb])
@@ -136,7 +127,7 @@ class PayingPages(RunPages[PaidT]):
         access = enter(request.user, slug, Role.ADMIN)
         run = self.get(access, pk)
         form = BudgetForm(request.POST)
-        with told(request):
+        with htmx.refusal_shown(request):
             if not form.is_valid():
                 raise Refused(" ".join(map(str, form.errors["budget_usd"])))
             usd = form.cleaned_data["budget_usd"]

@@ -7,7 +7,7 @@ from corpus.computing import services as computing
 from corpus.models import PageFetch, PassageIndexRun, PoolBuild, RunComputation
 from corpus.pages import fetching
 from corpus.pools import builds as pool_builds
-from corpus.texts.indexing import carry_out
+from corpus.texts.indexing import run_index
 from llm.tasks import look_for_lost_calls_later
 
 
@@ -16,7 +16,7 @@ def index_passages(run_id: int) -> None:
     """Index passages for search; delivered twice, the second finds it claimed."""
     run = PassageIndexRun.objects.filter(pk=run_id).first()
     if run is not None and run.claim():
-        carry_out(run)
+        run_index(run)
 
 
 @shared_task(name=PageFetch.task_name)
@@ -25,7 +25,7 @@ def fetch_page(run_id: int) -> None:
     run = PageFetch.objects.select_related("query__domain__benchmark", "created_by")
     found = run.filter(pk=run_id).first()
     if found is not None and found.claim():
-        fetching.carry_out(found)
+        fetching.run_fetch(found)
 
 
 @shared_task(name=PoolBuild.task_name)
@@ -33,7 +33,7 @@ def build_pool(run_id: int) -> None:
     """Build a pool; delivered twice, the second finds it claimed."""
     run = PoolBuild.objects.select_related("benchmark", "created_by").filter(pk=run_id).first()
     if run is not None and run.claim():
-        pool_builds.carry_out(run)
+        pool_builds.run_build(run)
 
 
 @shared_task(name=RunComputation.task_name)
@@ -43,4 +43,4 @@ def compute_run(run_id: int) -> None:
     if run is not None and run.claim():
         if run.fence > 1 and run.account_id is not None:
             look_for_lost_calls_later()
-        computing.carry_out(run)
+        computing.run_computation(run)

@@ -23,6 +23,7 @@ urlpatterns = [
     path("home/corpus/", benchmarks.home_fragment, name="corpus-home"),
     path("benchmarks/new/", benchmarks.benchmark_new, name="benchmark-new"),
     path("b/<slug:slug>/", benchmarks.benchmark, name="benchmark"),
+    path("b/<slug:slug>/licences/", benchmarks.licences, name="licences"),
     path("b/<slug:slug>/people/", people.people, name="people"),
     path("b/<slug:slug>/people/<int:pk>/", people.person, name="person"),
     path("b/<slug:slug>/people/<int:pk>/link/", people.person_link, name="person-link"),
@@ -57,7 +58,9 @@ urlpatterns = [
     path("b/<slug:slug>/versions/undo/", current.version_undo, name="version-undo"),
     path("b/<slug:slug>/versions/<int:pk>/", versions.version, name="version"),
     path(
-        "b/<slug:slug>/versions/<int:pk>/take-up/", current.version_take_up, name="version-take-up"
+        "b/<slug:slug>/versions/<int:pk>/take-up/",
+        current.version_make_current,
+        name="version-take-up",
     ),
     path("b/<slug:slug>/versions/<int:pk>/search/", current.version_search, name="version-search"),
     path(

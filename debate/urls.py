@@ -7,10 +7,7 @@ from debate.adoption import views as adoption
 from debate.answers import views as answers
 from debate.hints import views as hints
 from debate.results import views as debates
-from debate.results import views as report
-from debate.runs import views as run_new
 from debate.runs import views as runs
-from debate.runs.room import RUNS
 from debate.spending import views as calls
 from debate.trials import views as prompts
 
@@ -26,15 +23,15 @@ urlpatterns = [
     path(f"{_SPENDING}/totals/", calls.call_totals, name="call-totals"),
     path(f"{_SPENDING}/totals/<slug:name>.csv", calls.call_totals_csv, name="call-totals-csv"),
     path("b/<slug:slug>/debates/", runs.run_list, name="debate-runs"),
-    path("b/<slug:slug>/debates/new/", run_new.run_new, name="debate-run-new"),
-    path(f"{_RUN}/", runs.run_detail, name="debate-run"),
+    path("b/<slug:slug>/debates/new/", runs.run_new, name="debate-run-new"),
+    path(f"{_RUN}/", debates.run_detail, name="debate-run"),
     path(f"{_RUN}/adoption/", adoption.adoption, name="debate-run-adoption"),
     path(f"{_RUN}/adoption/undo/", adoption.adoption_undo, name="debate-run-unadopt"),
     path(f"{_RUN}/keep/", adoption.filter_keep, name="debate-run-keep"),
     path(f"{_RUN}/spending/", runs.run_spending, name="debate-run-spending"),
-    path(f"{_RUN}/report/", report.run_report, name="debate-run-report"),
-    path(f"{_RUN}/report/<slug:name>.csv", report.report_csv, name="debate-run-table"),
-    path(f"{_RUN}/audits/", report.audit_draw, name="debate-run-audit"),
+    path(f"{_RUN}/report/", debates.run_report, name="debate-run-report"),
+    path(f"{_RUN}/report/<slug:name>.csv", debates.report_csv, name="debate-run-table"),
+    path(f"{_RUN}/audits/", debates.audit_draw, name="debate-run-audit"),
     path(f"{_RUN}/canaries/", prompts.canaries_start, name="debate-run-canaries"),
     path("b/<slug:slug>/prompts/", prompts.prompt_list, name="prompts"),
     path("b/<slug:slug>/prompts/<int:pk>/adopt/", prompts.prompt_adopt, name="prompt-adopt"),
@@ -58,5 +55,5 @@ urlpatterns = [
         name="answer-generate",
     ),
     *answers.RUNS.paths(f"{_ANSWERS}/<int:pk>"),
-    *RUNS.paths(_RUN),
+    *runs.RUNS.paths(_RUN),
 ]

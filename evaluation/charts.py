@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 from typing import Any
 
-from kit.lists.sheets import HasInterval
+from kit.lists.report_tables import HasInterval
 from kit.stats.results import Estimate
 
 WIDTH, LEFT, RIGHT, TOP = 640, 56, 624, 16
 # A forest plot: where its lines begin and end, how far one is from the next.
-NAMES_END, LINES_END, ROW, ABOVE, BELOW, MOST_ROWS = 190, 616, 26, 14, 34, 24
+NAMES_END, LINES_END, ROW, ABOVE, BELOW, MAX_ROWS = 190, 616, 26, 14, 34, 24
 # A heat map: the side of a cell, and what the names take on the left and above.
 CELL, EDGE, HEAD = 88, 104, 30
 # The darkest cell still leaves the number on it readable, in light and in dark.
@@ -42,7 +42,7 @@ def _box(
 
 def forest(title: str, found: Sequence[tuple[str, Estimate]]) -> dict[str, Any] | None:
     """Estimates with their intervals, one line each by name; None without a value."""
-    found = found[:MOST_ROWS]
+    found = found[:MAX_ROWS]
     values = [each.value for _, each in found if each.value is not None]
     if not values:
         return None

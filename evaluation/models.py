@@ -1,7 +1,7 @@
 """Releases, which others download and cite, experiments, which compare runs, and kept scores."""
 
 from evaluation.experiments.models import Experiment
-from evaluation.releases.models import Release, ReleaseState
+from evaluation.releases.models import Release, ReleasePush, ReleaseState
 from evaluation.scores.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "KeptComparison",
     "NoiseCheck",
     "Release",
+    "ReleasePush",
     "ReleaseState",
     "ScoreSheet",
 ]

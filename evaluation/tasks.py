@@ -3,7 +3,8 @@
 from celery import shared_task
 
 from evaluation.leaderboard import noise
-from evaluation.models import NoiseCheck, Release, ScoreSheet
+from evaluation.models import NoiseCheck, Release, ReleasePush, ScoreSheet
+from evaluation.releases import pushing
 from evaluation.releases.building import carry_out
 from evaluation.scores import sheets
 
@@ -14,6 +15,14 @@ def build_release(release_id: int) -> None:
     release = Release.objects.select_related("benchmark").filter(pk=release_id).first()
     if release is not None and release.claim():
         carry_out(release)
+
+
+@shared_task(name=ReleasePush.task_name)
+def push_release(push_id: int) -> None:
+    """Push a release that is due; delivered twice it does nothing the second time."""
+    push = ReleasePush.objects.select_related("of_release__benchmark").filter(pk=push_id).first()
+    if push is not None and push.claim():
+        pushing.carry_out(push)
 
 
 @shared_task(name=ScoreSheet.task_name)

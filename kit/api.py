@@ -31,8 +31,8 @@ class CellSerializer(serializers.Serializer):
     high = serializers.FloatField(allow_null=True)
 
 
-class SheetSerializer(serializers.Serializer):
-    """A table of a report (kit.lists.sheets)."""
+class ReportTableSerializer(serializers.Serializer):
+    """A table of a report (kit.lists.report_tables)."""
 
     name = serializers.CharField()
     title = serializers.CharField()

@@ -4,12 +4,12 @@ from django.apps import AppConfig
 
 
 class KitConfig(AppConfig):
-    """Registers Event and SignInLink; connects the sweep to Celery workers."""
+    """Registers Event and SignInLink; connects polling to Celery workers."""
 
     name = "kit"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from kit.runs import sweep
+        from kit.runs import polling
 
-        sweep.connect()
+        polling.connect()

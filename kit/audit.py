@@ -27,14 +27,9 @@ def record(
     """
     if not transaction.get_connection().in_atomic_block:
         raise NoTransaction(f"record({verb!r}) outside a transaction")
-    return Event.objects.create(
-        actor=actor if isinstance(actor, User) else None,
-        verb=verb,
-        target_type=target._meta.label_lower,
-        target_id=str(target.pk),
-        scope=scope,
-        data=data or {},
-    )
+    event = _event(actor, verb, target, scope, data or {})
+    event.save(force_insert=True)
+    return event
 
 
 def record_each(
@@ -47,15 +42,22 @@ def record_each(
     """Append one event per (target, data) in few statements; otherwise as `record`."""
     if not transaction.get_connection().in_atomic_block:
         raise NoTransaction(f"record_each({verb!r}) outside a transaction")
-    events = [
-        Event(
-            actor=actor if isinstance(actor, User) else None,
-            verb=verb,
-            target_type=target._meta.label_lower,
-            target_id=str(target.pk),
-            scope=scope,
-            data=data,
-        )
-        for target, data in changes
-    ]
+    events = [_event(actor, verb, target, scope, data) for target, data in changes]
     return len(Event.objects.bulk_create(events))
+
+
+def _event(
+    actor: User | AnonymousUser | None,
+    verb: str,
+    target: models.Model,
+    scope: str,
+    data: dict[str, Any],
+) -> Event:
+    return Event(
+        actor=actor if isinstance(actor, User) else None,
+        verb=verb,
+        target_type=target._meta.label_lower,
+        target_id=str(target.pk),
+        scope=scope,
+        data=data,
+    )

@@ -60,7 +60,7 @@ _CLOSED_V6: Final = tuple(
 _HOST: Final = re.compile(r"[A-Za-z0-9._:-]+")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _CHUNK: Final = 64 * 1024
-_LONGEST_URL: Final = 2_000
+_MAX_URL: Final = 2_000
 
 
 class EgressRefused(Exception):
@@ -148,8 +148,8 @@ class _Gate(AbstractResolver):
 
     def read(self, text: str) -> URL:
         """The URL, if its form is one that may be fetched at all; raises EgressRefused."""
-        if len(text) > _LONGEST_URL:
-            raise EgressRefused(f"The address is longer than {_LONGEST_URL} characters.")
+        if len(text) > _MAX_URL:
+            raise EgressRefused(f"The address is longer than {_MAX_URL} characters.")
         try:
             url = URL(text.strip())
             host, port = url.raw_host, url.port  # as it will be looked up, not as it was typed

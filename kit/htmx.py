@@ -1,12 +1,13 @@
 """Everything Assay knows about htmx; views speak in pages, fragments and outcomes only.
 
 A screen is one template. Its parts are template partials, so the page and the htmx answer
-render the same markup: `render(request, "corpus/queries.html", ctx, partial="results")`.
+render the same markup: `render(request, "annotate/workspace/queries.html", ...)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -117,6 +118,15 @@ def attempt(
         if said:
             messages.success(request, said)
     return redirect(request, url)
+
+
+@contextmanager
+def refusal_shown(request: HttpRequest) -> Iterator[None]:
+    """Show a refusal at the head of the next page; what follows the block goes on."""
+    try:
+        yield
+    except Refused as refusal:
+        messages.error(request, refusal.message)
 
 
 def submit(form: BaseForm, verb: Callable[..., T], /, **more: Any) -> T | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _TRANSIENT_STATUS: Final = frozenset({408, 409, 425, 429})
-# Codes of errors that no later try mends, whatever their status.
+# Codes of errors that no later try helps, whatever their status.
 _LASTING: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 # What a 400 says where others answer 404 (OpenRouter, DeepSeek, LiteLLM).
 _NO_MODEL: Final = re.compile(
@@ -52,6 +52,7 @@ class Client:
 
     async def __aenter__(self) -> Self:
         self._openai, self._options = _open(self._endpoint), _options()
+        self._base = str(self._openai.base_url).rstrip("/")
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -73,9 +74,13 @@ class Client:
                     path, body = written(request, profile)
                     if self._endpoint.api_version and path != "/responses":
                         path = f"/deployments/{request.model}{path}"
-                    # As it came: the package's typed answers cost more than all else of a call.
+                    # The whole address is quicker read than put together, and the answer is taken
+                    # as it came: the package's typed ones cost more than all else of a call.
                     answer = await self._openai.post(
-                        path, content=encode(body), cast_to=httpx2.Response, options=self._options
+                        self._base + path,
+                        content=encode(body),
+                        cast_to=httpx2.Response,
+                        options=self._options,
                     )
                 elapsed_s = time.perf_counter() - begun
                 return read(decode(answer.content), request, profile, elapsed_s=elapsed_s)
@@ -91,8 +96,8 @@ class Client:
     def _refusal(self, response: Any) -> str:
         """What Azure's filter of prompts says, which keeps them from the model; raises what any
         other refusal means."""
-        said, code, named = _error(response.content)
-        words, status = _brief(said, hide=self._endpoint.api_key), response.status_code
+        message_text, code, named = _error(response.content)
+        words, status = _brief(message_text, hide=self._endpoint.api_key), response.status_code
         if code == "content_filter":
             return words
         message = f"HTTP {status}: {words}"
@@ -130,7 +135,7 @@ def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
 
 def _options() -> "RequestOptions":
     """Options of every request. What is named here is not copied anew for each of them, and of its
-    own system and package nothing is told: both together are a fifth of a call's processor time.
+    own system and package nothing is sent: both together are a fifth of a call's processor time.
     """
     import httpx2
     from openai import omit

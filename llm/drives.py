@@ -19,7 +19,8 @@ from kit.runs.models import (
     Stopping,
     TrackedRun,
     stopping,
-    tell_workers,
+    wake,
+    wake_workers,
 )
 from kit.runs.sharing import Share, cut, reopen
 from llm.endpoints import EndpointError, UnknownEndpoint
@@ -33,7 +34,7 @@ logger = logging.getLogger(__name__)
 RunT = TypeVar("RunT", bound=TrackedRun)
 _OUTAGES: Final = (OperationalError, InterfaceError)
 # Faults of settings or of a plan, whose words are for people.
-_TOLD: Final = (CannotGoOn, UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
+_FOR_PEOPLE: Final = (CannotGoOn, UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
 # A run that finds no place stays due; its thread is free for imports and releases.
 _places = threading.BoundedSemaphore(settings.ASSAY_RUNS_AT_ONCE)
 # A second thread of one process would only wait for the first.
@@ -60,7 +61,7 @@ class Drive(Generic[RunT]):
         with _a_place(self.model.task_name, run_id) as has_place:
             has_led = has_place and self._take_part(run_id)
         if has_led and not stopping.is_set():
-            self._tell_the_next()
+            self._wake_next()
 
     def drive(self, run: RunT, *, seconds: float | None = None, leads: bool = True) -> None:
         """Drive a run this process has claimed; faults end up in the row, in words.
@@ -78,7 +79,7 @@ class Drive(Generic[RunT]):
                 share.release()
             except LostLease:
                 raise
-            except Exception as error:  # the job's outermost frame: told in the row
+            except Exception as error:  # the job's outermost frame: it ends up in the row
                 _end(share, error)
             list_lost_calls()
         except LostLease:
@@ -117,6 +118,8 @@ class Drive(Generic[RunT]):
         if share.leads:
             self.plan(run)
             reopen(run)
+            if not settings.BROKER_URL:  # whose workers hear of it at their next look
+                wake(run)  # there are groups now, for others too
         while not share.is_over:
             if run.groups.due().exists():
                 self.work(share, None if seconds is None else ends_at - time.monotonic())
@@ -130,12 +133,12 @@ class Drive(Generic[RunT]):
                 self.close(run)
                 return
 
-    def _tell_the_next(self) -> None:
-        """A place is free: whoever waited longest for one need not wait for the sweep."""
+    def _wake_next(self) -> None:
+        """A place is free: whoever waited longest for one need not wait for the next poll."""
         with contextlib.suppress(BrokerAway, DatabaseError):
             following = self.model.objects.calling().order_by("fence", "pk").first()
             if following is not None:
-                tell_workers(self.model.task_name, following.pk)
+                wake_workers(self.model.task_name, following.pk)
 
 
 @contextlib.contextmanager
@@ -159,11 +162,11 @@ def _end(share: Share[RunT], error: BaseException) -> None:
     A database that goes away in the middle is no fault of the run: its lease runs out, and
     whoever looks next goes on.
     """
-    told = next((each for each in _leaves(error) if isinstance(each, _TOLD)), None)
-    if isinstance(told, CannotGoOn) and told.pauses:
-        share.pause(error=str(told), pause_reason=str(told))
-    elif told:
-        share.finish(RunStatus.FAILED, error=str(told))
+    fault = next((each for each in _leaves(error) if isinstance(each, _FOR_PEOPLE)), None)
+    if isinstance(fault, CannotGoOn) and fault.pauses:
+        share.pause(error=str(fault), pause_reason=str(fault))
+    elif fault:
+        share.finish(RunStatus.FAILED, error=str(fault))
     elif _is_outage(error):
         _note_outage(share, error)
     else:

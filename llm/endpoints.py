@@ -72,8 +72,8 @@ class Endpoint:
     api_version: str = ""
 
 
-Place: TypeAlias = tuple[str, str]
-"""A model at an endpoint, by their names; an empty model is the endpoint's own."""
+ModelChoice: TypeAlias = tuple[str, str]
+"""(endpoint, model) by their names; an empty model is the endpoint's own."""
 
 
 def available(role: str = "") -> list[Endpoint]:
@@ -85,10 +85,10 @@ def available(role: str = "") -> list[Endpoint]:
     if not found:
         url = _started_here[-1] if _started_here else settings.ASSAY_PRACTICE_URL
         return [practice(url)] if url else []
-    place = _place(role)
+    choice = _choice_of(role)
     return sorted(
-        (_placed(each, place) for each in found),
-        key=lambda each: place is None or each.name != place[0],
+        (_with_choice(each, choice) for each in found),
+        key=lambda each: choice is None or each.name != choice[0],
     )
 
 
@@ -103,7 +103,7 @@ def for_role(role: str) -> Endpoint:
 
 def in_role(endpoint: Endpoint, role: str) -> Endpoint:
     """The same endpoint, its default the role's model if it is the one that has the role."""
-    return _placed(endpoint, _place(role))
+    return _with_choice(endpoint, _choice_of(role))
 
 
 def named_for(role: str) -> Endpoint | None:
@@ -111,7 +111,7 @@ def named_for(role: str) -> Endpoint | None:
     return for_role(role) if role in roles() else None
 
 
-def roles() -> dict[str, Place]:
+def roles() -> dict[str, ModelChoice]:
     """Who was chosen for which role; the environment (ASSAY_MODEL_<ROLE>) before the file.
 
     Nobody where no endpoint is set up: the practice model does everything. Raises EndpointError.
@@ -121,14 +121,15 @@ def roles() -> dict[str, Place]:
     given = {role: value for role, value in settings.ASSAY_MODEL_OF_ROLE.items() if value}
     if not (given or of_file) or names in ([], [PRACTICE]):
         return {}
-    told = {role: (f"roles.{role}", value) for role, value in of_file.items()}
-    told |= {role: (f"ASSAY_MODEL_{role.upper()}", value) for role, value in given.items()}
+    named = {role: (f"roles.{role}", value) for role, value in of_file.items()}
+    named |= {role: (f"ASSAY_MODEL_{role.upper()}", value) for role, value in given.items()}
     return {
-        role: _read_place(role, value, names, where=where) for role, (where, value) in told.items()
+        role: _read_choice(role, value, names, where=where)
+        for role, (where, value) in named.items()
     }
 
 
-def _read_place(role: str, value: Any, names: list[str], *, where: str) -> Place:
+def _read_choice(role: str, value: Any, names: list[str], *, where: str) -> ModelChoice:
     """A role as written: "endpoint/model", "endpoint", a model of the first one, or a table.
 
     Raises EndpointError, naming `where`.
@@ -278,7 +279,7 @@ def _read(path: Path, _changed_at: int) -> tuple[list[Endpoint], dict[str, Any]]
         raise EndpointError(f"{path.name}: {error}") from None
 
 
-def _place(role: str) -> Place | None:
+def _choice_of(role: str) -> ModelChoice | None:
     """Who has the role, by its own name or that of the role it is like."""
     if not role:
         return None
@@ -286,8 +287,8 @@ def _place(role: str) -> Place | None:
     return known.get(role) or known.get(_LIKE.get(role, ""))
 
 
-def _placed(endpoint: Endpoint, place: Place | None) -> Endpoint:
-    name, model = place or ("", "")
+def _with_choice(endpoint: Endpoint, choice: ModelChoice | None) -> Endpoint:
+    name, model = choice or ("", "")
     if name != endpoint.name or not model:
         return endpoint
     is_practice = endpoint.is_practice or model == PRACTICE_MODEL

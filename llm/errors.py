@@ -1,4 +1,4 @@
-"""What can go wrong with a call, who is to blame, and what people are told.
+"""What can go wrong with a call, its scope, and its words for people.
 
 The words name the endpoint and never where it listens or with which key: they are stored in rows
 and shown on screens.
@@ -29,18 +29,18 @@ class ErrorClass(StrEnum):
     CALLED_OFF = "called_off"  # ended by ourselves
 
 
-class Blame(Enum):
+class ErrorScope(Enum):
     """What a failed call says about the calls after it, from the passing to the lasting."""
 
     OUTAGE = auto()  # the endpoint gave this request no answer, however often it was asked
     PAIR = auto()  # the endpoint answers, and refuses this request
-    SETUP = auto()  # every request will be refused until somebody mends the settings
+    SETUP = auto()  # every request will be refused until somebody fixes the settings
     AWAY = auto()  # the endpoint answers nobody: the pair has no part in it
     BUDGET = auto()  # the money is used up: the pair has no part in it
 
 
 # The item goes on waiting, and the run waits with it for a person.
-HALTS: Final = frozenset({Blame.AWAY, Blame.BUDGET, Blame.SETUP})
+HALTS: Final = frozenset({ErrorScope.AWAY, ErrorScope.BUDGET, ErrorScope.SETUP})
 # The class of a debate that failed although nothing was asked.
 NO_TEXT_CLASS: Final = "no_text"
 
@@ -78,19 +78,19 @@ class LLMError(Exception):
         self.words, self.endpoint = message, ""
         # Whether the model is asked in another way since (llm.profiles), so that the same request
         # may be sent again; and how it was and is asked, where this very refusal taught it.
-        self.is_mended = False
+        self.is_adapted = False
         self.taught: tuple[Profile, Profile] | None = None
 
     @property
-    def blame(self) -> Blame:
+    def scope(self) -> ErrorScope:
         """Whether this request, this hour, the settings or the money are at fault."""
         if self.error_class is ErrorClass.BUDGET:
-            return Blame.BUDGET
+            return ErrorScope.BUDGET
         if isinstance(self, Outage):
-            return Blame.AWAY
+            return ErrorScope.AWAY
         if not self.permanent:
-            return Blame.OUTAGE
-        return Blame.SETUP if self.error_class is ErrorClass.SETUP else Blame.PAIR
+            return ErrorScope.OUTAGE
+        return ErrorScope.SETUP if self.error_class is ErrorClass.SETUP else ErrorScope.PAIR
 
 
 class Transient(LLMError):
@@ -111,7 +111,7 @@ class Permanent(LLMError):
 
 
 class Refusal(Permanent):
-    """The model would not answer; the message is what it, or a filter, said instead."""
+    """The model would not answer; the message is the answer of it, or of a filter, instead."""
 
     kind = ErrorClass.REFUSAL
 
@@ -137,7 +137,7 @@ def _of_status(status: int | None, *, permanent: bool) -> ErrorClass:
 class CannotGoOn(Exception):
     """The run has to stop with these words; its unfinished pairs keep waiting.
 
-    `pauses`: nothing has to be mended here, it can be resumed later as it is.
+    `pauses`: nothing has to be fixed here, it can be resumed later as it is.
     """
 
     def __init__(self, words: str, *, pauses: bool = False) -> None:
@@ -148,7 +148,7 @@ class CannotGoOn(Exception):
 def worst(errors: Sequence[LLMError]) -> LLMError | None:
     """Of the errors of one item the one that decides: the most lasting; of equals one that the
     endpoint may have had."""
-    return max(errors, key=lambda error: (error.blame.value, error.maybe_paid), default=None)
+    return max(errors, key=lambda error: (error.scope.value, error.maybe_paid), default=None)
 
 
 def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
@@ -156,20 +156,20 @@ def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
     name, status = f"The endpoint “{endpoint.name}”", error.status
     if error.error_class in (ErrorClass.BUDGET, ErrorClass.CUT_OFF):
         return error.message
-    said = without_secrets(error.message, endpoint)
+    message = without_secrets(error.message, endpoint)
     if error.error_class is ErrorClass.REFUSAL:
-        return f"The model “{model}” would not answer: {said}"
+        return f"The model “{model}” would not answer: {message}"
     if error.refusals:
-        return f"{name} refused {error.refusals} requests in a row, at last with: {said}"
-    if error.blame is Blame.PAIR:
-        return f"{name} refused this request: {said}"
-    if error.blame is Blame.SETUP:
+        return f"{name} refused {error.refusals} requests in a row, at last with: {message}"
+    if error.scope is ErrorScope.PAIR:
+        return f"{name} refused this request: {message}"
+    if error.scope is ErrorScope.SETUP:
         unknown = f"knows no model “{model}”, or its address is wrong"
         paid = "asks for payment: its quota or credit is used up"
         # A 400 is counted among these only where it says that there is no such model.
         why = {400: unknown, 402: paid, 404: unknown, 429: paid}.get(status or 0, "refuses the key")
-        said = said.removeprefix(f"HTTP {status}: ").rstrip(".")
-        return f"{name} {why} (HTTP {status}: {said}). Mend the settings, then resume the run."
+        message = message.removeprefix(f"HTTP {status}: ").rstrip(".")
+        return f"{name} {why} (HTTP {status}: {message}). Mend the settings, then resume the run."
     if status:
         return f"{name} answered HTTP {status}."
     if error.error_class is ErrorClass.TIMEOUT:

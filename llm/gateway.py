@@ -1,6 +1,6 @@
 """The one way to ask a model: replay, write down, send, retry, write down again.
 
-No transaction is held across a call. Before an attempt is sent its intent is committed, together
+No transaction spans a call. Before an attempt is sent its intent is committed, together
 with the reservation of what it can cost at most. A reply is handed out only after its settlement
 is committed.
 """
@@ -39,7 +39,7 @@ from llm.ledger.writing import Intent, Outcome
 from llm.limits import Health, Limiter, wait_before
 from llm.models import ModelProfile
 from llm.prices import PriceTable, table
-from llm.profiles import Profile, known, likely_input, mended
+from llm.profiles import Profile, adapted, known, likely_input
 from llm.requests import Reply, Request
 
 logger = logging.getLogger(__name__)
@@ -72,19 +72,19 @@ class _Line:
         return self.profiles.setdefault(model, [known(model, api=self.endpoint.api)])
 
     def learn(self, intent: Intent, refusal: LLMError) -> None:
-        """Ask the model in another way because of this refusal, if it names one to mend."""
+        """Ask the model in another way because of this refusal, if it names one."""
         asked, tried = intent.profile, self.tried(intent.request.model)
         if asked is None or refusal.named is None or isinstance(intent.request, EmbeddingRequest):
             return
-        changed = mended(asked, refusal.named)
+        changed = adapted(asked, refusal.named)
         if tried[-1] != asked:
-            refusal.is_mended = True  # by the refusal of another call
+            refusal.is_adapted = True  # by the refusal of another call
         elif changed is not None and changed not in tried:
             logger.info(
                 "%s: %s is now asked as %s", self.endpoint.name, intent.request.model, changed
             )
             tried.append(changed)
-            refusal.is_mended, refusal.taught = True, (asked, changed)
+            refusal.is_adapted, refusal.taught = True, (asked, changed)
 
 
 class Gateways:
@@ -252,7 +252,7 @@ class Gateways:
             try:
                 return await self._attempt(line, intent)
             except LLMError as error:
-                if error.is_mended:
+                if error.is_adapted:
                     if error.taught:  # and what others learnt meanwhile counts too
                         what = line.endpoint, request.model, error.taught, error.message
                         kept = await self.in_database(partial(ModelProfile.objects.keep, *what))
@@ -265,7 +265,7 @@ class Gateways:
                     raise
                 if line.health.is_spent(error, attempt, signs=signs):
                     raise
-                wait_s = wait_before(attempt, told=error.retry_after)
+                wait_s = wait_before(attempt, retry_after=error.retry_after)
             await asyncio.sleep(wait_s)
             attempt += 1
 
@@ -419,7 +419,7 @@ class Batcher(Generic[Item, T]):
                 raise ValueError(f"{len(items)} items came back as {len(results)} results.")
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # every waiting caller is told, and raises it
+        except BaseException as error:  # every waiting caller raises it
             results = [error] * len(items)
         for future, result in zip(futures, results, strict=True):
             if future.done():

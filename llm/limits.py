@@ -18,14 +18,14 @@ from llm.models import RateLimit
 
 # What a worker took from an endpoint's bucket it uses within so many seconds, or gives up.
 LEASE_S: Final = 1.0
-# Permits taken at once, at most: what is waiting now, or a second's worth, whichever is less.
+# Permits granted at once, at most: what is waiting now, or a second's worth, whichever is less.
 _MOST_AT_ONCE: Final = 256
 
 # Waits before another try: up to the first, doubled at each attempt; what an endpoint asks for in
 # Retry-After goes first.
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
-LONGEST_TOLD_S = 120.0
+LONGEST_RETRY_AFTER_S = 120.0
 # How often one request is tried. What timed out, or was answered with something else, may have
 # been paid for in full.
 ATTEMPTS: Final = 5
@@ -51,7 +51,7 @@ class Bucket(NamedTuple):
     filled_at: float
 
 
-class Taken(NamedTuple):
+class Grant(NamedTuple):
     """What a worker got; with none, how long to wait in seconds before it is worth asking again."""
 
     requests: int = 0
@@ -82,7 +82,7 @@ def exchange(
     back: tuple[float, float] = (0, 0),
     count: int = 0,
     each: float = 0.0,
-) -> tuple[Bucket, Taken]:
+) -> tuple[Bucket, Grant]:
     """Give back what was not used (below 0: used beyond), then take up to `count` requests.
 
     `limits` are requests and tokens a minute, 0 is none; `each` request is worth so many tokens.
@@ -102,11 +102,11 @@ def exchange(
         if limit and level < need - 1e-9
     ]
     if not count or waits:
-        return filled, Taken(wait_s=max(waits, default=0.0) if count else 0.0)
+        return filled, Grant(wait_s=max(waits, default=0.0) if count else 0.0)
     got = min(count, int(requests + 1e-9)) if limits[0] else count
     worth = max(each, min(count * each, tokens)) if limits[1] else 0.0
     left = requests - got if limits[0] else requests
-    return filled._replace(requests=left, tokens=tokens - worth), Taken(got, worth)
+    return filled._replace(requests=left, tokens=tokens - worth), Grant(got, worth)
 
 
 class Limiter:
@@ -158,21 +158,23 @@ class Limiter:
 
     async def _take_more(self, tokens: float) -> None:
         second = self._limits[0] / 60 or _MOST_AT_ONCE
-        taken = await self._exchange(max(1, min(self._waiting, int(second), _MOST_AT_ONCE)), tokens)
-        self._requests += taken.requests
-        self._tokens += taken.tokens
+        granted = await self._exchange(
+            max(1, min(self._waiting, int(second), _MOST_AT_ONCE)), tokens
+        )
+        self._requests += granted.requests
+        self._tokens += granted.tokens
         self._until = self._clock() + LEASE_S
-        if taken.wait_s:
-            await asyncio.sleep(min(taken.wait_s, 5.0))  # another worker may give back meanwhile
+        if granted.wait_s:
+            await asyncio.sleep(min(granted.wait_s, 5.0))  # another worker may give back meanwhile
 
-    async def _exchange(self, count: int, each: float) -> Taken:
+    async def _exchange(self, count: int, each: float) -> Grant:
         """Give back the rest of the last chunk and take the next, in one move."""
         rest = self._requests, self._tokens
         self._requests, self._tokens = 0, 0.0
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._move, rest, count, each)
 
-    def _move(self, rest: tuple[int, float], count: int, each: float) -> Taken:
+    def _move(self, rest: tuple[int, float], count: int, each: float) -> Grant:
         """Change the shared bucket, one worker after the other."""
         requests, tokens = map(size, self._limits)
         full = {"requests": requests, "tokens": tokens, "filled_at": self._clock()}
@@ -181,21 +183,21 @@ class Limiter:
             row, _ = rows.get_or_create(endpoint=self._endpoint, defaults=full)
             bucket = Bucket(row.requests, row.tokens, row.filled_at)
             now, limits = self._clock(), self._limits
-            after, taken = exchange(bucket, limits, now=now, back=rest, count=count, each=each)
+            after, granted = exchange(bucket, limits, now=now, back=rest, count=count, each=each)
             row.requests, row.tokens, row.filled_at = after
             row.version += 1
             row.save()
-        return taken
+        return granted
 
 
-def wait_before(attempt: int, *, told: float | None) -> float:
+def wait_before(attempt: int, *, retry_after: float | None) -> float:
     """Seconds to wait after the attempt of that number, counted from 1.
 
     Full jitter, anything from nothing to the whole wait, spreads calls that failed together best;
-    on top of what the endpoint told, which is a promise, comes up to a tenth.
+    to what the endpoint asked for, which is a promise, up to a tenth is added.
     """
-    if told is not None:
-        return min(told, LONGEST_TOLD_S) * (1 + 0.1 * random.random())  # noqa: S311
+    if retry_after is not None:
+        return min(retry_after, LONGEST_RETRY_AFTER_S) * (1 + 0.1 * random.random())  # noqa: S311
     longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(attempt - 1, 60))
     return longest * random.random()  # noqa: S311
 
@@ -211,17 +213,17 @@ class Health:
 
     def __init__(self, attempts: int | None = None) -> None:
         self._attempts = attempts
-        # How often it showed itself at work; to be told to `is_spent` later.
+        # How often it showed itself at work; for `is_spent` later.
         self.signs = 0
         self._answers = self._failures = 0
         self._refusals: list[str] = []
         self._last: LLMError | None = None
-        self._not_before = self._told_s = 0.0
+        self._not_before = self._retry_after_s = 0.0
         self._probing = asyncio.Lock()
 
     @property
     def is_open(self) -> bool:
-        """Whether the endpoint is taken to be out of order."""
+        """Whether the endpoint is granted to be out of order."""
         return self._failures >= SUSPICION
 
     @asynccontextmanager
@@ -231,15 +233,15 @@ class Health:
         Raises Outage where the endpoint was given up.
         """
         self._check()
-        await self._wait_as_told()
+        await self._wait_as_asked()
         if self.is_open:
             async with self._probing:
                 self._check()
                 if self.is_open:
                     tries = self._failures - SUSPICION + 1
-                    told = self._last.retry_after if self._last else None
-                    await asyncio.sleep(wait_before(tries, told=told))
-                    await self._wait_as_told()
+                    retry_after = self._last.retry_after if self._last else None
+                    await asyncio.sleep(wait_before(tries, retry_after=retry_after))
+                    await self._wait_as_asked()
                     self._check()
                 if self.is_open:
                     yield
@@ -256,9 +258,9 @@ class Health:
             return
         self._failures, self._last = self._failures + 1, error
         if error.retry_after is not None:
-            # It is said to one call and meant for all.
-            self._told_s = min(error.retry_after, LONGEST_TOLD_S)
-            self._not_before = max(self._not_before, time.monotonic() + self._told_s)
+            # One call was asked to wait, and all should.
+            self._retry_after_s = min(error.retry_after, LONGEST_RETRY_AFTER_S)
+            self._not_before = max(self._not_before, time.monotonic() + self._retry_after_s)
 
     def is_spent(self, error: Transient, attempt: int, *, signs: int) -> bool:
         """Whether the attempt of that number, which ended so, was the request's last.
@@ -279,7 +281,7 @@ class Health:
 
     def _note_refusal(self, error: LLMError | None) -> None:
         """The same words so many times in a row, or any from the first call on."""
-        if error is None or error.is_mended:
+        if error is None or error.is_adapted:
             self._answers += error is None
             self._refusals = []
         elif isinstance(error, Permanent) and error.error_class is ErrorClass.REFUSED:
@@ -287,10 +289,10 @@ class Health:
             kept = self._refusals if same or not self._answers else []
             self._refusals, self._last = [*kept, error.message], error
 
-    async def _wait_as_told(self) -> None:
+    async def _wait_as_asked(self) -> None:
         while (wait := self._not_before - time.monotonic()) > 0:
             # Spread over a tenth more, lest everybody comes back in the same moment.
-            await asyncio.sleep(wait + 0.1 * self._told_s * random.random())  # noqa: S311
+            await asyncio.sleep(wait + 0.1 * self._retry_after_s * random.random())  # noqa: S311
 
     def _check(self) -> None:
         if self._last is None:

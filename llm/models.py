@@ -30,7 +30,7 @@ class Account(models.Model):
     """What calls are charged to, such as one debate run: a hard limit, spent, and reserved.
 
     `reserved` holds the upper bounds of calls whose cost is not known: under way, possibly paid,
-    or answered without usage. Both sums can be told from the calls at any time
+    or answered without usage. Both sums follow from the calls at any time
     (`ledger.reading.spending`). No constraint guards them: one that fired would keep paid answers
     from being written down.
     """
@@ -92,7 +92,7 @@ class CallQuerySet(models.QuerySet["Call"]):
 class Call(models.Model):
     """One attempt at one request: written before it is sent, settled by what came of it.
 
-    Token counts are null where the endpoint told none, and so is the cost: unknown, not free.
+    Token counts are null where the endpoint gave none, and so is the cost: unknown, not free.
     """
 
     class Status(models.TextChoices):

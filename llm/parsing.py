@@ -31,7 +31,7 @@ _JSONObject: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The object, and the rung of the ladder that held: one of the constants above."""
+    """The object, and the rung of the ladder that read it: one of the constants above."""
 
     value: dict[str, Any]
     rung: int

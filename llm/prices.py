@@ -91,7 +91,7 @@ class PriceTable:
         """
         if endpoint.is_practice or endpoint.is_free:
             return FREE
-        held = [
+        valid = [
             row
             for row in self.rows
             if row.model == model
@@ -100,8 +100,8 @@ class PriceTable:
             and row.valid_from <= on
         ]
         # At the end of equals stands the row of the operator's own file.
-        held.sort(key=lambda row: (row.endpoint != ANY_ENDPOINT, row.valid_from))
-        return held[-1] if held else None
+        valid.sort(key=lambda row: (row.endpoint != ANY_ENDPOINT, row.valid_from))
+        return valid[-1] if valid else None
 
     def demand(self, endpoint: Endpoint, model: str, *, on: date) -> Price:
         """The same, for who cannot go on without. Raises UnknownPrice with what to do."""

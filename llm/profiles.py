@@ -3,8 +3,8 @@ has, before anybody counted them. Pure.
 
 Models that speak the same API differ in the parameters they take (OpenAI's reasoning models
 refuse `max_tokens` and a temperature, DeepSeek a JSON schema, early o-series models a system
-message). A small table says what is known of families; the rest is learnt: a refusal that names a
-parameter is mended, and the same model is asked so from then on.
+message). A small table says what is known of families; the rest is learnt: a
+refusal that names a parameter adapts the profile, and the same model is asked so from then on.
 """
 
 import json
@@ -50,12 +50,12 @@ class Profile:
     @property
     def words(self) -> str:
         """For people: "max_completion_tokens, no temperature, answers by JSON schema"."""
-        said = ["by the Responses API"] if self.api == "responses" else [self.limit]
-        said += [f"no {name}" for name in sorted(self.without)]
-        said.append(ANSWERS[self.answer])
+        parts = ["by the Responses API"] if self.api == "responses" else [self.limit]
+        parts += [f"no {name}" for name in sorted(self.without)]
+        parts.append(ANSWERS[self.answer])
         if self.speaker != "system":
-            said.append(f"instructed as {self.speaker}")
-        return ", ".join(said)
+            parts.append(f"instructed as {self.speaker}")
+        return ", ".join(parts)
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
@@ -100,7 +100,7 @@ def known(model: str, *, api: str = "chat") -> Profile:
     return Profile(api=api)
 
 
-def mended(profile: Profile, refusal: str) -> Profile | None:
+def adapted(profile: Profile, refusal: str) -> Profile | None:
     """The profile that this refusal asks for; None where it names nothing that can be changed.
 
     `refusal` is the parameter that the endpoint names, if it names one, and its words.
@@ -123,7 +123,7 @@ def mended(profile: Profile, refusal: str) -> Profile | None:
     return replace(profile, limit=other) if profile.limit in named else None
 
 
-def told(profile: Profile, request: Request) -> list[Message]:
+def messages_for(profile: Profile, request: Request) -> list[Message]:
     """The messages as this model takes them: who instructs it, and the schema in words."""
     messages = [dict(message) for message in request.messages]
     if request.schema_name and profile.answer != "json_schema":

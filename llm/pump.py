@@ -24,14 +24,14 @@ from kit.runs.models import RunGroup, Stopping, stopping, worker_id
 from kit.runs.sharing import Share
 from llm import endpoints
 from llm.endpoints import Endpoint, fence_key
-from llm.errors import HALTS, Blame, CannotGoOn, LLMError, worst
+from llm.errors import HALTS, CannotGoOn, ErrorScope, LLMError, worst
 from llm.gateway import Batcher, Gateways
 from llm.ledger.accounts import PayingRun, budget_words, open_account
 from llm.ledger.writing import list_lost_calls
 from llm.trying import demand_answers
 
 T = TypeVar("T")
-GROUP: Final = 50
+GROUP: Final = 200
 GROUP_SECONDS: Final = 0.3
 _HEARTBEATS_PER_LEASE = 4
 # How often a drive looks for calls that a dead worker left: their money cannot be spent meanwhile.
@@ -49,7 +49,7 @@ _GARBAGE: Final = (50_000, 20, 50)
 
 
 class Result(Protocol):
-    """What came of an item: why a call of it brought no answer, if one did not."""
+    """The result of an item: why a call of it had no answer, if one had none."""
 
     @property
     def failure(self) -> LLMError | None: ...
@@ -101,7 +101,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
     @abstractmethod
     def read_group(self, group: RunGroup) -> Sequence[ItemT]:
-        """The group's waiting items with what is read beside them."""
+        """The group's waiting items with all that is read for them."""
 
     @abstractmethod
     async def work(self, item: ItemT, gateways: Gateways) -> ResultT:
@@ -177,7 +177,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         of a run that was answered before. Otherwise nobody could ever finish it.
         """
         failures = self._failures()
-        if not self._is_fed or any(each.blame is not Blame.AWAY for each in failures):
+        if not self._is_fed or any(each.scope is not ErrorScope.AWAY for each in failures):
             return False
         taken = any(each.maybe_paid for each in failures)
         return taken and (self.run.total == 1 or self._was_begun)
@@ -190,9 +190,9 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             return
         failure = worst(self._failures())
         assert failure is not None  # it is what halted the drive
-        if failure.blame is Blame.SETUP:
+        if failure.scope is ErrorScope.SETUP:
             raise CannotGoOn(failure.words)
-        if failure.blame is Blame.BUDGET:
+        if failure.scope is ErrorScope.BUDGET:
             words = budget_words(self.payer(), waiting=self.waiting())
         else:
             words = f"{failure.words} The other {self.words[1]} wait. {_NEXT[failure.refusals > 0]}"
@@ -253,7 +253,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             result = await self.work(item, gateways)
         finally:
             self._places.release()
-        if result.failure and result.failure.blame in HALTS:
+        if result.failure and result.failure.scope in HALTS:
             self._halted.append((group, result))  # the item goes on waiting
         else:
             self._results.put((group, result)).add_done_callback(self._note_stored)

@@ -34,7 +34,7 @@ class Request:
 
     `tools` are functions that the model may call: {"name", "description", "parameters"}, the last a
     JSON schema. A conversation with them goes on by `followed_by`; `earlier` is the key of the
-    request before, which holds the first `told` messages, so that no message is stored twice.
+    request before, which holds the first `prefix_length` messages, so that none is stored twice.
     With a `schema_name` of "" the answer is free text.
     """
 
@@ -53,12 +53,14 @@ class Request:
     reasoning_effort: str = ""
     tools: tuple[Mapping[str, Any], ...] = ()
     earlier: str = ""
-    told: int = 0
+    prefix_length: int = 0
 
     def followed_by(self, *messages: Message) -> Self:
-        """The next request of a conversation: all that was said so far, then these messages."""
-        said = self.messages + messages
-        return replace(self, messages=said, earlier=self.key, told=len(self.messages))
+        """The next request of a conversation: all messages so far, then these."""
+        length = len(self.messages)
+        return replace(
+            self, messages=self.messages + messages, earlier=self.key, prefix_length=length
+        )
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -75,7 +77,7 @@ class Request:
 
     @property
     def stored(self) -> dict[str, Any]:
-        """What the ledger keeps of it beside its endpoint, role and model."""
+        """What the ledger keeps of it in addition to its endpoint, role and model."""
         return {
             **self._transcript,
             "schema_name": self.schema_name,
@@ -86,7 +88,7 @@ class Request:
     @property
     def _transcript(self) -> dict[str, Any]:
         """What is new in this request, and whose it goes on with."""
-        new: dict[str, Any] = {"messages": self.messages[self.told :]}
+        new: dict[str, Any] = {"messages": self.messages[self.prefix_length :]}
         if self.earlier:
             new["earlier"] = self.earlier
         if self.tools:
@@ -124,7 +126,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer; `usage` is None where the endpoint told none: unknown, and not free.
+    """An answer; `usage` is None where the endpoint gave none: unknown, and not free.
 
     In the ledger it stands under `call_id`. A `replayed` one was paid for by an earlier call and
     costs nothing now; `elapsed_s` and `usage` are those of the call that was paid.

@@ -28,7 +28,7 @@ class SpendingSerializer(serializers.Serializer):
     """What calls came to, to the last digit; `usd` is what is known to be spent.
 
     `reserved_usd` is what `uncosted` calls of unknown cost may come to at most; `unpriced` of
-    them have no known bound. `untold` answers brought no token counts.
+    them have no known bound. `untold` answers had no token counts.
     """
 
     calls = serializers.IntegerField()
@@ -46,7 +46,7 @@ class SpendingSerializer(serializers.Serializer):
 
 
 def as_totals(groups: list[tuple[dict[str, Any], Spending]]) -> list[dict[str, Any]]:
-    """Sums by the fields of one of `TOTALS`, each with its fields beside it."""
+    """Sums by the fields of one of `TOTALS`, each with its fields."""
     return [
         {name: None if v is None else str(v) for name, v in key.items()}
         | dict(SpendingSerializer(found).data)

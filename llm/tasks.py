@@ -1,4 +1,4 @@
-"""A late look for calls that a dead worker never heard of, in the worker."""
+"""A late look for calls that a dead worker left unanswered, as a task."""
 
 import contextlib
 
@@ -10,7 +10,7 @@ from llm.ledger.writing import LOST_AFTER, list_lost_calls
 
 @shared_task(name="llm.list_lost_calls")
 def look_for_lost_calls() -> None:
-    """List what a dead worker never heard of; harmless at any time."""
+    """List calls that a dead worker left unanswered; harmless at any time."""
     list_lost_calls()
 
 

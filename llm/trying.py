@@ -1,8 +1,8 @@
 """Trying whether a model answers: one tiny call, with the seconds, the price, or the exact refusal.
 
 By hand (`manage.py check_endpoint`, the page of endpoints), and before a run's first call to a
-model that nobody has asked: so a wrong key is told before an item is touched. The call teaches how
-the model is asked, stands in the ledger, and is charged to nobody's budget.
+model that nobody has asked: so a wrong key is reported before an item is touched. The call
+teaches how the model is asked, is in the ledger, and is charged to nobody's budget.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from kit.runs.models import worker_id
 from llm import endpoints
 from llm.embeddings import embedding_request
 from llm.endpoints import Endpoint
-from llm.errors import Blame, CannotGoOn, ErrorClass, LLMError, without_secrets
+from llm.errors import CannotGoOn, ErrorClass, ErrorScope, LLMError, without_secrets
 from llm.gateway import Gateways
 from llm.models import Call, ModelProfile, key_of
 from llm.practice.completion import CHECK
@@ -59,7 +59,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Tried:
+class EndpointCheck:
     """What is known of a model, and what came of its last trial; no address and no key.
 
     `asked` is how it is asked, `refusals` what taught that, `price` what a million tokens cost.
@@ -84,8 +84,8 @@ class Tried:
 def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
     """Whom a trial of this endpoint asks: its own model and those of its roles, or of one role."""
     found: dict[tuple[str, bool], list[str]] = {} if role else {(endpoint.default_model, False): []}
-    told = endpoints.roles()
-    for each in [role] if role else [each for each in endpoints.ROLES if each in told]:
+    chosen = endpoints.roles()
+    for each in [role] if role else [each for each in endpoints.ROLES if each in chosen]:
         placed = endpoints.for_role(each)
         if placed.name == endpoint.name:
             found.setdefault((placed.default_model, each == EMBEDDER), []).append(each)
@@ -94,10 +94,10 @@ def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
     return [Task(endpoint, model, tuple(names)) for (model, _), names in found.items()]
 
 
-def try_endpoint(endpoint: Endpoint, role: str = "") -> list[Tried]:
+def try_endpoint(endpoint: Endpoint, role: str = "") -> list[EndpointCheck]:
     """One tiny call to each of its models, at once, each new and paid for."""
 
-    async def try_all() -> list[Tried]:
+    async def try_all() -> list[EndpointCheck]:
         async with _gateways([endpoint]) as gateways:
             trials = (_try(gateways, task) for task in tasks(endpoint, role))
             return [tried for tried, _ in await asyncio.gather(*trials)]
@@ -106,7 +106,7 @@ def try_endpoint(endpoint: Endpoint, role: str = "") -> list[Tried]:
 
 
 async def demand_answers(
-    seats: Iterable[tuple[str, str]],
+    choices: Iterable[tuple[str, str]],
     *,
     find: Callable[[str], Endpoint],
     embeds: bool = False,
@@ -121,21 +121,21 @@ async def demand_answers(
         return
     roles = (EMBEDDER,) if embeds else ()
     # Where people judge alone nobody is asked, so no model is named.
-    wanted = [Task(find(name), model, roles) for name, model in dict.fromkeys(seats) if model]
-    async with _gateways([task.endpoint for task in wanted], executor) as gateways:
-        for task in wanted:
+    to_check = [Task(find(name), model, roles) for name, model in dict.fromkeys(choices) if model]
+    async with _gateways([task.endpoint for task in to_check], executor) as gateways:
+        for task in to_check:
             if task.endpoint.is_practice or await gateways.in_database(partial(_answered, task)):
                 continue
             _, error = await _try(gateways, task)
-            if error is not None and error.blame is Blame.SETUP:
+            if error is not None and error.scope is ErrorScope.SETUP:
                 raise CannotGoOn(error.words)
 
 
-def standing(task: Task) -> Tried:
+def standing(task: Task) -> EndpointCheck:
     """What is known of this model without asking it."""
     endpoint, row = task.endpoint, ModelProfile.objects.of(task.endpoint, task.model)
     asked, refusals = _learnt(row, endpoint)
-    return Tried(
+    return EndpointCheck(
         endpoint=endpoint.name,
         model=task.model,
         roles=task.roles,
@@ -155,8 +155,8 @@ def learnt(endpoint: Endpoint, model: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _learnt(row: ModelProfile, endpoint: Endpoint) -> tuple[str, tuple[str, ...]]:
-    told = tuple(without_secrets(each, endpoint) for each in row.refusals)
-    return row.asked(endpoint).words, told
+    refusals = tuple(without_secrets(each, endpoint) for each in row.refusals)
+    return row.asked(endpoint).words, refusals
 
 
 def _price(endpoint: Endpoint, model: str) -> str:
@@ -189,7 +189,7 @@ def _gateways(known: Iterable[Endpoint], executor: Executor | None = None) -> Ga
     )
 
 
-async def _try(gateways: Gateways, task: Task) -> tuple[Tried, LLMError | None]:
+async def _try(gateways: Gateways, task: Task) -> tuple[EndpointCheck, LLMError | None]:
     reply: Reply | None = None
     fault: LLMError | None = None
     role = task.roles[0] if task.roles else "model"
@@ -201,13 +201,13 @@ async def _try(gateways: Gateways, task: Task) -> tuple[Tried, LLMError | None]:
     return await gateways.in_database(partial(_noted, task, reply, fault)), fault
 
 
-def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> Tried:
-    """The outcome, stored beside what is known of the model."""
+def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> EndpointCheck:
+    """The outcome, stored with what is known of the model."""
     fault = without_secrets(error.message, task.endpoint) if error else ""
     latency_s = reply.elapsed_s if reply else None
-    told = {"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault}
+    outcome = {"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault}
     key = key_of(task.endpoint, task.model)
-    ModelProfile.objects.update_or_create(**key, defaults=told)
+    ModelProfile.objects.update_or_create(**key, defaults=outcome)
     if reply is None:
         return standing(task)
     call = Call.objects.get(pk=reply.call_id)

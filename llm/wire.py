@@ -17,7 +17,7 @@ import orjson
 from llm.embeddings import LITTLE, EmbeddingRequest, pack
 from llm.errors import ErrorClass, Transient
 from llm.parsing import storable
-from llm.profiles import Profile, told
+from llm.profiles import Profile, messages_for
 from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage
 
 _TOP_LOGPROBS: Final = 5
@@ -80,7 +80,7 @@ def decode(data: bytes) -> Any:
 
 
 def _chat_body(request: Request, profile: Profile, asked: dict[str, Any]) -> dict[str, Any]:
-    messages = [_chat_message(each) for each in told(profile, request)]
+    messages = [_chat_message(each) for each in messages_for(profile, request)]
     body = {"model": request.model, "messages": messages, **asked}
     if "logprobs" in body:
         body["top_logprobs"] = _TOP_LOGPROBS
@@ -144,7 +144,7 @@ def _response_body(request: Request, profile: Profile, asked: dict[str, Any]) ->
     """Nothing is kept at the endpoint."""
     body: dict[str, Any] = {
         "model": request.model,
-        "input": [item for message in told(profile, request) for item in _items(message)],
+        "input": [item for message in messages_for(profile, request) for item in _items(message)],
         "store": False,
     }
     body |= {name: asked[name] for name in ("temperature", "top_p") if name in asked}

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections, transaction
+from django.core.cache import cache
+from django.db import connection, connections, transaction
 from django.test import TransactionTestCase, client, override_settings
 from django.test.utils import setup_databases, teardown_databases
 from hypothesis import settings as hypothesis_settings
@@ -49,6 +50,13 @@ def django_db_setup(
                 migrated.keep()
     yield
     with django_db_blocker.unblock():
+        if connection.vendor == "postgresql":
+            # A thread of the last test may not have hung up yet.
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
         teardown_databases(made, verbosity=0)
 
 
@@ -58,6 +66,12 @@ def _settings_of_tests(django_test_environment: None) -> Iterator[None]:
     hashers = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     with override_settings(PASSWORD_HASHERS=hashers):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    """Keys of rows come again in the next test, and what is kept is known by them."""
+    cache.clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

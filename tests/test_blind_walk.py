@@ -16,7 +16,7 @@ from annotate.review.rescoring import draw_sample, score_task
 from annotate.voting.services import cast_vote
 from corpus.models import Pool
 from debate.models import Debate, DebateRun, Turn
-from tests.annotate.panels import first_item, give, make_panel, make_panel_world, practise
+from tests.annotate.panels.drawing import first_item, give, make_panel, make_panel_world, practise
 from tests.annotate.reviewing import complete
 from tests.annotate.world import World, make_snapshot, signed_in
 from tests.factories import make_member, make_pool

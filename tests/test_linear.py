@@ -19,18 +19,17 @@ from annotate.answers import citing
 from annotate.answers import evidence as answer_carrying
 from annotate.guidelines import views as guidelines
 from annotate.workspace import neighbours, wording
-from corpus.chunking import rules, semantic, sentences
+from corpus.chunking import markup, rules, semantic, sentences
 from corpus.extraction import extract_html, extract_text, page_blocks
 from corpus.importers.formats import all_formats
 from corpus.marcus import (
     asking,
-    carrying,
-    furniture,
-    html,
-    likeness,
-    mending,
+    inheritance,
     parts,
+    regions,
+    repairing,
     showing,
+    similarity,
     splitting,
     tokens,
     verify,
@@ -39,7 +38,7 @@ from corpus.retrieval import analysis
 from corpus.texts import finding as excerpts
 from corpus.texts import index as textindex
 from debate.answering import asking as answering
-from debate.baselines import grades, relevance
+from debate.baselines import graded, relevance
 from debate.dream import closing, quotes, turns
 from debate.dream.types import Agent, Pair
 from evaluation.metrics import names
@@ -117,12 +116,12 @@ def slices(text: str, size: int = 120) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def mended(text: str) -> object:
+def repaired(text: str) -> object:
     output = every_other(text)
-    return mending.mend(text, output, verify.verify(text, output))
+    return repairing.repair(text, output, verify.verify(text, output))
 
 
-def cut_and_mended(text: str) -> object:
+def cut_and_repaired(text: str) -> object:
     output = halves_swapped(text)
     cuts = splitting.cuts_of(slices(output))
     verdict = verify.verify(text, output, with_tables=True)
@@ -151,18 +150,20 @@ def taken_apart_by_numbers(text: str) -> object:
     return parts.take_apart(given, {n: [1] for n in range(0, len(given), 2)}, single_span=True)
 
 
-def carried(text: str) -> object:
+def inherited(text: str) -> object:
     page = parts.take_apart(sources(text), {}, page_text=text)
-    return [carrying.carry(carrying.overlaps(part, slices(text, 200))) for part in page.parts]
+    return [
+        inheritance.inherit(inheritance.overlaps(part, slices(text, 200))) for part in page.parts
+    ]
 
 
 def run_of(text: str) -> list[neighbours.Piece]:
     """No more than a form takes, however long they are."""
-    pieces = slices(text, len(text) // MOST_MERGED + 1)
+    pieces = slices(text, len(text) // MAX_MERGED + 1)
     return [neighbours.Piece(n, f"page_{n}.txt", each) for n, each in enumerate(pieces)]
 
 
-MOST_MERGED: Final = 50
+MAX_MERGED: Final = 50
 
 
 def placed(text: str) -> list[neighbours.Piece]:
@@ -253,20 +254,20 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "verify: all new": lambda text: verify.verify("x y", text),
     "verify: every other": lambda text: verify.verify(text, every_other(text), with_tables=True),
     "verify: moved": lambda text: verify.verify(text, halves_swapped(text)),
-    "markup": html.markup,
-    "elements": lambda text: html.elements(text, ("nav", "form", "script")),
-    "furniture": furniture.furniture,
-    "tables": furniture.tables,
+    "markup": lambda text: (markup.markup(text), markup.is_source(text)),
+    "elements": lambda text: markup.elements(text, ("nav", "form", "script")),
+    "boilerplate_spans": regions.boilerplate_spans,
+    "tables": regions.tables,
     "tokenise": tokens.tokenise,
     "is_repair": lambda text: verify.is_repair(text, 0, len(text), text.replace("\u00c3", "")),
-    "mend": mended,
-    "cut and mend": cut_and_mended,
+    "mend": repaired,
+    "cut and mend": cut_and_repaired,
     "take_apart": taken_apart,
     "take_apart: changed": taken_apart_changed,
     "take_apart: without a page": taken_apart_by_numbers,
-    "overlaps": carried,
+    "overlaps": inherited,
     "side_by_side": lambda text: showing.side_by_side(text, every_other(text)),
-    "near_duplicates": lambda text: likeness.near_duplicates(slices(text)),
+    "near_duplicates": lambda text: similarity.near_duplicates(slices(text)),
     "windows": lambda text: splitting.windows(text, 500),
     "read_chunks": lambda text: splitting.read_chunks(text, source=text),
     "read_reply": lambda text: (asking.read_reply(text), asking.says_nothing(text)),
@@ -277,8 +278,10 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "page_blocks": page_blocks,
     "extract_text": extract_text,
     "boilerplate": lambda text: (
+        boilerplate.inline_boilerplate(text),
         boilerplate.edit_marks(text),
         boilerplate.without_boilerplate(text),
+        boilerplate.without_menus(text),
         [boilerplate.is_boilerplate(each) for each in slices(text)],
     ),
     "excerpt": lambda text: excerpts.excerpt(text, frozenset({"a", "word", "it"})),
@@ -288,7 +291,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "turns": read_turn,
     "read_object": lambda text: parsing.read_object(text, "a"),
     "read_object: behind one": lambda text: parsing.read_object('x {"b": 1} ' + text, "b"),
-    "grades": grades.read_reference,
+    "grades": graded.read_reference,
     "confidence": relevance.confidence_of,
     "labels in answers": answering._tidy,
     "without_secrets": lambda text: errors.without_secrets(text, ENDPOINT),

@@ -8,14 +8,14 @@ from django.test import Client
 
 from corpus.access import enter
 from corpus.cleaning.forms import CleaningForm
-from corpus.cleaning.services import start_cleaning, take_seats
+from corpus.cleaning.services import choose_models, start_cleaning
 from corpus.computing.config import freeze
 from corpus.computing.forms import ComputeForm
 from corpus.models import CorpusVersion
 from debate.answers.views import RunForm as AnswerForm
-from debate.forms import HintForm
+from debate.hints.views import HintForm
 from debate.models import AnswerRun
-from debate.runs.configuration import RunConfig, Seat
+from debate.runs.configuration import ModelChoice, RunConfig
 from debate.runs.forms import RunForm
 from debate.runs.planning import plan_run
 from debate.runs.presets import PRESETS
@@ -24,7 +24,7 @@ from evaluation.holes.views import HoleDebateForm
 from llm import endpoints
 from tests.annotate.answering import make_room
 from tests.annotate.world import signed_in
-from tests.corpus.cleaning import make_corpus
+from tests.corpus.cleaning.rooms import make_corpus
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
 
 pytestmark = pytest.mark.django_db
@@ -101,22 +101,22 @@ def test_a_model_that_is_named_is_asked(pool) -> None:
 
 
 def test_the_adjudicator_is_the_roles_unless_another_is_named(pool) -> None:
-    ruling = Seat("ruler", "one")
+    ruling = ModelChoice("ruler", "one")
     assert plan(pool, preset="rounds-1+adjudicator").adjudicator == ruling
     assert plan(pool, settings={"adjudicator": {"endpoint": ""}}).adjudicator == ruling
     named = plan(pool, settings={"adjudicator": {"endpoint": "two", "model": "third"}})
-    assert named.adjudicator == Seat("third", "two")
+    assert named.adjudicator == ModelChoice("third", "two")
 
 
 def test_without_roles_everything_is_the_chosen_endpoints_own(pool, settings) -> None:
     settings.ASSAY_MODEL_OF_ROLE = {}
     # LARA's presets want labels that are known already.
     for preset in (each for each in PRESETS.values() if not each.name.startswith("lara")):
-        models = [Seat("own-two", "two"), Seat("own-one", "one")][: preset.models]
+        models = [ModelChoice("own-two", "two"), ModelChoice("own-one", "one")][: preset.models]
         found = plan(pool, preset=preset.name, models=models if preset.models > 1 else [])
         assert {seat.model for seat in found.everybody} <= {"own-two", "own-one"}
         if found.adjudicator:
-            assert found.adjudicator == Seat("own-two", "two")
+            assert found.adjudicator == ModelChoice("own-two", "two")
     form = RunForm(benchmark=pool.benchmark)
     assert first(form, "adjudicator_endpoint") == "the same as the agents"
 
@@ -170,7 +170,7 @@ def test_a_cleaning_goes_by_role_unless_an_endpoint_is_chosen() -> None:
     ],
 )
 def test_the_seats_of_each_preset(preset: str, endpoint: str | None, seats: Any) -> None:
-    found = take_seats(preset, endpoints.get(endpoint) if endpoint else None)
+    found = choose_models(preset, endpoints.get(endpoint) if endpoint else None)
     splitter = found.splitter.default_model if found.splitter else None
     assert (found.endpoint and found.endpoint.name, found.model, splitter) == seats
 

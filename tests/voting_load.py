@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from annotate.models import EscalationCase, Vote, VoteSlot
+from annotate.voting.models import altered_cases
 from corpus.models import Judgment
 from kit.models import Event
 
@@ -101,6 +102,7 @@ def check_kept(tally: Tally) -> None:
     assert max(by_case.values()) <= 3
     for case, votes, status in EscalationCase.objects.values_list("pk", "votes_in", "status"):
         assert (votes, status) == (by_case[case], "closed" if by_case[case] == 3 else "open")
+    assert altered_cases(Vote.objects.order_by("case", "pk")) == []
     filled = VoteSlot.objects.exclude(vote=None)
     assert filled.count() == standing.count()
     closed = EscalationCase.objects.filter(status="closed").count()

@@ -21,8 +21,9 @@ from annotate.models import (
     WeightScore,
 )
 from annotate.voting.majority import ADJUDICATED, REMADE
+from annotate.workspace.models import Scale
 from annotate.workspace.scales import scale_of_benchmark
-from corpus.judgments.services import first_row, givers
+from corpus.judgments.services import assessors, first_row
 from corpus.models import Benchmark, Judgment, Query, Source, Status
 
 
@@ -31,7 +32,7 @@ def conflicting_verdicts(
 ) -> dict[tuple[int, int], datetime]:
     """Pairs (query, passage) whose experts differ, and since when."""
     earlier, found = _verdicts(benchmark, query)
-    judges = givers([*found.values(), *earlier.values()])
+    given_by = assessors([*found.values(), *earlier.values()])
     reviewed = _reviewed(found)
     return {
         (each.query_id, each.passage_id): each.created_at
@@ -39,8 +40,8 @@ def conflicting_verdicts(
         if first not in reviewed
         and each.provenance.get("rule") not in (ADJUDICATED, REMADE)
         and (earlier[first].label > 0) != (each.label > 0)
-        and None not in (judges[earlier[first].pk].judge, judges[each.pk].judge)
-        and judges[earlier[first].pk].judge != judges[each.pk].judge
+        and None not in (given_by[earlier[first].pk].person, given_by[each.pk].person)
+        and given_by[earlier[first].pk].person != given_by[each.pk].person
     }
 
 
@@ -50,12 +51,17 @@ def final_scores() -> QuerySet[WeightScore]:
     return WeightScore.objects.standing().filter(is_over)
 
 
+def _apart(points: int) -> Q:
+    """Of scores of an outer aspect: those that differ from its weight by so many points."""
+    return Q(weight__gte=OuterRef("weight") + points) | Q(weight__lte=OuterRef("weight") - points)
+
+
 def conflicting_weights(benchmark: Benchmark) -> QuerySet[Aspect]:
     """Present aspects with a weight that somebody chose and a blind score contradicts."""
     points = scale_of_benchmark(benchmark).far
     scores = final_scores().filter(aspect=OuterRef("pk"), scale=OuterRef("scale"))
     far = scores.filter(
-        Q(weight__gte=OuterRef("weight") + points) | Q(weight__lte=OuterRef("weight") - points)
+        ~Q(scale=Scale.SHARES) & _apart(points) | Q(scale=Scale.SHARES) & _apart(10 * points)
     )
     settled = Adjudication.objects.standing().filter(
         aspect=OuterRef("aspect"), created_at__gt=OuterRef("created_at")

@@ -3,6 +3,7 @@
 from django import forms
 
 from annotate.forms import TextField
+from annotate.workspace.models import SCALE_TOP
 
 
 class SettleForm(forms.Form):
@@ -14,5 +15,5 @@ class SettleForm(forms.Form):
         empty_value=None,
         required=False,
     )
-    weight = forms.IntegerField(min_value=1, max_value=5, required=False)
+    weight = forms.IntegerField(min_value=1, max_value=max(SCALE_TOP.values()), required=False)
     reason = TextField(max_length=4000, error_messages={"required": "Say why you decide so."})

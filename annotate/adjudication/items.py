@@ -17,7 +17,7 @@ from annotate.models import (
     Vote,
 )
 from annotate.voting.items import LABEL_WORDS
-from corpus.judgments.services import givers
+from corpus.judgments.services import assessors
 from corpus.models import Judgment, Passage, Query, Source
 
 Row = dict[str, Any]
@@ -86,14 +86,14 @@ def _votes(case: EscalationCase) -> list[Row]:
 def _verdicts(query: Query, passage: Passage) -> list[Row]:
     pair = {"query": query, "passage": passage}
     labels = list(Judgment.objects.filter(source=Source.EXPERT, **pair).order_by("pk"))
-    judges = givers(labels)
+    given_by = assessors(labels)
     names: dict[int | None, str] = {}
     gold = GoldPassage.objects.filter(**pair).select_related("aspect")
     aspects = {each.judgment_id: each.aspect for each in gold}
     said = []
     for each in labels:
-        judge = judges[each.pk].judge
-        who = names.setdefault(judge, f"Expert {len(names) + 1}" if judge else "Import")
+        person = given_by[each.pk].person
+        who = names.setdefault(person, f"Expert {len(names) + 1}" if person else "Import")
         aspect = aspects.get(each.pk)
         what = f"supports a{aspect.k}: {aspect.content}" if aspect else _label(each)
         said.append(_said(who, what, _reason(each)))

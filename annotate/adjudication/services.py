@@ -37,7 +37,7 @@ from annotate.workspace.gold import (
 )
 from annotate.workspace.models import SCALE_TOP
 from corpus.access import Access
-from corpus.judgments.services import first_row, hold_queries
+from corpus.judgments.services import first_row, lock_queries
 from corpus.models import Passage, Query
 from kit import audit
 from kit.errors import Refused
@@ -82,7 +82,7 @@ def settle_case(*, case: EscalationCase, access: Access, label: int, reason: str
     """
     _check(label, reason)
     with transaction.atomic():
-        hold_queries([case.query_id])
+        lock_queries([case.query_id])
         current = EscalationCase.objects.select_related("query__domain__benchmark", "passage")
         found = current.get(pk=case.pk)
         kind = kind_of(found)
@@ -102,7 +102,7 @@ def settle_verdicts(
     """Decide a pair on which the verdicts of two experts differ; raises as `settle_case`."""
     _check(label, reason)
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         require_third(access, query, parts_in_pair(query.pk, passage.pk))
         if (query.pk, passage.pk) not in conflicting_verdicts(access.benchmark, query=query):
             raise Refused(GONE)
@@ -119,7 +119,7 @@ def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -
         raise PermissionDenied("Weights are settled by admins: reviewers may still score them.")
     _check_reason(reason)
     with transaction.atomic():
-        hold_queries([aspect.query_id])
+        lock_queries([aspect.query_id])
         found = Aspect.objects.select_related("query__domain__benchmark").get(pk=aspect.pk)
         weights = conflicting_weights(found.query.domain.benchmark)
         if not weights.filter(pk=found.pk).exists():
@@ -151,7 +151,7 @@ def undo_decision(*, decision: Adjudication, access: Access) -> None:
     if decision.adjudicator_id != access.user.pk and not access.is_admin:
         raise PermissionDenied("Who decided, or an admin, takes a decision back.")
     with transaction.atomic():
-        hold_queries([decision.query_id])
+        lock_queries([decision.query_id])
         rows = Adjudication.objects.standing().filter(pk=decision.pk)
         if not rows.update(undone_at=timezone.now(), undone_by=access.user):
             raise Refused("This decision was taken back already.")

@@ -24,7 +24,7 @@ from annotate.models import (
 from annotate.review.authorship import authors_of
 from annotate.voting.majority import ADJUDICATED
 from corpus.access import Access
-from corpus.judgments.services import givers
+from corpus.judgments.services import assessors
 from corpus.models import Judgment, Query, Source
 
 # Of an item of a batch.
@@ -51,8 +51,8 @@ def parts_in_pair(query_id: int, passage_id: int) -> set[int]:
         if each.provenance.get("rule") != ADJUDICATED
     ]
     undone = Adjudication.objects.filter(**pair).values_list("undone_by", flat=True)
-    for giver in givers(verdicts).values():
-        found |= {giver.judge, *({giver.restored_by} - set(undone))}
+    for assessor in assessors(verdicts).values():
+        found |= {assessor.person, *({assessor.restored_by} - set(undone))}
     points = ReviewPoint.objects.filter(review__query=query_id, passage=passage_id)
     found.update(*points.values_list("review__reviewer", "review__third"))
     return {pk for pk in found if pk is not None}

@@ -18,7 +18,7 @@ from annotate.loaders import number
 from annotate.models import Adjudication, OpenKind
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import LABEL_WORDS, item_context, titled
-from annotate.workspace.models import RUBRIC, SCALE_TOP
+from annotate.workspace.models import RUBRIC
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -28,7 +28,7 @@ from kit.lists.tables import Filter, ListPage, page_of
 READERS = (Role.ADMIN, Role.REVIEWER)
 PAGE = 50
 MAX_DECIDED = 50
-TEMPLATE = "annotate/adjudicate.html"
+TEMPLATE = "annotate/adjudication/adjudicate.html"
 
 
 @require_GET
@@ -44,7 +44,9 @@ def adjudication(request: HttpRequest, slug: str) -> HttpResponse:
         "decided": decisions(access)[:MAX_DECIDED],
         "filter": _kept(request),
     }
-    return htmx.render(request, "annotate/adjudication.html", context, partial="results")
+    return htmx.render(
+        request, "annotate/adjudication/adjudication.html", context, partial="results"
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -142,7 +144,7 @@ def _context(request: HttpRequest, access: Access, item: OpenItem) -> dict[str, 
         **titled(shown.query.text),
     }
     if shown.aspect is not None:
-        context["points"] = range(1, SCALE_TOP[shown.aspect.scale] + 1)
+        context["points"] = sorted(RUBRIC[shown.aspect.scale])
         context["rubric"] = sorted(RUBRIC[shown.aspect.scale].items(), reverse=True)
     if shown.case is not None:
         context |= item_context(shown.case)

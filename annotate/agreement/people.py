@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotate.agreement.ratings import Rating, Scale, items_at, ratings_of
-from kit.stats.agreement import DEFAULT, Options, cohen_kappa, percent_agreement
+from kit.stats.agreement import cohen_kappa, percent_agreement
 from kit.stats.classes import ClassReport, class_report
 from kit.stats.dawid_skene import dawid_skene
+from kit.stats.intervals import DEFAULT, Options
 from kit.stats.kappa import WEIGHTS
 from kit.stats.proportions import Proportion, proportion
 from kit.stats.ratings import MISSING, Ratings
@@ -72,16 +73,15 @@ def _pair(ratings: Ratings, scale: Scale, first: int, second: int, options: Opti
 class PersonReport:
     """One rater compared with the others.
 
-    `beside_others` holds the others' majority as truth (items on which they tie are left out;
-    `n_tied` counts them), and `agreement` the share over all its items. `modelled` is how often
-    the rater is right by Dawid and Skene's model, None where it did not converge. `against`
-    names the items on which the rater stood alone.
+    `with_majority` takes the majority of the other raters as truth (without items on which they
+    tie), and `agreement` is the share over all its items. `modelled` is how often the rater is
+    right by Dawid and Skene's model, None where it did not converge. `against` names the items on
+    which the rater was alone.
     """
 
     rater: Hashable
     n_labels: int
-    n_tied: int
-    beside_others: ClassReport
+    with_majority: ClassReport
     agreement: Proportion
     modelled: float | None
     against: tuple[int, ...]
@@ -113,8 +113,7 @@ def _person(ratings: Ratings, at: int, modelled: float | None) -> PersonReport:
     return PersonReport(
         rater=ratings.raters[at],
         n_labels=len(rows),
-        n_tied=int((labelled & ~clear).sum()),
-        beside_others=report,
+        with_majority=report,
         agreement=proportion(int((truth == given).sum()), len(truth)),
         modelled=modelled,
         against=items_at(ratings, rows[clear][truth != given]),

@@ -15,7 +15,7 @@ class Rating:
 
     `rater` is who is compared: the person for votes, the part played (author, blind reviewer)
     for weights that two people score, whoever they are. `item` leads back to its row. `month` is
-    "2026-11"; `guideline` the version that was in force, "" where none was recorded.
+    "2026-11"; `guideline` the version that applied, "" where none was recorded.
     """
 
     item: int

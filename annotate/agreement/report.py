@@ -1,9 +1,16 @@
 """An agreement report as plain data and as text, for the command and for scripts."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from kit.stats.agreement import Options, cohen_kappa, every_coefficient, percent_agreement
+from kit.stats.agreement import (
+    cohen_kappa,
+    every_coefficient,
+    krippendorff_alpha,
+    percent_agreement,
+)
+from kit.stats.intervals import Options
 from kit.stats.kappa import WEIGHTS
 from kit.stats.planning import items_needed
 from kit.stats.ratings import LEVELS, Level, Ratings
@@ -69,7 +76,7 @@ def estimate_dict(estimate: Estimate, width: float | None = None) -> dict[str, A
     if width is not None:
         plan = items_needed(estimate, width=width)
         result["plan"] = {
-            "width": plan.wanted_width,
+            "width": plan.target_width,
             "items_needed": plan.needed,
             "more_items": plan.more,
             "reason": plan.reason,
@@ -77,18 +84,57 @@ def estimate_dict(estimate: Estimate, width: float | None = None) -> dict[str, A
     return result
 
 
+def against_dict(
+    found: RatingFile, level: Level, *, width: float | None = None, options: Options
+) -> dict[str, Any]:
+    """The first rater of a table with each of the others, over the items that both labelled."""
+    ratings = found.ratings
+    rows: list[dict[str, Any]] = []
+    for other in range(1, len(ratings.raters)):
+        pair = ratings.pair(0, other)
+        estimates = [*_of_pair(pair, level, options), krippendorff_alpha(pair, level, options)]
+        coefficients = {each.name: estimate_dict(each, width) for each in estimates}
+        rows.append({"file": pair.raters[1], "coefficients": coefficients})
+    return {
+        "level": level,
+        "items": len(ratings.items),
+        "labels": ratings.n_labels,
+        "missing_labels": found.n_missing,
+        "categories": list(ratings.categories),
+        "few_items": any(
+            each["few_items"] for row in rows for each in row["coefficients"].values()
+        ),
+        "against": rows,
+    }
+
+
+def against_text(report: dict[str, Any]) -> str:
+    """The same as a block for each file."""
+    lines = [
+        f"{report['items']} items, {report['labels']} labels in {1 + len(report['against'])} files;"
+        f" {report['level']} level, {len(report['categories'])} categories"
+    ]
+    for each in report["against"]:
+        lines += ["", each["file"], *_block(each["coefficients"])]
+    return "\n".join([*lines, "", *_methods([each["coefficients"] for each in report["against"]])])
+
+
 def _pairs(
     ratings: Ratings, level: Level, width: float | None, options: Options
 ) -> list[dict[str, Any]]:
-    weights = WEIGHTS[:1] if level == LEVELS[0] else WEIGHTS
     rows = []
     for first, second in combinations(range(len(ratings.raters)), 2):
         pair = ratings.pair(first, second)
-        estimates = [percent_agreement(pair, options)]
-        estimates += [cohen_kappa(pair, each, options) for each in weights]
+        estimates = _of_pair(pair, level, options)
         coefficients = {each.name: estimate_dict(each, width) for each in estimates}
         rows.append({"raters": list(pair.raters), "coefficients": coefficients})
     return rows
+
+
+def _of_pair(pair: Ratings, level: Level, options: Options) -> list[Estimate]:
+    weights = WEIGHTS[:1] if level == LEVELS[0] else WEIGHTS
+    kappas = [cohen_kappa(pair, each, options) for each in weights]
+    return [percent_agreement(pair, options), *kappas]
 
 
 def as_text(report: dict[str, Any]) -> str:
@@ -105,11 +151,11 @@ def as_text(report: dict[str, Any]) -> str:
         lines += _block(pair["coefficients"])
     if report["pairs_left_out"]:
         lines += ["", f"Pairs are listed for {MOST_RATERS_IN_PAIRS} raters at most."]
-    return "\n".join([*lines, "", *_methods(report)])
-
-
-def _methods(report: dict[str, Any]) -> list[str]:
     groups = [report["coefficients"], *(pair["coefficients"] for pair in report["pairs"])]
+    return "\n".join([*lines, "", *_methods(groups)])
+
+
+def _methods(groups: Sequence[dict[str, Any]]) -> list[str]:
     ends = [each["interval"] for group in groups for each in group.values() if each["interval"]]
     names = dict.fromkeys(f"{100 * end['confidence']:g} % {end['method']}" for end in ends)
     return [f"Intervals: {name}." for name in names]

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from annotate.agreement.ratings import Rating, Scale, items_at, ratings_of
-from kit.stats.agreement import DEFAULT, Options, every_coefficient
+from kit.stats.agreement import every_coefficient
+from kit.stats.intervals import DEFAULT, Options
 from kit.stats.ratings import Ratings
 from kit.stats.results import Estimate
 

@@ -38,9 +38,11 @@ from annotate.models import (
     ReferenceAnswer,
 )
 from corpus.access import Access, enter, get_query
+from corpus.importers.answers import ANSWER_LIMIT
 from corpus.models import Query, Role
-from kit.api import Route, SheetSerializer
-from kit.lists.sheets import as_data
+from corpus.texts.answers import MAX_ANSWERS, write_answers
+from kit.api import ReportTableSerializer, Route
+from kit.lists.report_tables import as_data
 
 
 class ReferenceAnswerSerializer(serializers.ModelSerializer):
@@ -126,6 +128,20 @@ class AnswerReviewSerializer(serializers.ModelSerializer):
     class Meta:
         model = AnswerReview
         fields = ["id", "answer", "reviewer", "verdict", "note", "created_at"]
+
+
+class ShortAnswersSerializer(serializers.Serializer):
+    """Short answers of a query; `expected` are those that the writer saw, null overwrites any."""
+
+    answers = serializers.ListField(
+        child=serializers.CharField(max_length=ANSWER_LIMIT), max_length=MAX_ANSWERS
+    )
+    expected = serializers.ListField(
+        child=serializers.CharField(allow_blank=True, trim_whitespace=False),
+        allow_null=True,
+        default=None,
+        write_only=True,
+    )
 
 
 class ComparisonSerializer(serializers.ModelSerializer):
@@ -251,6 +267,15 @@ class Answers(ViewSetMixin, Route):
         chosen = verbs.choose_answer(answer=found, actor=access.user)
         return Response(ReferenceAnswerSerializer(chosen).data)
 
+    @extend_schema(request=ShortAnswersSerializer, responses=ShortAnswersSerializer)
+    def write_short(self, request: Request, slug: str, pk: int) -> Response:
+        """Setting the short answers, by which debates judge; an empty list takes them away."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        query = get_query(access, pk)
+        given = self.read(ShortAnswersSerializer)
+        query = write_answers(query=query, actor=access.user, **given)
+        return Response({"answers": query.answers})
+
     @extend_schema(responses=AnswerReviewSerializer(many=True))
     def reviews(self, request: Request, slug: str, pk: int, answer_pk: int) -> Response:
         """Reviewers' verdicts on a version."""
@@ -292,7 +317,7 @@ class Comparisons(ViewSetMixin, Route):
         comparing.close_comparison(comparison=get_comparison(access, pk), access=access)
         return Response(ComparisonSerializer(comparison_rows(access).get(pk=pk)).data)
 
-    @extend_schema(responses=SheetSerializer(many=True))
+    @extend_schema(responses=ReportTableSerializer(many=True))
     def report(self, request: Request, slug: str, pk: int) -> Response:
         """The tables of a closed comparison."""
         access = enter(self.person(), slug, *READERS)
@@ -344,6 +369,7 @@ def _shown(access: Access, pair: AnswerPair) -> dict[str, object]:
 
 _ANSWERS, _DRAWN = "queries/<int:pk>/answers", "answer-comparisons"
 _ONE = f"{_ANSWERS}/<int:answer_pk>"
+_SHORT = "queries/<int:pk>/short-answers"
 _ROUTES: tuple[tuple[str, str, type[ViewSetMixin], dict[str, Any]], ...] = (
     ("api-answers", f"{_ANSWERS}/", Answers, {"get": "list", "post": "create"}),
     ("api-answer-check", f"{_ANSWERS}/check/", Answers, {"post": "check"}),
@@ -351,6 +377,7 @@ _ROUTES: tuple[tuple[str, str, type[ViewSetMixin], dict[str, Any]], ...] = (
     ("api-answer-restore", f"{_ONE}/restore/", Answers, {"post": "restore"}),
     ("api-answer-choose", f"{_ONE}/choose/", Answers, {"post": "choose"}),
     ("api-answer-reviews", f"{_ONE}/reviews/", Answers, {"get": "reviews", "post": "review"}),
+    ("api-short-answers", f"{_SHORT}/", Answers, {"put": "write_short"}),
     ("api-comparisons", f"{_DRAWN}/", Comparisons, {"get": "list", "post": "create"}),
     ("api-comparison-close", f"{_DRAWN}/<int:pk>/close/", Comparisons, {"post": "close"}),
     ("api-comparison-ratings", f"{_DRAWN}/<int:pk>/ratings/", Comparisons, {"get": "ratings"}),

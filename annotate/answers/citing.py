@@ -1,8 +1,8 @@
 """Citations of passages in a reference answer, and what is wrong with them. Pure.
 
 A citation stands in brackets: a passage's id, with or without `doc` before it, or `[doc_3]`, which
-counts the gold from 1 in the order of its ids (docs/protocol.md 3.1 step 8, 3.2). Brackets around
-other words are no citation.
+counts the query's gold from 1 as a release lists it (docs/protocol.md 3.1 step 8, 3.2). Brackets
+around other words are no citation.
 """
 
 import re
@@ -10,15 +10,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from annotate.workspace.wording import content_words
 from corpus.chunking.sentences import sentences
 
 _BRACKETS: Final = re.compile(r"\[([^\[\]]{1,500})\]")
+_SPACED: Final = re.compile(rf"([ \t]*){_BRACKETS.pattern}")
 _NUMBERED: Final = re.compile(r"doc_?([0-9]{1,6})")
 # Bright-Pro's ids: {task}-{qid}/extraction_{k}.txt, and BRIGHT's folder/file.txt.
 _LIKE_AN_ID: Final = re.compile(r"\S+/\S+\.txt")
 _WORD: Final = re.compile(r"\w+")
-# Words of this length carry the meaning; a sentence with so few of them shows nothing.
-_TELLING: Final = 4
+# A sentence with fewer words that carry the meaning shows nothing.
 _FEW: Final = 4
 # Below this share of its words in the passages that it cites, a sentence is worth a look.
 LOW_OVERLAP: Final = 0.25
@@ -29,15 +30,26 @@ _EXCERPT: Final = 90
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an answer may cite: passage ids by aspect number, and their texts where loaded."""
+    """What an answer may cite: passage ids by aspect number, in the order they were assigned, and
+    their texts where loaded.
+
+    `accepted` are those of a query without aspects, in the order of their ids.
+    """
 
     aspects: Mapping[int, Sequence[str]]
     texts: Mapping[str, str] = field(default_factory=dict)
+    accepted: Sequence[str] = ()
 
     @property
     def gold(self) -> list[str]:
-        """Every passage id, sorted: the order that `[doc_3]` counts in."""
-        return sorted({pid for pids in self.aspects.values() for pid in pids})
+        """Every passage id once, as a release's `gold_ids`: the order that `[doc_3]` counts in.
+
+        Aspect by aspect, as `QueryRecord.gold_ids` has them (a test holds both together).
+        """
+        if not self.aspects:
+            return list(self.accepted)
+        listed = (pid for _, pids in sorted(self.aspects.items()) for pid in pids)
+        return list(dict.fromkeys(listed))
 
 
 @dataclass(frozen=True)
@@ -117,6 +129,20 @@ def renamed(answer: str, names: Mapping[str, str]) -> str:
     return _BRACKETS.sub(put, answer)
 
 
+def without_citations(answer: str, known: Collection[str] = ()) -> str:
+    """The answer without its citations and the blanks before them.
+
+    Brackets that cite nothing stay; `known` are ids of passages, however they look.
+    """
+
+    def put(match: re.Match[str]) -> str:
+        inside = _cited(match[2])
+        cites = inside in known or numbers_gold(inside) or _LIKE_AN_ID.fullmatch(inside)
+        return "" if cites else match[0]
+
+    return _SPACED.sub(put, answer)
+
+
 def check_answer(answer: str, evidence: Evidence, *, known: Collection[str] = ()) -> Report:
     """Everything that the citations and words of an answer show by themselves.
 
@@ -124,7 +150,7 @@ def check_answer(answer: str, evidence: Evidence, *, known: Collection[str] = ()
     """
     gold = evidence.gold
     all_gold = frozenset(gold)
-    telling = {pid: _telling(text) for pid, text in evidence.texts.items()}
+    words_of = {pid: content_words(text) for pid, text in evidence.texts.items()}
     findings: list[Finding] = []
     cited: dict[str, None] = {}
     parts = _sentences(answer)
@@ -137,7 +163,7 @@ def check_answer(answer: str, evidence: Evidence, *, known: Collection[str] = ()
             elif found is not None:
                 own.append(found)
         cited.update(dict.fromkeys(own))
-        findings += _of_sentence(sentence, number, own, telling)
+        findings += _of_sentence(sentence, number, own, words_of)
     coverage = tuple(
         (k, sum(pid in cited for pid in set(pids))) for k, pids in sorted(evidence.aspects.items())
     )
@@ -191,16 +217,16 @@ def _foreign(cited: str, sentence: int, known: Collection[str]) -> Finding:
 
 
 def _of_sentence(
-    sentence: str, number: int, cited: Sequence[str], telling: Mapping[str, set[str]]
+    sentence: str, number: int, cited: Sequence[str], words_of: Mapping[str, set[str]]
 ) -> Iterator[Finding]:
-    words = _telling(_BRACKETS.sub(" ", sentence))
+    words = content_words(_BRACKETS.sub(" ", sentence))
     if not cited:
         text = f"Sentence {number} cites nothing: “{_excerpt(sentence)}”"
         yield Finding("uncited", text, number)
         return
-    if len(words) < _FEW or any(pid not in telling for pid in cited):
+    if len(words) < _FEW or any(pid not in words_of for pid in cited):
         return
-    there = {word for pid in cited for word in words & telling[pid]}
+    there = {word for pid in cited for word in words & words_of[pid]}
     share = len(there) / len(words)
     if share < LOW_OVERLAP:
         text = (
@@ -222,12 +248,6 @@ def _of_whole(
     if words not in USUAL_WORDS:
         low, high = USUAL_WORDS[0], USUAL_WORDS[-1]
         yield Finding("length", f"{words:,} words; {low} to {high:,} are usual.")
-
-
-def _telling(text: str) -> set[str]:
-    """The words that carry the meaning: longer ones, without their endings."""
-    found = (word.casefold() for word in _WORD.findall(text))
-    return {word[:6] for word in found if len(word) >= _TELLING}
 
 
 def _excerpt(sentence: str) -> str:

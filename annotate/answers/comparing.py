@@ -19,15 +19,15 @@ from annotate.models import (
     AnswerComparison,
     AnswerPair,
     AnswerRating,
-    Beginning,
     GoldPassage,
     Guideline,
     Preferred,
     ReferenceAnswer,
+    StartedFrom,
 )
 from annotate.review.rescoring import draw_queries
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Query
 from kit import audit
 from kit.errors import Refused
@@ -62,7 +62,13 @@ def draw_comparison(*, access: Access, size: int = SIZE, seed: int = SEED) -> An
     benchmark = access.benchmark
     _require_admin(access)
     with transaction.atomic():
-        drawn = draw_queries(_answerable(access), size=size, seed=seed)
+        gold = GoldPassage.objects.standing().filter(
+            query=OuterRef("pk"), aspect__removed_at__isnull=True
+        )
+        started = ReferenceAnswer.objects.standing().by_people().filter(query=OuterRef("pk"))
+        started = started.exclude(begun_from=StartedFrom.NOTHING)
+        queries = Query.objects.in_benchmark(benchmark).filter(Exists(gold))
+        drawn = draw_queries(queries.exclude(Exists(started)), size=size, seed=seed)
         if not drawn:
             raise Refused("No query has aspects with gold passages yet.")
         try:
@@ -72,7 +78,7 @@ def draw_comparison(*, access: Access, size: int = SIZE, seed: int = SEED) -> An
                 )
         except IntegrityError:
             raise Refused("A comparison is open already. Close it first.") from None
-        hold_queries(drawn)
+        lock_queries(drawn)
         AnswerPair.objects.bulk_create(
             AnswerPair(comparison=comparison, query_id=pk, place=place)
             for place, pk in enumerate(drawn)
@@ -92,15 +98,6 @@ def close_comparison(*, comparison: AnswerComparison, access: Access) -> None:
         if not rows.update(closed_at=timezone.now(), closed_by=access.user):
             raise Refused("This comparison is closed already.")
         _note(access, "close comparison", comparison)
-
-
-def _answerable(access: Access) -> QuerySet[Query]:
-    gold = GoldPassage.objects.standing().filter(
-        query=OuterRef("pk"), aspect__removed_at__isnull=True
-    )
-    begun = ReferenceAnswer.objects.standing().by_people().filter(query=OuterRef("pk"))
-    queries = Query.objects.in_benchmark(access.benchmark).filter(Exists(gold))
-    return queries.exclude(Exists(begun.exclude(begun_from=Beginning.NOTHING)))
 
 
 def _require_admin(access: Access) -> None:
@@ -124,9 +121,9 @@ def rateable(access: Access) -> QuerySet[AnswerPair]:
         human__isnull=False,
         model__isnull=False,
     )
-    others = complete.exclude(answers_here(access.user, "query"))
+    pairs = complete.exclude(answers_here(access.user, "query"))
     related = ("query__domain__benchmark", "comparison", "human", "model")
-    return others.select_related(*related).order_by("comparison", "place")
+    return pairs.select_related(*related).order_by("comparison", "place")
 
 
 def to_rate(access: Access) -> QuerySet[AnswerPair]:
@@ -179,7 +176,7 @@ def rate_pair(
     if preferred not in (FIRST, SECOND, NEITHER):
         raise Refused("Say which answer is better, or neither.", field="preferred")
     with transaction.atomic():
-        hold_queries([pair.query_id])
+        lock_queries([pair.query_id])
         found = rateable(access).filter(pk=pair.pk).first()
         if found is None:
             raise Refused("This pair does not wait for you any more.")

@@ -24,9 +24,7 @@ from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
-from kit.errors import Refused
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.csvfile import csv_response, table_response
 from kit.lists.tables import Column, Filter, Table
 
 READERS = (Role.ADMIN, Role.REVIEWER)
@@ -107,13 +105,8 @@ def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
     form = DrawForm(request.POST if request.method == "POST" else None)
     if form.is_bound and not access.is_admin:
         raise PermissionDenied("Comparisons are drawn by admins.")
-    if form.is_valid():
-        try:
-            drawn = verbs.draw_comparison(access=access, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, reverse("comparison", args=[slug, drawn.pk]))
+    if drawn := htmx.submit(form, verbs.draw_comparison, access=access):
+        return htmx.redirect(request, reverse("comparison", args=[slug, drawn.pk]))
     table = COMPARISONS.read(comparison_rows(access), request.GET)
     context = {"access": access, "tab": "answers", "form": form, "table": table}
     context["to_rate"] = verbs.to_rate(access).count()
@@ -132,7 +125,9 @@ def comparison(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     context["has_practice"] = not found.is_open and found.pairs.filter(
         model__practice=True, ratings__isnull=False
     ).exists()  # fmt: skip
-    context["waiting"] = waiting_pairs(access, found) if found.is_open else []
+    # Pairs that still lack an answer, for admins, who can ask for it.
+    lacking = found.pairs.filter(Q(human=None) | Q(model=None)).select_related("query__domain")
+    context["waiting"] = lacking if found.is_open and access.is_admin else []
     context["to_rate"] = verbs.to_rate(access).filter(comparison=found).count()
     return htmx.render(request, "annotate/answers/comparison.html", context)
 
@@ -171,7 +166,7 @@ def comparison_table(request: HttpRequest, slug: str, pk: int, name: str) -> Htt
     sheet = next((each for each in report(found) if each.name == name), None)
     if sheet is None:
         raise Http404("No such table.")
-    return csv_response(file, csv_header(sheet), csv_rows(sheet))
+    return table_response(file, sheet)
 
 
 def comparison_rows(access: Access) -> QuerySet[AnswerComparison]:
@@ -184,12 +179,6 @@ def comparison_rows(access: Access) -> QuerySet[AnswerComparison]:
         complete=Count("pairs", filter=both, distinct=True),
         rated=rated,
     )
-
-
-def waiting_pairs(access: Access, found: AnswerComparison) -> QuerySet[AnswerPair]:
-    """Pairs that still lack an answer, for admins, who can ask for it."""
-    lacking = found.pairs.filter(Q(human=None) | Q(model=None)).select_related("query__domain")
-    return lacking if access.is_admin else lacking.none()
 
 
 def get_comparison(access: Access, pk: int) -> AnswerComparison:
@@ -224,14 +213,10 @@ def answer_rate(request: HttpRequest, slug: str) -> HttpResponse:
     if sent is not None and pair is None:
         messages.info(request, "This pair does not wait for you any more.")
         return htmx.redirect(request, reverse("answer-rate", args=[slug]))
-    if pair is not None and form.is_valid():
-        try:
-            verbs.rate_pair(pair=pair, access=access, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
-            messages.success(request, "Your points are kept.")
-            return htmx.redirect(request, reverse("answer-rate", args=[slug]))
+    rated = None if pair is None else htmx.submit(form, verbs.rate_pair, pair=pair, access=access)
+    if rated is not None:
+        messages.success(request, "Your points are kept.")
+        return htmx.redirect(request, reverse("answer-rate", args=[slug]))
     show = htmx.render if sent is None else htmx.invalid
     return show(request, TEMPLATE, _context(access, pair, form, earlier))
 

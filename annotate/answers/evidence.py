@@ -7,21 +7,28 @@ gold passages and aspects do (docs/cleaning.md).
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
-from typing import TypeVar
 
 from annotate.answers.citing import Evidence, Report, brackets, check_answer, numbered, renamed
 from annotate.models import Aspect, GoldPassage, ReferenceAnswer
 from annotate.workspace.models import SCALE_TOP
-from corpus.models import CorpusVersion, Domain, Passage, Query, VersionState
+from corpus.imports.context import chunks
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Domain,
+    Judgment,
+    Passage,
+    Query,
+    Source,
+    VersionState,
+)
 from corpus.versions.crosswalk import targets
 
-# Ids asked for at a time.
-_AT_ONCE = 500
-T = TypeVar("T", int, str)
+# Citations of one answer that are looked up.
+_MAX_CITED = 500
 
 # What renamed() puts between brackets that follow each other.
 _NEXT = "]["
@@ -29,16 +36,21 @@ _NEXT = "]["
 
 @dataclass(frozen=True)
 class AnswerEvidence:
-    """A query's present aspects with the gold passages of each, in the order people gave them."""
+    """A query's present aspects in the order people gave them, with the gold passages of each in
+    the order they were assigned.
+
+    `accepted` are the relevant passages of a query without aspects, in the order of their ids.
+    """
 
     query: Query
     aspects: tuple[tuple[Aspect, tuple[Passage, ...]], ...]
+    accepted: tuple[str, ...] = ()
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """Every gold passage, in the order of ids: the order that `[doc_3]` counts in."""
-        found = {each.pk: each for _, own in self.aspects for each in own}
-        return sorted(found.values(), key=lambda each: each.pid)
+        """Every gold passage of an aspect in the order that `[doc_3]` counts in."""
+        by_number = sorted(self.aspects, key=lambda pair: pair[0].k)
+        return list({each.pk: each for _, own in by_number for each in own}.values())
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -46,6 +58,7 @@ class AnswerEvidence:
         return Evidence(
             {aspect.k: tuple(each.pid for each in own) for aspect, own in self.aspects},
             {each.pid: each.text for each in self.passages if each.text is not None},
+            self.accepted,
         )
 
     @property
@@ -82,7 +95,10 @@ def material_of(query: Query) -> AnswerEvidence:
 
 
 def materials(queries: Iterable[Query]) -> dict[int, AnswerEvidence]:
-    """The same of many queries, by key."""
+    """The same of many queries, by key.
+
+    Each needs its domain: gold that is no aspect's is read there.
+    """
     known = {each.pk: each for each in queries}
     standing = GoldPassage.objects.standing().filter(query__in=known).select_related("passage")
     gold: dict[int, list[Passage]] = defaultdict(list)
@@ -90,14 +106,50 @@ def materials(queries: Iterable[Query]) -> dict[int, AnswerEvidence]:
         gold[each.aspect_id].append(each.passage)
     aspects: dict[int, list[tuple[Aspect, tuple[Passage, ...]]]] = defaultdict(list)
     for aspect in Aspect.objects.filter(query__in=known).present():
-        own = sorted(gold[aspect.pk], key=lambda passage: passage.pid)
-        aspects[aspect.query_id].append((aspect, tuple(own)))
-    return {pk: AnswerEvidence(query, tuple(aspects[pk])) for pk, query in known.items()}
+        aspects[aspect.query_id].append((aspect, tuple(gold[aspect.pk])))
+    accepted = _accepted([query for pk, query in known.items() if not aspects[pk]])
+    return {
+        pk: AnswerEvidence(query, tuple(aspects[pk]), accepted.get(pk, ()))
+        for pk, query in known.items()
+    }
+
+
+def _accepted(queries: Iterable[Query]) -> dict[int, tuple[str, ...]]:
+    """Ids of the loaded or collected passages that the expert view calls relevant, sorted.
+
+    docs/protocol.md 2.7: relevant by the original gold or by the label given since, unless an
+    expert says otherwise.
+    """
+    asked = {each.pk: each for each in queries}
+    if not asked:
+        return {}
+    benchmarks = {each.domain.benchmark_id for each in asked.values()}
+    layers = {pk for benchmark in benchmarks for pk in _loaded_layers(benchmark)}
+    labels = Judgment.objects.filter(query__in=asked, passage__version_id__in=layers)
+    relevant: dict[int, set[str]] = defaultdict(set)
+    refused: dict[int, set[str]] = defaultdict(set)
+    for rows in (labels.original(), labels.standing()):
+        for query, pid, label, source in rows.values_list(
+            "query_id", "passage__pid", "label", "source"
+        ):
+            if label > 0:
+                relevant[query].add(pid)
+            elif source == Source.EXPERT:
+                refused[query].add(pid)
+    return {pk: tuple(sorted(relevant[pk] - refused[pk])) for pk in asked}
+
+
+def _loaded_layers(benchmark: int) -> list[int]:
+    """Versions of what was loaded and collected, as they are released."""
+    owner = Benchmark.objects.get(pk=benchmark)
+    loaded = CorpusVersion.objects.loaded(owner)
+    growing = CorpusVersion.objects.growing(owner)
+    return [*(loaded.layers if loaded else ()), *([growing.pk] if growing else ())]
 
 
 def check(material: AnswerEvidence, text: str) -> Report:
     """The checks of an answer as its citations stand now."""
-    named = brackets(text)[:_AT_ONCE]
+    named = brackets(text)[:_MAX_CITED]
     domain = Passage.objects.shown().filter(domain_id=material.query.domain_id, pid__in=named)
     return check_answer(text, material.evidence, known=set(domain.values_list("pid", flat=True)))
 
@@ -106,13 +158,13 @@ def check(material: AnswerEvidence, text: str) -> Report:
 class Published:
     """What a release says in answer to a query; `cited` are ids of passages of its domain.
 
-    `uncarried` are citations that no passage of the corpus version takes over.
+    `lost_citations` are those that no passage of the corpus version inherits.
     """
 
     text: str = ""
     practice: bool = False
     cited: frozenset[str] = frozenset()
-    uncarried: tuple[str, ...] = ()
+    lost_citations: tuple[str, ...] = ()
 
 
 def published_answers(domain: Domain, *, only: int | None = None) -> dict[int, Published]:
@@ -133,7 +185,7 @@ def published_answers(domain: Domain, *, only: int | None = None) -> dict[int, P
 def _known(domain: Domain, texts: Mapping[int, str]) -> dict[int, frozenset[str]]:
     named = {pk: brackets(text) for pk, text in texts.items()}
     there: set[str] = set()
-    for pids in _groups({each for cited in named.values() for each in cited}):
+    for pids in chunks({each for cited in named.values() for each in cited}):
         rows = Passage.objects.filter(domain=domain, pid__in=pids)
         there.update(rows.values_list("pid", flat=True))
     return {pk: frozenset(there.intersection(cited)) for pk, cited in named.items()}
@@ -144,25 +196,31 @@ def answers_in(
 ) -> dict[int, Published]:
     """Published answers of the domain's queries (or `only` that), cited by ids of the version.
 
-    `[doc_3]` counts the gold of the query's aspects as it was loaded, and becomes ids. What cannot
-    be carried stays as it was written, and is listed.
+    `[doc_3]` counts the query's gold as a release of the loaded texts lists it, and becomes ids.
+    What is not inherited stays as it was written, and is listed.
     """
     published = published_answers(domain, only=only)
     if version is None or not version.is_derived:
         return published
     cited = {pk: brackets(answer.text) for pk, answer in published.items() if answer.text}
-    meant = _meant(domain, cited)
+    # The passage id behind each bracket; numbers count the query's gold.
+    meant = {}
+    queries = domain.queries.filter(pk__in=[pk for pk, own in cited.items() if own])
+    queries = queries.select_related("domain")
+    for pk, material in materials(queries).items():
+        gold = material.evidence.gold
+        meant[pk] = {each: numbered(each, gold) or each for each in cited[pk]}
     names = _names_in(version, domain, {pid for own in meant.values() for pid in own.values()})
-    return {pk: _carried(answer, meant.get(pk, {}), names) for pk, answer in published.items()}
+    return {pk: _inherited(answer, meant.get(pk, {}), names) for pk, answer in published.items()}
 
 
-def _carried(
+def _inherited(
     answer: Published, meant: Mapping[str, str], names: Mapping[str, tuple[str, ...]]
 ) -> Published:
     """`meant` gives the id behind each bracket, `names` those of the version for each id."""
-    there = {words: names[pid] for words, pid in meant.items() if names.get(pid)}
-    lost = tuple(words for words, pid in meant.items() if pid in names and not names[pid])
-    text = renamed(answer.text, {words: _NEXT.join(pids) for words, pids in there.items()})
+    there = {cited: names[pid] for cited, pid in meant.items() if names.get(pid)}
+    lost = tuple(cited for cited, pid in meant.items() if pid in names and not names[pid])
+    text = renamed(answer.text, {cited: _NEXT.join(pids) for cited, pids in there.items()})
     known = frozenset(pid for pids in there.values() for pid in pids)
     return Published(_once(text), answer.practice, known | answer.cited, lost)
 
@@ -170,17 +228,6 @@ def _carried(
 def _once(text: str) -> str:
     """Neighbouring citations of one passage, because two of the older ones are in it, as one."""
     return re.sub(r"(\[[^\[\]]{1,500}\])(?:\1)+", r"\1", text)
-
-
-def _meant(domain: Domain, cited: Mapping[int, list[str]]) -> dict[int, dict[str, str]]:
-    """The passage id behind each bracket; numbers count the gold of the query's aspects."""
-    queries = domain.queries.filter(pk__in=[pk for pk, own in cited.items() if own])
-    found: dict[int, dict[str, str]] = {}
-    for pk, material in materials(queries).items():
-        gold = material.evidence.gold
-        own = {words: numbered(words, gold) or words for words in cited[pk]}
-        found[pk] = own
-    return found
 
 
 def _names_in(
@@ -195,7 +242,7 @@ def _names_in(
         root = root.parent
     loaded: dict[str, int] = {}
     found: dict[str, tuple[str, ...]] = {}
-    for group in _groups(pids):
+    for group in chunks(pids):
         rows = Passage.objects.filter(domain=domain, pid__in=group)
         columns = ("pk", "pid", "version_id", "version__state")
         for pk, pid, layer, state in rows.order_by("pk").values_list(*columns):
@@ -205,15 +252,8 @@ def _names_in(
                 loaded[pid] = pk
             elif layer in version.layers and pid not in found:
                 found[pid] = (pid,)
-    reached = targets(version, set(loaded.values()))
+    there = targets(version, set(loaded.values()))
     names: dict[int, str] = {}
-    for keys in _groups({pk for pks in reached.values() for pk in pks}):
+    for keys in chunks({pk for pks in there.values() for pk in pks}):
         names.update(Passage.objects.filter(pk__in=keys).order_by().values_list("pk", "pid"))
-    return found | {pid: tuple(names[each] for each in reached[pk]) for pid, pk in loaded.items()}
-
-
-def _groups(wanted: Iterable[T]) -> Iterator[list[T]]:
-    """As many of them as are asked for at a time."""
-    rest = iter(sorted(wanted))
-    while group := list(islice(rest, _AT_ONCE)):
-        yield group
+    return found | {pid: tuple(names[each] for each in there[pk]) for pid, pk in loaded.items()}

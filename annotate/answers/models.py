@@ -18,7 +18,7 @@ class AnswerAuthor(models.TextChoices):
     MODEL = "model", "a model"
 
 
-class Beginning(models.TextChoices):
+class StartedFrom(models.TextChoices):
     """What a person's answer was started from."""
 
     NOTHING = "nothing", "an empty page"
@@ -63,7 +63,7 @@ class ReferenceAnswerQuerySet(StandingQuerySet["ReferenceAnswer"]):
 
     def independent(self) -> Self:
         """People's answers that nobody began from a model's or an imported one."""
-        return self.by_people().filter(begun_from=Beginning.NOTHING)
+        return self.by_people().filter(begun_from=StartedFrom.NOTHING)
 
 
 class ReferenceAnswer(models.Model):
@@ -82,7 +82,7 @@ class ReferenceAnswer(models.Model):
     # Why a correction was made, where somebody said so.
     reason = models.TextField(blank=True, default="")
     begun_from = models.CharField(
-        max_length=8, choices=Beginning.choices, default=Beginning.NOTHING
+        max_length=8, choices=StartedFrom.choices, default=StartedFrom.NOTHING
     )
     # The version whose text it took over, or started from.
     based_on = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")

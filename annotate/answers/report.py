@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from annotate.answers.comparing import MEASURES, POINTS, standing_ratings
 from annotate.models import AnswerComparison, AnswerRating, Preferred
-from kit.lists.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 from kit.stats.agreement import cohen_kappa, krippendorff_alpha
 from kit.stats.means import mean
 from kit.stats.paired import mcnemar, paired_t, randomisation
@@ -29,7 +29,7 @@ _MOST_RATERS: Final = 12
 _NOBODY: Final = "Nobody has rated yet."
 
 
-def report(comparison: AnswerComparison) -> list[Sheet]:
+def report(comparison: AnswerComparison) -> list[ReportTable]:
     """Every table of a closed comparison, its numbers linked to the ratings behind them."""
     rows = list(standing_ratings(comparison))
     url = reverse("comparison-ratings", args=[comparison.benchmark.slug, comparison.pk])
@@ -50,7 +50,7 @@ def _by_query(rows: Sequence[AnswerRating], name: str) -> list[float]:
     return [sum(points) / len(points) for _, points in sorted(given.items())]
 
 
-def _means(rows: Sequence[AnswerRating], seed: int, url: str) -> Sheet:
+def _means(rows: Sequence[AnswerRating], seed: int, url: str) -> ReportTable:
     made = []
     for what, name in MEASURES.items() if rows else ():
         human, model = (_by_query(rows, f"{side}_{what}") for side in SIDES)
@@ -64,7 +64,7 @@ def _means(rows: Sequence[AnswerRating], seed: int, url: str) -> Sheet:
                 Cell(len(apart), url=url),
             )
         )
-    return Sheet(
+    return ReportTable(
         "means",
         "Points from 1 to 5",
         (
@@ -80,7 +80,7 @@ def _means(rows: Sequence[AnswerRating], seed: int, url: str) -> Sheet:
     )
 
 
-def _preferences(rows: Sequence[AnswerRating], url: str) -> Sheet:
+def _preferences(rows: Sequence[AnswerRating], url: str) -> ReportTable:
     counted = Counter(row.preferred for row in rows)
     made = [
         (
@@ -102,7 +102,7 @@ def _preferences(rows: Sequence[AnswerRating], url: str) -> Sheet:
         f"Of {len(leaning):,} queries, most raters prefer the person's answer in {human:,} and the "
         f"model's in {model:,} ({p})."
     )
-    return Sheet(
+    return ReportTable(
         "preferences",
         "Which answer is better",
         ("Preferred", "Ratings", "Share"),
@@ -112,7 +112,7 @@ def _preferences(rows: Sequence[AnswerRating], url: str) -> Sheet:
     )
 
 
-def _agreement(rows: Sequence[AnswerRating], url: str) -> Sheet:
+def _agreement(rows: Sequence[AnswerRating], url: str) -> ReportTable:
     made = []
     for what, name in MEASURES.items() if rows else ():
         given = from_triples(
@@ -131,7 +131,7 @@ def _agreement(rows: Sequence[AnswerRating], url: str) -> Sheet:
             kappa = cohen_kappa(given.pair(place_of[one], place_of[other]), "quadratic")
             if kappa.n_items:
                 made.append(_coefficient(name, f"{one} and {other}, quadratic κ", kappa, url))
-    return Sheet(
+    return ReportTable(
         "agreement",
         "How far raters agree",
         ("Measure", "Who and how", "Agreement", "Answers", "Why not"),
@@ -151,7 +151,7 @@ def _coefficient(name: str, who: str, found: Estimate, url: str) -> tuple[Cell, 
     )
 
 
-def _domains(rows: Sequence[AnswerRating], url: str) -> Sheet:
+def _domains(rows: Sequence[AnswerRating], url: str) -> ReportTable:
     made = []
     for domain in sorted({row.pair.query.domain.name for row in rows}):
         own = [row for row in rows if row.pair.query.domain.name == domain]
@@ -165,17 +165,17 @@ def _domains(rows: Sequence[AnswerRating], url: str) -> Sheet:
             )
         )
     heads = ("Completeness, person", "Completeness, model", "Quality, person", "Quality, model")
-    return Sheet(
+    return ReportTable(
         "domains", "Domain by domain", ("Domain", "Queries", *heads), tuple(made), empty=_NOBODY
     )
 
 
-def _order(rows: Sequence[AnswerRating]) -> Sheet:
+def _order(rows: Sequence[AnswerRating]) -> ReportTable:
     sided = [row for row in rows if row.preferred != Preferred.NEITHER]
     first = sum((row.preferred == Preferred.HUMAN) == row.human_first for row in sided)
     name = text("The one shown first is preferred")
     share = percent(proportion(first, len(sided)))
-    return Sheet(
+    return ReportTable(
         "order",
         "Whether the order mattered",
         ("What", "Ratings", "Of those with a preference", "Share"),

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotate.models import AnswerAuthor, AnswerPair, Assignment, ReferenceAnswer
 from annotate.rights import assignment_of, require_annotator
 from corpus.access import Access, enter
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Query
 
 HIDDEN = (
@@ -23,8 +23,8 @@ HIDDEN = (
 def answers_here(person: User, query: str = "pk") -> Q:
     """Of rows with a query: whether the person wrote an answer to it, or is assigned to."""
     written = ReferenceAnswer.objects.by_people().filter(query=OuterRef(query), created_by=person)
-    held = Assignment.objects.standing().filter(query=OuterRef(query), holder=person)
-    return Exists(written) | Exists(held)
+    assigned = Assignment.objects.standing().filter(query=OuterRef(query), holder=person)
+    return Exists(written) | Exists(assigned)
 
 
 def hidden_queries(access: Access) -> QuerySet[Query]:
@@ -95,12 +95,12 @@ def require_answer_reviewer(access: Access, query: Query) -> None:
 
 
 def lock_for_answer(query: Query, actor: User) -> None:
-    """Hold the query until the transaction ends, for somebody who may write an answer to it.
+    """Lock the query until the transaction ends, for somebody who may write an answer to it.
 
     Answers follow the work on aspects and passages, so they can be written whatever its state.
-    Raises PermissionDenied with what stands in the way.
+    Raises PermissionDenied with the reason.
     """
-    hold_queries([query.pk])
+    lock_queries([query.pk])
     require_annotator(query, actor)
     require_writer(_place_of(actor, query), query)
 
@@ -111,7 +111,7 @@ def lock_for_choice(query: Query, actor: User) -> None:
     if not access.is_admin:
         lock_for_answer(query, actor)
         return
-    hold_queries([query.pk])
+    lock_queries([query.pk])
     if answers_are_hidden(access, query):
         raise PermissionDenied(HIDDEN)
 

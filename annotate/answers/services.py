@@ -23,13 +23,13 @@ from annotate.models import (
     AnswerReview,
     AnswerVerdict,
     Assignment,
-    Beginning,
     Guideline,
     ReferenceAnswer,
+    StartedFrom,
     WorkState,
 )
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Query
 from kit import audit
 from kit.errors import Conflict, Refused
@@ -95,7 +95,7 @@ def write_answer(
             author=AnswerAuthor.PERSON,
             text=text,
             reason=reason.strip(),
-            begun_from=_beginning(standing, base, from_import),
+            begun_from=_started_from(standing, base, from_import),
             based_on=base,
             created_by=actor,
         )
@@ -112,7 +112,7 @@ def record_model_answer(*, query: Query, text: str, making: Making) -> Reference
     chooses it: until then whatever was chosen stays so, also the model's earlier version.
     """
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         standing = _standing(query, AnswerAuthor.MODEL)
         made = {name: value for name, value in vars(making).items() if name != "call"}
         same = {"text": text} | made
@@ -148,15 +148,15 @@ def _standing(query: Query, author: str) -> ReferenceAnswer | None:
     return ReferenceAnswer.objects.standing().filter(query=query, author=author).first()
 
 
-def _beginning(
+def _started_from(
     standing: ReferenceAnswer | None, base: ReferenceAnswer | None, from_import: bool
 ) -> str:
     """What was once started from another answer stays so, whoever corrects it."""
     if base is not None:
-        return Beginning.MODEL
+        return StartedFrom.MODEL
     if from_import:
-        return Beginning.IMPORT
-    return standing.begun_from if standing else Beginning.NOTHING
+        return StartedFrom.IMPORT
+    return standing.begun_from if standing else StartedFrom.NOTHING
 
 
 def _add(
@@ -222,9 +222,9 @@ def unchoose_answer(*, query: Query, actor: User) -> None:
 
 def mark_chosen(answer: ReferenceAnswer, actor: User) -> None:
     """Publish it instead of what was chosen before; for a transaction that locked the query."""
-    others = ReferenceAnswer.objects.chosen().filter(query=answer.query_id)
-    before = others.values_list("pk", flat=True).first()
-    others.update(is_chosen=False)
+    chosen = ReferenceAnswer.objects.chosen().filter(query=answer.query_id)
+    before = chosen.values_list("pk", flat=True).first()
+    chosen.update(is_chosen=False)
     ReferenceAnswer.objects.filter(pk=answer.pk).update(is_chosen=True)
     answer.is_chosen = True
     note_answer(answer, actor, "choose answer", instead_of=before)
@@ -234,10 +234,10 @@ def mark_chosen(answer: ReferenceAnswer, actor: User) -> None:
 def _move_work(query: Query, actor: User, to: str, verb: str) -> None:
     """An accepted query whose answer is chosen is answered (docs/protocol.md 3.1)."""
     states = (WorkState.ACCEPTED, WorkState.ANSWERED)
-    held = Assignment.objects.standing().filter(query=query, state__in=states).first()
-    if held is not None and Assignment.objects.move(held.pk, to):
+    assignment = Assignment.objects.standing().filter(query=query, state__in=states).first()
+    if assignment is not None and Assignment.objects.move(assignment.pk, to):
         slug = query.domain.benchmark.slug
-        audit.record(actor=actor, verb=verb, target=held, scope=slug)
+        audit.record(actor=actor, verb=verb, target=assignment, scope=slug)
 
 
 def note_answer(answer: ReferenceAnswer, actor: User | None, verb: str, **data: Any) -> None:
@@ -257,7 +257,7 @@ def review_answer(
     """
     actor, query, note = access.user, answer.query, note.strip()
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         require_answer_reviewer(access, query)
         if verdict not in AnswerVerdict.values:
             raise Refused("Choose fine or needs changes.", field="verdict")

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotate.answers import comparison_views as comparing
-from annotate.answers import views
+from annotate.answers import short_views, views
 
 _ANSWER = "b/<slug:slug>/queries/<int:pk>/answer"
 _COMPARISON = "b/<slug:slug>/answers/comparisons/<int:pk>"
@@ -16,6 +16,11 @@ urlpatterns = [
     path(f"{_COMPARISON}/close/", comparing.comparison_close, name="comparison-close"),
     path(f"{_COMPARISON}/ratings/", comparing.comparison_ratings, name="comparison-ratings"),
     path(f"{_COMPARISON}/<slug:name>.csv", comparing.comparison_table, name="comparison-table"),
+    path(
+        "b/<slug:slug>/queries/<int:pk>/short-answers/",
+        short_views.short_answers,
+        name="short-answers",
+    ),
     path(f"{_ANSWER}/", views.answer, name="answer"),
     path(f"{_ANSWER}/check/", views.answer_check, name="answer-check"),
     path(f"{_ANSWER}/history/", views.answer_history, name="answer-history"),

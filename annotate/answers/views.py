@@ -353,7 +353,7 @@ def answer_rows(access: Access) -> QuerySet[Query]:
     """Queries with aspects; `chosen_by` says whose line is published, `verdict` is the last one."""
     written = ReferenceAnswer.objects.filter(query=OuterRef("pk"))
     standing: Any = written.standing()
-    words = AnswerReview.objects.filter(
+    verdicts = AnswerReview.objects.filter(
         answer__query=OuterRef("pk"), answer__stands=True, stands=True
     )
     queries = Query.objects.in_benchmark(access.benchmark).filter(Exists(present_aspects()))
@@ -361,5 +361,5 @@ def answer_rows(access: Access) -> QuerySet[Query]:
         person_version=Subquery(standing.by_people().values("version")[:1]),
         model_version=Subquery(standing.filter(author=AnswerAuthor.MODEL).values("version")[:1]),
         chosen_by=Subquery(written.chosen().values("author")[:1]),
-        verdict=Subquery(words.order_by("-pk").values("verdict")[:1]),
+        verdict=Subquery(verdicts.order_by("-pk").values("verdict")[:1]),
     )

@@ -193,7 +193,7 @@ class Time(QueryRoutes):
 
 
 class Assignments(Route):
-    """Who works on what, and assigning unassigned queries to people, in turns."""
+    """Who works on what, and assigning unassigned queries to people, round-robin."""
 
     @extend_schema(responses=AssignmentSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
@@ -210,10 +210,10 @@ class Assignments(Route):
         people = {each.username: each for each in annotators(access.benchmark)}
         if strange := [name for name in given["people"] if name not in people]:
             raise Refused(f"{strange[0]} is no annotator of this benchmark.", field="people")
-        wanted = set(given["queries"])
-        rows = Query.objects.in_benchmark(access.benchmark).filter(one_of(wanted))
+        keys = set(given["queries"])
+        rows = Query.objects.in_benchmark(access.benchmark).filter(one_of(keys))
         queries = list(rows)
-        if lost := wanted - {each.pk for each in queries}:
+        if lost := keys - {each.pk for each in queries}:
             raise Refused(f"There is no query {min(lost)} here.", field="queries")
         made = verbs.assign_queries(
             benchmark=access.benchmark,
@@ -239,7 +239,6 @@ class OneAssignment(Route):
             due_on=given["due_on"],
             actor=access.user,
         )
-        changed.refresh_from_db()
         return Response(AssignmentSerializer(changed).data)
 
     @extend_schema(responses={204: None})

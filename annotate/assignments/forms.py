@@ -29,17 +29,17 @@ class AssignForm(forms.Form):
     )
     words = forms.CharField(label="Words or ids", required=False, max_length=200)
     most = forms.IntegerField(
-        label="At most so many queries",
+        label="Maximum number of queries",
         required=False,
         min_value=1,
         max_value=MOST_AT_ONCE,
-        help_text="Nothing: all that nobody holds.",
+        help_text="Empty: all unassigned queries.",
     )
     people: forms.Field = forms.ModelMultipleChoiceField(
         None,
         label="People",
         widget=forms.CheckboxSelectMultiple,
-        help_text="In turns, each only queries of their own domains.",
+        help_text="Round-robin, each only queries of their own domains.",
     )
     due_on = forms.DateField(label="Due", required=False, widget=_DAY)
 
@@ -72,14 +72,14 @@ class AssignForm(forms.Form):
 class ReassignForm(forms.Form):
     """Who works on one query, and until when."""
 
-    holder: forms.Field = forms.ModelChoiceField(None, label="Holder", empty_label=None)
+    holder: forms.Field = forms.ModelChoiceField(None, label="Assigned to", empty_label=None)
     due_on = forms.DateField(label="Due", required=False, widget=_DAY)
 
     def __init__(self, *args: Any, benchmark: Benchmark, domain: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         able = [pk for pk, own in experts_of(benchmark).items() if domain in own]
-        held = kwargs.get("initial", {}).get("holder")
-        able += [held] if held else []
+        assignee = kwargs.get("initial", {}).get("holder")
+        able += [assignee] if assignee else []
         people = User.objects.filter(pk__in=able).order_by("username")
         self.fields["holder"].queryset = people  # type: ignore[attr-defined]
 

@@ -17,10 +17,7 @@ from kit.stats.forecast import Forecast, forecast
 # The days that a forecast looks back on: whole weeks, so that weekends have their share.
 WINDOW = 28
 SHOWN_DAYS = 14
-
-
-def _no_states() -> Counter[str]:
-    return Counter(dict.fromkeys(WorkState.values, 0))
+MAX_OVERDUE = 50
 
 
 @dataclass
@@ -30,7 +27,9 @@ class Line:
     name: str
     total: int = 0
     # The number of every state, 0 included.
-    states: Counter[str] = field(default_factory=_no_states)
+    states: Counter[str] = field(
+        default_factory=lambda: Counter(dict.fromkeys(WorkState.values, 0))
+    )
     overdue: int = 0
     seconds: float = 0.0
     # Submitted for the first time, by day.
@@ -84,14 +83,14 @@ class Progress(NamedTuple):
     overdue: list[Assignment]
 
 
-def read_progress(
-    benchmark: Benchmark, *, today: datetime.date | None = None, most_overdue: int = 50
-) -> Progress:
+def read_progress(benchmark: Benchmark, *, today: datetime.date | None = None) -> Progress:
     """Count everything in a handful of queries, whatever the size of the benchmark."""
     today = today or timezone.localdate()
     assigned = Assignment.objects.in_benchmark(benchmark)
     total, domains, people = _count(benchmark, today)
-    outlook = _outlook(total, today)
+    # From the first submission on, at most four weeks back; today is not over and left out.
+    window = min(WINDOW, (today - min(total.days, default=today)).days)
+    outlook = forecast([total.days[day] for day in _days_before(today, window)], total.remaining)
     low, end, high = (
         today + datetime.timedelta(days=days) if days else None
         for days in (outlook.low, outlook.days, outlook.high)
@@ -106,7 +105,7 @@ def read_progress(
         end_low=low,
         end=end,
         end_high=high,
-        overdue=list(overdue[:most_overdue]),
+        overdue=list(overdue[:MAX_OVERDUE]),
     )
 
 
@@ -144,14 +143,6 @@ def _count(benchmark: Benchmark, today: datetime.date) -> tuple[Line, list[Line]
         for line in (total, domains[each["query__domain_id"]], person):
             line.seconds += each["length"].total_seconds()
     return total, list(domains.values()), list(people.values())
-
-
-def _outlook(total: Line, today: datetime.date) -> Forecast:
-    """From the first submission on, at most four weeks back; today is not over and left out."""
-    first = min(total.days, default=today)
-    window = min(WINDOW, (today - first).days)
-    done = [total.days[day] for day in _days_before(today, window)]
-    return forecast(done, total.remaining)
 
 
 def _days_before(today: datetime.date, count: int) -> list[datetime.date]:

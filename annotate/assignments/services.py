@@ -16,7 +16,7 @@ from annotate.assignments.models import WRITABLE, unassigned
 from annotate.models import Assignment, WorkState
 from annotate.rights import assignment_of, may_annotate, record, require_annotator
 from annotate.workspace.checklist import missing
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Membership, Query, Role
 from corpus.texts.finding import one_of
 from kit import audit
@@ -28,7 +28,7 @@ MOVED = "This was changed meanwhile. Reload the page."
 
 def experts_of(benchmark: Benchmark) -> dict[int, set[int]]:
     """The benchmark's annotators with the ids of the domains that each may work in."""
-    members = Membership.objects.filter(benchmark=benchmark).select_related("benchmark")
+    members = Membership.objects.filter(benchmark=benchmark).with_domains()
     return {each.user_id: each.domain_ids() for each in members if Role.ANNOTATOR in each.roles}
 
 
@@ -40,7 +40,7 @@ def assign_queries(
     actor: User,
     due_on: date | None = None,
 ) -> list[Assignment]:
-    """Give unassigned queries to people, in turns; each only those of their domains.
+    """Give unassigned queries to people, round-robin; each only those of their domains.
 
     What is assigned already stays where it is. Raises Refused without people, for a due day that
     has passed, for more than 5,000 at once, and when a query's domain is nobody's of them.
@@ -48,16 +48,16 @@ def assign_queries(
     if not people:
         raise Refused("Choose who gets them.", field="people")
     _check_due(due_on)
-    wanted = {each.pk: each for each in queries}
-    if len(wanted) > MOST_AT_ONCE:
+    asked = {each.pk: each for each in queries}
+    if len(asked) > MOST_AT_ONCE:
         raise Refused(f"At most {MOST_AT_ONCE:,} queries at once.", field="most")
     with transaction.atomic():
-        hold_queries(wanted)
-        free = set(unassigned(Query.objects.filter(one_of(wanted))).values_list("pk", flat=True))
-        given = [query for pk, query in wanted.items() if pk in free]
+        lock_queries(asked)
+        free = set(unassigned(Query.objects.filter(one_of(asked))).values_list("pk", flat=True))
+        given = [query for pk, query in asked.items() if pk in free]
         rows = [
             Assignment(query=query, holder=holder, assigned_by=actor, due_on=due_on)
-            for query, holder in _in_turns(given, people, experts_of(benchmark))
+            for query, holder in _round_robin(given, people, experts_of(benchmark))
         ]
         made = Assignment.objects.bulk_create(rows, batch_size=500)
         changes = [(each, {"query": each.query_id, "holder": each.holder_id}) for each in made]
@@ -69,12 +69,12 @@ def claim_query(*, query: Query, actor: User) -> Assignment:
     """Take an unassigned query; one's own again changes nothing, another's is Refused."""
     require_annotator(query, actor)
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         standing = assignment_of(query)
         if standing is not None and standing.holder_id == actor.pk:
             return standing
         if standing is not None:
-            raise Refused(f"{standing.holder} holds this query already.")
+            raise Refused(f"{standing.holder} works on this query already.")
         mine = Assignment.objects.create(query=query, holder=actor)
         _record(mine, actor, "claim query")
     return mine
@@ -91,7 +91,7 @@ def claim_next(*, benchmark: Benchmark, domain_ids: Collection[int], actor: User
             return claim_query(query=query, actor=actor)
         except Refused:
             continue
-    raise Refused("Every query of your domains is held by somebody.")
+    raise Refused("Every query of your domains is assigned to somebody.")
 
 
 def unassign_query(*, query: Query, actor: User) -> None:
@@ -101,11 +101,11 @@ def unassign_query(*, query: Query, actor: User) -> None:
     """
     assignment = assignment_of(query)
     if assignment is None:
-        raise Refused("Nobody holds this query.")
+        raise Refused("Nobody works on this query.")
     if assignment.holder_id != actor.pk:
-        raise Refused("Only who holds a query can release it.")
+        raise Refused("Only its assignee can unassign a query.")
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         _end(assignment, actor, "release query", (WorkState.NOT_STARTED, WorkState.IN_PROGRESS))
 
 
@@ -113,58 +113,47 @@ def take_away(*, assignment: Assignment, actor: User) -> None:
     """End somebody's assignment (an admin's verb); what was written stays. Refused once it is
     submitted: then its assignee or a reviewer has to give it back first."""
     with transaction.atomic():
-        hold_queries([assignment.query_id])
+        lock_queries([assignment.query_id])
         _end(assignment, actor, "take query away", WRITABLE)
-
-
-def reassign_query(*, assignment: Assignment, holder: User, actor: User) -> Assignment:
-    """Give a query to another expert of its domain; what was written stays.
-
-    Changes that a reviewer asked for are asked of the new assignee. Raises Refused as `take_away`.
-    """
-    query = assignment.query
-    if not may_annotate(query, holder):
-        raise Refused(f"{holder} is no annotator of {query.domain}.", field="holder")
-    with transaction.atomic():
-        hold_queries([assignment.query_id])
-        assignment.refresh_from_db()
-        if assignment.holder_id == holder.pk:
-            return assignment
-        asked = assignment.state == WorkState.CHANGES_REQUESTED
-        _end(assignment, actor, "take query away", WRITABLE)
-        passed = Assignment.objects.create(
-            query=query,
-            holder=holder,
-            assigned_by=actor,
-            due_on=assignment.due_on,
-            state=WorkState.CHANGES_REQUESTED if asked else WorkState.NOT_STARTED,
-            first_submitted_at=assignment.first_submitted_at,
-        )
-        _record(passed, actor, "assign query", before=assignment.holder_id)
-    return passed
-
-
-def set_due(*, assignment: Assignment, due_on: date | None, actor: User) -> None:
-    """Set or clear the day by which the query is to be submitted; Refused for a past one."""
-    if due_on != assignment.due_on:
-        _check_due(due_on)
-    with transaction.atomic():
-        rows = Assignment.objects.standing().filter(pk=assignment.pk)
-        if not rows.update(due_on=due_on):
-            raise Refused(MOVED)
-        _record(assignment, actor, "set due date", due_on=due_on.isoformat() if due_on else None)
 
 
 def change_assignment(
     *, assignment: Assignment, holder: User, due_on: date | None, actor: User
 ) -> Assignment:
-    """Set assignee and day of an assignment, where they change; both or, Refused, neither."""
+    """Set the day and give the query to another expert of its domain, where they change.
+
+    What was written stays; changes that a reviewer asked for are asked of the new assignee.
+    Raises Refused as `take_away`, for a day that has passed and for somebody who does not annotate
+    the domain; then nothing changes.
+    """
     with transaction.atomic():
-        if due_on != assignment.due_on:
-            set_due(assignment=assignment, due_on=due_on, actor=actor)
-        if holder.pk == assignment.holder_id:
-            return assignment
-        return reassign_query(assignment=assignment, holder=holder, actor=actor)
+        lock_queries([assignment.query_id])
+        related = Assignment.objects.select_related("query__domain__benchmark", "holder")
+        current = related.get(pk=assignment.pk)
+        if current.ended_at is not None:
+            raise Refused(MOVED)
+        query = current.query
+        if due_on != current.due_on:
+            _check_due(due_on)
+            current.due_on = due_on
+            current.save(update_fields=["due_on"])
+            _record(current, actor, "set due date", due_on=due_on.isoformat() if due_on else None)
+        if holder.pk == current.holder_id:
+            return current
+        if not may_annotate(query, holder):
+            raise Refused(f"{holder} is no annotator of {query.domain}.", field="holder")
+        asked = current.state == WorkState.CHANGES_REQUESTED
+        _end(current, actor, "take query away", WRITABLE)
+        passed = Assignment.objects.create(
+            query=query,
+            holder=holder,
+            assigned_by=actor,
+            due_on=due_on,
+            state=WorkState.CHANGES_REQUESTED if asked else WorkState.NOT_STARTED,
+            first_submitted_at=current.first_submitted_at,
+        )
+        _record(passed, actor, "assign query", before=current.holder_id)
+    return passed
 
 
 def submit_query(*, query: Query, actor: User) -> Assignment:
@@ -175,7 +164,7 @@ def submit_query(*, query: Query, actor: User) -> Assignment:
     """
     require_annotator(query, actor)
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         mine = claim_query(query=query, actor=actor)
         if gaps := [item.text for item in missing(query=query) if item.blocking]:
             more = f" ({len(gaps) - 1} more)" if len(gaps) > 1 else ""
@@ -197,7 +186,7 @@ def take_back(*, query: Query, actor: User) -> Assignment:
     """Take a submitted query back to go on writing; Refused once its second review has begun."""
     require_annotator(query, actor)
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         mine = assignment_of(query)
         if mine is None or mine.holder_id != actor.pk:
             raise Refused("Only who submitted a query can take it back.")
@@ -209,7 +198,7 @@ def take_back(*, query: Query, actor: User) -> Assignment:
     return mine
 
 
-def _in_turns(
+def _round_robin(
     queries: Iterable[Query], people: Sequence[User], domains: dict[int, set[int]]
 ) -> Iterable[tuple[Query, User]]:
     """Queries with who gets each; a turn that does not fit the domain is kept for the next."""

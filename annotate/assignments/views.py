@@ -49,12 +49,12 @@ ASSIGNMENTS = Table(
     filters=(
         Filter("domain", "Domain", lookup="query__domain__name"),
         Filter("state", "State", choices=WorkState.choices),
-        Filter("person", "Holder", lookup="holder__username"),
+        Filter("person", "Assigned to", lookup="holder__username"),
         Filter("due", "Due", choices=(("late", "Overdue"), ("set", "With a day")), apply=_by_due),
     ),
     columns=(
         Column("query", "Query", order=("query__domain__name", "query_id")),
-        Column("holder", "Holder", order=("holder__username",)),
+        Column("holder", "Assigned to", order=("holder__username",)),
         Column("state", "State", order=("state",)),
         Column("due", "Due", order=("due_on",)),
         Column("submitted", "Submitted", order=("submitted_at",)),
@@ -81,7 +81,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
             mine.filter(state__in=HANDED_IN).select_related("query__domain"), request.GET
         ),
     }
-    return htmx.render(request, "annotate/queue.html", context, partial="results")
+    return htmx.render(request, "annotate/assignments/queue.html", context, partial="results")
 
 
 @require_POST
@@ -135,7 +135,7 @@ def query_submit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "hints": [item for item in items if not item.blocking],
     }
     show = htmx.invalid if refusal else htmx.render
-    return show(request, "annotate/submit.html", context)
+    return show(request, "annotate/assignments/submit.html", context)
 
 
 @require_POST
@@ -151,7 +151,7 @@ def query_time(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def work_context(access: Access, query: Query, *, is_annotator: bool) -> dict[str, Any]:
-    """What the workspace says about who holds the query: `annotate/query_work.html`."""
+    """Context of annotate/workspace/query_work.html, which says who works on the query."""
     assignment = assignment_of(query)
     is_mine = assignment is not None and assignment.holder_id == access.user.pk
     return {
@@ -186,8 +186,8 @@ def assignments(request: HttpRequest, slug: str) -> HttpResponse:
         "free": unassigned(Query.objects.in_benchmark(access.benchmark)).count(),
     }
     if form.is_bound:
-        return htmx.invalid(request, "annotate/assignments.html", context)
-    return htmx.render(request, "annotate/assignments.html", context, partial="results")
+        return htmx.invalid(request, "annotate/assignments/assignments.html", context)
+    return htmx.render(request, "annotate/assignments/assignments.html", context, partial="results")
 
 
 @require_http_methods(["GET", "POST"])
@@ -212,7 +212,7 @@ def assignment(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "seconds": ActiveSpan.objects.filter(query=found.query, user=found.holder).seconds(),
     }
     show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/assignment.html", context)
+    return show(request, "annotate/assignments/assignment.html", context)
 
 
 @require_POST
@@ -240,7 +240,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         "states": WorkState.choices,
         "busiest": max([count for _, count in found.days], default=0) or 1,
     }
-    return htmx.render(request, "annotate/progress.html", context)
+    return htmx.render(request, "annotate/assignments/progress.html", context)
 
 
 def get_assignment(access: Access, pk: int) -> Assignment:
@@ -265,6 +265,6 @@ def _assign(
         )
     )
     if not count:
-        raise Refused("No query that nobody holds is among these.", field="words")
+        raise Refused("No unassigned query is among these.", field="words")
     messages.success(request, f"{count:,} quer{'y' if count == 1 else 'ies'} assigned.")
     return count

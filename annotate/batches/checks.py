@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q
 
 from annotate.models import AttentionCheck, BatchItem, EscalationCase, GoldPassage
+from annotate.workspace.models import SAME_PAIR
 from corpus.access import Access
 from corpus.models import Judgment, Passage, Query, Source
 from kit.errors import Refused
@@ -20,9 +21,8 @@ NONE_LEFT = (
     "No attention check can be made for this batch: it needs old gold with its text, in the "
     "domains of the batch, that you have not seen. Tell an admin."
 )
-# Conditions on an outer queryset of labels or checks.
-_PAIR = {"query": OuterRef("query"), "passage": OuterRef("passage")}
-_HAS_CASE = Exists(EscalationCase.objects.filter(**_PAIR))
+# Condition on an outer queryset of labels or checks.
+_HAS_CASE = Exists(EscalationCase.objects.filter(**SAME_PAIR))
 _SAMPLED = 200  # gold pairs of which one is chosen
 
 
@@ -39,7 +39,7 @@ def choose_checks(
     rng = Random(seed)  # noqa: S311  (seeded with a keyed number)
     domains = {case.query.domain_id for case in cases}
     seen = BatchItem.objects.filter(batch__voter=access.user, check_item=OuterRef("pk"))
-    own = GoldPassage.objects.filter(created_by=access.user, **_PAIR)
+    own = GoldPassage.objects.filter(created_by=access.user, **SAME_PAIR)
     known = AttentionCheck.objects.usable(access.benchmark).filter(query__domain__in=domains)
     known = known.exclude(Exists(seen)).exclude(Exists(own)).exclude(_HAS_CASE)
     chosen: list[AttentionCheck] = []
@@ -98,11 +98,13 @@ def _gold(access: Access, domains: set[int], rng: Random) -> list[Judgment]:
         Judgment.objects.original()
         .filter(label__gt=0, query__domain__in=domains, passage__text__isnull=False)
         .exclude(passage__text="")
-        .exclude(Exists(AttentionCheck.objects.filter(**_PAIR)))
+        .exclude(Exists(AttentionCheck.objects.filter(**SAME_PAIR)))
         .exclude(_HAS_CASE)
-        .exclude(Exists(GoldPassage.objects.filter(created_by=access.user, **_PAIR)))
+        .exclude(Exists(GoldPassage.objects.filter(created_by=access.user, **SAME_PAIR)))
         # What an expert found not to be gold is no known answer.
-        .exclude(Exists(Judgment.objects.standing().filter(source=Source.EXPERT, label=0, **_PAIR)))
+        .exclude(
+            Exists(Judgment.objects.standing().filter(source=Source.EXPERT, label=0, **SAME_PAIR))
+        )
     )
     pks = list(rows.order_by("pk").values_list("pk", flat=True)[:10_000])
     some = rng.sample(pks, min(len(pks), _SAMPLED))
@@ -152,10 +154,10 @@ def _snapshot(
 def _quotes(text: str, position: dict[str, Any], rng: Random) -> list[dict[str, Any]]:
     """As many quotes as the position had, taken from this passage word by word."""
     sentences = _sentences(text)
-    wanted = min(len(position.get("references") or []), len(sentences))
+    count = min(len(position.get("references") or []), len(sentences))
     return [
         {"text": text[start:end], "start": start, "end": end}
-        for start, end in sorted(rng.sample(sentences, wanted))
+        for start, end in sorted(rng.sample(sentences, count))
     ]
 
 

@@ -11,27 +11,27 @@ from random import Random
 
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, OuterRef
 from django.utils import timezone
 
 from annotate.batches.checks import checks_in, choose_checks
 from annotate.exams.qualification import watch_checks
+from annotate.keyed import draw
 from annotate.models import (
     Batch,
     BatchItem,
     BatchStatus,
+    Condition,
     Guideline,
-    Reveal,
     VoteSlot,
     VotingPlan,
 )
 from annotate.plans.services import NEEDS_CONSENT, condition_of, needs_consent
 from annotate.voting.cases import settle
-from annotate.voting.queue import draw
-from annotate.voting.services import Answer, check_answer, check_change, count_vote, fill
+from annotate.voting.services import Answer, check_answer, check_change, count_vote, fill, last_link
 from annotate.voting.slots import free_cases, lease, take
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from kit import audit
 from kit.errors import Conflict, Refused
 
@@ -78,7 +78,7 @@ def answer_item(
     Where the positions are shown after a first judgment, the first "relevant" or "not relevant" is
     that judgment: it stays, and the positions may be seen. The next answer is the final one.
     `expected` is the version of the answer that the person saw; another one is a Conflict that
-    carries the stored item. Raises Refused for a batch that is over and for what an answer lacks.
+    has the stored item. Raises Refused for a batch that is over and for what an answer lacks.
     """
     _need_own(item.batch, access)
     content = item.case or item.check_item
@@ -90,7 +90,7 @@ def answer_item(
         stored = BatchItem.objects.select_related("batch").get(pk=item.pk)
         if expected is not None and expected != stored.version:
             raise Conflict(stored)
-        if stored.arm == Reveal.AFTER and not stored.is_committed and answer.label in (0, 1):
+        if stored.arm == Condition.AFTER and not stored.is_committed and answer.label in (0, 1):
             stored.committed_at, stored.first_label = timezone.now(), answer.label
             stored.first_ms = answer.elapsed_ms
         else:
@@ -113,7 +113,7 @@ def submit_batch(*, batch: Batch, access: Access) -> Batch:
     _need_own(batch, access)
     with transaction.atomic():
         queries = batch.items.exclude(case=None).values_list("case__query", flat=True)
-        hold_queries(queries)
+        lock_queries(queries)
         _lock_open(batch)
         rows = batch.items.select_related(
             "case__query__domain__benchmark", "check_item__query__domain__benchmark"
@@ -192,8 +192,9 @@ def _make_votes(batch: Batch, items: Sequence[BatchItem]) -> int:
     """Votes of what may still count; how many slots were lost or cases decided meanwhile."""
     lost = 0
     guideline = Guideline.objects.current_version(batch.plan.benchmark_id)
-    held = VoteSlot.objects.held_by(batch.voter_id).filter(batch=batch)
-    slots = {slot.case_id: slot for slot in held}
+    own = VoteSlot.objects.held_by(batch.voter_id).filter(batch=batch)
+    own = own.annotate(last_link=last_link(OuterRef("case")))
+    slots = {slot.case_id: slot for slot in own}
     for item in items:
         if item.case is None:
             continue
@@ -202,7 +203,7 @@ def _make_votes(batch: Batch, items: Sequence[BatchItem]) -> int:
             lost += 1
         else:
             answer = Answer(item.label, item.reason, item.elapsed_ms, item.span)
-            fill(slot, item, answer, guideline, batch)
+            fill(slot, item, answer, guideline, batch, after=slot.last_link)
             settle(item.case)
     return lost
 

@@ -7,11 +7,12 @@ whether it is a check.
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.batches.services import answer_item, take_batch
+from annotate.loaders import first_or_404
 from annotate.models import Batch, BatchItem, VotingPlan
 from annotate.plans.services import order_seed_in_batch
 from annotate.voting.forms import VoteForm
@@ -51,7 +52,7 @@ def batch_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "minutes": batch.plan.minutes(batch.size),
         "pay": batch.plan.pay(batch.size),
     }
-    return htmx.render(request, "annotate/batch.html", context)
+    return htmx.render(request, "annotate/batches/batch.html", context)
 
 
 @require_POST
@@ -99,10 +100,7 @@ def batch_item(request: HttpRequest, slug: str, pk: int, place: int) -> HttpResp
 def get_own_batch(access: Access, pk: int) -> Batch:
     """A batch of this person in this benchmark, or 404: those of others do not exist for them."""
     mine = Batch.objects.of(access.user.pk, access.benchmark).select_related("plan__benchmark")
-    found = mine.filter(pk=pk).first()
-    if found is None:
-        raise Http404("No such batch of yours.")
-    return found
+    return first_or_404(mine.filter(pk=pk), "batch of yours")
 
 
 def get_item(batch: Batch, place: int) -> BatchItem:
@@ -113,9 +111,7 @@ def get_item(batch: Batch, place: int) -> BatchItem:
         "check_item__query__domain",
         "check_item__passage__document",
     )
-    found = rows.filter(place=place).first()
-    if found is None:
-        raise Http404("No such item.")
+    found = first_or_404(rows.filter(place=place), "item")
     found.batch = batch
     return found
 

@@ -23,7 +23,7 @@ def drafts(request: HttpRequest) -> HttpResponse:
     """The list, with the way back to where each was typed."""
     assert isinstance(request.user, User)
     table = DRAFTS.read(Draft.objects.of(request.user), request.GET)
-    return htmx.render(request, "annotate/drafts.html", {"table": table}, partial="results")
+    return htmx.render(request, "annotate/drafts/drafts.html", {"table": table}, partial="results")
 
 
 @require_POST

@@ -56,7 +56,9 @@ def draw_items(
     require_admin(domain.benchmark, actor)
     if not 1 <= count <= MOST_DRAWN:
         raise Refused(f"Draw 1 to {MOST_DRAWN} items.", field="count")
-    pairs = _gold_pairs(domain)
+    gold = Judgment.objects.original().filter(query__domain=domain, label__gt=0)
+    gold = gold.exclude(query__text="").exclude(passage__text=None).exclude(passage__text="")
+    pairs = list(gold.order_by("query", "passage").values_list("query", "passage"))
     with transaction.atomic():
         taken = set(ExamItem.objects.usable(domain).values_list("source_query", "source_passage"))
         strata = {
@@ -64,11 +66,11 @@ def draw_items(
             0: [pair for pair in _foreign_pairs(domain, pairs) if pair not in taken],
         }
         # Half of either kind, whatever their numbers: each is drawn for itself.
-        wanted = {1: (count + 1) // 2, 0: count // 2}
+        sizes = {1: (count + 1) // 2, 0: count // 2}
         chosen = [
             (pair, label)
             for label, found in strata.items()
-            for pair in draw({label: found}, wanted[label], seed)
+            for pair in draw({label: found}, sizes[label], seed)
         ]
         if not chosen:
             raise Refused(f"{domain.name} has no gold with its text that is not in the bank yet.")
@@ -158,12 +160,6 @@ def _answers(text: str, line: int) -> list[str]:
     if not all(isinstance(each, str) for each in found):
         raise Refused(f"Line {line}, answers: every answer is a text.", field="file")
     return list(found)
-
-
-def _gold_pairs(domain: Domain) -> list[tuple[int, int]]:
-    rows = Judgment.objects.original().filter(query__domain=domain, label__gt=0)
-    rows = rows.exclude(query__text="").exclude(passage__text=None).exclude(passage__text="")
-    return list(rows.order_by("query", "passage").values_list("query", "passage"))
 
 
 def _foreign_pairs(domain: Domain, gold: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -57,7 +57,7 @@ def exam_bank(request: HttpRequest, slug: str) -> HttpResponse:
         return {"table": BANK.read(bank(access.benchmark), request.GET, choices=choices)}
 
     found = {"add": forms.ItemForm, "file": forms.ItemFileForm, "draw": forms.DrawForm}
-    return _page(request, access, "annotate/exam_bank.html", found, context, partial="results")
+    return _page(request, access, "annotate/exams/bank.html", found, context, partial="results")
 
 
 @require_GET
@@ -65,7 +65,7 @@ def exam_item(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One item with its right answer."""
     access = enter(request.user, slug, Role.ADMIN)
     context = {"access": access, "tab": "qualification", "item": get_item(access, pk)}
-    return htmx.render(request, "annotate/exam_item.html", context)
+    return htmx.render(request, "annotate/exams/item.html", context)
 
 
 @require_POST
@@ -81,7 +81,7 @@ def qualification_rules(request: HttpRequest, slug: str) -> HttpResponse:
     """What the benchmark asks, approval history, rechecks, and who is qualified."""
     access = enter(request.user, slug, Role.ADMIN)
     found = {"rule": forms.RuleForm, "approvals": forms.ApprovalForm, "recheck": forms.RecheckForm}
-    template = "annotate/qualification_rules.html"
+    template = "annotate/exams/qualification_rules.html"
     return _page(
         request, access, template, found, lambda: {"people": people_rows(access.benchmark)}
     )

@@ -4,9 +4,9 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
 
 from annotate.exams.qualification import is_enough, rule_of
+from annotate.keyed import draw
 from annotate.models import AttemptState, ExamAnswer, ExamAttempt, ExamItem
 from corpus.models import Domain, Membership, Role
 from kit import audit
@@ -53,7 +53,7 @@ def answer_item(*, attempt: ExamAttempt, place: int, person: User, label: int) -
     Raises PermissionDenied for somebody else's attempt, and Refused where another item is next.
     """
     if attempt.person_id != person.pk:
-        raise PermissionDenied("This is somebody else's sitting.")
+        raise PermissionDenied("This is somebody else's attempt.")
     if label not in (0, 1):
         raise Refused("Choose relevant or not relevant.", field="label")
     with transaction.atomic():
@@ -87,21 +87,17 @@ def _draw(attempt: ExamAttempt, bank: list[ExamItem], size: int) -> list[int]:
             attempt__person=attempt.person_id, attempt__is_practice=False
         ).values_list("item", flat=True)
     )
-    ranked = sorted(bank, key=lambda item: (item.pk in met, _lot(attempt, item, "draw")))
+    ranked = sorted(
+        bank, key=lambda item: (item.pk in met, draw("item of exam", attempt.pk, item.pk))
+    )
     sides = {label: [item for item in ranked if item.label == label] for label in (0, 1)}
     first, second = sorted(sides.values(), key=len)
     few = first[: size // 2]
     chosen = few + second[: size - len(few)]
     if len(chosen) < size:
         chosen += first[len(few) :][: size - len(chosen)]
-    return [item.pk for item in sorted(chosen, key=lambda item: _lot(attempt, item, "order"))]
-
-
-def _lot(attempt: ExamAttempt, item: ExamItem, use: str) -> str:
-    # Keyed by the server's secret: nobody can foretell what comes where.
-    return salted_hmac(
-        "assay.exam", f"{use}:{attempt.pk}:{item.pk}", algorithm="sha256"
-    ).hexdigest()
+    keys = [item.pk for item in chosen]
+    return sorted(keys, key=lambda item: draw("order of exam", attempt.pk, item))
 
 
 def _note(attempt: ExamAttempt, verb: str, **data: object) -> None:

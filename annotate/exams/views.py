@@ -23,7 +23,7 @@ from corpus.models import Domain, Role
 from kit import htmx
 from kit.errors import Refused
 
-TEMPLATE = "annotate/exam.html"
+TEMPLATE = "annotate/exams/exam.html"
 
 
 @require_GET
@@ -36,7 +36,7 @@ def qualification(request: HttpRequest, slug: str) -> HttpResponse:
         "rule": rule_of(access.benchmark),
         "places": places(access),
     }
-    return htmx.render(request, "annotate/qualification.html", context)
+    return htmx.render(request, "annotate/exams/qualification.html", context)
 
 
 @require_POST

@@ -19,12 +19,12 @@ from annotate.feedback.views import get_shown_vote, get_voter
 from annotate.models import Vote, VoterMessage
 from corpus.access import Access, enter
 from corpus.models import Role
-from kit.api import Route, SheetSerializer
-from kit.lists.sheets import as_data
+from kit.api import ReportTableSerializer, Route
+from kit.lists.report_tables import as_data
 
 
 class DecidedVoteSerializer(serializers.ModelSerializer):
-    """My vote beside the label of its case; `expert` is what an expert says of the pair now."""
+    """My vote and the label of its case; `expert` is what an expert says of the pair now."""
 
     query = serializers.CharField(source="case.query")
     passage = serializers.CharField(source="case.passage.pid")
@@ -37,7 +37,7 @@ class DecidedVoteSerializer(serializers.ModelSerializer):
 
 
 class MajorityReasonsSerializer(DecidedVoteSerializer):
-    """The same with what others who gave the final label said; no names."""
+    """The same with the reasons of others who gave the final label; no names."""
 
     reasons = serializers.ListField(child=serializers.CharField())
 
@@ -62,7 +62,7 @@ class VoterMessageSerializer(serializers.ModelSerializer):
 
 
 class NewVoterMessageSerializer(serializers.Serializer):
-    """What to tell a voter."""
+    """A message to a voter."""
 
     text = serializers.CharField(max_length=4000)
     batch = serializers.IntegerField(min_value=1, required=False, allow_null=True)
@@ -72,7 +72,7 @@ class NewVoterMessageSerializer(serializers.Serializer):
 class FeedbackSerializer(serializers.Serializer):
     """How a voter did over time, what to read again, and messages."""
 
-    history = SheetSerializer()
+    history = ReportTableSerializer()
     reread = RereadSerializer(many=True)
     messages = VoterMessageSerializer(many=True)
 
@@ -107,7 +107,7 @@ class FeedbackVote(Route):
 
 
 class FeedbackSeen(Route):
-    """I have read what I was told."""
+    """I have read my messages."""
 
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request, slug: str) -> Response:

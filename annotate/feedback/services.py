@@ -21,6 +21,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from annotate.keyed import draw
 from annotate.models import (
     AttemptState,
     Batch,
@@ -34,12 +35,11 @@ from annotate.models import (
     VoterMessage,
 )
 from annotate.voting.majority import CAP
-from annotate.voting.queue import draw
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Role, Source
 from kit import audit
 from kit.errors import Refused
-from kit.lists.sheets import Cell, Sheet, percent, text
+from kit.lists.report_tables import Cell, ReportTable, percent, text
 from kit.stats.clusters import clustered_share
 from kit.stats.proportions import proportion
 
@@ -81,21 +81,21 @@ def kept_back(person_id: int, benchmark: Benchmark) -> set[int]:
     for batch, case in items:
         cases[batch].append(case)
     back: set[int] = set()
-    for batch, held in cases.items():
-        drawn = sorted((draw("kept back", batch, case), case) for case in held if case)
-        back |= {case for _, case in drawn[: KEPT_BACK * held.count(None)]}
+    for batch, own in cases.items():
+        drawn = sorted((draw("kept back", batch, case), case) for case in own if case)
+        back |= {case for _, case in drawn[: KEPT_BACK * own.count(None)]}
     return back
 
 
 def reasons_of_majority(vote: Vote) -> list[str]:
     """The reasons of others who gave the case's label, in random order; no names."""
-    others = Vote.objects.standing().filter(case=vote.case_id, label=F("case__label"))
-    rows = others.exclude(pk=vote.pk).exclude(reason="").order_by("pk")
+    same_label = Vote.objects.standing().filter(case=vote.case_id, label=F("case__label"))
+    rows = same_label.exclude(pk=vote.pk).exclude(reason="").order_by("pk")
     ordered = sorted(rows, key=lambda each: draw("order of reasons", each.pk))
     return [each.reason for each in ordered[:MAX_REASONS]]
 
 
-def history_sheet(person_id: int, benchmark: Benchmark) -> Sheet:
+def history_sheet(person_id: int, benchmark: Benchmark) -> ReportTable:
     """How a voter did: a row of all, then month by month, the latest first."""
     votes: defaultdict[str, list[tuple[int | None, int, int]]] = defaultdict(list)
     for vote in decided_votes(person_id, benchmark).select_related("case"):
@@ -119,7 +119,7 @@ def history_sheet(person_id: int, benchmark: Benchmark) -> Sheet:
         )
 
     has_any = any(label is not None for each in votes.values() for label, *_ in each)
-    return Sheet(
+    return ReportTable(
         name="history",
         title="Over time",
         header=(
@@ -186,8 +186,8 @@ def to_reread(person_id: int, benchmark: Benchmark) -> list[dict[str, str]]:
     )
     found: dict[str, dict[str, str]] = {}
     sections = split_sections(Guideline.objects.current(benchmark).text)
-    for words, votes, what in reasons:
-        count, match = votes.count(), _section_about(sections, words)
+    for phrase, votes, what in reasons:
+        count, match = votes.count(), _section_about(sections, phrase)
         if count and match:
             title, body = match
             why = f"you said {what}, " + ("once" if count == 1 else f"{count} times")
@@ -208,13 +208,13 @@ def split_sections(guidelines: str) -> list[tuple[str, str]]:
     return [(title, "\n".join(lines).strip()) for title, lines in found if "".join(lines).strip()]
 
 
-def _section_about(sections: Sequence[tuple[str, str]], words: str) -> tuple[str, str] | None:
-    """The first section whose heading names the words, else the one that has them most often."""
+def _section_about(sections: Sequence[tuple[str, str]], phrase: str) -> tuple[str, str] | None:
+    """The first section whose heading has the phrase, else the one that has it most often."""
     for title, body in sections:
-        if words in title.lower():
+        if phrase in title.lower():
             return title, body
-    most = max(sections, key=lambda each: each[1].lower().count(words), default=("", ""))
-    return most if words in most[1].lower() else None
+    most = max(sections, key=lambda each: each[1].lower().count(phrase), default=("", ""))
+    return most if phrase in most[1].lower() else None
 
 
 def send_message(

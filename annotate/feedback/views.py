@@ -20,15 +20,15 @@ from annotate.feedback.services import (
     to_reread,
 )
 from annotate.guidelines.views import rendered
+from annotate.loaders import first_or_404
 from annotate.models import Vote, VoterMessage
 from annotate.voting.items import LABEL_WORDS
 from corpus.access import Access, enter
 from corpus.models import Membership, Role
 from kit import htmx
-from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table
 
-TEMPLATE = "annotate/feedback.html"
+TEMPLATE = "annotate/feedback/feedback.html"
 MAX_MESSAGES = 50
 
 
@@ -78,14 +78,9 @@ def feedback_of(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     person = get_voter(access, pk)
     form = MessageForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            send_message(access=access, person=person, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            messages.success(request, f"{person} will see it under Feedback.")
-            return htmx.redirect(request, reverse("feedback-of", args=[slug, pk]))
+    if htmx.submit(form, send_message, access=access, person=person):
+        messages.success(request, f"{person} will see it under Feedback.")
+        return htmx.redirect(request, reverse("feedback-of", args=[slug, pk]))
     context = _context(request, access, person) | {"form": form}
     if request.method == "POST":
         return htmx.invalid(request, TEMPLATE, context)
@@ -107,7 +102,7 @@ def feedback_vote(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "reasons": reasons_of_majority(vote),
         "passage": vote.case.passage,
     }
-    return htmx.render(request, "annotate/feedback_vote.html", context)
+    return htmx.render(request, "annotate/feedback/vote.html", context)
 
 
 @require_POST
@@ -142,8 +137,8 @@ def _context(request: HttpRequest, access: Access, person: User) -> dict[str, An
 def get_voter(access: Access, pk: int) -> User:
     """An annotator of this benchmark, or 404."""
     members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
-    found = members.filter(user=pk).first()
-    if found is None or Role.ANNOTATOR not in found.roles:
+    found = first_or_404(members.filter(user=pk), "annotator")
+    if Role.ANNOTATOR not in found.roles:
         raise Http404("No such annotator.")
     return found.user
 
@@ -151,10 +146,7 @@ def get_voter(access: Access, pk: int) -> User:
 def get_shown_vote(access: Access, pk: int) -> Vote:
     """One of the person's own votes that are listed, or 404."""
     rows = shown_votes(access.user.pk, access.benchmark).select_related("case__passage__document")
-    found = rows.filter(pk=pk).first()
-    if found is None:
-        raise Http404("No such vote of yours, or its case is not decided.")
-    return found
+    return first_or_404(rows.filter(pk=pk), "vote of yours, or its case is not decided")
 
 
 def _expert(vote: Vote) -> str:

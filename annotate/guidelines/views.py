@@ -20,7 +20,7 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 
-TEMPLATE = "annotate/guidelines.html"
+TEMPLATE = "annotate/guidelines/guidelines.html"
 
 
 @require_http_methods(["GET", "POST"])
@@ -73,8 +73,10 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
 
 
 def _chosen(request: HttpRequest, written: QuerySet[Guideline]) -> Guideline | None:
-    wanted = request.GET.get("version", "")
-    return first_or_404(written.filter(version=number(wanted) or 0), "version") if wanted else None
+    version = request.GET.get("version", "")
+    if not version:
+        return None
+    return first_or_404(written.filter(version=number(version) or 0), "version")
 
 
 def rendered(text: str) -> SafeString:

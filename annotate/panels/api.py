@@ -13,7 +13,7 @@ from rest_framework.viewsets import ViewSetMixin
 from annotate.models import ReferenceItem, ReferencePanel, SpotCheck
 from annotate.panels import labels, settling
 from annotate.panels import services as verbs
-from annotate.panels.labelling import shown_item
+from annotate.panels.labelling_views import shown_item
 from annotate.panels.report import panel_sheets
 from annotate.panels.views import (
     CHECKS,
@@ -30,8 +30,8 @@ from annotate.voting.disputes import domain_choices
 from annotate.voting.services import AlreadyVoted
 from corpus.access import Access, enter
 from corpus.models import Domain, Pool, Role
-from kit.api import Route, SheetSerializer
-from kit.lists.sheets import as_data
+from kit.api import ReportTableSerializer, Route
+from kit.lists.report_tables import as_data
 
 _SETTINGS = [
     *("name", "pool", "seed", "per_domain", "labels_per_item", "practice_items"),
@@ -50,7 +50,7 @@ class PanelSerializer(serializers.ModelSerializer):
 class OnePanelSerializer(PanelSerializer):
     """A panel with the tables of its report."""
 
-    tables = SheetSerializer(many=True)
+    tables = ReportTableSerializer(many=True)
 
     class Meta(PanelSerializer.Meta):
         fields = [*PanelSerializer.Meta.fields, "tables"]
@@ -120,8 +120,8 @@ class PanelPracticeSerializer(serializers.Serializer):
     domain = serializers.CharField()
 
 
-class PanelSittingSerializer(serializers.Serializer):
-    """The sitting to go on with (`exams/N/`)."""
+class PanelAttemptSerializer(serializers.Serializer):
+    """The attempt to go on with (`exams/N/`)."""
 
     id = serializers.IntegerField()
 
@@ -232,15 +232,15 @@ class Panels(ViewSetMixin, Route):
     @extend_schema(
         operation_id="panel_practice",
         request=PanelPracticeSerializer,
-        responses={201: PanelSittingSerializer},
+        responses={201: PanelAttemptSerializer},
     )
     def practice(self, request: Request, slug: str, pk: int) -> Response:
         """Beginning the practice before the first item of a domain."""
         access, panel = self.enter(Role.ANNOTATOR)
         domains = Domain.objects.filter(benchmark=access.benchmark)
         domain = get_object_or_404(domains, name=self.read(PanelPracticeSerializer)["domain"])
-        sitting = labels.start_practice(access=access, panel=panel, domain=domain)
-        return Response({"id": sitting.pk}, status=201)
+        attempt = labels.start_practice(access=access, panel=panel, domain=domain)
+        return Response({"id": attempt.pk}, status=201)
 
     @extend_schema(responses=NextPanelItemSerializer)
     def next_item(self, request: Request, slug: str, pk: int) -> Response:
@@ -278,8 +278,8 @@ class Panels(ViewSetMixin, Route):
             return Response({"item": None})
         item = get_item(panel, waiting.pk)
         votes = item.case.votes.standing().order_by("pk")
-        said = {"labels": [each.label for each in votes], "label": item.case.label}
-        return Response({"item": _pair(item, item.case.snapshot) | said})
+        labels = {"labels": [each.label for each in votes], "label": item.case.label}
+        return Response({"item": _pair(item, item.case.snapshot) | labels})
 
     @extend_schema(
         operation_id="panel_check", request=NewCheckSerializer, responses={201: SpotCheckSerializer}

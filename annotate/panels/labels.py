@@ -17,23 +17,24 @@ from annotate.models import (
     AttemptState,
     CaseKind,
     CaseStatus,
+    Condition,
     EscalationCase,
     ExamAnswer,
     ExamAttempt,
     ReferenceItem,
     ReferencePanel,
-    Reveal,
     Vote,
     VoteSlot,
     VotingPlan,
 )
+from annotate.panels.settling import settle_item
 from annotate.voting.cases import note
 from annotate.voting.eligibility import brought_in_by, voting_domains
 from annotate.voting.services import cast_vote
 from annotate.voting.slots import lease, take
-from annotate.workspace.gold import take_back_verdict
+from annotate.workspace.gold import withdraw_verdict
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Domain, Judgment
 from kit.errors import Refused
 
@@ -44,7 +45,7 @@ _TRIES = 20
 def practice_left(access: Access, panel: ReferencePanel) -> list[tuple[Domain, int]]:
     """The panel's domains of this person, each with the practice items they still owe.
 
-    An item counts once, judged in a sitting that is over.
+    An item counts once, judged in an attempt that is over.
     """
     done = ExamAnswer.objects.filter(
         attempt__person=access.user,
@@ -81,7 +82,7 @@ def panel_plan(panel: ReferencePanel) -> VotingPlan:
     return VotingPlan(
         benchmark=panel.benchmark,
         version=0,
-        reveal=Reveal.START,
+        reveal=Condition.START,
         lease_minutes=current.lease_minutes,
     )
 
@@ -104,11 +105,11 @@ def waiting_labels(access: Access, panel: ReferencePanel) -> QuerySet[Escalation
 
 
 def met_elsewhere(voter: int) -> QuerySet[VoteSlot]:
-    """Of a case: places of the voter in another case of its pair, in which they said something."""
-    said = VoteSlot.objects.filter(
+    """Of a case: places of the voter in another case of its pair, in which they judged."""
+    judged = VoteSlot.objects.filter(
         voter=voter, case__query=OuterRef("query_id"), case__passage=OuterRef("passage_id")
     ).exclude(case=OuterRef("pk"))
-    return said.exclude(vote=None, committed_at=None)
+    return judged.exclude(vote=None, committed_at=None)
 
 
 def next_item(
@@ -179,7 +180,7 @@ def label_item(
     if correct and not reason.strip():
         raise Refused("Say in a few words why you change it.", field="reason")
     with transaction.atomic():
-        hold_queries([item.case.query_id])
+        lock_queries([item.case.query_id])
         mine, earlier = _reopen(access, item, label) if correct else (None, None)
         vote = cast_vote(
             case=item.case,
@@ -191,8 +192,9 @@ def label_item(
             plan=panel_plan(item.panel),
             replaces=mine.pk if mine else None,
         )
+        settle_item(item)
         if earlier is not None and Judgment.objects.standing().filter(pk=earlier.pk).exists():
-            take_back_verdict(verdict=earlier, actor=access.user)  # and nothing replaced it
+            withdraw_verdict(verdict=earlier, actor=access.user)  # and nothing replaced it
     return vote
 
 
@@ -232,15 +234,15 @@ def _first_waiting(
     if after is not None:
         cases = cases.exclude(pk=after.case_id)
     slots = VoteSlot.objects.filter(case__in=cases)
-    held = slots.held_by(access.user.pk).order_by("turn").first()
-    if held is None:
+    slot = slots.held_by(access.user.pk).order_by("turn").first()
+    if slot is None:
         free = slots.free(timezone.now()).order_by("turn")
         turn = after.case.slots.values_list("turn", flat=True).first() if after else None
-        held = (free.after(turn).first() if turn is not None else None) or free.first()
-    if held is None:
+        slot = (free.after(turn).first() if turn is not None else None) or free.first()
+    if slot is None:
         return None
     related = ("panel__benchmark", "case__query__domain__benchmark", "case__passage__document")
-    return ReferenceItem.objects.select_related(*related).get(case=held.case_id)
+    return ReferenceItem.objects.select_related(*related).get(case=slot.case_id)
 
 
 def _check_labeller(access: Access, item: ReferenceItem) -> None:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from annotate.agreement.people import pair_reports
 from annotate.agreement.ratings import BINARY, Rating, ratings_of
 from annotate.models import CaseStatus, CheckKind, ReferencePanel, SpotCheck, Vote
-from kit.lists.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 from kit.stats.agreement import krippendorff_alpha, percent_agreement
 from kit.stats.means import mean
 from kit.stats.proportions import proportion
@@ -24,14 +24,14 @@ Tally = dict[str, Any]
 """What became of the items of one domain: counts by name, and the seconds of its labels."""
 
 
-def panel_sheets(panel: ReferencePanel) -> list[Sheet]:
+def panel_sheets(panel: ReferencePanel) -> list[ReportTable]:
     """Every table of the report, in the order of the page."""
     tallies = _tallies(panel)
     sheets = [_labels(panel, tallies), _checks(panel, tallies)]
     return [*sheets, _agreement(panel)] if panel.is_double else sheets
 
 
-def _labels(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
+def _labels(panel: ReferencePanel, tallies: dict[str, Tally]) -> ReportTable:
     def row(name: str, found: Tally, **narrow: str) -> tuple[Cell, ...]:
         def cell(count: int, **more: str) -> Cell:
             return Cell(count, url=_url(panel, "panel-items", **narrow, **more))
@@ -50,7 +50,7 @@ def _labels(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
             measured(mean(found["seconds"]), "seconds"),
         )
 
-    return Sheet(
+    return ReportTable(
         name="labels",
         title="Reference labels",
         header=(
@@ -67,7 +67,7 @@ def _labels(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
     )
 
 
-def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
+def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> ReportTable:
     def row(name: str, found: Tally, **narrow: str) -> tuple[Cell, ...]:
         overridden, looked = found["override"], found["override"] + found["keep"]
         decided = _url(panel, "override-log", **narrow, kind="decide")
@@ -81,7 +81,7 @@ def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
             Cell(found["decide"], url=decided),
         )
 
-    return Sheet(
+    return ReportTable(
         name="checks",
         title="Spot check",
         header=("Domain", "Drawn", "Looked at", "Overridden", "Share overridden", "Decided"),
@@ -95,7 +95,7 @@ def _checks(panel: ReferencePanel, tallies: dict[str, Tally]) -> Sheet:
     )
 
 
-def _agreement(panel: ReferencePanel) -> Sheet:
+def _agreement(panel: ReferencePanel) -> ReportTable:
     """Each pair of experts, and all of them together."""
     given = _ratings(panel)
     numbers: dict[int, int] = {}
@@ -124,7 +124,7 @@ def _agreement(panel: ReferencePanel) -> Sheet:
                     *(measured(kappa, "coefficient"), Cell(None, "coefficient")),
                 )
             )
-    return Sheet(
+    return ReportTable(
         name="agreement",
         title="Agreement of the experts",
         header=("Domain", "Experts", "Items", "Agreement", "Cohen’s κ", "Krippendorff’s α"),

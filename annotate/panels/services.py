@@ -28,7 +28,7 @@ from annotate.models import (
 )
 from annotate.panels.models import MAX_PER_DOMAIN
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Domain, Judgment, Pool, PoolEntry, Query, Source
 from kit import audit
 from kit.errors import Refused
@@ -124,14 +124,14 @@ def draw_panel(
     try:
         with transaction.atomic():
             panel.save()
-            hold_queries(pair.query_id for _, pairs in drawn.values() for pair in pairs)
+            lock_queries(pair.query_id for _, pairs in drawn.values() for pair in pairs)
             for domain, (_, pairs) in drawn.items():
                 _add_items(panel, domain, pairs)
             labels = panel.labels_per_item
             _note(panel, actor, "draw reference panel", labels_per_item=labels, **data)
     except IntegrityError:
-        words = "Another panel drew from these pairs at this moment, or has this name. Try again."
-        raise Refused(words, field="name") from None
+        message = "Another panel drew from these pairs at this moment, or has this name. Try again."
+        raise Refused(message, field="name") from None
     return panel
 
 
@@ -175,10 +175,10 @@ def _add_items(panel: ReferencePanel, domain: Domain, pairs: Sequence[PoolEntry]
     )
     places = range(1, panel.labels_per_item + 1)
     VoteSlot.objects.bulk_create(case.new_slot(place) for case in cases for place in places)
-    wanted = round(len(cases) * panel.check_percent / 100)
-    wanted = max(wanted, 1) if panel.check_percent else wanted
+    n_checked = round(len(cases) * panel.check_percent / 100)
+    n_checked = max(n_checked, 1) if panel.check_percent else 0
     keys = [(pair.query.qid, pair.passage.pid) for pair in pairs]
-    checked = set(draw({0: keys}, wanted, panel.seed + 2))
+    checked = set(draw({0: keys}, n_checked, panel.seed + 2))
     ReferenceItem.objects.bulk_create(
         ReferenceItem(panel=panel, case=case, pool_id=pair.pool_id, in_spot_check=key in checked)
         for case, pair, key in zip(cases, pairs, keys, strict=True)
@@ -198,7 +198,7 @@ def freeze_reasons(*, panel: ReferencePanel, reasons: Sequence[Reasons]) -> set[
     """Put both reasons into the snapshots of items that have none; keys of those that took them.
 
     None does once the panel is open: what one labeller saw is what all see. Order and names of
-    the two are drawn for each reader and item when they are shown (arms.as_shown).
+    the two are drawn for each reader and item when they are shown (plans.services.as_shown).
     """
     with transaction.atomic():
         preparing = ReferencePanel.objects.filter(pk=panel.pk, status=PanelStatus.PREPARING)
@@ -242,7 +242,7 @@ def close_panel(*, panel: ReferencePanel, access: Access) -> None:
     """
     _need_admin(panel, access)
     with transaction.atomic():
-        hold_queries(panel.items.values_list("case__query", flat=True))
+        lock_queries(panel.items.values_list("case__query", flat=True))
         untouched = panel.items.filter(case__status=CaseStatus.OPEN, case__votes_in=0)
         cases = list(untouched.values_list("case", flat=True))
         fields = {"closed_at": timezone.now(), "dropped": len(cases)}

@@ -27,7 +27,7 @@ from annotate.models import (
 from annotate.voting.cases import close_by_verdict, note
 from annotate.voting.majority import CHECKED, PANEL, Decision, named
 from corpus.access import Access
-from corpus.judgments.services import hold_queries, record_judgment
+from corpus.judgments.services import lock_queries, record_judgment
 from corpus.models import Judgment, Source
 from kit.errors import Refused
 
@@ -44,23 +44,22 @@ class AlreadyChecked(Refused):
         self.check = check
 
 
-def decide_reference(labels: Sequence[int | None], wanted: int) -> Decision:
-    """The state of an item: `open` until all wanted labels are in, `closed` where they agree;
+def decide_reference(labels: Sequence[int | None], needed: int) -> Decision:
+    """The state of an item: `open` until all labels are in, `closed` where they agree;
     `expert`, for a senior, where they differ or somebody could not judge. Pure."""
-    if len(labels) < wanted:
+    if len(labels) < needed:
         return Decision("open")
     if None in labels or len(set(labels)) > 1:
         return Decision("expert")
     return Decision("closed", labels[0])
 
 
-def settle_reference(case: EscalationCase) -> None:
+def settle_item(item: ReferenceItem) -> None:
     """Close an item whose experts agree, with an `expert` label, or leave it to a senior.
 
-    For a caller that holds the query, in the transaction that changed a label.
+    For a caller that locked the query, in the transaction that changed a label.
     """
-    item = ReferenceItem.objects.select_related("panel").get(case=case)
-    item.case = case
+    case = item.case
     votes = list(Vote.objects.standing().filter(case=case).order_by("pk"))
     decision = decide_reference([each.label for each in votes], item.panel.labels_per_item)
     if decision.state == "open":
@@ -138,8 +137,8 @@ def _is_own(access: Access) -> Q:
 
 def waiting_checks(access: Access, panel: ReferencePanel) -> QuerySet[ReferenceItem]:
     """Those of them that nobody has looked at, undecided ones first."""
-    looked = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
-    waiting = checkable(access, panel).exclude(Exists(looked))
+    checks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
+    waiting = checkable(access, panel).exclude(Exists(checks))
     return waiting.order_by("-case__status", "case__query__domain__name", "pk")
 
 
@@ -167,7 +166,7 @@ def check_item(
     if ReferenceItem.objects.filter(_is_own(access), pk=item.pk).exists():
         raise PermissionDenied(OWN)
     with transaction.atomic():
-        hold_queries([item.case.query_id])
+        lock_queries([item.case.query_id])
         case = EscalationCase.objects.select_related("query__domain__benchmark", "passage")
         item.case = case.get(pk=item.case_id)
         earlier = _earlier(item, replaces)
@@ -189,11 +188,11 @@ def check_item(
             elapsed_ms=elapsed_ms,
         )
         corrected.update(replaced_by=check)
-        said: dict[str, Any] = {"kind": kind, "before": before}
+        data: dict[str, Any] = {"kind": kind, "before": before}
         if label != item.case.label:
-            check.judgment = _close(item, label, CHECKED, access.user, check=check.pk, **said)
+            check.judgment = _close(item, label, CHECKED, access.user, check=check.pk, **data)
             check.save(update_fields=["judgment"])
-        note("spot check", check, access.user, item.case, case=item.case_id, label=label, **said)
+        note("spot check", check, access.user, item.case, case=item.case_id, label=label, **data)
     return check
 
 
@@ -205,7 +204,7 @@ def _earlier(item: ReferenceItem, replaces: int | None) -> SpotCheck | None:
     if earlier is not None and earlier.pk != replaces:
         raise AlreadyChecked(earlier)
     if replaces and earlier is None:
-        raise Refused("That look was never given.")
+        raise Refused("That check was never given.")
     if earlier is None and not item.in_spot_check and item.case.status == CaseStatus.CLOSED:
         raise Refused(NOT_DRAWN)
     return earlier

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from annotate.panels import labelling, views
+from annotate.panels import labelling_views as labelling
+from annotate.panels import views
 
 _PANEL = "b/<slug:slug>/panels/<int:pk>"
 

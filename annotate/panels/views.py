@@ -30,9 +30,7 @@ from annotate.voting.disputes import domain_choices
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Pool, Role
 from kit import htmx
-from kit.errors import Refused
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.csvfile import csv_response, table_response
 from kit.lists.tables import Column, Filter, Table
 
 READERS = (Role.REVIEWER, Role.ADMIN)
@@ -48,16 +46,16 @@ _STATUS = {
     "undecided": CaseStatus.EXPERT,
 }
 LABELS = (("1", "Relevant"), ("0", "Not relevant"))
-LOOKS = (("drawn", "Drawn"), ("waiting", "Drawn, waiting"), ("override", "Overridden"))
+CHECK_CHOICES = (("drawn", "Drawn"), ("waiting", "Drawn, waiting"), ("override", "Overridden"))
 
 
-def _by_look(rows: QuerySet[ReferenceItem], value: str) -> QuerySet[ReferenceItem]:
-    looks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
+def _by_check(rows: QuerySet[ReferenceItem], value: str) -> QuerySet[ReferenceItem]:
+    checks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
     if value == "override":
-        return rows.filter(Exists(looks.filter(kind=CheckKind.OVERRIDE)))
+        return rows.filter(Exists(checks.filter(kind=CheckKind.OVERRIDE)))
     # Of an item that is being labelled nobody learns whether a senior will check it.
     drawn = rows.filter(in_spot_check=True).exclude(case__status=CaseStatus.OPEN)
-    return drawn if value == "drawn" else drawn.exclude(Exists(looks))
+    return drawn if value == "drawn" else drawn.exclude(Exists(checks))
 
 
 ITEMS = Table(
@@ -71,7 +69,7 @@ ITEMS = Table(
             apply=lambda rows, value: rows.filter(case__status=_STATUS[value]),
         ),
         Filter("label", "Label", choices=LABELS, lookup="case__label"),
-        Filter("check", "Spot check", choices=LOOKS, apply=_by_look),
+        Filter("check", "Spot check", choices=CHECK_CHOICES, apply=_by_check),
         Filter(
             "reasons",
             "Reasons",
@@ -103,7 +101,7 @@ CHECKS = Table(
         ),
     ),
     columns=(
-        Column("look", "Look", order=("pk",)),
+        Column("look", "Check", order=("pk",)),
         Column("query", "Query", order=("item__case__query__domain__name",)),
         Column("kind", "Done", order=("kind",)),
         Column("change", "Label"),
@@ -114,9 +112,9 @@ CHECKS = Table(
 )
 
 
-def _number(label: str, least: int, most: int, initial: int, words: str = "") -> Any:
+def _number(label: str, least: int, most: int, initial: int, help_text: str = "") -> Any:
     return forms.IntegerField(
-        label=label, min_value=least, max_value=most, initial=initial, help_text=words
+        label=label, min_value=least, max_value=most, initial=initial, help_text=help_text
     )
 
 
@@ -173,7 +171,7 @@ def panels(request: HttpRequest, slug: str) -> HttpResponse:
         for panel in panels_seen(access)
     ]
     context = {"access": access, "tab": "panels", "rows": rows, "is_senior": is_reader(access)}
-    return htmx.render(request, "annotate/panels.html", context)
+    return htmx.render(request, "annotate/panels/panels.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -181,20 +179,13 @@ def panel_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Draw a panel."""
     access = enter(request.user, slug, Role.ADMIN)
     form = PanelForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
-    if form.is_valid():
-        try:
-            panel = verbs.draw_panel(
-                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
-            )
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            drawn = panel.items.count()
-            messages.success(request, f"{drawn} item{'' if drawn == 1 else 's'} drawn.")
-            return htmx.redirect(request, panel_url(panel))
+    if panel := htmx.submit(form, verbs.draw_panel, benchmark=access.benchmark, actor=access.user):
+        drawn = panel.items.count()
+        messages.success(request, f"{drawn} item{'' if drawn == 1 else 's'} drawn.")
+        return htmx.redirect(request, panel_url(panel))
     context = {"access": access, "tab": "panels", "form": form}
     show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/panel_new.html", context)
+    return show(request, "annotate/panels/new.html", context)
 
 
 @require_GET
@@ -217,7 +208,7 @@ def panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             for sheet in panel_sheets(found)
         ],
     }
-    return htmx.render(request, "annotate/panel.html", context)
+    return htmx.render(request, "annotate/panels/panel.html", context)
 
 
 @require_GET
@@ -227,7 +218,7 @@ def panel_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResp
     for sheet in panel_sheets(found):
         if sheet.name == name:
             file = f"{slug}-panel-{found.pk}-{name}.csv"
-            return csv_response(file, csv_header(sheet), csv_rows(sheet))
+            return table_response(file, sheet)
     raise Http404("No such table.")
 
 
@@ -255,13 +246,13 @@ def panel_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_GET
 def panel_items(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The items behind the numbers, without the state of an open one."""
-    return _list(request, slug, pk, "annotate/panel_items.html", ITEMS, items_listed)
+    return _list(request, slug, pk, "annotate/panels/items.html", ITEMS, items_listed)
 
 
 @require_GET
 def override_log(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Every spot check, corrected ones too."""
-    return _list(request, slug, pk, "annotate/override_log.html", CHECKS, checks_listed)
+    return _list(request, slug, pk, "annotate/panels/override_log.html", CHECKS, checks_listed)
 
 
 def _list(
@@ -297,10 +288,10 @@ def override_log_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBa
 
 def items_listed(panel: ReferencePanel) -> QuerySet[ReferenceItem]:
     """The items with their pairs and the standing check of each."""
-    looks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
+    checks = SpotCheck.objects.standing().filter(item=OuterRef("pk"))
     rows = panel.items.select_related("case__query__domain", "case__passage")
     rows = rows.defer("case__snapshot", "case__passage__text")
-    return rows.annotate(look=looks.values("kind")[:1])
+    return rows.annotate(check_kind=checks.values("kind")[:1])
 
 
 def checks_listed(panel: ReferencePanel) -> QuerySet[SpotCheck]:

@@ -8,14 +8,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.models import ARMS, VotingPlan
-from annotate.plans.report import SHOWS, arms_sheet, pay_sheet, votes_behind
+from annotate.models import CONDITIONS, VotingPlan
+from annotate.plans.report import SHOWS, conditions_sheet, pay_sheet, votes_behind
 from annotate.plans.services import FIELDS, give_consent, needs_consent, save_plan
 from annotate.plans.views import wanted_votes
 from corpus.access import Access, enter
 from corpus.models import Role
-from kit.api import Route, SheetSerializer
-from kit.lists.sheets import as_data
+from kit.api import ReportTableSerializer, Route
+from kit.lists.report_tables import as_data
 
 
 class VotingPlanSerializer(serializers.ModelSerializer):
@@ -49,7 +49,7 @@ class TermsSerializer(serializers.Serializer):
 
 
 class ArmVoteSerializer(serializers.Serializer):
-    """One vote behind a number of the table of arms; nobody is named."""
+    """One vote behind a number of the table of conditions; nobody is named."""
 
     case = serializers.IntegerField(source="item")
     first_label = serializers.IntegerField(allow_null=True)
@@ -106,22 +106,22 @@ class Plan(Route):
 
 
 class Arms(Route):
-    """Accuracy, time and over-reliance per arm."""
+    """Accuracy, time and over-reliance per condition."""
 
     pagination_class = None
 
-    @extend_schema(responses=SheetSerializer(many=True))
+    @extend_schema(responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
-        return Response(as_data([arms_sheet(access.benchmark)]))
+        return Response(as_data([conditions_sheet(access.benchmark)]))
 
 
 class ArmsItems(Route):
-    """The votes behind a number of the table of arms."""
+    """The votes behind a number of the table of conditions."""
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("arm", str, required=True, enum=list(ARMS)),
+            OpenApiParameter("arm", str, required=True, enum=list(CONDITIONS)),
             OpenApiParameter("show", str, enum=list(SHOWS)),
         ],
         responses=ArmVotesSerializer,
@@ -133,11 +133,11 @@ class ArmsItems(Route):
 
 
 class Pay(Route):
-    """Measured seconds an item, and what they earn an hour, beside the plan's."""
+    """Measured seconds an item, and what they earn an hour, compared with the plan's."""
 
     pagination_class = None
 
-    @extend_schema(responses=SheetSerializer(many=True))
+    @extend_schema(responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         plan = VotingPlan.objects.current(access.benchmark)

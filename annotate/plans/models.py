@@ -16,7 +16,7 @@ from kit.database.prepared import Prepared
 MOST_IN_A_BATCH: Final = 100
 
 
-class Reveal(models.TextChoices):
+class Condition(models.TextChoices):
     """When a voter sees what the agents said."""
 
     AFTER = "after", "after a first judgment from the passage alone"
@@ -26,7 +26,7 @@ class Reveal(models.TextChoices):
     STUDY = "study", "by chance, one of the three for each item (a study)"
 
 
-ARMS: Final = (Reveal.NONE, Reveal.AFTER, Reveal.START)
+CONDITIONS: Final = (Condition.NONE, Condition.AFTER, Condition.START)
 
 
 class VotingPlanQuerySet(models.QuerySet["VotingPlan"]):
@@ -49,7 +49,7 @@ class VotingPlan(models.Model):
     batch_size = models.PositiveSmallIntegerField(
         default=0, validators=[MaxValueValidator(MOST_IN_A_BATCH)]
     )
-    reveal = models.CharField(max_length=5, choices=Reveal.choices, default=Reveal.AFTER)
+    reveal = models.CharField(max_length=5, choices=Condition.choices, default=Condition.AFTER)
     # Whether "relevant" needs the words of the passage that support it.
     needs_span = models.BooleanField(default=False)
     lease_minutes = models.PositiveSmallIntegerField(

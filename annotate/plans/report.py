@@ -10,24 +10,24 @@ from statistics import median
 from django.db.models import OuterRef, Subquery
 
 from annotate.models import (
-    ARMS,
+    CONDITIONS,
     BatchItem,
     CaseStatus,
+    Condition,
     EscalationCase,
-    Reveal,
     Vote,
     VotingPlan,
 )
 from annotate.plans.services import first_response, order_seed, order_seed_in_batch
 from corpus.access import Access
 from corpus.models import Benchmark, Source
-from kit.lists.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 from kit.stats.clusters import Clustered, clustered_mean, clustered_share
 
 NAMES = {
-    Reveal.NONE: "No debate shown",
-    Reveal.AFTER: "After a first judgment",
-    Reveal.START: "From the start",
+    Condition.NONE: "No debate shown",
+    Condition.AFTER: "After a first judgment",
+    Condition.START: "From the start",
 }
 
 
@@ -60,8 +60,8 @@ class Judged:
     @property
     def is_comparable(self) -> bool:
         """Whether the debate could change it from right to wrong, or from wrong to right."""
-        has_both = self.is_known and self.first_label is not None
-        return self.arm == Reveal.AFTER and self.saw_positions and not self.abandoned and has_both
+        saw_after = self.arm == Condition.AFTER and self.saw_positions and not self.abandoned
+        return saw_after and self.is_known and self.first_label is not None
 
 
 # Which votes each number of the table is of, and in words what they have in common.
@@ -98,28 +98,30 @@ def votes_behind(access: Access, arm: str, show: str) -> tuple[list[Judged], int
     return shown, len(found) - len(shown)
 
 
-def arms_sheet(benchmark: Benchmark, items: str = "") -> Sheet:
+def conditions_sheet(benchmark: Benchmark, items: str = "") -> ReportTable:
     """Accuracy, time and over-reliance per condition, each with its 95 % interval.
 
     `items` is the address of the votes behind its numbers; without it they have no links.
     """
     votes = _votes(benchmark)
-    by_arm = {arm: [each for each in votes if each.arm == arm] for arm in ARMS}
-    return Sheet(
+    by_condition = {arm: [each for each in votes if each.arm == arm] for arm in CONDITIONS}
+    return ReportTable(
         name="arms",
         title="What seeing the debate does to votes",
         header=(
-            *("Arm", "Votes", "Cannot be judged", "With an expert’s label", "Right", "Seconds"),
-            *("Followed a wrong agent shown first", "Talked out of it", "Talked into it"),
+            *("Condition", "Votes", "Cannot be judged", "With an expert’s label", "Right"),
+            *("Seconds", "Followed a wrong agent shown first"),
+            *("Right to wrong after debate", "Wrong to right after debate"),
         ),
-        rows=tuple(_row(arm, by_arm[arm], items) for arm in ARMS if by_arm[arm]),
+        rows=tuple(_row(arm, by_condition[arm], items) for arm in CONDITIONS if by_condition[arm]),
         notes=(
             "Right: of the votes on pairs that an expert labelled too, those that agree. Followed "
             "a wrong agent: where the position that stood first was wrong, votes that agree with "
-            "it; where no debate was shown, the order it would have had, as a base rate. Talked "
-            "out of it: of first judgments that were right, those changed to a wrong one after "
-            "the positions; talked into it: of wrong ones, those changed to the right one. Whoever "
-            "left after the first judgment decided nothing there and is left out of both.",
+            "it; where no debate was shown, the order it would have had, as a base rate. Right "
+            "to wrong after debate: of first judgments that were right, those changed to a wrong "
+            "one after the positions; wrong to right: of wrong ones, those changed to the right "
+            "one. Whoever left after the first judgment decided nothing there and is left out of "
+            "both.",
             "Votes of one case hang together, and so do those of one person: the intervals draw "
             "whole cases and whole people again (cluster bootstrap). There is none where all votes "
             "are of one case or one person.",
@@ -147,7 +149,7 @@ def _row(arm: str, votes: Sequence[Judged], items: str) -> tuple[Cell, ...]:
         [each.person for each in timed],
     )
     return (
-        text(NAMES[Reveal(arm)]),
+        text(NAMES[Condition(arm)]),
         Cell(len(votes), url=url("all")),
         Cell(len(behind["unjudged"]), url=url("unjudged")),
         Cell(len(known), url=url("known")),
@@ -166,7 +168,7 @@ def _votes(benchmark: Benchmark) -> list[Judged]:
     items = BatchItem.objects.filter(batch=OuterRef("batch"), case=OuterRef("case"))
     rows = (
         Vote.objects.of_voters(benchmark)
-        .filter(arm__in=ARMS)
+        .filter(arm__in=CONDITIONS)
         .with_expert()
         .annotate(place=Subquery(items.values("place")))
         .select_related("case")
@@ -197,7 +199,7 @@ def _seed(vote: Vote) -> int:
     return order_seed_in_batch(vote.voter_id, vote.batch_id, vote.place)  # type: ignore[attr-defined]
 
 
-def pay_sheet(benchmark: Benchmark, plan: VotingPlan) -> Sheet:
+def pay_sheet(benchmark: Benchmark, plan: VotingPlan) -> ReportTable:
     """Measured seconds an item and what they earn an hour: all votes, then by domain."""
     rows = Vote.objects.of_voters(benchmark).filter(elapsed_ms__isnull=False, abandoned=False)
     timed: dict[str, list[tuple[int, float]]] = {}
@@ -207,7 +209,7 @@ def pay_sheet(benchmark: Benchmark, plan: VotingPlan) -> Sheet:
     parts = [("All", everything)] if everything else []
     if len(timed) > 1:
         parts += sorted(timed.items())
-    return Sheet(
+    return ReportTable(
         name="pay",
         title="Time and pay",
         header=(

@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
 
-from annotate.models import ARMS, Consent, Reveal, VotingPlan
+from annotate.keyed import draw
+from annotate.models import CONDITIONS, Condition, Consent, VotingPlan
 from annotate.rights import require_admin
-from annotate.voting.queue import draw
 from corpus.access import Access
 from corpus.models import Benchmark
 from kit import audit
@@ -54,8 +54,8 @@ def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any
     try:
         new.clean_fields(exclude=["benchmark", "created_by"])
     except ValidationError as wrong:
-        field, said = next(iter(wrong.message_dict.items()))
-        raise Refused(said[0], field=field) from None
+        field, errors = next(iter(wrong.message_dict.items()))
+        raise Refused(errors[0], field=field) from None
     try:
         with transaction.atomic():
             new.save()
@@ -106,9 +106,9 @@ def condition_of(plan: VotingPlan, snapshot: Mapping[str, Any], key: str, pk: in
     """
     if not snapshot.get("positions"):
         return ""
-    if plan.reveal != Reveal.STUDY:
+    if plan.reveal != Condition.STUDY:
         return str(plan.reveal)
-    return str(ARMS[draw(f"arm of {key}", pk) % len(ARMS)])
+    return str(CONDITIONS[draw(f"arm of {key}", pk) % len(CONDITIONS)])
 
 
 def as_shown(snapshot: Mapping[str, Any], *, seed: int, shown: bool) -> dict[str, Any]:

@@ -13,9 +13,17 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotate.guidelines.views import rendered
 from annotate.loaders import number
-from annotate.models import ARMS, AttentionCheck, Batch, BatchStatus, Reveal, Vote, VotingPlan
+from annotate.models import (
+    CONDITIONS,
+    AttentionCheck,
+    Batch,
+    BatchStatus,
+    Condition,
+    Vote,
+    VotingPlan,
+)
 from annotate.plans.forms import PlanForm
-from annotate.plans.report import NAMES, SHOWS, arms_sheet, pay_sheet, votes_behind
+from annotate.plans.report import NAMES, SHOWS, conditions_sheet, pay_sheet, votes_behind
 from annotate.plans.services import give_consent, needs_consent, save_plan
 from annotate.voting.items import LABEL_WORDS
 from annotate.voting.services import finish_abandoned
@@ -23,10 +31,10 @@ from corpus.access import Access, enter
 from corpus.models import Benchmark, Membership, Role
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import Sheet, csv_header, csv_rows
+from kit.lists.csvfile import table_response
+from kit.lists.report_tables import ReportTable
 
-TEMPLATE = "annotate/voting.html"
+TEMPLATE = "annotate/plans/voting.html"
 LATEST = 50
 MAX_VOTERS = 200
 
@@ -64,19 +72,19 @@ def consent(request: HttpRequest, slug: str) -> HttpResponse:
         "minutes": plan.minutes(items),
         "pay": plan.pay(items),
     }
-    return htmx.render(request, "annotate/consent.html", context)
+    return htmx.render(request, "annotate/plans/consent.html", context)
 
 
 @require_GET
 def arms_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The table of arms as a file."""
     access = enter(request.user, slug, Role.ADMIN)
-    return _as_file(slug, arms_sheet(access.benchmark))
+    return _as_file(slug, conditions_sheet(access.benchmark))
 
 
 @require_GET
 def arms_items(request: HttpRequest, slug: str) -> HttpResponse:
-    """The votes behind a number of the table of arms; 404 for what it does not count."""
+    """The votes behind a number of the table of conditions; 404 for what it does not count."""
     access = enter(request.user, slug, Role.ADMIN)
     arm, show = wanted_votes(request.GET)
     votes, kept_back = votes_behind(access, arm, show)
@@ -84,7 +92,7 @@ def arms_items(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "access": access,
         "tab": "voting",
-        "words": f"{NAMES[Reveal(arm)]}: {SHOWS[show][0].lower()}",
+        "words": f"{NAMES[Condition(arm)]}: {SHOWS[show][0].lower()}",
         "kept_back": kept_back,
         "total": len(votes),
         "rows": [
@@ -94,13 +102,13 @@ def arms_items(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "query": f"arm={arm}&show={show}",
     }
-    return htmx.render(request, "annotate/arms_items.html", context)
+    return htmx.render(request, "annotate/plans/arms_items.html", context)
 
 
 def wanted_votes(params: Mapping[str, str]) -> tuple[str, str]:
-    """Arm and kind of votes that a link asks for; 404 for unknown ones."""
+    """Condition and kind of votes that a link asks for; 404 for unknown ones."""
     arm, show = params.get("arm", ""), params.get("show", "all")
-    if arm not in ARMS or show not in SHOWS:
+    if arm not in CONDITIONS or show not in SHOWS:
         raise Http404("The table counts no such votes.")
     return arm, show
 
@@ -113,8 +121,8 @@ def pay_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     return _as_file(slug, pay_sheet(access.benchmark, plan))
 
 
-def _as_file(slug: str, sheet: Sheet) -> HttpResponseBase:
-    return csv_response(f"{slug}-{sheet.name}.csv", csv_header(sheet), csv_rows(sheet))
+def _as_file(slug: str, sheet: ReportTable) -> HttpResponseBase:
+    return table_response(f"{slug}-{sheet.name}.csv", sheet)
 
 
 def _save(request: HttpRequest, access: Access) -> HttpResponse:
@@ -126,7 +134,7 @@ def _save(request: HttpRequest, access: Access) -> HttpResponse:
             field = refusal.field if refusal.field in form.fields else None
             form.add_error(None if field == "expected" else field, refusal.message)
         else:
-            messages.success(request, f"Version {new.version} of the plan is in force.")
+            messages.success(request, f"Version {new.version} of the plan is active.")
             return htmx.redirect(request, reverse("voting", args=[access.benchmark.slug]))
     return htmx.invalid(request, TEMPLATE, _context(access) | {"form": form})
 
@@ -145,7 +153,7 @@ def _voters(benchmark: Benchmark) -> Any:
 def _context(access: Access) -> dict[str, Any]:
     plan = VotingPlan.objects.current(access.benchmark)
     slug = access.benchmark.slug
-    arms = arms_sheet(access.benchmark, reverse("voting-arms-items", args=[slug]))
+    arms = conditions_sheet(access.benchmark, reverse("voting-arms-items", args=[slug]))
     pay = pay_sheet(access.benchmark, plan)
     ended = Batch.objects.filter(plan__benchmark=access.benchmark)
     counts = dict(ended.order_by().values_list("status").annotate(n=Count("pk")))

@@ -1,7 +1,4 @@
-"""What can be done with one review, by screen and API alike: fetch, check, call the verb.
-
-Each takes the person's access, the review, what the address names and what the form says.
-"""
+"""What screen and API do alike with one review: fetch what the address names, call the verb."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,32 +28,22 @@ def get_review(access: Access, pk: int) -> Review:
     return found
 
 
-def score(access: Access, review: Review, **given: Any) -> Review:
-    """Give the blind weights, all at once."""
-    return verbs.score_weights(review=review, actor=access.user, **given)
-
-
-def check_aspects(access: Access, review: Review, **given: Any) -> ReviewPoint:
-    """Answer a question about the aspects."""
-    return points.check_aspects(review=review, actor=access.user, **given)
-
-
-def check_weight(access: Access, review: Review, aspect_pk: int, **given: Any) -> ReviewPoint:
+def check_weight(*, review: Review, aspect_pk: int, **given: Any) -> ReviewPoint:
     """Keep or change a weight; 404 for an aspect of another query."""
     aspect = get_object_or_404(review.query.aspects, pk=aspect_pk)
-    return points.check_weight(review=review, actor=access.user, aspect=aspect, **given)
+    return points.check_weight(review=review, aspect=aspect, **given)
 
 
-def check_passage(access: Access, review: Review, passage_pk: int, **given: Any) -> ReviewPoint:
+def check_passage(*, review: Review, passage_pk: int, **given: Any) -> ReviewPoint:
     """Keep or remove a passage; 404 for one of another domain."""
     passage = get_domain_passage(review.query, passage_pk)
-    return points.check_passage(review=review, actor=access.user, passage=passage, **given)
+    return points.check_passage(review=review, passage=passage, **given)
 
 
-def answer(access: Access, review: Review, point_pk: int, do: str, text: str) -> ReviewPoint:
+def answer(*, review: Review, actor: User, point_pk: int, do: str, text: str) -> ReviewPoint:
     """Call the verb that `do` names on one point; 404 for a point of another review."""
     point = get_object_or_404(review.points, pk=point_pk)
-    given: dict[str, Any] = {"review": review, "point": point, "actor": access.user, "text": text}
+    given: dict[str, Any] = {"review": review, "point": point, "actor": actor, "text": text}
     if do in ("agree", "object"):
         return verbs.answer_point(**given, agree=do == "agree")
     if do == "yield":
@@ -66,14 +53,14 @@ def answer(access: Access, review: Review, point_pk: int, do: str, text: str) ->
     return verbs.settle_point(**given, uphold=do == "uphold")
 
 
-def move(access: Access, review: Review, verb: str, text: str = "", third: str = "") -> Review:
+def move(*, review: Review, actor: User, verb: str, text: str = "", third: str = "") -> Review:
     """Call the verb of a move by its name; 404 for an unknown one."""
-    given: dict[str, Any] = {"review": review, "actor": access.user}
+    given: dict[str, Any] = {"review": review, "actor": actor}
     if verb == "drop":
         return verbs.drop_review(**given)
     given["text"] = text
     if verb == "third":
-        members = User.objects.filter(memberships__benchmark=access.benchmark)
+        members = User.objects.filter(memberships__benchmark=review.query.domain.benchmark_id)
         person = members.filter(pk=number(third) or 0).first()
         if person is None:
             raise Refused("Choose who settles it.", field="third")

@@ -1,6 +1,6 @@
 """Blind scores compared with authors' weights, and reviewers' verdicts with theirs. Reads only.
 
-Whoever may still score a query blind must not see this: it holds weights.
+Whoever may still score a query blind must not see this: it shows weights.
 """
 
 from collections import Counter
@@ -83,8 +83,8 @@ def verdict_ratings(benchmark: Benchmark) -> list[Rating]:
 
 
 def _of_reviewer(point: ReviewPoint) -> int:
-    said = [turn.verb for turn in point.turns.all() if turn.verb in ("keep", "change", "yield")]
-    return 0 if said and said[-1] == "change" else 1
+    verbs = [turn.verb for turn in point.turns.all() if turn.verb in ("keep", "change", "yield")]
+    return 0 if verbs and verbs[-1] == "change" else 1
 
 
 def _passage_points(benchmark: Benchmark) -> QuerySet[ReviewPoint]:

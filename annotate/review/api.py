@@ -15,6 +15,7 @@ from annotate.review import acts, rescoring
 from annotate.review import services as verbs
 from annotate.review.acts import ANSWERS, get_review
 from annotate.review.models import ASPECT_CHECKS, PASSAGE_CHECKS
+from annotate.review.points import check_aspects
 from annotate.review.queue import reviews_of
 from annotate.review.rescoring import unscored
 from annotate.review.rescoring_views import sample_rows
@@ -188,7 +189,7 @@ class ReviewRoute(Route):
         assert self.act is not None
         access = enter(self.person(), slug)
         review = get_review(access, pk)
-        self.act(access, review, **about, **self.read(self.serializer_class))
+        self.act(review=review, actor=access.user, **about, **self.read(self.serializer_class))
         return Response(_shown(access, review))
 
 
@@ -270,12 +271,12 @@ urlpatterns = [
     path(f"{_REVIEW}/", OneReview.as_view(), name="api-review"),
     path(
         f"{_REVIEW}/scores/",
-        ReviewRoute.as_view(serializer_class=BlindScoresSerializer, act=acts.score),
+        ReviewRoute.as_view(serializer_class=BlindScoresSerializer, act=verbs.score_weights),
         name="api-review-scores",
     ),
     path(
         f"{_REVIEW}/aspects/",
-        ReviewRoute.as_view(serializer_class=AspectsCheckSerializer, act=acts.check_aspects),
+        ReviewRoute.as_view(serializer_class=AspectsCheckSerializer, act=check_aspects),
         name="api-review-aspects",
     ),
     path(

@@ -6,8 +6,10 @@ Reviewers change weights and passages too; they are no authors by that.
 from collections import Counter
 
 from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, Q
 
 from annotate.models import Aspect, Assignment, GoldPassage, Review, WeightScore
+from annotate.rights import assignment_of
 from corpus.models import Judgment, Membership, Query, Role, Source
 from kit.models import Event
 
@@ -28,11 +30,16 @@ def authors_of(query: Query) -> set[int]:
     return {pk for pk in found if pk is not None} - {pk for pair in parts for pk in pair}
 
 
+def is_written_by(person: User, query: str = "pk") -> Q:
+    """Of rows with a query: whether the person made an aspect or a gold passage of it."""
+    mine = {"query": OuterRef(query), "created_by": person}
+    return Exists(Aspect.objects.filter(**mine)) | Exists(GoldPassage.objects.filter(**mine))
+
+
 def author_of(query: Query) -> User | None:
     """Who answers for the query: its assignee, else who made most of its aspects or verdicts."""
-    held = Assignment.objects.standing().select_related("holder").filter(query=query).first()
-    if held is not None:
-        return held.holder
+    if assignment := assignment_of(query):
+        return assignment.holder
     made = Aspect.objects.filter(query=query, removed_at=None).values_list("created_by", flat=True)
     given = GoldPassage.objects.standing().filter(query=query)
     for keys in (made, given.values_list("created_by", flat=True)):
@@ -76,5 +83,6 @@ def may_score_blind(query: Query, person: User) -> bool:
 
 
 def _is(role: str, query: Query, person: User) -> bool:
-    found = Membership.objects.filter(user=person, benchmark=query.domain.benchmark_id).first()
+    members = Membership.objects.filter(user=person, benchmark=query.domain.benchmark_id)
+    found = members.with_domains().first()
     return found is not None and role in found.roles and query.domain_id in found.domain_ids()

@@ -64,7 +64,7 @@ class AspectsCheckForm(forms.Form):
 class WeightCheckForm(forms.Form):
     """The weight that the reviewer finds right."""
 
-    weight = forms.IntegerField(min_value=1, max_value=5)
+    weight = forms.IntegerField(min_value=1, max_value=max(SCALE_TOP.values()))
     note = _note()
 
 
@@ -111,8 +111,3 @@ class SampleForm(forms.Form):
         label="Seed", min_value=0, max_value=MAX_SEED, initial=SEED,
         help_text="The same seed draws the same queries from the same benchmark.",
     )  # fmt: skip
-
-
-def first_error(form: forms.Form) -> str:
-    """The first error."""
-    return next(str(error) for errors in form.errors.values() for error in errors)

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import F, Q
 
-from annotate.workspace.models import Aspect, Scale
+from annotate.workspace.models import Aspect, Scale, on_scale
 from corpus.models import Benchmark, Passage, Query
 
 
@@ -304,8 +304,7 @@ class WeightScore(models.Model):
                 name="score_has_one_purpose",
             ),
             models.CheckConstraint(
-                condition=Q(scale=Scale.LIKERT5, weight__range=(1, 5))
-                | Q(scale=Scale.LIKERT3, weight__range=(1, 3)),
+                condition=on_scale(),
                 name="score_on_scale",
             ),
         ]

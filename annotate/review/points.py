@@ -1,4 +1,4 @@
-"""What a reviewer finds about aspects, weights and passages, and taking a change back."""
+"""What a reviewer finds about aspects, weights and passages, and undoing a change."""
 
 from collections.abc import Mapping
 
@@ -70,7 +70,7 @@ def check_passage(
         point = _point(current, kind=PointKind.PASSAGE, passage=passage)
         change = {} if keep else dict(point.change)
         if keep:
-            take_back(point, actor)
+            undo_point(point, actor)
         if not change:
             gold = GoldPassage.objects.standing()
             if not gold.filter(query=current.query_id, passage=passage).exists():
@@ -91,9 +91,9 @@ def missing_points(review: Review) -> list[str]:
     keys = {point.key for point in seen}
     weights = {point.aspect_id for point in seen}
     passages = {point.passage_id for point in seen}
-    words = {"granularity": "have the right granularity"}
+    phrases = {"granularity": "have the right granularity"}
     missing = [
-        f"whether the aspects {words.get(key, f'are {key}')}"
+        f"whether the aspects {phrases.get(key, f'are {key}')}"
         for key in ASPECT_CHECKS
         if key not in keys
     ]
@@ -103,7 +103,7 @@ def missing_points(review: Review) -> list[str]:
     return missing + [each.passage.pid for each in gold if each.passage_id not in passages]
 
 
-def take_back(point: ReviewPoint, actor: User) -> str:
+def undo_point(point: ReviewPoint, actor: User) -> str:
     """Undo what a point changed; "yes", "" where it changed nothing, "no" where others went on.
 
     For a caller that locked the query; the point itself is the caller's to save.

@@ -3,8 +3,10 @@
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotate.models import Aspect, Assignment, GoldPassage, Review, ReviewStatus, WorkState
+from annotate.review.authorship import is_written_by
+from annotate.workspace.checklist import undecided_originals
 from corpus.access import Access
-from corpus.models import Judgment, Query, Source
+from corpus.models import Query
 
 
 def ready_queries(queries: QuerySet[Query]) -> QuerySet[Query]:
@@ -20,17 +22,11 @@ def ready_queries(queries: QuerySet[Query]) -> QuerySet[Query]:
     gold = GoldPassage.objects.standing()
     present = Aspect.objects.filter(query=OuterRef("pk"), removed_at=None)
     supported = Exists(gold.filter(aspect=OuterRef("pk")))
-    pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
-    discarded = Judgment.objects.standing().filter(source=Source.EXPERT, label=0)
-    originals = Judgment.objects.original().filter(query=OuterRef("pk"), label__gt=0)
-    undecided = originals.exclude(Exists(gold.filter(**pair))).exclude(
-        Exists(discarded.filter(**pair))
-    )
     stale = GoldPassage.objects.unlisted().filter(query=OuterRef("pk"))
     return (
         queries.filter(Exists(present))
         .exclude(Exists(present.exclude(supported)))
-        .exclude(Exists(undecided))
+        .exclude(Exists(undecided_originals().filter(query=OuterRef("pk"))))
         .exclude(Exists(stale))
         .exclude(Exists(unsubmitted))
     )
@@ -41,13 +37,11 @@ def waiting_for_review(access: Access) -> QuerySet[Query]:
     if not access.is_reviewer:
         return Query.objects.none()
     reviewed = Review.objects.filter(query=OuterRef("pk")).exclude(status=ReviewStatus.DROPPED)
-    mine = {"query": OuterRef("pk"), "created_by": access.user}
     queries = Query.objects.in_benchmark(access.benchmark).in_domains(access.domain_ids)
     return (
         ready_queries(queries)
         .exclude(Exists(reviewed))
-        .exclude(Exists(Aspect.objects.filter(**mine)))
-        .exclude(Exists(GoldPassage.objects.filter(**mine)))
+        .exclude(is_written_by(access.user))
         .order_by("domain__name", "pk")
     )
 

@@ -6,23 +6,22 @@ from collections.abc import Mapping
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import (
     Aspect,
-    GoldPassage,
     Guideline,
     RescoreSample,
     RescoreTask,
     Review,
     WeightScore,
 )
-from annotate.review.authorship import author_of, may_score_blind
+from annotate.review.authorship import author_of, is_written_by, may_score_blind
 from annotate.rights import require_admin
 from annotate.workspace.models import SCALE_TOP
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Query
 from kit import audit
 from kit.errors import Refused
@@ -136,7 +135,6 @@ def waiting_tasks(access: Access) -> QuerySet[RescoreTask]:
     """
     if not access.is_reviewer:
         return RescoreTask.objects.none()
-    mine = {"query": OuterRef("query"), "created_by": access.user}
     scored = WeightScore.objects.filter(aspect__query=OuterRef("query"), scorer=access.user)
     part = Review.objects.filter(query=OuterRef("query"))
     present = Aspect.objects.filter(query=OuterRef("query"), removed_at=None)
@@ -147,11 +145,9 @@ def waiting_tasks(access: Access) -> QuerySet[RescoreTask]:
             done_at=None,
         )
         .filter(Exists(present))
-        .exclude(Exists(Aspect.objects.filter(**mine)))
-        .exclude(Exists(GoldPassage.objects.filter(**mine)))
+        .exclude(is_written_by(access.user, "query"))
         .exclude(Exists(scored))
-        .exclude(Exists(part.filter(reviewer=access.user)))
-        .exclude(Exists(part.filter(third=access.user)))
+        .exclude(Exists(part.filter(Q(reviewer=access.user) | Q(third=access.user))))
         .select_related("query__domain__benchmark", "sample")
         .order_by("sample", "place")
     )
@@ -174,7 +170,7 @@ def score_task(*, task: RescoreTask, actor: User, weights: Mapping[int, int]) ->
     if not may_score_blind(task.query, actor):
         raise PermissionDenied("Your score of this query would not be blind.")
     with transaction.atomic():
-        hold_queries([task.query_id])
+        lock_queries([task.query_id])
         rows = RescoreTask.objects.filter(pk=task.pk, done_at=None)
         if not rows.update(done_at=timezone.now(), scorer=actor):
             raise Refused("Somebody else scored this query meanwhile.")

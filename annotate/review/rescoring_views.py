@@ -24,7 +24,7 @@ from kit.lists.tables import Column, Table
 
 
 def blind_context(aspects: Sequence[Aspect], sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Context of annotate/review_blind.html: the aspects' words alone, and what was chosen."""
+    """Context of annotate/review/blind.html: the aspects' words alone, and what was chosen."""
     scale = aspects[0].scale if aspects else Scale.LIKERT5
     fields = [
         {
@@ -39,7 +39,7 @@ def blind_context(aspects: Sequence[Aspect], sent: Mapping[str, Any]) -> dict[st
     return {"fields": fields, "rubric": sorted(RUBRIC[scale].items(), reverse=True)}
 
 
-TEMPLATE, PART = "annotate/rescoring.html", "answer"
+TEMPLATE, PART = "annotate/review/rescoring.html", "answer"
 SAMPLES = Table(
     columns=(
         Column("sample", "Sample", order=("pk",)),
@@ -79,20 +79,13 @@ def rescore_samples(request: HttpRequest, slug: str) -> HttpResponse:
     """Samples drawn so far, and drawing another."""
     access = enter(request.user, slug, Role.ADMIN)
     form = SampleForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        try:
-            drawn = verbs.draw_sample(
-                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
-            )
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            messages.success(request, f"{drawn.tasks.count()} queries were drawn.")
-            return htmx.redirect(request, reverse("rescore-samples", args=[slug]))
+    if drawn := htmx.submit(form, verbs.draw_sample, benchmark=access.benchmark, actor=access.user):
+        messages.success(request, f"{drawn.tasks.count()} queries were drawn.")
+        return htmx.redirect(request, reverse("rescore-samples", args=[slug]))
     table = SAMPLES.read(sample_rows(access), request.GET)
     context = {"access": access, "tab": "reviews", "form": form, "table": table}
     show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/rescore_samples.html", context, partial="results")
+    return show(request, "annotate/review/rescore_samples.html", context, partial="results")
 
 
 def sample_rows(access: Access) -> Any:

@@ -17,7 +17,7 @@ from annotate.models import (
     WorkState,
 )
 from annotate.review.authorship import author_of, authors_of, may_review, may_score_blind
-from annotate.review.points import missing_points, take_back
+from annotate.review.points import missing_points, undo_point
 from annotate.review.queue import ready_queries
 from annotate.review.rescoring import store_scores, unscored
 from annotate.review.turns import AUTHOR, GONE, REVIEWER, THIRD, locked, move, say, turn
@@ -26,7 +26,7 @@ from annotate.workspace import checklist
 from annotate.workspace.aspects import write_weight
 from annotate.workspace.gold import discard_passage, standing_gold
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Query
 from kit import audit
 from kit.errors import Refused
@@ -41,7 +41,7 @@ def start_review(*, query: Query, reviewer: User) -> Review:
     if not may_review(query, reviewer):
         raise PermissionDenied("Another reviewer of this domain has to look at this query.")
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         if not ready_queries(Query.objects.filter(pk=query.pk)).exists():
             raise Refused("The work on this query is not complete yet.")
         if not may_score_blind(query, reviewer):
@@ -139,7 +139,7 @@ def yield_point(*, review: Review, point: ReviewPoint, actor: User, text: str = 
         found = current.points.get(pk=point.pk)
         if found.status != PointStatus.OBJECTED:
             raise Refused("The author did not object to this.")
-        restored = take_back(found, actor)
+        restored = undo_point(found, actor)
         found.status = PointStatus.FINE
         found.save(update_fields=["status", "change"])
         say(current, actor, REVIEWER, "yield", point=found, text=text, restored=restored)
@@ -259,7 +259,7 @@ def settle_point(
         if not text.strip():
             raise Refused("Say why you decide so.", field="text")
         was = found.change
-        restored = "" if uphold else take_back(found, actor)
+        restored = "" if uphold else undo_point(found, actor)
         by_hand = uphold and not found.change
         found.change = {**found.change, "settled": "uphold" if uphold else "author"}
         if was and not uphold:  # what `unsettle_point` gives back

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotate.models import Review, ReviewPoint, ReviewStatus, ReviewTurn
 from annotate.review.models import MOVES, OVER
 from annotate.rights import may_annotate
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from kit import audit
 from kit.errors import Refused
 
@@ -35,7 +35,7 @@ def locked(review: Review) -> Iterator[Review]:
     """The review as it is now, locked with its query until this transaction ends."""
     with transaction.atomic():
         # The query before everything that hangs on it, as everywhere.
-        hold_queries([review.query_id])
+        lock_queries([review.query_id])
         yield Review.objects.with_people().get(pk=review.pk)
 
 

@@ -4,6 +4,7 @@ from django.urls import path
 
 from annotate.review import acts, forms, views
 from annotate.review import rescoring_views as rescoring
+from annotate.review.points import check_aspects
 
 _REVIEW = "b/<slug:slug>/reviews/<int:pk>"
 
@@ -15,7 +16,7 @@ urlpatterns = [
     path(
         f"{_REVIEW}/aspects/",
         views.review_act,
-        {"form_class": forms.AspectsCheckForm, "act": acts.check_aspects},
+        {"form_class": forms.AspectsCheckForm, "act": check_aspects},
         name="review-aspects",
     ),
     path(

@@ -2,26 +2,26 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotate.models import PointStatus, Review, ReviewStatus
-from annotate.review import acts
 from annotate.review import services as verbs
 from annotate.review.acts import get_review
 from annotate.review.authorship import authors_of, may_review
 from annotate.review.board import read_review
-from annotate.review.forms import BlindForm, first_error
+from annotate.review.forms import BlindForm
 from annotate.review.queue import my_turn, reviews_of, waiting_for_review
 from annotate.review.rescoring import unscored, waiting_tasks
 from annotate.review.rescoring_views import blind_context
 from annotate.review.turns import REVIEWER, TURN, part_of
+from annotate.workspace.forms import cleaned
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter, get_own_query
@@ -30,7 +30,7 @@ from kit import htmx
 from kit.errors import Conflict, Refused
 from kit.lists.tables import Column, Filter, Table
 
-TEMPLATE, PART = "annotate/review.html", "answer"
+TEMPLATE, PART = "annotate/review/review.html", "answer"
 REVIEWS = Table(
     search=("query__qid", "query__text"),
     filters=(Filter("status", "Status", choices=ReviewStatus.choices),),
@@ -60,7 +60,7 @@ def reviews(request: HttpRequest, slug: str) -> HttpResponse:
         "rescoring": waiting_tasks(access).count() if access.is_reviewer else 0,
         "table": REVIEWS.read(reviews_of(access), request.GET),
     }
-    return htmx.render(request, "annotate/reviews.html", context, partial="results")
+    return htmx.render(request, "annotate/review/reviews.html", context, partial="results")
 
 
 @require_POST
@@ -93,7 +93,8 @@ def review_scores(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if not form.is_valid():
         context = review_context(access, found, request.POST) | {"errors": form.messages}
         return htmx.invalid(request, TEMPLATE, context, partial=PART)
-    return _do(request, access, found, acts.score, {"weights": form.weights})
+    act = partial(verbs.score_weights, review=found, actor=access.user, weights=form.weights)
+    return _do(request, access, found, act)
 
 
 @require_POST
@@ -108,11 +109,11 @@ def review_act(
     """One of annotate.review.acts, with what its form says; the review as it is then."""
     access = enter(request.user, slug)
     found = get_review(access, pk)
-    form = form_class(request.POST)
-    if not form.is_valid():
-        messages.warning(request, first_error(form))
-        return _answer(request, access, found)
-    return _do(request, access, found, act, about | form.cleaned_data)
+
+    def do() -> None:
+        act(review=found, actor=access.user, **about, **cleaned(form_class(request.POST)))
+
+    return _do(request, access, found, do)
 
 
 def review_context(access: Access, found: Review, sent: Any = None) -> dict[str, Any]:
@@ -143,26 +144,18 @@ def review_context(access: Access, found: Review, sent: Any = None) -> dict[str,
         "agreed": statuses[PointStatus.AGREED],
     }
     if is_turn and part == REVIEWER and context["objected"]:
-        context["thirds"] = _thirds(found)
+        members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
+        taken = {found.reviewer_id, found.author_id} | authors_of(found.query)
+        people = [each.user for each in members if each.user_id not in taken]
+        context["thirds"] = [each for each in people if may_review(found.query, each)]
     return context
 
 
-def _thirds(found: Review) -> list[User]:
-    places = Membership.objects.filter(benchmark=found.query.domain.benchmark_id)
-    taken = {found.reviewer_id, found.author_id} | authors_of(found.query)
-    people = [place.user for place in places.select_related("user") if place.user_id not in taken]
-    return [person for person in people if may_review(found.query, person)]
-
-
 def _do(
-    request: HttpRequest,
-    access: Access,
-    found: Review,
-    act: Callable[..., object],
-    given: dict[str, Any],
+    request: HttpRequest, access: Access, found: Review, act: Callable[[], object]
 ) -> HttpResponse:
     try:
-        act(access, found, **given)
+        act()
     except Refused as refusal:
         messages.warning(request, refusal.message)
     except Conflict:

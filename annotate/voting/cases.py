@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.models import CaseStatus, EscalationCase, Vote, VoteSlot
 from annotate.voting.majority import CAP, QUOTA, RULE, decide, named
-from corpus.judgments.services import hold_queries, record_judgment
+from corpus.judgments.services import lock_queries, record_judgment
 from corpus.models import Judgment, Passage, Query, Source
 from kit import audit
 from kit.errors import Refused
@@ -43,7 +43,7 @@ def open_case(
     and nothing else of the debate.
     """
     with transaction.atomic():
-        hold_queries([query.pk])
+        lock_queries([query.pk])
         earlier = EscalationCase.objects.of_voters().filter(query=query, passage=passage).first()
         if earlier is not None:
             return earlier
@@ -70,7 +70,7 @@ def withdraw_cases(*, keys: Collection[int], actor: User | None) -> int:
     with transaction.atomic():
         rows = EscalationCase.objects.filter(pk__in=keys)
         cases = list(rows.select_related("query__domain__benchmark"))
-        hold_queries(case.query_id for case in cases)
+        lock_queries(case.query_id for case in cases)
         voted = Vote.objects.filter(case__in=cases).values("case").distinct().count()
         if voted:
             raise Refused(f"People have voted on {voted} of these cases since.")

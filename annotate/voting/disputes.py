@@ -46,7 +46,7 @@ def disputes(request: HttpRequest, slug: str) -> HttpResponse:
     choices = {"domain": domain_choices(access.benchmark)}
     table = _list_for(access).read(cases, request.GET, choices=choices)
     context = {"access": access, "tab": "disputes", "table": table}
-    return htmx.render(request, "annotate/disputes.html", context, partial="results")
+    return htmx.render(request, "annotate/voting/disputes.html", context, partial="results")
 
 
 @require_GET
@@ -72,7 +72,7 @@ def dispute(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "by_people": by_people,
         "votes": list(case.votes.standing().order_by("pk")) if by_people else [],
     }
-    return htmx.render(request, "annotate/dispute.html", context | item_context(case, shown))
+    return htmx.render(request, "annotate/voting/dispute.html", context | item_context(case, shown))
 
 
 def _list_for(access: Access) -> Table:

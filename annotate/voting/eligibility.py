@@ -52,9 +52,9 @@ def voting_domains(access: Access, plan: VotingPlan | None = None) -> set[int]:
     return {domain for (_, domain), standing in found.items() if standing}
 
 
-def unqualified_domains(access: Access) -> list[str]:
+def unqualified_domains(access: Access, plan: VotingPlan | None = None) -> list[str]:
     """Names of the person's domains in which they must pass an exam before they vote."""
-    missing = set(access.domain_ids) - voting_domains(access)
+    missing = set(access.domain_ids) - voting_domains(access, plan)
     rows = Domain.objects.filter(pk__in=missing).order_by("name") if missing else ()
     return [each.name for each in rows]
 
@@ -67,12 +67,12 @@ def judgeable_by(voter_id: int, domains: Collection[int]) -> QuerySet[Escalation
     return cases.exclude(judged_in_batch_of(voter_id))
 
 
-def waiting_for(access: Access) -> QuerySet[EscalationCase]:
+def waiting_for(access: Access, plan: VotingPlan | None = None) -> QuerySet[EscalationCase]:
     """Open cases that this person may judge and that have a vote slot for them."""
     voter = access.user.pk
     slots = VoteSlot.objects.filter(case=OuterRef("pk"))
     unseen = ~Exists(slots.filter(voter=voter)) & Exists(slots.free(timezone.now()))
-    cases = judgeable_by(voter, voting_domains(access))
+    cases = judgeable_by(voter, voting_domains(access, plan))
     return cases.filter(Exists(slots.held_by(voter)) | unseen)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
-from annotate.models import AttentionCheck, EscalationCase, Reveal
+from annotate.models import AttentionCheck, Condition, EscalationCase
 from annotate.plans.services import as_shown
 from annotate.voting.forms import VoteForm
 from annotate.voting.snapshot import read_snapshot, segments
@@ -30,7 +30,7 @@ def item_context(
         **titled(snapshot.question),
         "segments": segments(text, snapshot.spans),
         "page_title": item.passage.title or (document.title if document else ""),
-        "source_url": web_url(document.source_url if document else ""),
+        "source_url": web_url(item.passage.address),
     }
 
 
@@ -57,8 +57,8 @@ def judged_context(
 
     `stage`: the next answer is the `first` judgment, the `final` one after it, or the `only` one.
     """
-    stage = "only" if arm != Reveal.AFTER else "final" if committed else "first"
-    shown = arm == Reveal.START or stage == "final"
+    stage = "only" if arm != Condition.AFTER else "final" if committed else "first"
+    shown = arm == Condition.START or stage == "final"
     raw = as_shown(item.snapshot, seed=seed, shown=shown)
     return item_context(item, raw) | {"stage": stage, "raw": raw}
 

@@ -4,17 +4,19 @@ Every vote slot is a row, so that the database itself keeps the quota: a case ha
 it needs votes, each belongs to one person at a time, and no person has two of one case.
 """
 
+import json
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
+from django.utils.crypto import salted_hmac
 
-from annotate.batches.models import Batch
+from annotate.keyed import turn_of
 from annotate.voting.majority import CAP, QUOTA
-from annotate.voting.queue import turn_of
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 
 
@@ -71,7 +73,7 @@ class VoteSlot(models.Model):
     expires_at = models.DateTimeField(null=True)
     batch = models.ForeignKey("Batch", null=True, on_delete=models.PROTECT, related_name="slots")
     vote = models.OneToOneField("Vote", null=True, on_delete=models.PROTECT, related_name="slot")
-    # How the positions are shown to this voter (ARMS), and what was said before they were.
+    # How the positions are shown to this voter (CONDITIONS), and what was said before they were.
     arm = models.CharField(max_length=5, blank=True, default="")
     committed_at = models.DateTimeField(null=True)
     first_label = models.SmallIntegerField(null=True)
@@ -221,8 +223,19 @@ class VoteStatus(models.TextChoices):
     SUPERSEDED = "superseded"
 
 
+# What of a vote is never changed. Its status is, and `abandoned`, which is noted once it stands.
+CHAINED: Final = (
+    *("case_id", "voter_id", "label", "reason", "elapsed_ms", "arm", "saw_positions"),
+    *("first_label", "first_ms", "span_start", "span_end", "batch_id", "guideline"),
+)
+
+
 class VoteQuerySet(models.QuerySet["Vote"]):
     """Vocabulary for reading votes."""
+
+    def links(self) -> models.QuerySet["Vote", str]:
+        """The links of these votes, the newest first."""
+        return self.order_by("-pk").values_list("link", flat=True)
 
     def standing(self) -> Self:
         """Votes that count now."""
@@ -241,7 +254,12 @@ class VoteQuerySet(models.QuerySet["Vote"]):
 
 
 class Vote(models.Model):
-    """One person's judgment of one case; label null means it cannot be judged, with a reason."""
+    """One person's judgment of one case; label null means it cannot be judged, with a reason.
+
+    The votes of a case, also those taken back or replaced, are a chain: each has a `link` made
+    from that of the vote before it and from what was said, under the server's secret key. Who
+    changes a vote in the database alone cannot make the links anew (altered_cases).
+    """
 
     case = models.ForeignKey(EscalationCase, on_delete=models.PROTECT, related_name="votes")
     voter = models.ForeignKey(
@@ -254,8 +272,8 @@ class Vote(models.Model):
     )
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     elapsed_ms = models.PositiveIntegerField(null=True)
-    # How the positions were shown (ARMS; empty: before there were arms), whether they were seen
-    # before the vote was final, and what the person said without them.
+    # How the positions were shown (CONDITIONS; empty: in old votes), whether they were seen before
+    # the vote was final, and what the person judged without them.
     arm = models.CharField(max_length=5, blank=True, default="")
     saw_positions = models.BooleanField(default=False)
     first_label = models.SmallIntegerField(null=True)
@@ -265,9 +283,10 @@ class Vote(models.Model):
     # The words of the passage that support "relevant": code points [start, end).
     span_start = models.PositiveIntegerField(null=True)
     span_end = models.PositiveIntegerField(null=True)
-    batch = models.ForeignKey(Batch, null=True, on_delete=models.PROTECT, related_name="votes")
+    batch = models.ForeignKey("Batch", null=True, on_delete=models.PROTECT, related_name="votes")
     # The version of the guidelines that it was given by; 0: the default.
     guideline = models.PositiveIntegerField(default=0)
+    link = models.CharField(max_length=64, default="", db_default="", editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = VoteQuerySet.as_manager()
@@ -292,3 +311,35 @@ class Vote(models.Model):
 
     def __str__(self) -> str:
         return f"vote of {self.voter_id} on case {self.case_id}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A new vote comes with its link; `fill` knows the vote before it, others ask."""
+        if self._state.adding and not self.link:
+            self.link = self.link_after(Vote.objects.filter(case=self.case_id).links().first())
+        super().save(*args, **kwargs)
+
+    def link_after(self, earlier: str | None, secret: str | None = None) -> str:
+        """HMAC-SHA256 in hex of the earlier vote's link and of what this vote says."""
+        values = (getattr(self, name) for name in CHAINED)
+        # A caller's True is a 1 when it is read again.
+        said = [earlier or "", *(int(v) if isinstance(v, bool) else v for v in values)]
+        return salted_hmac(
+            "annotate.Vote", json.dumps(said), secret=secret, algorithm="sha256"
+        ).hexdigest()
+
+
+def altered_cases(votes: Iterable[Vote]) -> list[int]:
+    """The cases with a vote that is not as it was cast, or that follows one that is gone.
+
+    `votes` are all of these cases, by case and key. That the newest vote of a case is gone does
+    not show in the links; its label names it.
+    """
+    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    ends: dict[int, str] = {}
+    altered: dict[int, None] = {}
+    for vote in votes:
+        earlier = ends.get(vote.case_id)
+        if all(vote.link != vote.link_after(earlier, each) for each in secrets):
+            altered[vote.case_id] = None
+        ends[vote.case_id] = vote.link
+    return list(altered)

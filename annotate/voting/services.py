@@ -22,23 +22,22 @@ from annotate.models import (
     Batch,
     CaseKind,
     CaseStatus,
+    Condition,
     EscalationCase,
     GoldPassage,
     Guideline,
-    Reveal,
     Vote,
     VoteSlot,
     VoteStatus,
     VotingPlan,
 )
-from annotate.panels.settling import settle_reference
 from annotate.rights import require_annotator
 from annotate.voting.cases import note, remove_spare_slots, settle
 from annotate.voting.eligibility import judged_in_batch_of
 from annotate.voting.models import VoteSlotQuerySet
 from annotate.voting.slots import take
 from corpus.access import Access
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark
 from kit.database.prepared import Prepared, preparing
 from kit.errors import Refused
@@ -143,7 +142,7 @@ def _give(
 ) -> Vote:
     with transaction.atomic():
         # Before the case, as everywhere: this vote may be the one that writes a label.
-        hold_queries([case.query_id])
+        lock_queries([case.query_id])
         is_open = count_vote(case, 0 if replaces else 1)
         slots = _slots(case, voter)
         mine = next((each for each in slots if each.voter_id == voter.pk), None)
@@ -164,13 +163,12 @@ def _give(
                 raise Refused(WITHDRAWN)
             VoteSlot.objects.filter(vote=earlier).update(vote=None)
         guideline: int | None = slots[0].guideline_now  # type: ignore[attr-defined]
-        vote = fill(mine, mine, answer, guideline or 0, None)
+        vote = fill(mine, mine, answer, guideline or 0, None, after=slots[0].last_link)  # type: ignore[attr-defined]
         if earlier is not None:
             Vote.objects.filter(pk=earlier.pk).update(superseded_by=vote)
         note("vote", vote, voter, case, case=case.pk, label=answer.label, **data)
         if case.kind == CaseKind.REFERENCE:
-            settle_reference(case)
-            return vote
+            return vote  # which its panel counts
         votes = [each.vote for each in slots if each.vote and each.pk != mine.pk]
         settle(case, votes=sorted([*votes, vote], key=lambda each: each.pk), slots=len(slots))
     return vote
@@ -194,12 +192,21 @@ def withdraw_vote(*, vote: Vote, actor: User) -> None:
         note("withdraw vote", vote, actor, vote.case, case=vote.case_id)
 
 
-def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch | None) -> Vote:
+def fill(
+    slot: VoteSlot,
+    item: Any,
+    answer: Answer,
+    guideline: int,
+    batch: Batch | None,
+    *,
+    after: str | None,
+) -> Vote:
     """Store the vote of a slot; `item` (it, or a batch's) has the first judgment and condition.
 
-    Raises Refused where the slot is not the voter's any more. For a caller that holds the case.
+    `after` is the link of the case's newest vote, None where it has none. Raises Refused where the
+    slot is not the voter's any more. For a caller that holds the query.
     """
-    is_after = item.arm == Reveal.AFTER
+    is_after = item.arm == Condition.AFTER
     start, end = answer.span or (None, None)
     vote = Vote(
         case_id=slot.case_id,
@@ -208,7 +215,7 @@ def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch
         reason=answer.reason,
         elapsed_ms=answer.elapsed_ms,
         arm=item.arm,
-        saw_positions=item.arm == Reveal.START or (is_after and item.is_committed),
+        saw_positions=item.arm == Condition.START or (is_after and item.is_committed),
         # Who sends a vote at once has judged from the passage alone.
         first_label=(item.first_label if item.is_committed else answer.label) if is_after else None,
         first_ms=item.first_ms if item.is_committed else None,
@@ -217,6 +224,7 @@ def fill(slot: VoteSlot, item: Any, answer: Answer, guideline: int, batch: Batch
         batch=batch,
         guideline=guideline,
     )
+    vote.link = vote.link_after(after)
     with preparing(connection):
         vote.save()
         mine = VoteSlot.objects.held_by(slot.voter_id or 0).filter(pk=slot.pk)
@@ -242,9 +250,15 @@ def _slots_of(case: int, query: int, passage: int, voter: int) -> QuerySet[VoteS
     slots = VoteSlot.objects.filter(case=case).select_related("vote").order_by("place")
     return slots.annotate(
         guideline_now=Subquery(newest.values("version")[:1]),
+        last_link=last_link(case),
         is_own=Exists(own),
         is_over=judged_in_batch_of(voter, "case"),
     )
+
+
+def last_link(case: int | OuterRef) -> Subquery:
+    """The link of the newest vote of a case, taken back or not. Read where its query is locked."""
+    return Subquery(Vote.objects.filter(case=case).links()[:1])
 
 
 _SLOTS = Prepared(_slots_of)
@@ -287,7 +301,7 @@ def commit_judgment(
     """
     if label not in (0, 1):
         raise Refused("Choose relevant or not relevant.", field="label")
-    if slot.arm != Reveal.AFTER:
+    if slot.arm != Condition.AFTER:
         raise Refused("There is nothing to show after a first judgment here.")
     need_exam(slot.case, voter)
     now = timezone.now()

@@ -38,7 +38,7 @@ from corpus.models import Role
 from kit import htmx
 from kit.errors import Refused
 
-TEMPLATE, PART = "annotate/vote.html", "answer"
+TEMPLATE, PART = "annotate/voting/vote.html", "answer"
 MAX_COUNTED = 100
 
 
@@ -105,14 +105,14 @@ def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
 
 def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
     """Context of every vote page, without its item."""
-    waiting = waiting_for(access)[:MAX_COUNTED].count() if access.is_annotator else 0
+    waiting = waiting_for(access, plan)[:MAX_COUNTED].count() if access.is_annotator else 0
     return {
         "access": access,
         "tab": "vote",
         "plan": plan,
         "waiting": waiting,
         "is_most": waiting == MAX_COUNTED,
-        "unqualified": unqualified_domains(access) if access.is_annotator else [],
+        "unqualified": unqualified_domains(access, plan) if access.is_annotator else [],
         "has_voted": _own_votes(access).exists(),
         "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),
         "form": VoteForm(),

@@ -11,8 +11,8 @@ from annotate.models import Aspect, AspectChange, ChangeKind, GoldPassage, Guide
 from corpus.models import Query
 
 # Edits of one aspect within this time are one change, which one undo takes back.
-SITTING: Final = timedelta(minutes=10)
-# What a person writes in an aspect; a snapshot holds it beside `pk`, `k` and, where an aspect was
+EDIT_WINDOW: Final = timedelta(minutes=10)
+# What a person writes in an aspect; a snapshot has it with `pk`, `k` and, where an aspect was
 # split or merged, the keys of its `passages`.
 FIELDS: Final = ("content", "rationale", "weight", "weighed", "scale")
 Snapshot = dict[str, Any]
@@ -35,7 +35,7 @@ def note_change(
 ) -> AspectChange:
     """Add one change to the history, in the caller's transaction.
 
-    Clarifying the same aspect once more in the same sitting extends the change that began it.
+    Clarifying the same aspect once more within that time extends the change that began it.
     """
     if kind == ChangeKind.CLARIFY and (begun := _begun(query, before, actor)):
         begun.after = after
@@ -53,7 +53,7 @@ def _begun(query: Query, before: list[Snapshot], actor: User) -> AspectChange | 
     if last is None or last.kind not in (ChangeKind.CLARIFY, ChangeKind.ADD):
         return None
     is_mine = last.created_by_id == actor.pk and last.undone_by_id is None
-    is_now = timezone.now() - last.updated_at < SITTING
+    is_now = timezone.now() - last.updated_at < EDIT_WINDOW
     return last if is_mine and is_now and last.after == before else None
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, QuerySet
 from django.urls import reverse
 
 from annotate.models import Aspect, GoldPassage
-from annotate.workspace.models import SCALE_TOP
+from annotate.workspace.models import SAME_PAIR, Scale
 from annotate.workspace.wording import MOST_SENTENCES, USUAL_COUNT, close_pairs, count_sentences
 from corpus.models import Judgment, Query, Source
 
@@ -40,7 +40,8 @@ def missing(*, query: Query) -> list[Item]:
 
 
 def _of_passages(query: Query) -> Iterator[tuple[str, str, int]]:
-    for pk, pid in _undecided(query):
+    undecided = undecided_originals().filter(query=query).order_by("pk")
+    for pk, pid in undecided.values_list("passage_id", "passage__pid"):
         yield "undecided", f"{pid} is undecided", pk
     asking = GoldPassage.objects.asking().filter(query=query).select_related("passage", "aspect")
     for gold in asking:
@@ -52,14 +53,12 @@ def _of_passages(query: Query) -> Iterator[tuple[str, str, int]]:
         yield "unlisted", text, gold.passage_id
 
 
-def _undecided(query: Query) -> list[tuple[int, str]]:
-    """Original positives without a verdict; one that asks for its aspect is told apart."""
-    of_pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
-    attached = GoldPassage.objects.standing().filter(**of_pair)
-    discarded = Judgment.objects.standing().filter(source=Source.EXPERT, label=0, **of_pair)
-    rows = Judgment.objects.original().filter(query=query, label__gt=0)
-    rows = rows.exclude(Exists(attached)).exclude(Exists(discarded)).order_by("pk")
-    return list(rows.values_list("passage_id", "passage__pid"))
+def undecided_originals() -> QuerySet[Judgment]:
+    """Original positives without a verdict; one that asks for its aspect is not among them."""
+    attached = GoldPassage.objects.standing().filter(**SAME_PAIR)
+    discarded = Judgment.objects.standing().filter(source=Source.EXPERT, label=0, **SAME_PAIR)
+    rows = Judgment.objects.original().filter(label__gt=0)
+    return rows.exclude(Exists(attached)).exclude(Exists(discarded))
 
 
 def _of_aspects(query: Query, aspects: Sequence[Aspect], page: str) -> Iterator[Item]:
@@ -77,9 +76,9 @@ def _of_aspects(query: Query, aspects: Sequence[Aspect], page: str) -> Iterator[
             yield Item("support", f"a{aspect.k} has no passage", at)
     scales = sorted({aspect.scale for aspect in aspects})
     if len(scales) > 1:
-        shown = " and ".join(f"1 to {SCALE_TOP[scale]}" for scale in scales)
+        shown = " and ".join(str(Scale(scale).label) for scale in scales)
         at = reverse("query-scale", args=[query.domain.benchmark.slug, query.pk])
-        yield Item("scale", f"Weights stand on two scales, {shown}", at)
+        yield Item("scale", f"Weights stand on several scales, {shown}", at)
 
 
 def _hints(aspects: Sequence[Aspect], page: str) -> Iterator[Item]:

@@ -105,32 +105,33 @@ def add_segment(
     if not 0 <= start < end <= len(document.text):
         raise Refused("Choose a piece of the page first.", field="start")
     piece = document.text[start:end]
-    wanted = piece.strip() if text is None else text.replace("\r\n", "\n").strip()
-    if not wanted:
+    refined = piece.strip() if text is None else text.replace("\r\n", "\n").strip()
+    if not refined:
         raise Refused("The piece holds no text.", field="text")
     with lock_for_writing(query, actor):
         rows = GoldPassage.objects.standing().filter(query=query, passage__document=document)
         standing = list(rows.select_related("passage", "aspect"))
         cut = [(each.passage.start, each.passage.end, each.passage.text) for each in standing]
-        if (start, end, wanted) in cut:
+        if (start, end, refined) in cut:
             raise Refused("This piece of the page is a gold passage of this query already.")
         place: dict[str, Any] = {"document": document, "start": start, "end": end}
         place |= {"title": document.title, "source_url": document.source_url}
-        passage = cut_passage(query, piece, wanted, **place)
+        place["fetched_on"] = document.fetched_on
+        passage = cut_passage(query, piece, refined, **place)
         gold = assign_passage(query=query, passage=passage, aspect=aspect, actor=actor)
     return gold, [each for each in standing if _overlaps(each.passage, start, end)]
 
 
 def cut_passage(
-    query: Query, piece: str, wanted: str, extra: dict[str, Any] | None = None, **fields: Any
+    query: Query, piece: str, refined: str, extra: dict[str, Any] | None = None, **fields: Any
 ) -> Passage:
-    """A new passage of the query's domain: the slice `piece`, with what `wanted` edits in it."""
-    changes = {"edits": edits(piece, wanted)} if wanted != piece else {}
+    """A new passage of the query's domain: the slice `piece` as `refined`, with what differs."""
+    changes = {"edits": edits(piece, refined)} if refined != piece else {}
     return Passage.objects.create(
         version=growing_version(query.domain.benchmark),
         domain=query.domain,
         pid=next_pid(query),
-        text=wanted,
+        text=refined,
         extra={**(extra or {}), **changes} or None,
         **fields,
     )
@@ -146,21 +147,21 @@ def main_text_of(page: CollectedPage, start: int, end: int) -> str:
     return "\n\n".join(piece.strip() for piece in pieces if piece.strip())
 
 
-def edits(piece: str, wanted: str) -> list[Edit]:
+def edits(piece: str, refined: str) -> list[Edit]:
     """What turns the verbatim slice into the text: removed and inserted runs, from the left.
 
     Where too much differs to be compared, it is one run.
     """
-    start = Prefix.similarity(piece, wanted)
-    end = Postfix.similarity(piece[start:], wanted[start:])
-    before, after = len(piece) - start - end, len(wanted) - start - end
+    start = Prefix.similarity(piece, refined)
+    end = Postfix.similarity(piece[start:], refined[start:])
+    before, after = len(piece) - start - end, len(refined) - start - end
     if before * after > _MOST_PAIRS:
-        return [(start, before, wanted[start : start + after])]
+        return [(start, before, refined[start : start + after])]
     found: list[Edit] = []
     at = there = 0
-    for same in Indel.opcodes(piece, wanted).as_matching_blocks():
+    for same in Indel.opcodes(piece, refined).as_matching_blocks():
         if same.a > at or same.b > there:
-            found.append((at, same.a - at, wanted[there : same.b]))
+            found.append((at, same.a - at, refined[there : same.b]))
         at, there = same.a + same.size, same.b + same.size
     return found
 

@@ -6,14 +6,14 @@ from django import forms
 
 from annotate.forms import TextField
 from annotate.workspace.changes import plain
-from annotate.workspace.gold import DiscardReason
+from annotate.workspace.models import SCALE_TOP
 from annotate.workspace.restructuring import Part
 from kit.errors import Refused
 
 CHOOSE_PIECE = "Choose a piece of the page first."
 # How many parts a split offers; two of them must be written.
 PARTS = 4
-_WEIGHTS = ("1", "2", "3", "4", "5")
+_TOP = max(SCALE_TOP.values())
 
 
 def cleaned(form: forms.Form) -> dict[str, Any]:
@@ -28,7 +28,7 @@ class _AspectFields(forms.Form):
     content = TextField(required=False, max_length=10_000)
     rationale = TextField(required=False, max_length=20_000)
     weight = forms.IntegerField(
-        min_value=1, max_value=5, required=False, error_messages={"invalid": "Choose a weight."}
+        min_value=1, max_value=_TOP, required=False, error_messages={"invalid": "Choose a weight."}
     )
 
 
@@ -43,7 +43,8 @@ class AspectForm(_AspectFields):
         known = {name: plain(value) for name, value in given.items() if value is not None}
         if "weight" in known:
             weight = str(known.pop("weight"))
-            known |= {"weight": int(weight)} if weight in _WEIGHTS else {}
+            is_one = weight.isascii() and weight.isdigit() and 1 <= int(weight[:4]) <= _TOP
+            known |= {"weight": int(weight)} if is_one else {}
         return known
 
 
@@ -69,13 +70,6 @@ class RemakeForm(forms.Form):
     end = forms.IntegerField(min_value=1, required=False)
     aspect = forms.IntegerField(error_messages={"required": "Choose the aspect it supports."})
     text = TextField(required=False, max_length=200_000)
-
-
-class DiscardForm(forms.Form):
-    """Why a passage is no gold."""
-
-    reason = forms.ChoiceField(choices=DiscardReason.choices)
-    note = forms.CharField(required=False, max_length=4000)
 
 
 class PageUrlForm(forms.Form):

@@ -50,7 +50,10 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
     """
     _check(query, passage)
     with lock_for_writing(query, actor):
-        _check_aspect(query, aspect)
+        # Locked, so that it cannot be removed between this check and the assignment.
+        present = Aspect.objects.select_for_update(of=("self",)).filter(query=query).present()
+        if not present.filter(pk=aspect.pk).exists():
+            raise Refused("This aspect is gone. Choose another one.", field="aspect")
         _check_settled(query, passage, 1)
         standing, label = standing_gold(query, passage), standing_verdict(query, passage)
         is_ours = label is not None and label.label > 0
@@ -119,11 +122,11 @@ def take_verdict_back(*, query: Query, passage: Passage, actor: User) -> None:
         raise Refused("There is no verdict to take back.")
     _end(gold, by=None)
     if verdict is not None:
-        take_back_verdict(verdict=verdict, actor=actor)
+        withdraw_verdict(verdict=verdict, actor=actor)
     record(query, actor, "undo verdict", target, **_pair(query, passage))
 
 
-def take_back_verdict(*, verdict: Judgment, actor: User) -> None:
+def withdraw_verdict(*, verdict: Judgment, actor: User) -> None:
     """Withdraw an expert's label: what it displaced stands again, a case it closed reopens.
 
     For a caller that locked the query.
@@ -202,13 +205,6 @@ def _check_settled(query: Query, passage: Passage, label: int) -> None:
     standing = Adjudication.objects.standing().filter(query=query, passage=passage)
     if standing.exclude(label=label).exists():
         raise Refused(SETTLED)
-
-
-def _check_aspect(query: Query, aspect: Aspect) -> None:
-    # Locked, so that it cannot be removed between this look and the assignment.
-    rows = Aspect.objects.select_for_update(of=("self",)).filter(query=query).present()
-    if not rows.filter(pk=aspect.pk).exists():
-        raise Refused("This aspect is gone. Choose another one.", field="aspect")
 
 
 def standing_gold(query: Query, passage: Passage) -> GoldPassage | None:

@@ -1,4 +1,4 @@
-"""Carrying out an import with its aspects and gold passages; what experts decided here stays."""
+"""Running an import with its aspects and gold passages; what experts decided here stays."""
 
 import logging
 from collections import defaultdict
@@ -12,7 +12,7 @@ from corpus.importers.rows import AspectRow
 from corpus.imports.context import LoadContext, chunks
 from corpus.imports.loading import load
 from corpus.imports.uploads import forget_upload
-from corpus.judgments.services import hold_queries
+from corpus.judgments.services import lock_queries
 from corpus.models import ImportRun, Judgment, Source
 from kit.database.bulk import copy_rows
 from kit.runs.models import LostLease, RunStatus
@@ -27,7 +27,7 @@ UNLISTED = "supporting passages that the current gold does not list, to be decid
 Pair = tuple[int, int]
 
 
-def carry_out(run: ImportRun) -> None:
+def run_import(run: ImportRun) -> None:
     """Do a claimed import to its end, whatever happens; the run's row says what came of it.
 
     Leaves the run alone if it was cancelled or taken over meanwhile.
@@ -39,7 +39,7 @@ def carry_out(run: ImportRun) -> None:
             load(run, extras=[load_aspects])
     except LostLease:
         logger.info("import %s was stopped or taken over", run.pk)
-    except Exception:  # the job's outermost frame: logged, and told in the row
+    except Exception:  # the job's outermost frame: logged, and shown in the row
         logger.exception("import %s failed", run.pk)
         _give_up(run, "Something went wrong on our side. Nothing was loaded; please try again.")
     run.refresh_from_db()
@@ -50,7 +50,7 @@ def carry_out(run: ImportRun) -> None:
 def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
     """Add the aspects that are not here, with their gold passages.
 
-    No label is written: the imported gold holds it. An aspect of the same number that people
+    No label is written: the imported gold has it. An aspect of the same number that people
     changed since its import is left to them, and so is every passage they gave a verdict on; an
     aspect with other content is a problem.
     """
@@ -60,7 +60,7 @@ def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
             placed.append((query, row))
         else:
             message = f"There is no query {row.qid} in {row.domain}."
-            context.tally.fail(row.place.at("id"), message)
+            context.tally.fail(row.location.at("id"), message)
     known = _known_aspects({query for query, _ in placed})
     for query, row in placed:
         if aspect := known.get((query, row.k)):
@@ -115,7 +115,7 @@ def _compare(context: LoadContext, row: AspectRow, aspect: Aspect) -> None:
         context.tally.odd(EDITED, f"{row.domain}-{row.qid}-a{row.k}")
     elif stored != (row.content, row.weight, row.scale):
         message = f"The query has another aspect numbered {row.k} already; give this a new number."
-        context.tally.fail(row.place, message)
+        context.tally.fail(row.location, message)
 
 
 def load_supports(context: LoadContext, of_row: Sequence[tuple[AspectRow, Aspect]]) -> None:
@@ -155,7 +155,7 @@ def _assigned_here(queries: list[int]) -> tuple[dict[Pair, GoldPassage], set[Pai
     standing: dict[Pair, GoldPassage] = {}
     decided: set[Pair] = set()
     for batch in chunks(queries):
-        hold_queries(batch)
+        lock_queries(batch)
         for gold in GoldPassage.objects.filter(query_id__in=batch):
             pair = (gold.query_id, gold.passage_id)
             if gold.ended_at is None:
@@ -176,5 +176,5 @@ def _check_assigned(
     if gold.created_by_id is not None:
         context.tally.odd(DECIDED, f"{row.domain}-{row.qid}: {pid}")
     else:
-        place = row.place.at("supporting_docs")
-        context.tally.fail(place, f"{pid} already supports another aspect of this query.")
+        location = row.location.at("supporting_docs")
+        context.tally.fail(location, f"{pid} already supports another aspect of this query.")

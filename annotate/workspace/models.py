@@ -12,13 +12,26 @@ from kit.versioned import Versioned
 
 
 class Scale(models.TextChoices):
-    """The two weight scales of the sources (docs/protocol.md 3.1 step 2)."""
+    """The weight scales of the sources (docs/protocol.md 3.1 step 2).
+
+    A share is kept in hundredths, as the draft of the paper prints them: 25 is .25.
+    """
 
     LIKERT5 = "likert5", "1 to 5"
     LIKERT3 = "likert3", "1 to 3"
+    SHARES = "shares", "shares in hundredths"
 
 
-SCALE_TOP: dict[str, int] = {Scale.LIKERT5: 5, Scale.LIKERT3: 3}
+SCALE_TOP: dict[str, int] = {Scale.LIKERT5: 5, Scale.LIKERT3: 3, Scale.SHARES: 100}
+
+
+def on_scale(weight: str = "weight") -> Q:
+    """The condition of a row whose weight is one of its scale."""
+    found = Q()
+    for scale, top in SCALE_TOP.items():
+        found |= Q(scale=scale, **{f"{weight}__range": (1, top)})
+    return found
+
 
 # What each point of a scale means, in our words (docs/protocol.md 3.1 step 2).
 RUBRIC: dict[str, dict[int, str]] = {
@@ -30,7 +43,13 @@ RUBRIC: dict[str, dict[int, str]] = {
         1: "Peripheral: small, but it means something.",
     },
     Scale.LIKERT3: {3: "Critical.", 2: "Important.", 1: "Minor."},
+    # The shares of a query should add up to 100; they are divided by their sum all the same.
+    Scale.SHARES: {},
 }
+
+
+# Of rows of a pair, inside a subquery: those of the outer row's pair.
+SAME_PAIR = {"query": OuterRef("query"), "passage": OuterRef("passage")}
 
 
 class AspectQuerySet(models.QuerySet["Aspect"]):
@@ -67,8 +86,7 @@ class Aspect(Versioned):
         constraints = [
             models.UniqueConstraint(fields=["query", "k"], name="aspect_number_once"),
             models.CheckConstraint(
-                condition=Q(scale=Scale.LIKERT5, weight__range=(1, 5))
-                | Q(scale=Scale.LIKERT3, weight__range=(1, 3)),
+                condition=on_scale(),
                 name="weight_on_scale",
             ),
         ]
@@ -104,9 +122,8 @@ class GoldPassageQuerySet(models.QuerySet["GoldPassage"]):
         return self.standing().filter(aspect__removed_at__isnull=False)
 
     def unlisted(self) -> Self:
-        """Standing assignments of an import that the gold which is current now does not hold."""
-        pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
-        listed = Judgment.objects.original().filter(label__gt=0, **pair)
+        """Standing assignments of an import that the gold which is current now does not list."""
+        listed = Judgment.objects.original().filter(label__gt=0, **SAME_PAIR)
         return self.standing().filter(judgment=None).exclude(Exists(listed))
 
 
@@ -118,7 +135,7 @@ class GoldPassage(models.Model):
     passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="gold_passages")
     judgment = models.ForeignKey(
         Judgment, null=True, on_delete=models.PROTECT, related_name="+"
-    )  # null: the imported gold already holds the label
+    )  # null: the imported gold already has the label
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -159,14 +176,14 @@ class AspectChange(models.Model):
     """One change: the aspects it touched, as they were before and after it.
 
     `before` and `after` are lists of snapshots (annotate/workspace/changes.py), so that a split
-    reads as one row that became two. Writing on in the same sitting extends the row it began.
+    reads as one row that became two. Writing on within ten minutes extends the row it began.
     """
 
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="aspect_changes")
     kind = models.CharField(max_length=8, choices=ChangeKind.choices)
     before = models.JSONField(default=list)
     after = models.JSONField(default=list)
-    # The version of the guidelines that it was made by; 0: the house's own.
+    # The version of the guidelines that it was made by; 0: the default.
     guideline = models.PositiveIntegerField(default=0)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"

@@ -1,13 +1,12 @@
 """Passages of one page that touch or overlap (Bright-Pro's reconciling of old positives). Pure."""
 
-import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# BRIGHT's ids: the n-th passage of a page (docs/protocol.md 1.1).
-_NUMBERED: Final = re.compile(r"^(?P<page>.+)_(?P<n>\d+)(?:\.\w+)?$", re.ASCII)
+from corpus.marcus.parts import page_of
+
 # A text that ends as another begins, over so many characters, overlaps it.
 _OVERLAP: Final = 20
 _LONGEST_OVERLAP: Final = 20_000
@@ -16,7 +15,11 @@ _ENDED: Final = (".", "!", "?", "…", ":", ";", '"', "”", ")")
 
 @dataclass(frozen=True)
 class Piece:
-    """A passage on a page: [start, end) of its text where known, else the number in its id."""
+    """A passage on a page: [start, end) of its text where known, else the number in its id.
+
+    `is_numbered`: ids of its corpus version number the pieces of pages.
+    `aspect` is the one that it supports, None where nobody has said.
+    """
 
     pk: int
     pid: str
@@ -24,25 +27,27 @@ class Piece:
     page: Hashable | None = None
     start: int | None = None
     end: int | None = None
+    aspect: int | None = None
+    is_numbered: bool = True
 
     @property
     def number(self) -> int | None:
         """Its place among the page's passages, as its id says."""
-        match = _NUMBERED.match(self.pid)
-        return int(match["n"]) if match else None
+        page, number = page_of(self.pid)
+        return number if self.is_numbered and page != self.pid else None
 
     @property
     def key(self) -> Hashable | None:
         """What pieces of one page have in common; None where no page is known."""
         if self.page is not None:
             return self.page
-        match = _NUMBERED.match(self.pid)
-        return match["page"] if match else None
+        return None if self.number is None else page_of(self.pid)[0]
 
 
 def groups(pieces: Iterable[Piece], pages: Mapping[Hashable, str]) -> list[list[Piece]]:
     """Runs of two or more pieces of one page, each touching or overlapping the one before.
 
+    No run has pieces of two aspects.
     `pages` gives the texts of pages that are known, to see whether only blanks lie between.
     """
     of_page: dict[Hashable, list[Piece]] = defaultdict(list)
@@ -53,8 +58,12 @@ def groups(pieces: Iterable[Piece], pages: Mapping[Hashable, str]) -> list[list[
     for key, members in of_page.items():
         runs: list[list[Piece]] = []
         before: Piece | None = None
+        aspect: int | None = None
         for piece in sorted(members, key=_order):
-            if before is not None and _touches(before, piece, pages.get(key, "")):
+            is_other = None not in (aspect, piece.aspect) and aspect != piece.aspect
+            touches = before is not None and _touches(before, piece, pages.get(key, ""))
+            aspect = piece.aspect if is_other or not touches else aspect or piece.aspect
+            if before is not None and touches and not is_other:
                 runs[-1].append(piece)
                 # The one that reaches furthest: a short piece may lie wholly inside a long one.
                 before = max(before, piece, key=_reach)

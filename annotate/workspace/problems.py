@@ -11,6 +11,7 @@ from annotate.models import GoldPassage, Problem, ProblemTag
 from annotate.rights import lock_for_writing, record
 from annotate.voting.majority import REMADE
 from annotate.workspace.gold import DiscardReason
+from annotate.workspace.models import SAME_PAIR
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from kit.errors import Refused
 
@@ -110,13 +111,12 @@ def problems_of(query: Query) -> dict[int | None, list[str]]:
 
 
 def _attached() -> Exists:
-    pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
-    return Exists(GoldPassage.objects.standing().filter(**pair, aspect__removed_at=None))
+    return Exists(GoldPassage.objects.standing().filter(**SAME_PAIR, aspect__removed_at=None))
 
 
 def _verdict(**fields: Any) -> Exists:
-    pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
-    return Exists(Judgment.objects.standing().filter(source=Source.EXPERT, **pair, **fields))
+    labels = Judgment.objects.standing().filter(source=Source.EXPERT, **SAME_PAIR)
+    return Exists(labels.filter(**fields))
 
 
 def _record(tag: ProblemTag, actor: User, verb: str) -> None:

@@ -2,10 +2,10 @@
 
 (docs/protocol.md 3.1 step 3.) An old passage is never edited: a new one takes its place, keeps the
 old ids as its provenance, and the label of the old one is superseded by one that says what became
-of it. Taking the new one back brings the old ones back as they stood.
+of it. Undoing the new one restores the old ones.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from django.contrib.auth.models import User
 
@@ -20,19 +20,23 @@ from corpus.pages.services import url_key
 from kit.errors import Refused
 
 
-def as_piece(passage: Passage) -> Piece:
+def as_piece(passage: Passage, aspect: int | None = None) -> Piece:
     """The passage with its place on its page, searched for where only the page is known."""
     start, end = passage.start, passage.end
     if start is None and passage.document and passage.text and passage.document.text:
         start = passage.document.text.find(passage.text)
         start, end = (start, start + len(passage.text)) if start >= 0 else (None, None)
-    return Piece(passage.pk, passage.pid, passage.text or "", _page_of(passage), start, end)
+    page, is_numbered = _page_of(passage), passage.version.numbers_pages
+    return Piece(passage.pk, passage.pid, passage.text or "", page, start, end, aspect, is_numbered)
 
 
-def touching(passages: Sequence[Passage]) -> list[list[Piece]]:
-    """Runs of passages that touch or overlap on one page, to be offered for merging."""
+def touching(passages: Sequence[Passage], aspects: Mapping[int, int]) -> list[list[Piece]]:
+    """Runs of passages that touch or overlap on one page, to be offered for merging.
+
+    `aspects` are the keys of those that passages support: two are never put into one passage.
+    """
     texts = {_page_of(each): each.document.text for each in passages if each.document}
-    return groups((as_piece(each) for each in passages if each.text), texts)
+    return groups((as_piece(each, aspects.get(each.pk)) for each in passages if each.text), texts)
 
 
 def proposal(passages: Sequence[Passage]) -> tuple[Document | None, int | None, int | None, str]:
@@ -65,8 +69,8 @@ def remake(
 
     Its text is [start, end) of the page where given, else what the old ones cover together; `text`
     is that as the expert trimmed it, and the difference is kept. One passage that comes out as it
-    was is only assigned. Raises Refused for passages of several pages, those that are no gold of
-    the query, a slice outside the page and an empty text.
+    was is only assigned. Raises Refused for passages of several pages or of two aspects, those that
+    are no gold of the query, a slice outside the page and an empty text.
     """
     require_expert(query, actor)
     if not passages:
@@ -76,10 +80,10 @@ def remake(
         if document is None or not 0 <= start < end <= len(document.text):
             raise Refused("Choose a piece of the page first.", field="start")
         first, last, piece = start, end, document.text[start:end].strip()
-    wanted = piece if text is None else text.replace("\r\n", "\n").strip()
-    if not wanted:
+    refined = piece if text is None else text.replace("\r\n", "\n").strip()
+    if not refined:
         raise Refused("The piece holds no text.", field="text")
-    if len(passages) == 1 and wanted == (passages[0].text or "").strip():
+    if len(passages) == 1 and refined == (passages[0].text or "").strip():
         return assign_passage(query=query, passage=passages[0], aspect=aspect, actor=actor)
     with lock_for_writing(query, actor):
         _check_gold(query, passages)
@@ -87,10 +91,11 @@ def remake(
         new = cut_passage(
             query,
             verbatim,
-            wanted,
+            refined,
             extra={"sources": [_source(each) for each in passages]},
             title=passages[0].title or (document.title if document else ""),
-            source_url=passages[0].source_url or (document.source_url if document else ""),
+            source_url=passages[0].address,
+            fetched_on=passages[0].fetched,
             document=document,
             start=first,
             end=last,
@@ -101,8 +106,8 @@ def remake(
     return gold
 
 
-def take_back(*, query: Query, passage: Passage, actor: User) -> None:
-    """Take the last verdict on a passage back; of one that was made of others, they stand again.
+def undo_with_sources(*, query: Query, passage: Passage, actor: User) -> None:
+    """Undo the last verdict on a passage; of one made from others, theirs are restored too.
 
     Raises Refused where there is no verdict, and for one that is part of another passage now.
     """
@@ -144,6 +149,12 @@ def _check_gold(query: Query, passages: Sequence[Passage]) -> None:
     pks = {each.pk for each in passages}
     original = Judgment.objects.original().filter(query=query, label__gt=0, passage__in=pks)
     standing = GoldPassage.objects.standing().filter(query=query, passage__in=pks)
+    if standing.order_by().values("aspect").distinct().count() > 1:
+        raise Refused(
+            "These passages support two aspects, and a passage supports one. "
+            "Give them to one aspect first.",
+            field="passages",
+        )
     known = {row for rows in (original, standing) for row in rows.values_list("passage", flat=True)}
     replaced = Judgment.objects.standing().filter(query=query, passage__in=pks, label=0)
     gone = [each for each in replaced if each.provenance.get("rule") == REMADE]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.models import User
 
-from annotate.models import Aspect, AspectChange, ChangeKind, GoldPassage
+from annotate.models import Aspect, AspectChange, ChangeKind, GoldPassage, Scale
 from annotate.rights import lock_for_writing, record
 from annotate.workspace.aspects import make_aspect, place_aspects, require_bare, set_removed
 from annotate.workspace.changes import FIELDS, Snapshot, note_change, passages_of, snapshots
@@ -109,7 +109,7 @@ def _lock(query: Query, pks: Sequence[int], expected: Mapping[int, int]) -> list
         if each.version != expected.get(each.pk):
             raise Conflict(each)
     if len({each.scale for each in current}) > 1:
-        raise Refused("These aspects are weighed on two scales. Move them to one first.")
+        raise Refused("These aspects are weighed on different scales. Move them to one first.")
     return current
 
 
@@ -138,7 +138,7 @@ def move_to_scale(
     with lock_for_writing(query, actor):
         moving = off_scale(query, scale)
         if not moving:
-            raise Refused(f"Every weight stands on the scale 1 to {top} already.")
+            raise Refused(f"Every weight stands on the scale {Scale(scale).label} already.")
         for aspect in moving:
             if not 1 <= weights.get(aspect.pk, 0) <= top:
                 message = f"Choose a weight from 1 to {top} for a{aspect.k}."

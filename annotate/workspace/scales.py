@@ -1,4 +1,4 @@
-"""The two weight scales, side by side (docs/protocol.md 3.1 step 2; 7, row 1).
+"""The weight scales, side by side (docs/protocol.md 3.1 step 2; 7, row 1).
 
 A weight is never computed from one on the other scale: who moves a query chooses its weights anew,
 and the old ones stay in the history.
@@ -32,13 +32,14 @@ def choose_scale(
 ) -> WeightScale:
     """Weigh new aspects on this scale from now on; those that are here keep theirs.
 
-    `far`, where given, says from how many points on two weights are in conflict. Raises Refused
+    `far`, where given, says from how many points on two weights are in conflict; on the scale of
+    shares a point is a tenth. Raises Refused
     for what is no scale or beyond it, and PermissionDenied for everybody but admins.
     """
     require_admin(benchmark, actor, "The scale is chosen by admins.")
     check_scale(scale)
     far = scale_of_benchmark(benchmark).far if far is None else far
-    most = max(SCALE_TOP.values()) - 1
+    most = SCALE_TOP[Scale.LIKERT5] - 1
     if not 1 <= far <= most:
         raise Refused(f"Two weights can lie 1 to {most} points apart.", field="far")
     with transaction.atomic():
@@ -51,7 +52,7 @@ def choose_scale(
 
 
 def off_scale(query: Query, scale: str) -> list[Aspect]:
-    """The query's present aspects that are weighed on the other scale."""
+    """The query's present aspects that are weighed on another scale."""
     return list(Aspect.objects.filter(query=query).present().exclude(scale=scale))
 
 
@@ -68,4 +69,4 @@ def earlier_weights(query: Query, scale: str) -> dict[int, int]:
 def check_scale(scale: str) -> None:
     """Raise Refused for what is no scale."""
     if scale not in Scale.values:
-        raise Refused("Choose one of the two scales.", field="scale")
+        raise Refused("Choose one of the scales.", field="scale")

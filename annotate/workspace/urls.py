@@ -8,12 +8,12 @@ from annotate.workspace.views import aspects, collecting, gold, passages, querie
 _QUERY = "b/<slug:slug>/queries/<int:pk>"
 _ASPECT = "b/<slug:slug>/aspects/<int:pk>"
 _PASSAGE = f"{_QUERY}/passages/<int:passage_pk>"
-_BESIDE = f"{_QUERY}/beside/<int:passage_pk>"
+_SEARCH = f"{_QUERY}/beside/<int:passage_pk>"
 _COLLECT = f"{_QUERY}/collect"
 _PAGE = f"{_COLLECT}/<int:page_pk>"
 _SEGMENT = f"{_PAGE}/segments/<int:passage_pk>"
 _ASSIGN, _DISCARD, _UNDO = ({"verb": verb} for verb in (gold.assign, gold.discard, gold.undo))
-# The three ways to bring a page: its form, and the verb.
+# The three ways to collect a page: its form, and the verb.
 _URL = {"name": "url_form", "verb": collect_url}
 _TEXT = {"name": "text_form", "verb": collect_text}
 _FILE = {"name": "file_form", "verb": collect_file}
@@ -21,7 +21,7 @@ _FILE = {"name": "file_form", "verb": collect_file}
 urlpatterns = [
     path("b/<slug:slug>/versions/<int:pk>/work/", passages.version_work, name="version-work"),
     path(f"{_QUERY}/beside/", gold.passage_search, name="query-beside"),
-    path(f"{_BESIDE}/attach/", gold.search_attach, name="query-beside-attach"),
+    path(f"{_SEARCH}/attach/", gold.search_attach, name="query-beside-attach"),
     path("b/<slug:slug>/passages/", passages.passages, name="passages"),
     path("b/<slug:slug>/passages/<int:pk>/", passages.passage, name="passage"),
     path("b/<slug:slug>/queries/", queries.queries, name="queries"),
@@ -44,9 +44,9 @@ urlpatterns = [
     path(f"{_PASSAGE}/discard/", gold.passage_verdict, _DISCARD, name="passage-discard"),
     path(f"{_PASSAGE}/undo/", gold.passage_verdict, _UNDO, name="passage-undo"),
     path(f"{_COLLECT}/", collecting.collect, name="collect"),
-    path(f"{_COLLECT}/url/", collecting.page_bring, _URL, name="collect-url"),
-    path(f"{_COLLECT}/text/", collecting.page_bring, _TEXT, name="collect-text"),
-    path(f"{_COLLECT}/file/", collecting.page_bring, _FILE, name="collect-file"),
+    path(f"{_COLLECT}/url/", collecting.page_collect, _URL, name="collect-url"),
+    path(f"{_COLLECT}/text/", collecting.page_collect, _TEXT, name="collect-text"),
+    path(f"{_COLLECT}/file/", collecting.page_collect, _FILE, name="collect-file"),
     path(f"{_COLLECT}/fetches/<int:fetch_pk>/stop/", collecting.fetch_stop, name="fetch-stop"),
     path(f"{_PAGE}/", collecting.collect_page, name="collect-page"),
     path(f"{_PAGE}/segments/", collecting.segment_add, name="segment-add"),

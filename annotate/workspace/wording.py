@@ -38,7 +38,7 @@ def count_sentences(text: str) -> int:
 
 def close_pairs(texts: Sequence[str]) -> list[tuple[int, int]]:
     """Places of texts that say nearly the same, the earlier first."""
-    words = [_content(text) for text in texts]
+    words = [content_words(text) for text in texts]
     return [
         (one, other)
         for one, other in combinations(range(len(texts)), 2)
@@ -56,7 +56,7 @@ def _are_close(one: set[str], other: set[str], text: str, text_other: str) -> bo
     return both / len(one | other) >= _ALIKE_SHARE or inside or ratio >= _ALIKE_RATIO
 
 
-def _content(text: str) -> set[str]:
+def content_words(text: str) -> set[str]:
     """The words that carry the meaning: longer ones, without their endings."""
-    found = (word.lower() for word in _WORD.findall(text))
+    found = (word.casefold() for word in _WORD.findall(text))
     return {word[:6] for word in found if len(word) >= _SHORT}

@@ -1,40 +1,88 @@
-"""API of benchmarks, people, texts and labels: the verbs of the screens."""
-
-from typing import Any
+"""API of benchmarks and their people."""
 
 from django.core.exceptions import PermissionDenied
 from django.urls import path, reverse
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
-from corpus.benchmarks import services as benchmarks
-from corpus.benchmarks import services as people
-from corpus.benchmarks.serializers import (
-    BenchmarkSerializer,
-    ImportRunSerializer,
-    LinkSerializer,
-    MemberSerializer,
-    NewImportSerializer,
-    NewPersonSerializer,
-    PlaceSerializer,
-    StoredFileSerializer,
-)
+from corpus.benchmarks import services as verbs
 from corpus.benchmarks.views import get_member
-from corpus.cleaning import api as api_cleaning
-from corpus.computing import api as api_computations
-from corpus.endpoints import api as api_endpoints
-from corpus.imports import services as import_folder
-from corpus.imports import services as import_verbs
-from corpus.imports.views import RUNS as IMPORTS
-from corpus.models import Benchmark, Membership, Role
-from corpus.pools import api as api_pools
-from corpus.run_routes import OneRun, RunVerb
-from corpus.texts import api as api_texts
-from corpus.versions import api as api_versions
-from corpus.versions.services import chosen
+from corpus.models import Benchmark, Domain, Layer, Licence, Membership, Role
 from kit.api import Route
+
+
+class BenchmarkSerializer(serializers.ModelSerializer):
+    """A benchmark."""
+
+    class Meta:
+        model = Benchmark
+        fields = ["slug", "name", "description", "licence", "created_at"]
+
+
+class MemberSerializer(serializers.ModelSerializer):
+    """A person in a benchmark; no domains means every domain."""
+
+    username = serializers.CharField(source="user.username")
+    domains: serializers.Field = serializers.SlugRelatedField("name", many=True, read_only=True)
+
+    class Meta:
+        model = Membership
+        fields = ["id", "username", "roles", "domains"]
+
+
+class PlaceSerializer(serializers.Serializer):
+    """Roles and domains to give."""
+
+    roles = serializers.ListField(child=serializers.ChoiceField(Role.choices))
+    domains = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+
+    def chosen(self, benchmark: Benchmark, names: list[str]) -> list[Domain]:
+        """The domains of these names; raises ValidationError for an unknown one."""
+        found = {domain.name: domain for domain in benchmark.domains.ready()}
+        unknown = sorted(set(names) - found.keys())
+        if unknown:
+            raise serializers.ValidationError({"domains": f"Unknown: {', '.join(unknown)}."})
+        return [found[name] for name in names]
+
+
+class LicenceSerializer(serializers.ModelSerializer):
+    """The licence of a layer of a domain."""
+
+    domain = serializers.CharField(source="domain.name")
+    licence = serializers.CharField(source="name")
+
+    class Meta:
+        model = Licence
+        fields = ["domain", "layer", "licence", "url", "attribution", "text"]
+
+
+class StatedSerializer(serializers.Serializer):
+    """A licence to state, of every domain where none is named."""
+
+    domain = serializers.CharField(required=False, default="")
+    layer = serializers.ChoiceField(Layer.choices)
+    licence = serializers.CharField(max_length=120)
+    url = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
+    attribution = serializers.CharField(required=False, default="", allow_blank=True)
+    text = serializers.CharField(
+        required=False, default="", allow_blank=True, trim_whitespace=False
+    )
+
+
+class NewPersonSerializer(PlaceSerializer):
+    """A person to add."""
+
+    username = serializers.CharField(max_length=150)
+
+
+class LinkSerializer(serializers.Serializer):
+    """A member with the path of their one-time sign-in link, empty if they need none."""
+
+    id = serializers.IntegerField()
+    sign_in_path = serializers.CharField(allow_blank=True)
 
 
 class Benchmarks(Route):
@@ -48,7 +96,7 @@ class Benchmarks(Route):
     def post(self, request: Request) -> Response:
         if not self.person().is_staff:
             raise PermissionDenied("Only staff may create benchmarks.")
-        made = benchmarks.create_benchmark(actor=self.person(), **self.read(BenchmarkSerializer))
+        made = verbs.create_benchmark(actor=self.person(), **self.read(BenchmarkSerializer))
         return Response(BenchmarkSerializer(made).data, status=201)
 
 
@@ -58,6 +106,25 @@ class OneBenchmark(Route):
     @extend_schema(responses=BenchmarkSerializer)
     def get(self, request: Request, slug: str) -> Response:
         return Response(BenchmarkSerializer(enter(self.person(), slug).benchmark).data)
+
+
+class Licences(Route):
+    """Licences of the layers of a benchmark's domains."""
+
+    @extend_schema(responses=LicenceSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        ready = enter(self.person(), slug).benchmark.domains.ready()
+        rows = Licence.objects.filter(domain__in=ready).select_related("domain")
+        return self.page(rows, LicenceSerializer)
+
+    @extend_schema(request=StatedSerializer, responses={204: None})
+    def put(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(StatedSerializer)
+        names = [name] if (name := given.pop("domain")) else []
+        [given["domain"]] = PlaceSerializer().chosen(access.benchmark, names) if names else [None]
+        verbs.state_licence(benchmark=access.benchmark, actor=access.user, **given)
+        return Response(status=204)
 
 
 class People(Route):
@@ -74,7 +141,7 @@ class People(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewPersonSerializer)
         given["domains"] = PlaceSerializer().chosen(access.benchmark, given["domains"])
-        added, token = people.add_person(benchmark=access.benchmark, actor=access.user, **given)
+        added, token = verbs.add_person(benchmark=access.benchmark, actor=access.user, **given)
         return _with_link(added, token, status=201)
 
 
@@ -86,15 +153,13 @@ class Person(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(PlaceSerializer)
         given["domains"] = PlaceSerializer().chosen(access.benchmark, given["domains"])
-        changed = people.change_person(
-            membership=get_member(access, pk), actor=access.user, **given
-        )
+        changed = verbs.change_person(membership=get_member(access, pk), actor=access.user, **given)
         return Response(MemberSerializer(changed).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
-        people.remove_person(membership=get_member(access, pk), actor=access.user)
+        verbs.remove_person(membership=get_member(access, pk), actor=access.user)
         return Response(status=204)
 
 
@@ -105,41 +170,8 @@ class PersonLink(Route):
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         membership = get_member(access, pk)
-        token = people.renew_link(membership=membership, actor=access.user)
+        token = verbs.renew_link(membership=membership, actor=access.user)
         return _with_link(membership, token)
-
-
-class Imports(Route):
-    """Imports of a benchmark, and starting one."""
-
-    @extend_schema(responses=ImportRunSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        return self.page(access.benchmark.imports.all(), ImportRunSerializer)
-
-    @extend_schema(request=NewImportSerializer, responses={202: ImportRunSerializer})
-    def post(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewImportSerializer)
-        wanted = {"benchmark": access.benchmark, "actor": access.user, **given}
-        if "version" in wanted:
-            wanted["version"] = chosen(access.benchmark, wanted["version"])
-        if "stored" in wanted:
-            run = import_verbs.start_import(**wanted)
-        else:
-            run = import_verbs.start_import(upload=wanted.pop("file"), **wanted)
-        return Response(ImportRunSerializer(run).data, status=202)
-
-
-class ImportFolder(Route):
-    """What lies in the import folder: names only."""
-
-    pagination_class = None
-
-    @extend_schema(responses=StoredFileSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        enter(self.person(), slug, Role.ADMIN)
-        return Response(StoredFileSerializer(import_folder.entries(), many=True).data)
 
 
 def _with_link(membership: Membership, token: str, *, status: int = 200) -> Response:
@@ -149,25 +181,11 @@ def _with_link(membership: Membership, token: str, *, status: int = 200) -> Resp
     return Response(data, status=status, headers={"Cache-Control": "no-store"})
 
 
-_IMPORT: Any = {"pages": IMPORTS, "serializer_class": ImportRunSerializer}
 urlpatterns = [
     path("benchmarks/", Benchmarks.as_view(), name="api-benchmarks"),
     path("b/<slug:slug>/", OneBenchmark.as_view(), name="api-benchmark"),
+    path("b/<slug:slug>/licences/", Licences.as_view(), name="api-licences"),
     path("b/<slug:slug>/people/", People.as_view(), name="api-people"),
     path("b/<slug:slug>/people/<int:pk>/", Person.as_view(), name="api-person"),
     path("b/<slug:slug>/people/<int:pk>/link/", PersonLink.as_view(), name="api-person-link"),
-    path("b/<slug:slug>/imports/", Imports.as_view(), name="api-imports"),
-    path("b/<slug:slug>/import-folder/", ImportFolder.as_view(), name="api-import-folder"),
-    path("b/<slug:slug>/imports/<int:pk>/", OneRun.as_view(**_IMPORT), name="api-import"),
-    path(
-        "b/<slug:slug>/imports/<int:pk>/cancel/",
-        RunVerb.as_view(**_IMPORT, verb="cancel"),
-        name="api-import-cancel",
-    ),
-    *api_cleaning.urlpatterns,
-    *api_computations.urlpatterns,
-    *api_endpoints.urlpatterns,
-    *api_pools.urlpatterns,
-    *api_texts.urlpatterns,
-    *api_versions.urlpatterns,
 ]

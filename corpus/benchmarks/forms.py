@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from corpus.models import Benchmark, Membership, Role
+from corpus.models import Benchmark, Layer, Membership, Role
 
 
 class BenchmarkForm(forms.Form):
@@ -20,6 +20,31 @@ class BenchmarkForm(forms.Form):
     licence = forms.CharField(
         label="Licence", max_length=120, required=False, help_text="For example CC BY 4.0."
     )
+
+
+class LicenceForm(forms.Form):
+    """The licence of a layer."""
+
+    domain: forms.Field = forms.ModelChoiceField(
+        None, label="Domain", required=False, empty_label="Every domain"
+    )
+    layer = forms.ChoiceField(label="Of", choices=Layer.choices)
+    licence = forms.CharField(label="Licence", max_length=120, help_text="For example CC BY 4.0.")
+    url = forms.CharField(label="Its address", max_length=2000, required=False)
+    attribution = forms.CharField(
+        label="Who is to be named", required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    text = forms.CharField(
+        label="Its whole text",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text="It stands in LICENCE.md of every release.",
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["domain"].queryset = benchmark.domains.ready()  # type: ignore[attr-defined]
 
 
 class PlaceForm(forms.Form):

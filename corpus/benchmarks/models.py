@@ -6,8 +6,6 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 
-from kit.database.prepared import Prepared
-
 
 class Role(models.TextChoices):
     """What a person does in one benchmark; a person may have several roles."""
@@ -76,6 +74,66 @@ class Domain(models.Model):
         return self.name
 
 
+class Layer(models.TextChoices):
+    """What a licence is of: a part of a domain that may come from somebody else than the rest."""
+
+    QUERIES = "queries", "Queries"
+    ANSWERS = "answers", "Answers and reference answers"
+    PASSAGES = "passages", "Passages and pages"
+    ASPECTS = "aspects", "Aspects and weights"
+    LABELS = "labels", "Labels"
+
+
+class Licence(models.Model):
+    """The licence of one layer of a domain, who is to be named, and its whole text.
+
+    A layer without one is of the benchmark's own licence.
+    """
+
+    domain = models.ForeignKey(Domain, on_delete=models.CASCADE, related_name="licences")
+    layer = models.CharField(max_length=8, choices=Layer.choices)
+    name = models.CharField(max_length=120)
+    url = models.CharField(max_length=2000, blank=True, default="")
+    attribution = models.TextField(blank=True, default="")
+    text = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["domain__name", "pk"]
+        constraints = [models.UniqueConstraint(fields=["domain", "layer"], name="licence_once")]
+
+    def __str__(self) -> str:
+        return f"{self.layer} of {self.domain}: {self.name}"
+
+    @property
+    def is_link(self) -> bool:
+        """Whether its address is one of the web."""
+        return self.url.lower().startswith(("https://", "http://"))
+
+
+class _Keys(models.Subquery):
+    """The column `key` of a subquery's rows as one list; None or empty where it has no row."""
+
+    template = "(SELECT %(array)s(found.key) FROM (%(subquery)s) found)"
+    output_field = models.JSONField()
+
+    def as_sql(self, compiler: Any, connection: Any, *given: Any, **more: Any) -> Any:
+        array = "jsonb_agg" if connection.vendor == "postgresql" else "json_group_array"
+        return super().as_sql(compiler, connection, *given, array=array, **more)
+
+
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    """Vocabulary for reading memberships."""
+
+    def with_domains(self) -> Self:
+        """Read along what `Membership.domain_ids` asks for."""
+        chosen = Membership.domains.through.objects.filter(membership=models.OuterRef("pk"))
+        ready = Domain.objects.ready().filter(benchmark=models.OuterRef("benchmark")).order_by()
+        return self.annotate(
+            chosen_domains=_Keys(chosen.values(key=models.F("domain"))),
+            ready_domains=_Keys(ready.values(key=models.F("pk"))),
+        )
+
+
 class Membership(models.Model):
     """A person's roles and domains inside one benchmark. No domain chosen means every domain."""
 
@@ -86,6 +144,8 @@ class Membership(models.Model):
     roles = models.JSONField(default=list)
     domains: Any = models.ManyToManyField(Domain, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = MembershipQuerySet.as_manager()
 
     class Meta:
         ordering = ["user__username"]
@@ -98,14 +158,7 @@ class Membership(models.Model):
 
     def domain_ids(self) -> set[int]:
         """Ids of the domains the person works in, every domain of the benchmark if unrestricted."""
-        found = _DOMAINS.rows(membership=self.pk, benchmark=self.benchmark_id)
-        mine = {each.pk for each in found if each.is_chosen}  # type: ignore[attr-defined]
-        return mine or {each.pk for each in found if each.is_ready}
-
-
-def _domains(membership: int, benchmark: int) -> models.QuerySet[Domain]:
-    chosen = Membership.objects.filter(pk=membership, domains=models.OuterRef("pk"))
-    return Domain.objects.filter(benchmark=benchmark).annotate(is_chosen=models.Exists(chosen))
-
-
-_DOMAINS = Prepared(_domains)  # in one query: it is asked with every vote
+        read = self
+        if not hasattr(self, "chosen_domains"):
+            read = Membership.objects.with_domains().get(pk=self.pk)
+        return set(read.chosen_domains or read.ready_domains or ())  # type: ignore[attr-defined]

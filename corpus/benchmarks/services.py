@@ -1,8 +1,4 @@
-"""Making benchmarks.
-
-Who takes part in a benchmark, as what, and in which domains.
-
-How far an account reaches, and so what the admin of one benchmark may do with it.
+"""Creating benchmarks, and their members with roles and domains.
 
 Whoever holds a sign-in link is let into the whole account. So a benchmark's admin gets links only
 to accounts that this benchmark made and that reach nothing else; and an account becomes a member
@@ -15,7 +11,7 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from corpus.models import Benchmark, Domain, Membership, Role
+from corpus.models import Benchmark, Domain, Layer, Licence, Membership, Role
 from kit import audit
 from kit.errors import Refused
 from kit.models import Event
@@ -37,6 +33,41 @@ def create_benchmark(
             return benchmark
     except IntegrityError:
         raise Refused(f"There is a benchmark {slug!r} already.", field="slug") from None
+
+
+def state_licence(
+    *,
+    benchmark: Benchmark,
+    layer: str,
+    licence: str,
+    actor: User | None,
+    domain: Domain | None = None,
+    url: str = "",
+    attribution: str = "",
+    text: str = "",
+) -> int:
+    """Say of what licence a layer of a domain is, or of every domain; how many were changed.
+
+    Releases of before keep what they said. Raises Refused for an unknown layer or no name.
+    """
+    if layer not in Layer.values:
+        raise Refused(f"One of {', '.join(Layer.values)} is needed here.", field="layer")
+    if not licence.strip():
+        raise Refused("Name the licence.", field="licence")
+    said = {"name": licence.strip(), "url": url.strip(), "attribution": attribution, "text": text}
+    changed = 0
+    with transaction.atomic():
+        _hold(benchmark)
+        for each in [domain] if domain else benchmark.domains.ready():
+            if Licence.objects.filter(domain=each, layer=layer, **said).exists():
+                continue
+            found, _ = Licence.objects.update_or_create(domain=each, layer=layer, defaults=said)
+            data = {"domain": each.name, "layer": layer, "licence": found.name}
+            audit.record(
+                actor=actor, verb="state licence", target=found, scope=benchmark.slug, data=data
+            )
+            changed += 1
+    return changed
 
 
 ADD = "add person"

@@ -1,6 +1,4 @@
-"""Screens of benchmarks: mine, a new one, and the overview of one.
-
-Screens of the people in a benchmark."""
+"""Screens of benchmarks and of their people."""
 
 from typing import Any
 
@@ -15,11 +13,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from corpus.access import Access, enter
 from corpus.benchmarks import services as verbs
-from corpus.benchmarks.forms import BenchmarkForm, PersonForm, PlaceForm
-from corpus.models import Benchmark, CorpusVersion, Membership, Role
-from corpus.texts.overview import domain_counts
+from corpus.benchmarks.forms import BenchmarkForm, LicenceForm, PersonForm, PlaceForm
+from corpus.benchmarks.overview import domain_counts
+from corpus.models import Benchmark, CorpusVersion, Licence, Membership, Role
 from kit import htmx
-from kit.errors import Refused
 from kit.lists.tables import Column, Table
 from kit.models import Event
 
@@ -31,7 +28,7 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
         domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True)
     )
     context = {"benchmarks": benchmarks, "may_create": _is_staff(request)}
-    return htmx.render(request, "corpus/home.html", context)
+    return htmx.render(request, "corpus/benchmarks/home.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -43,7 +40,7 @@ def benchmark_new(request: HttpRequest) -> HttpResponse:
     if made := htmx.submit(form, verbs.create_benchmark, actor=request.user):
         return htmx.redirect(request, reverse("benchmark", args=[made.slug]))
     show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "corpus/benchmark_new.html", {"form": form})
+    return show(request, "corpus/benchmarks/benchmark_new.html", {"form": form})
 
 
 @require_GET
@@ -57,7 +54,29 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
         "version": CorpusVersion.objects.current(access.benchmark),
         "events": _what_people_did(slug) if access.is_admin else [],
     }
-    return htmx.render(request, "corpus/benchmark.html", context)
+    return htmx.render(request, "corpus/benchmarks/benchmark.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def licences(request: HttpRequest, slug: str) -> HttpResponse:
+    """The licences of every layer, and stating one for admins."""
+    is_posted = request.method == "POST"
+    access = enter(request.user, slug, Role.ADMIN) if is_posted else enter(request.user, slug)
+    benchmark = access.benchmark
+    form = LicenceForm(request.POST if is_posted else None, benchmark=benchmark)
+    changed = htmx.submit(form, verbs.state_licence, benchmark=benchmark, actor=access.user)
+    if changed is not None:
+        messages.success(request, "The licence was stated.")
+        return htmx.redirect(request, reverse("licences", args=[slug]))
+    ready = benchmark.domains.ready()
+    context = {
+        "access": access,
+        "tab": "benchmark",
+        "form": form,
+        "licences": Licence.objects.filter(domain__in=ready).select_related("domain"),
+    }
+    show = htmx.invalid if is_posted else htmx.render
+    return show(request, "corpus/benchmarks/licences.html", context)
 
 
 def _what_people_did(slug: str) -> QuerySet[Event]:
@@ -96,8 +115,8 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     table = PEOPLE.read(members.prefetch_related("domains"), request.GET)
     context = {"access": access, "tab": "people", "form": form, "table": table}
     if form.is_bound:
-        return htmx.invalid(request, "corpus/people.html", context)
-    return htmx.render(request, "corpus/people.html", context, partial="results")
+        return htmx.invalid(request, "corpus/benchmarks/people.html", context)
+    return htmx.render(request, "corpus/benchmarks/people.html", context, partial="results")
 
 
 @require_http_methods(["GET", "POST"])
@@ -115,7 +134,7 @@ def person(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         return htmx.redirect(request, reverse("people", args=[slug]))
     context = {"access": access, "tab": "people", "form": form, "membership": membership}
     show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "corpus/person.html", context)
+    return show(request, "corpus/benchmarks/person.html", context)
 
 
 @require_POST
@@ -123,12 +142,10 @@ def person_link(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """A new one-time link for one member."""
     access = enter(request.user, slug, Role.ADMIN)
     membership = get_member(access, pk)
-    try:
+    with htmx.refusal_shown(request):
         token = verbs.renew_link(membership=membership, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return htmx.redirect(request, reverse("people", args=[slug]))
-    return _show_link(request, access, membership, token)
+        return _show_link(request, access, membership, token)
+    return htmx.redirect(request, reverse("people", args=[slug]))
 
 
 @require_POST
@@ -136,14 +153,11 @@ def person_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """End one membership."""
     access = enter(request.user, slug, Role.ADMIN)
     membership = get_member(access, pk)
-    try:
+    with htmx.refusal_shown(request):
         verbs.remove_person(membership=membership, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, f"{membership.user} is no longer a member.")
-    if membership.user_id == access.user.pk and not _is_member(access):
-        return htmx.redirect(request, reverse("home"))
+        if membership.user_id == access.user.pk:
+            return htmx.redirect(request, reverse("home"))
     return htmx.redirect(request, reverse("people", args=[slug]))
 
 
@@ -151,10 +165,6 @@ def get_member(access: Access, pk: int) -> Membership:
     """A member of this benchmark, or 404."""
     members = Membership.objects.select_related("user", "benchmark")
     return get_object_or_404(members, pk=pk, benchmark=access.benchmark)
-
-
-def _is_member(access: Access) -> bool:
-    return Membership.objects.filter(user=access.user, benchmark=access.benchmark).exists()
 
 
 def _show_link(
@@ -168,6 +178,6 @@ def _show_link(
         "membership": membership,
         "link": request.build_absolute_uri(path) if path else "",
     }
-    response = htmx.render(request, "corpus/person_link.html", context)
+    response = htmx.render(request, "corpus/benchmarks/person_link.html", context)
     response["Cache-Control"] = "no-store"
     return response

@@ -1,9 +1,16 @@
 """Cleaning a text by rules alone (docs/protocol.md 5.1, step 1)."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-from kit.boilerplate import is_boilerplate
+from corpus.chunking.markup import is_source
+from kit.boilerplate import (
+    inline_boilerplate,
+    is_boilerplate,
+    without_boilerplate,
+    without_menus,
+)
 
 # Plain spaces only: these three run over every character of half a million documents.
 _SPACES: Final = re.compile(
@@ -39,22 +46,34 @@ _FENCE: Final = "```"
 _SHORT: Final = 40
 
 
-def clean(text: str) -> str:
-    """The text without furniture, needless blank lines and spaces, its broken lines joined.
+def clean(text: str, *, is_gold: bool = False) -> str:
+    """The text without boilerplate, needless blank lines and spaces, its broken lines joined.
 
+    Of a page's source it is the main text. Gold keeps more: of a source all that can be seen, and
+    every line but those that are boilerplate by their own words.
     A line that ends in the middle of a sentence and goes on in lower case is put together with
     the next, but not behind a hyphen: whether a word was cut there or is written so, no rule can
     tell. Lists, tables, headings and code keep their lines. Cleaning twice changes nothing more.
     """
-    if not text:
-        return ""
+    if is_source(text):
+        from corpus.extraction import extract_html  # slow to import, and few texts are pages
+
+        page = extract_html(text)
+        text = page.text if is_gold else page.main or page.text
+    if not is_gold:
+        text = without_spans(text, inline_boilerplate(text))
     text = _BREAKS.sub("\n", text) if _has_odd_breaks(text) else text
     if "\n" not in text:
         return "" if is_boilerplate(text) else _SPACES.sub(" ", text).strip()
-    lines = [line for line in text.split("\n") if not is_boilerplate(line)]
-    text = _paragraphs(lines)
+    text = _paragraphs((without_boilerplate if is_gold else without_menus)(text).split("\n"))
     text = _MANY_BLANKS.sub("\n\n", text)
     return text.strip("\n").rstrip()
+
+
+def without_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with a blank for each of these spans, which are in order and apart."""
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    return " ".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
 
 
 def _has_odd_breaks(text: str) -> bool:

@@ -1,6 +1,8 @@
 """DChunk: cutting documents where their subject changes (docs/protocol.md 5.1, steps 2 to 6)."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,7 +13,7 @@ from corpus.chunking.sentences import sentences
 Span: TypeAlias = tuple[int, int]
 
 THRESHOLD: Final = 0.5
-MOST_TOKENS: Final = 4096
+MAX_TOKENS: Final = 4096
 OVERLAP: Final = 0.2
 
 
@@ -29,7 +31,7 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
-def units_of(text: str, *, most: int = MOST_TOKENS) -> list[Span]:
+def units_of(text: str, *, most: int = MAX_TOKENS) -> list[Span]:
     """The sentences that are compared, each of at most `most` tokens."""
     return [unit for span in sentences(text) for unit in _within(text, *span, most)]
 
@@ -40,16 +42,16 @@ def chunks_of(
     vectors: Sequence[Sequence[float]] | npt.NDArray[np.float32],
     *,
     threshold: float = THRESHOLD,
-    most: int = MOST_TOKENS,
+    most: int = MAX_TOKENS,
     overlap: float = OVERLAP,
 ) -> list[Chunk]:
     """The text in chunks of at least a unit and at most `most` tokens; each unit has its vector.
 
     A unit whose cosine similarity to the running chunk (the sum of its units' vectors) is below
     `threshold` begins the next one; so does one that would pass the cap, and a sentence longer
-    than the cap is cut at it. Every chunk but the first begins with the last 20 % of the
-    characters of the one before, moved on to the start of a sentence where there is one; what
-    passes the cap with it has less.
+    than the cap is cut at it: nowhere else does a chunk begin inside a sentence. In front of every
+    chunk but the first stand those sentences of the one before that begin in the last 20 % of its
+    characters; where the cap would be passed there are fewer, and where none begins there is none.
     """
     if not units:
         return []
@@ -101,21 +103,12 @@ def _within(text: str, start: int, end: int, most: int) -> list[Span]:
 
 
 def _overlapping(text: str, spans: Sequence[Span], most: int, share: float) -> list[Chunk]:
-    chunks: list[Chunk] = []
-    for number, (start, end) in enumerate(spans):
-        lead = 0
-        if number and share:
-            before_start, before_end = spans[number - 1]
-            lead = _lead(text, before_start, before_end, int(share * (before_end - before_start)))
-            while lead and count_words(text[start - lead : end]) > most:
-                lead = lead // 2 if lead > 1 else 0
+    starts = [start for start, _ in sentences(text)]
+    chunks = [Chunk(text[slice(*spans[0])].strip(), *spans[0])]
+    for (before, _), (start, end) in pairwise(spans):
+        room = most - count_words(text[start:end])
+        first = bisect_left(starts, start - int(share * (start - before)))
+        leads = (start - at for at in starts[first : bisect_left(starts, start)])
+        lead = next((n for n in leads if count_words(text[start - n : start]) <= room), 0)
         chunks.append(Chunk(text[start - lead : end].strip(), start, end, lead))
     return chunks
-
-
-def _lead(text: str, start: int, end: int, length: int) -> int:
-    """How much of text[start:end] goes in front of the next: `length`, or less to a sentence."""
-    wanted = end - length
-    starts = [a for a, _ in sentences(text[start:end])]
-    aligned = [start + a for a in starts if wanted <= start + a < end]
-    return end - aligned[0] if aligned else length

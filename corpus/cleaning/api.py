@@ -14,6 +14,7 @@ from corpus.cleaning import services as verbs
 from corpus.cleaning.decisions import decide, undo
 from corpus.cleaning.report import SIDES, report, rows_of
 from corpus.cleaning.report_views import read_widths
+from corpus.cleaning.services import DEFAULTS
 from corpus.cleaning.views import (
     READERS,
     RUNS,
@@ -32,9 +33,9 @@ from corpus.models import (
     ViolationPolicy,
 )
 from corpus.run_routes import OneRun, RunLimit, RunVerb
-from kit.api import RUN_FIELDS, Route, SheetSerializer
+from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.errors import Refused
-from kit.lists.sheets import as_data
+from kit.lists.report_tables import as_data
 from llm import endpoints
 from llm.serializers import PAID_FIELDS, PaidSerializer
 
@@ -57,6 +58,7 @@ class CleaningSerializer(PaidSerializer, serializers.ModelSerializer):
             "practice",
             *PAID_FIELDS,
             "pause_reason",
+            "follows",
             "figures",
         ]
 
@@ -89,6 +91,12 @@ class NewCleaningSerializer(serializers.Serializer):
         max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0
     )
     options = serializers.DictField(required=False, default=dict)
+    also = serializers.ListField(
+        child=serializers.ChoiceField(choices=CleaningPreset.choices),
+        required=False,
+        default=list,
+        help_text="Further presets of the same job: a run each, which follows the one before.",
+    )
 
 
 class ViolationSerializer(serializers.ModelSerializer):
@@ -142,7 +150,14 @@ class CleaningForecastSerializer(serializers.Serializer):
     input_tokens = serializers.IntegerField()
     output_tokens = serializers.IntegerField()
     usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
-    advised = serializers.CharField()
+    answered = serializers.IntegerField(
+        help_text="Calls that were paid for already; not in the others."
+    )
+    pages_read = serializers.IntegerField(help_text="Pages that the forecast was made from.")
+    measured_calls = serializers.IntegerField(
+        help_text="Earlier calls of the model that correct the tokens."
+    )
+    advised = serializers.CharField(help_text="A preset; empty where no gain was measured.")
     why = serializers.CharField()
 
 
@@ -187,8 +202,9 @@ class CleaningForecast(Route):
     @extend_schema(
         parameters=[
             OpenApiParameter(name)
-            for name in ("source", "preset", "endpoint", "model", "budget_usd")
-        ],
+            for name in ("source", "preset", "endpoint", "model", "budget_usd", *DEFAULTS)
+        ]
+        + [OpenApiParameter("also", many=True, description="Further presets of the same job.")],
         responses=CleaningForecastSerializer,
     )
     def get(self, request: Request, slug: str) -> Response:
@@ -205,7 +221,7 @@ class CleaningReport(Route):
 
     pagination_class = None
 
-    @extend_schema(parameters=_WIDTHS, responses=SheetSerializer(many=True))
+    @extend_schema(parameters=_WIDTHS, responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, *READERS)
         widths = read_widths(request.query_params)
@@ -225,7 +241,7 @@ class CleaningRows(Route):
             OpenApiParameter("role"),
             *_WIDTHS,
         ],
-        responses=SheetSerializer(many=True),
+        responses=ReportTableSerializer(many=True),
     )
     def get(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, *READERS)

@@ -1,44 +1,37 @@
 """Driving DChunk: the rules, and semantic chunks of long texts by an endpoint's vectors.
 
-An item of the drive is a whole group of passages, written in one transaction. Sentences are
-asked for text by text: a text that did not change is answered from the ledger, whatever stands
-beside it.
+An item of the drive is a whole group of texts, written in one transaction. Sentences are
+asked for text by text: a text that did not change is answered from the ledger, whatever
+other texts there are.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from corpus.chunking.semantic import chunks_of, units_of
+from corpus.cleaning.chunks import Chunker, Item, Vectors, requests_for
 from corpus.cleaning.digest import Tally
-from corpus.cleaning.rules import Made, Row, cleaned, domain_names, read_rows, write
+from corpus.cleaning.rules import Row, domain_names, write
 from corpus.models import CleaningRun
-from corpus.versions.crosswalk import gold_of
 from kit.runs.models import RunGroup
 from kit.runs.sharing import Share
-from llm.embeddings import embedding_request, unpack
+from llm.embeddings import unpack
 from llm.endpoints import Endpoint
 from llm.errors import CannotGoOn, LLMError
 from llm.gateway import Gateways
 from llm.pump import Pump
 
-# Sentences of one request; and the longest, about the 8,192 tokens that most models read.
-_BATCH: Final = 64
-_LONGEST: Final = 24_000
-
 
 @dataclass
 class GroupJob:
-    """The passages of a group that this worker holds, and what they became."""
+    """The texts of a group that this worker has claimed, and the new passages."""
 
     group: RunGroup
-    rows: list[Row]
+    items: Sequence[Item]
     tally: Tally
-    made: list[Made] = field(default_factory=list)
+    made: list[Row] = field(default_factory=list)
     failure: LLMError | None = None
 
     @property
@@ -50,7 +43,7 @@ class GroupJob:
 class ChunkPump(Pump[GroupJob, GroupJob]):
     """One worker's drive of its share of a DChunk run."""
 
-    words = ("group of passages", "groups of passages")
+    words = ("group of texts", "groups of texts")
     embeds = True
 
     def __init__(
@@ -58,22 +51,20 @@ class ChunkPump(Pump[GroupJob, GroupJob]):
     ) -> None:
         super().__init__(share, endpoint, seconds=seconds)
         self.run, self.endpoint = share.run, endpoint
-        self.gold = set(gold_of(share.run.source))
+        self.chunker = Chunker(share.run)
         self.names = domain_names(share.run)
 
     def read_group(self, group: RunGroup) -> Sequence[GroupJob]:
-        """The group with its passages, unless it was written already."""
+        """The group with its texts, unless it was written already."""
         size = {"after": group.last_id, "up_to": group.up_to}
-        rows = read_rows(self.run, **size, most=group.total)
-        return [GroupJob(group, rows, Tally({}, self.names))] if rows else []
+        items = self.chunker.read(**size, most=group.total)
+        return [GroupJob(group, items, Tally({}, self.names))] if items else []
 
     async def work(self, item: GroupJob, gateways: Gateways) -> GroupJob:
-        """Clean each passage, and cut the long ones."""
+        """Clean each text, and cut the long ones."""
         try:
-            for row in item.rows:
-                new = cleaned(row, self.gold, item.tally)
-                if new is not None:
-                    item.made += [each async for each in self._pieces(new, item.tally, gateways)]
+            for each in item.items:
+                item.made += await self._cut(each, item.tally, gateways)
         except LLMError as error:
             item.failure = error
         return item
@@ -85,42 +76,25 @@ class ChunkPump(Pump[GroupJob, GroupJob]):
                 raise CannotGoOn(f"{each.failure.words} Resume the run to ask again.", pauses=True)
             write(self.run, each.made, each.tally)
             each.group.hold(last_id=each.group.up_to, figures=each.tally.figures)
-        return sum(len(each.rows) for each in results)
+        return sum(len(each.items) for each in results)
 
     def waiting(self) -> str:
-        """Passages that no worker has written yet."""
+        """Texts that no worker has written yet."""
         run = CleaningRun.objects.only("done", "total").get(pk=self.run.pk)
-        return f"{run.total - run.done:,} passages"
+        return f"{run.total - run.done:,} texts"
 
-    async def _pieces(self, new: Made, tally: Tally, gateways: Gateways) -> AsyncIterator[Made]:
-        config = self.run.config
-        text = new.text or ""
-        if len(text.split()) <= config["long_from"]:
-            yield new
-            return
-        most = int(config["most"])
-        units = units_of(text, most=most)
-        said = [text[start:end] for start, end in units]
-        if shortened := sum(len(each) > _LONGEST for each in said):
-            tally.count("sentences shortened for their vector", shortened)
-        parts = [said[at : at + _BATCH] for at in range(0, len(said), _BATCH)]
-        vectors = await asyncio.gather(*(self._ask(each, gateways) for each in parts))
-        chunks = chunks_of(
-            text,
-            units,
-            np.concatenate(vectors),
-            threshold=config["threshold"],
-            most=most,
-            overlap=config["overlap"],
-        )
-        for number, each in enumerate(chunks, start=1):
-            yield new._replace(pid=f"{new.pid}#c{number}", text=each.text)
+    async def _cut(self, item: Item, tally: Tally, gateways: Gateways) -> list[Row]:
+        cutting = self.chunker.cut(item, tally)
+        try:
+            asked = next(cutting)
+            while True:
+                asked = cutting.send(await self._vectors(asked, gateways))
+        except StopIteration as end:
+            made: list[Row] = end.value
+            return made
 
-    async def _ask(self, texts: list[str], gateways: Gateways) -> npt.NDArray[np.float32]:
-        request = embedding_request(
-            endpoint=self.endpoint.name,
-            model=self.run.model,
-            texts=[each[:_LONGEST] for each in texts],
-        )
-        reply = await gateways.complete(request, f"clean:{self.run.pk}:chunks")
-        return unpack(reply.text)
+    async def _vectors(self, texts: list[str], gateways: Gateways) -> Vectors:
+        subject = f"clean:{self.run.pk}:chunks"
+        asked = requests_for(self.run, texts)
+        replies = await asyncio.gather(*(gateways.complete(each, subject) for each in asked))
+        return np.concatenate([unpack(reply.text) for reply in replies])

@@ -1,40 +1,66 @@
-"""What a cleaning is likely to take, before it is started."""
+"""What a cleaning will send, before it is started: its pages are worked on without a model.
 
-from dataclasses import dataclass
+A run does with every page what `corpus.marcus` says, and asks as it says. So does the forecast, on
+pages drawn from the version, or on all of a small one: answers that were paid for come from the
+ledger, the others are those of the practice model, which are about as long as a model's. What
+earlier calls of the model came to, against the same estimate, corrects it.
+"""
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Final
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple, TypeAlias
 
+import numpy as np
 from django.core.cache import cache
-from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Length
 
-from corpus.chunking.semantic import MOST_TOKENS
-from corpus.cleaning.services import take_seats
-from corpus.marcus.asking import prompt
-from corpus.marcus.figures import Advice, recommend
-from corpus.marcus.parts import page_of
-from corpus.marcus.settings import AGENTS, SPLITTER
-from corpus.models import CleaningPreset, CorpusVersion, Passage
-from corpus.versions.crosswalk import gold_of
-from llm.endpoints import Endpoint
-from llm.prices import Price, table
-from llm.profiles import CHARACTERS_PER_TOKEN, likely_tokens
-from llm.requests import Usage
+from corpus.cleaning.chunks import PAGES, Chunker, drive, pages_of, requests_for, without_page
+from corpus.cleaning.digest import Tally
+from corpus.cleaning.reading import PageRead, page_names, read_pages, settings_of
+from corpus.cleaning.services import draft
+from corpus.marcus.agents import work_on
+from corpus.marcus.settings import Settings
+from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Passage
+from corpus.versions.effective import aspects_of, gold_of
+from llm import endpoints
+from llm.embeddings import EmbeddingRequest
+from llm.endpoints import Endpoint, fence_key
+from llm.ledger.writing import look_up
+from llm.models import Call
+from llm.practice.completion import predicted
+from llm.prices import table
+from llm.profiles import CHARACTERS_PER_TOKEN, likely_input, likely_tokens
+from llm.requests import Request, Usage
 
-# Long texts by the length that the database counts; sentences of about 25 tokens, 64 a call.
-_LETTERS_PER_WORD: Final = 6
-_TOKENS_PER_CALL: Final = 1600
-# What a first answer leaves poor is asked again; a guess for the upper end.
-_AGAIN: Final = 1.2
-# Passages asked for at a time.
+# What is worked on at most: so many letters, and so many pages of a kind.
+_LETTERS: Final = 200_000
+_PAGES: Final = 400
+# Earlier calls of a model, by which the estimate of its tokens is corrected.
+_FEW, _MANY = 5, 40
+_SHORT, _DAY = 300, 24 * 3600
+# A word has at least this many letters, with the blank behind it.
+_LETTERS_OF_WORD: Final = 2
+
+# Keys in one statement.
 _AT_ONCE: Final = 500
-_DAY: Final = 24 * 3600
+
+PageName: TypeAlias = tuple[int, str]
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Calls, tokens and dollars of a preset; dollars are None where the model has no price."""
+    """Calls, tokens and dollars of one preset or of several together; dollars are None where the
+    model has no price.
+
+    `pages_read` of them were worked on for it. `answered` calls are in the ledger already and cost
+    nothing; they are not in `calls`. `measured_calls` earlier calls of the model corrected it.
+    """
 
     preset: str
     pages: int
@@ -43,100 +69,332 @@ class Forecast:
     input_tokens: int
     output_tokens: int
     usd: Decimal | None
+    answered: int = 0
+    pages_read: int = 0
+    measured_calls: int = 0
+
+
+class Asked(NamedTuple):
+    """A request that would be sent: whom it asks, and about how many tokens it takes."""
+
+    endpoint: str
+    model: str
+    role: str
+    input: float
+    output: float
+    is_answered: bool
+    # Whether it is a second try at the same.
+    is_again: bool = False
+
+
+@dataclass
+class Stratum:
+    """Pages of one kind: how many there are, their letters, and those that are drawn."""
+
+    names: set[PageName] = field(default_factory=set)
+    letters: int = 0
+    drawn: dict[PageName, list[int]] = field(default_factory=dict)
+    sizes: dict[PageName, int] = field(default_factory=dict)
+
+    def add(self, name: PageName, letters: int, passage: int | None) -> None:
+        """A passage of a page, or the page's own text."""
+        self.letters += letters
+        if name not in self.drawn:
+            if name in self.names:  # drawn once, and thrown out again
+                return
+            self.names.add(name)
+            self.drawn[name] = []
+            if len(self.drawn) > 2 * _PAGES:
+                for last in sorted(self.drawn, key=_order)[_PAGES:]:
+                    del self.drawn[last]
+                    self.sizes.pop(last, None)
+                if name not in self.drawn:
+                    return
+        self.sizes[name] = self.sizes.get(name, 0) + letters
+        if passage is not None:
+            self.drawn[name].append(passage)
+
+    def chosen(self, most: int) -> tuple[list[PageName], float]:
+        """Pages in a random order that is always the same, of about so many letters; and what
+        they have to be multiplied by to stand for all."""
+        names: list[PageName] = []
+        letters = 0
+        for name in sorted(self.drawn, key=_order)[:_PAGES]:
+            if names and letters + self.sizes[name] > most:
+                break
+            names.append(name)
+            letters += self.sizes[name]
+        return names, (self.letters / letters if letters else 1.0)
+
+
+Strata: TypeAlias = dict[bool, Stratum]
 
 
 def forecast(
-    version: CorpusVersion, preset: str, endpoint: Endpoint | None, model: str = ""
+    version: CorpusVersion,
+    preset: str,
+    endpoint: Endpoint | None,
+    model: str = "",
+    *,
+    also: Sequence[str] = (),
+    options: dict[str, Any] | None = None,
 ) -> Forecast:
-    """From the sizes of the texts: every agent reads and writes about as much as there is.
+    """What the preset, and those of `also` after it, would send. What they share is sent once.
 
-    In prices of `model`, or of the endpoint's own.
-
-    Answers that are in the ledger already, and pages that an earlier run cleaned the same way,
-    cost nothing and are not taken off.
+    Options are those of a run, which checks them.
     """
-    passages = Passage.objects.in_version(version).with_text()
-    pages, letters = _sizes(version, passages)
-    gold_pages = _gold_pages(version, passages)
-    if preset == CleaningPreset.DCHUNK:
-        return _of_chunks(passages, pages, gold_pages, _prices(preset, endpoint, model)[0])
-    tokens = -(-letters // CHARACTERS_PER_TOKEN)
-    # A page with gold has about two parts, the others one.
-    parts = pages + gold_pages
-    rounds = (SPLITTER in AGENTS[preset]) + (len(AGENTS[preset]) > 1)
-    lead = max(
-        (likely_tokens(prompt(r).system + prompt(r).user) for r in AGENTS[preset]), default=0
-    )
-    given = round(_AGAIN * rounds * (tokens + parts * lead))
-    taken = round(_AGAIN * rounds * tokens)
-    # Where another model cuts, each of the two reads and writes half of it.
-    prices = _prices(preset, endpoint, model)
-    costs = [price.cost(Usage(input=given, output=taken)) for price in prices if price]
-    usd = sum(costs, Decimal(0)) / len(costs) if len(costs) == len(prices) and rounds else None
-    return Forecast(
-        preset=preset,
-        pages=pages,
-        gold_pages=gold_pages,
-        calls=round(_AGAIN * rounds * parts),
-        input_tokens=given,
-        output_tokens=taken,
-        usd=Decimal(0) if not rounds else usd,
-    )
-
-
-def _sizes(version: CorpusVersion, passages: QuerySet[Passage]) -> tuple[int, int]:
-    """Pages and letters of the version; kept for a day, since a version that is ready stays."""
-    key = f"cleaning-sizes:{version.pk}:{version.created_at.timestamp()}"
-    known: tuple[int, int] | None = cache.get(key)
+    gold = gold_of(version)
+    strata = _strata(version, gold)
+    runs = [
+        draft(source=version, preset=each, endpoint=endpoint, model=model, options=options)[0]
+        for each in dict.fromkeys([preset, *also])
+    ]
+    frozen = [[run.preset, run.endpoint, run.model, run.config] for run in runs]
+    last = Call.objects.order_by("-pk").values_list("pk", "status").first()
+    key = _key("forecast", version, [sorted(gold), frozen, last])
+    known: Forecast | None = cache.get(key)
     if known is None:
-        rows = passages.order_by().values_list("domain_id", "pid").iterator(chunk_size=5000)
-        pages = len({(domain, page_of(pid)[0]) for domain, pid in rows})
-        known = pages, passages.aggregate(letters=Sum(Length("text")))["letters"] or 0
-        cache.set(key, known, timeout=_DAY)
+        known = _forecast(runs, gold, strata)
+        cache.set(key, known, timeout=_SHORT)
     return known
 
 
-def _gold_pages(version: CorpusVersion, passages: QuerySet[Passage]) -> int:
-    gold = sorted(gold_of(version))
-    pages: set[tuple[int, str]] = set()
-    for start in range(0, len(gold), _AT_ONCE):
-        part = passages.filter(pk__in=gold[start : start + _AT_ONCE]).order_by()
-        pages |= {(domain, page_of(pid)[0]) for domain, pid in part.values_list("domain_id", "pid")}
-    return len(pages)
-
-
-def _of_chunks(
-    passages: QuerySet[Passage], pages: int, gold_pages: int, price: Price | None
-) -> Forecast:
-    """Vectors of the sentences of long texts: read once, nothing is written."""
-    letters = Length("text")
-    long = passages.annotate(letters=letters).filter(letters__gt=MOST_TOKENS * _LETTERS_PER_WORD)
-    sums = long.aggregate(sum=Sum("letters"), n=Count("pk"))
-    given = -(-(sums["sum"] or 0) // CHARACTERS_PER_TOKEN)
+def _forecast(runs: Sequence[CleaningRun], gold: dict[int, list[int]], strata: Strata) -> Forecast:
+    parts: list[tuple[dict[str, Asked], float]] = []
+    pages_read = 0
+    asking = [run for run in runs if run.has_agents]
+    for stratum in strata.values() if asking else ():
+        names, times = stratum.chosen(_LETTERS // len(strata))
+        rows = _rows(asking[0].source, {name: stratum.drawn[name] for name in names})
+        asked: dict[str, Asked] = {}
+        for run in asking:
+            asked |= _of_agents(run, rows, gold)
+        parts.append((asked, times))
+        pages_read += len(names)
+    parts += [_of_chunks(run) for run in runs if run.has_calls and not run.has_agents]
+    sums: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0] * 4)
+    answered = 0.0
+    seen: set[str] = set()  # what is asked about two pages of one text is sent once
+    for asked, times in parts:
+        for key, each in asked.items():
+            if key in seen:
+                continue
+            seen.add(key)
+            if each.is_answered:
+                answered += times
+                continue
+            row = sums[each.endpoint, each.model, each.role]
+            for place, value in enumerate((1, not each.is_again, each.input, each.output)):
+                row[place] += times * value
+    usd: Decimal | None = Decimal(0)
+    calls = given = taken = measured = 0
+    for (name, model, role), (count, firsts, tokens_in, tokens_out) in sums.items():
+        found = _measured(name, model, role)
+        more = 1.0
+        if found.calls and firsts:
+            more = found.tries / (count / firsts)
+        usage = Usage(
+            input=round(tokens_in * more * found.input),
+            output=round(tokens_out * more * found.output),
+        )
+        measured, calls = measured + found.calls, calls + round(count * more)
+        given, taken = given + usage.input, taken + usage.output
+        price = _price(name, model)
+        usd = None if usd is None or price is None else usd + price.cost(usage)
     return Forecast(
-        preset=CleaningPreset.DCHUNK,
-        pages=pages,
-        gold_pages=gold_pages,
-        calls=sums["n"] + given // _TOKENS_PER_CALL,
+        preset=runs[0].preset,
+        pages=sum(len(each.names) for each in strata.values()),
+        gold_pages=len(strata[True].names),
+        calls=calls,
         input_tokens=given,
-        output_tokens=0,
-        usd=price.cost(Usage(input=given, output=0)) if price else None,
+        output_tokens=taken,
+        usd=usd,
+        answered=round(answered),
+        pages_read=pages_read,
+        measured_calls=measured,
     )
 
 
-def advise(
-    version: CorpusVersion, endpoint: Endpoint | None, budget: Decimal | None, model: str = ""
-) -> Advice:
-    """Splitter alone or all three agents, for a budget."""
-    small, full = (forecast(version, each, endpoint, model) for each in ("marcus_s", "marcus"))
-    return recommend(budget=budget, usd_s=small.usd, usd_full=full.usd)
+def _price(name: str, model: str) -> Any:
+    if not name:
+        return None
+    return table().find(endpoints.get(name), model, on=datetime.now(UTC).date())
 
 
-def _prices(preset: str, endpoint: Endpoint | None, model: str) -> list[Price | None]:
-    """Today's price of each model that is asked; None where it is not known."""
-    seats = take_seats(preset, endpoint, model)
-    asked = [(seats.endpoint, seats.model)]
-    if seats.splitter:
-        asked.append((seats.splitter, seats.splitter.default_model))
-    today = datetime.now(UTC).date()
-    return [table().find(place, name, on=today) if place else None for place, name in asked]
+class Measured(NamedTuple):
+    """What earlier calls in a role came to: how many there are, tries for each question, and their
+    tokens in and out over the estimate."""
+
+    calls: int = 0
+    tries: float = 1.0
+    input: float = 1.0
+    output: float = 1.0
+
+
+def _measured(name: str, model: str, role: str) -> Measured:
+    """By the latest calls; nothing where they are too few."""
+    known = Call.objects.answered().filter(
+        endpoint=name, model=model, role=role, input_tokens__gt=0, output_tokens__gt=0
+    )
+    columns = ("request", "input_tokens", "output_tokens")
+    rows = list(known.order_by("-pk").values_list(*columns)[:_MANY])
+    sums = np.zeros(5)
+    for request, *counted in rows:
+        messages = request.get("messages", ())
+        written = sum(likely_tokens(each["content"]) + 4 for each in messages)
+        answer = likely_tokens(predicted(role, messages))
+        sums += (*counted, written, answer, not request.get("replicate"))
+    if len(rows) < _FEW or not sums.all():
+        return Measured()
+    return Measured(
+        len(rows), len(rows) / float(sums[4]), float(sums[0] / sums[2]), float(sums[1] / sums[3])
+    )
+
+
+def _of_agents(
+    run: CleaningRun, rows: Sequence[CleanedPage], gold: dict[int, list[int]]
+) -> dict[str, Asked]:
+    """What would be asked about these pages, by the key of the request."""
+    settings = settings_of(run)
+    asked: dict[str, Asked] = {}
+    for each in read_pages(rows, settings, gold, aspects_of(run.source)):
+        replies: dict[str, str] = {}
+        while True:
+            sent = _work_on(each, settings, replies)
+            found = _answers(sent.keys() - replies.keys())
+            if not found:
+                break
+            replies |= found  # and what follows from them may be other questions
+        for key, (request, reply) in sent.items():
+            asked[key] = Asked(
+                request.endpoint,
+                request.model,
+                request.role,
+                likely_input(request),
+                likely_tokens(reply),
+                key in replies,
+                request.replicate > 0,
+            )
+    return asked
+
+
+def _work_on(
+    read: PageRead, settings: Settings, replies: Mapping[str, str]
+) -> dict[str, tuple[Request, str]]:
+    """What a page's agents are asked, with these replies and else the practice model's."""
+    sent: dict[str, tuple[Request, str]] = {}
+
+    async def ask(request: Request, _: str) -> str:
+        reply = replies.get(request.key) or predicted(request.role, request.messages)
+        sent[request.key] = request, reply
+        return reply
+
+    working = work_on(
+        read.row.page_id,
+        read.page,
+        settings,
+        key=fence_key(),
+        ask=ask,
+        protected=read.protected,
+    )
+    asyncio.run(working)
+    return sent
+
+
+def _of_chunks(run: CleaningRun) -> tuple[dict[str, Asked], float]:
+    """The same for the vectors of DChunk: of long passages and pages."""
+    chunker, tally = Chunker(run), Tally({}, {})
+    least = int(run.config["long_from"]) * _LETTERS_OF_WORD
+    sent: dict[str, EmbeddingRequest] = {}
+    drawn = total = 0
+
+    def vectors(texts: list[str]) -> Any:
+        sent.update((each.key, each) for each in requests_for(run, texts))
+        return np.zeros((len(texts), 1), np.float32)
+
+    for rows, behind in ((without_page(run.source), 0), (pages_of(run.source), PAGES)):
+        long = rows.annotate(letters=Length("text")).filter(letters__gt=least)
+        sizes = list(long.order_by("pk").values_list("pk", "letters"))
+        total += sum(letters for _, letters in sizes)
+        left = _LETTERS // 2
+        for pk, letters in sorted(sizes, key=_order):
+            if letters > left and left < _LETTERS // 2:
+                break
+            left, drawn = left - letters, drawn + letters
+            place = {"after": behind + pk - 1, "up_to": behind + pk}
+            for item in chunker.read(**place, most=1):
+                drive(chunker.cut(item, tally), vectors)
+    answers = _answers(sent)
+    found = {
+        key: Asked(
+            each.endpoint,
+            each.model,
+            each.role,
+            -(-sum(map(len, each.texts)) // CHARACTERS_PER_TOKEN),
+            0,
+            key in answers,
+        )
+        for key, each in sent.items()
+    }
+    return found, (total / drawn if drawn else 1.0)
+
+
+def _answers(keys: Collection[str]) -> dict[str, str]:
+    """What was paid for already, by key."""
+    asked = sorted(keys)
+    found: dict[str, str] = {}
+    for at in range(0, len(asked), _AT_ONCE):
+        part = asked[at : at + _AT_ONCE]
+        replies = zip(part, look_up(part), strict=True)
+        found |= {key: reply.text for key, reply in replies if reply is not None}
+    return found
+
+
+def _strata(version: CorpusVersion, gold: dict[int, list[int]]) -> Strata:
+    """The pages with gold (True) and the others, as a run lists them; kept for a day, since the
+    texts of a version that is ready stay."""
+    key = _key("pages", version, sorted(gold))
+    known: Strata | None = cache.get(key)
+    if known is not None:
+        return known
+    strata: Strata = {True: Stratum(), False: Stratum()}
+    passages = Passage.objects.in_version(version).with_text()
+    name_of = page_names(version)
+    names = ("domain_id", "version_id", "pid", "document__doc_id")
+    golden: set[PageName] = set()
+    keys = sorted(gold)
+    for at in range(0, len(keys), _AT_ONCE):
+        part = passages.filter(pk__in=keys[at : at + _AT_ONCE]).order_by()
+        golden |= {(domain, name_of(*own)) for domain, *own in part.values_list(*names)}
+    rows = passages.order_by().values_list("pk", Length("text"), *names)
+    for pk, letters, domain, layer, pid, doc_id in rows.iterator(chunk_size=5000):
+        name = (domain, name_of(layer, pid, doc_id))
+        strata[name in golden].add(name, 0 if doc_id else letters, pk)
+    pages = pages_of(version).values_list("domain_id", "doc_id", Length("text"))
+    for domain, doc_id, letters in pages.iterator(chunk_size=5000):
+        name = (domain, doc_id)
+        strata[name in golden].add(name, letters, None)
+    cache.set(key, strata, timeout=_DAY)
+    return strata
+
+
+def _rows(version: CorpusVersion, drawn: dict[PageName, list[int]]) -> list[CleanedPage]:
+    """These pages as a run stores them; they are not stored."""
+    found = pages_of(version).filter(doc_id__in={name for _, name in drawn})
+    documents = {(each.domain_id, each.doc_id): each for each in found}
+    return [
+        CleanedPage(
+            domain_id=name[0], page_id=name[1], document=documents.get(name), passages=sorted(own)
+        )
+        for name, own in drawn.items()
+    ]
+
+
+def _order(of: object) -> bytes:
+    """Random, and always the same."""
+    return blake2b(repr(of).encode("utf-8", "replace"), digest_size=8).digest()
+
+
+def _key(what: str, version: CorpusVersion, seen: Any) -> str:
+    whole = json.dumps([version.pk, version.created_at.timestamp(), seen], sort_keys=True)
+    return f"cleaning-{what}:{blake2b(whole.encode(), digest_size=16).hexdigest()}"

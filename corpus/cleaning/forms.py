@@ -1,15 +1,26 @@
 """The forms of cleaning runs."""
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 
-from corpus.cleaning.services import DEFAULTS, by_role
+from corpus.cleaning.services import BOUNDS, CHUNKS, DEFAULTS, EMBEDDERS, by_role
 from corpus.models import Benchmark, CleaningPreset, CorpusVersion, ViolationPolicy
 from llm import endpoints
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field
 from llm.requests import EFFORTS
+
+_OPTIONS: Final = ("site", "reasoning_effort", *CHUNKS)
+
+
+def _number(option: str, label: str, *, whole: bool = False) -> forms.Field:
+    low, high = BOUNDS[option]
+    kind: Any = forms.IntegerField if whole else forms.FloatField
+    field: forms.Field = kind(
+        label=label, min_value=low, max_value=high, initial=DEFAULTS[option], required=False
+    )
+    return field
 
 
 class CleaningForm(forms.Form):
@@ -20,7 +31,14 @@ class CleaningForm(forms.Form):
         label="Preset",
         choices=CleaningPreset.choices,
         initial=CleaningPreset.MARCUS,
-        help_text="Rules ask no model; semantic chunks ask for vectors of sentences.",
+        help_text="Rules ask no model; semantic chunks ask for vectors where you choose a model.",
+    )
+    also = forms.MultipleChoiceField(
+        label="Make these too",
+        choices=CleaningPreset.choices,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="One job: each version after the one before, no call made twice, one budget.",
     )
     endpoint = forms.ChoiceField(label="Model endpoint", required=False)
     model = forms.CharField(
@@ -47,6 +65,16 @@ class CleaningForm(forms.Form):
         choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
         help_text="For models that take it; others may refuse the request.",
     )
+    embedder = forms.ChoiceField(
+        label="Semantic chunks: vectors of sentences from",
+        required=False,
+        choices=[("", "a model for embeddings if an endpoint is set up, else LSA")],
+        help_text="Of hashed words only where a corpus has too little text for LSA.",
+    )
+    threshold = _number("threshold", "Semantic chunks: similarity below which the next one begins")
+    most = _number("most", "Semantic chunks: maximum length in words", whole=True)
+    overlap = _number("overlap", "Semantic chunks: share repeated in front of the next")
+    long_from = _number("long_from", "Semantic chunks: texts up to so many words stay", whole=True)
     budget_usd = budget_field()
     name = forms.CharField(
         label="Name of the new version",
@@ -60,6 +88,8 @@ class CleaningForm(forms.Form):
         versions = CorpusVersion.objects.ready().filter(benchmark=benchmark)
         self.fields["source"].queryset = versions  # type: ignore[attr-defined]
         self.fields["source"].initial = CorpusVersion.objects.current(benchmark)
+        embedder = self.fields["embedder"]
+        embedder.choices = [*embedder.choices, *EMBEDDERS.items()]  # type: ignore[attr-defined]
         choices = endpoint_choices("cleaner")
         if words := by_role():
             choices = [("", f"by role: {words}"), *choices]
@@ -70,11 +100,12 @@ class CleaningForm(forms.Form):
         name = self.cleaned_data["endpoint"]
         return endpoints.get(name) if name else None
 
-    def as_verb(self) -> dict[str, Any]:
-        """The cleaned data as start_cleaning takes it."""
-        given = dict(self.cleaned_data)
-        site, effort = given.pop("site") or DEFAULTS["site"], given.pop("reasoning_effort")
-        return given | {"options": {"site": site, "reasoning_effort": effort}}
+    def clean(self) -> dict[str, Any]:
+        """The values as start_cleaning takes them."""
+        given = dict(super().clean() or {})
+        options = {name: given.pop(name, None) for name in _OPTIONS}
+        left = (None, "")
+        return given | {"options": {k: v for k, v in options.items() if v not in left}}
 
 
 class WidthForm(forms.Form):

@@ -1,6 +1,5 @@
-"""What is measured on the two versions of a cleaning, once: lengths, likenesses, doubles.
-
-What came up in a cleaning: calls and their cost, violations, counts, each with its rows."""
+"""Measures of a cleaning: lengths, similarities and duplicates of both versions, calls and their
+cost, violations and counts."""
 
 import json
 from collections.abc import Sequence
@@ -12,16 +11,17 @@ from django.core.cache import cache
 from django.db.models import Count
 from django.urls import reverse
 
-from corpus.marcus.likeness import near_duplicates
+from corpus.marcus.similarity import near_duplicates
 from corpus.marcus.tokens import count_tokens
+from corpus.marcus.verify import Kind
 from corpus.models import CleaningRun, CorpusVersion, Passage, Query, Violation
-from corpus.versions.crosswalk import Carried, labels_of
-from kit.lists.sheets import Cell, Sheet, text
+from corpus.versions.effective import EffectiveLabels, effective_labels
+from kit.lists.report_tables import Cell, ReportTable, text
 from llm.ledger.reading import spending_by
 from llm.practice.completion import embed
 
 T = TypeVar("T")
-# Passages whose lengths are counted, gold pairs that are compared, texts held side by side.
+# Passages whose lengths are counted, gold pairs that are compared, texts that are compared.
 SAMPLE: Final = 20_000
 _PAIRS: Final = 1000
 _TEXTS: Final = 2000
@@ -33,20 +33,20 @@ class Side(NamedTuple):
     """A version: passages with their tokens, gold pairs (query, passage) with their cosines."""
 
     lengths: list[tuple[int, int]]
-    likenesses: list[tuple[int, int, float]]
+    similarities: list[tuple[int, int, float]]
 
 
 class Measures(NamedTuple):
     """Both sides, and the labels as they hold now.
 
-    Doubles are (passage, passage, share) among so many (`compared`) passages of the new version.
+    Duplicates are (passage, passage, share) among so many (`compared`) passages of the new version.
     """
 
     before: Side
     after: Side
-    doubles: list[tuple[int, int, float]]
+    duplicates: list[tuple[int, int, float]]
     compared: int
-    carried: Carried
+    labels: EffectiveLabels
 
 
 def measure(run: CleaningRun) -> Measures:
@@ -59,24 +59,24 @@ def measure(run: CleaningRun) -> Measures:
     key = f"cleaning-lengths:{run.pk}:{run.created_at.timestamp()}"
     known = cache.get_or_set(key, lambda: _texts(run), timeout=_DAY)
     assert known is not None
-    before, after, doubles, compared = known
-    carried = labels_of(run.version)
+    before, after, duplicates, compared = known
+    labels = effective_labels(run.version)
     sides = (
-        Side(before, _likenesses(labels_of(run.source))),
-        Side(after, _likenesses(carried)),
+        Side(before, _similarities(effective_labels(run.source))),
+        Side(after, _similarities(labels)),
     )
-    return Measures(*sides, doubles, compared, carried)
+    return Measures(*sides, duplicates, compared, labels)
 
 
 def _texts(run: CleaningRun) -> tuple[Any, ...]:
-    """What the texts alone say: lengths before and after, and doubles among how many passages."""
+    """Lengths before and after, and duplicates with the number of passages compared."""
     assert run.version is not None
     keys = _keys(run.version)
     chosen = spread(keys, _TEXTS)
     texts = Passage.objects.in_bulk(chosen)
     found = near_duplicates([texts[pk].text or "" for pk in chosen])
-    doubles = [(chosen[a], chosen[b], share) for a, b, share in found]
-    return _lengths(_keys(run.source)), _lengths(keys), doubles, len(chosen)
+    duplicates = [(chosen[a], chosen[b], share) for a, b, share in found]
+    return _lengths(_keys(run.source)), _lengths(keys), duplicates, len(chosen)
 
 
 def spread(keys: Sequence[T], most: int) -> Sequence[T]:
@@ -96,13 +96,15 @@ def _lengths(keys: Sequence[int]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for start in range(0, len(chosen), _AT_ONCE):
         part = Passage.objects.filter(pk__in=chosen[start : start + _AT_ONCE]).order_by("pk")
-        found += [(pk, count_tokens(said or "")) for pk, said in part.values_list("pk", "text")]
+        found += [
+            (pk, count_tokens(content or "")) for pk, content in part.values_list("pk", "text")
+        ]
     return found
 
 
-def _likenesses(carried: Carried) -> list[tuple[int, int, float]]:
+def _similarities(labels: EffectiveLabels) -> list[tuple[int, int, float]]:
     """Queries and their gold passages with their cosines, as hashed words."""
-    pairs = [(each.query, each.passage) for each in carried.labels if each.label > 0]
+    pairs = [(each.query, each.passage) for each in labels.labels if each.label > 0]
     pairs = list(spread(pairs, _PAIRS))
     key = f"cleaning-cosines:{sha256(json.dumps(pairs).encode()).hexdigest()}"
     found: list[tuple[int, int, float]] | None = cache.get_or_set(
@@ -119,7 +121,7 @@ def _cosines(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int, float]]:
             "pk", "text"
         )
     )
-    vectors = {pk: embed(said) for pk, said in queries.items()}
+    vectors = {pk: embed(query) for pk, query in queries.items()}
     return [
         (query, passage, _cosine(vectors[query], embed(passages[passage] or "")))
         for query, passage in pairs
@@ -138,14 +140,14 @@ def rows_url(run: CleaningRun, **params: Any) -> str:
     return f"{url}?{urlencode(params)}"
 
 
-def agent_sheets(run: CleaningRun) -> list[Sheet]:
+def agent_sheets(run: CleaningRun) -> list[ReportTable]:
     """Cost, violations and counts of a run that is done."""
     if not run.has_agents:
         return [*([_spending(run)] if run.has_calls else []), _came_up(run)]
     return [_spending(run), _violations(run), _notes(run)]
 
 
-def _spending(run: CleaningRun) -> Sheet:
+def _spending(run: CleaningRun) -> ReportTable:
     rows = []
     for (role,), found in spending_by(run.calls, "role"):
         url = rows_url(run, of="agents", role=role)
@@ -167,12 +169,12 @@ def _spending(run: CleaningRun) -> Sheet:
         "Every attempt that the run made; an answer that was paid for before is not counted "
         "again. Calls whose cost is not known may come to the last column at most."
     )
-    return Sheet(
+    return ReportTable(
         "agents", "Tokens and cost by agent", header, tuple(rows), (note,), "No call was paid."
     )
 
 
-def _violations(run: CleaningRun) -> Sheet:
+def _violations(run: CleaningRun) -> ReportTable:
     url = reverse("cleaning-violations", args=[run.benchmark.slug, run.pk])
     found = Violation.objects.filter(page__run=run).order_by()
     rows = found.values_list("stage", "kind", "decision").annotate(n=Count("pk"))
@@ -187,24 +189,24 @@ def _violations(run: CleaningRun) -> Sheet:
         for stage, kind, decision, n in sorted(rows)
     )
     header = ("Kind", "Found behind", "What became of it", "Places")
-    return Sheet(
+    return ReportTable(
         "violations",
         "Where agents departed from gold text",
         header,
         cells,
-        ("Repaired characters and tables put in words are allowed, and listed.",),
+        ("Menus, repaired characters and tables put in words are allowed, and listed.",),
         "No agent departed from gold text.",
     )
 
 
 def _params(stage: str, kind: str, decision: str) -> dict[str, str]:
     """As the list of violations filters; what is allowed was never to be decided."""
-    is_allowed = kind in ("repaired", "table")
+    is_allowed = kind in (Kind.REPAIRED, Kind.TABLE, Kind.MENU)
     given = {"stage": stage, "kind": kind, "decision": decision or ("" if is_allowed else "open")}
     return {name: value for name, value in given.items() if value}
 
 
-def _notes(run: CleaningRun) -> Sheet:
+def _notes(run: CleaningRun) -> ReportTable:
     flags: dict[str, int] = run.figures.get("flags", {})
     counts: dict[str, int] = run.figures.get("counts", {})
     url = reverse("cleaning-pages", args=[run.benchmark.slug, run.pk])
@@ -213,10 +215,10 @@ def _notes(run: CleaningRun) -> Sheet:
     rows = [
         (text(words), Cell(n, url=f"{url}?{urlencode({'note': name})}")) for words, name, n in named
     ]
-    return Sheet("notes", "What came up", ("What", "How often"), tuple(rows))
+    return ReportTable("notes", "What came up", ("What", "How often"), tuple(rows))
 
 
-def _came_up(run: CleaningRun) -> Sheet:
+def _came_up(run: CleaningRun) -> ReportTable:
     """The counts of a run by rules; what was dropped has no passage in the new version."""
     known = ("dropped", "gold kept whole", "without text", "sentences shortened for their vector")
     url = rows_url(run, of="dropped")
@@ -225,4 +227,4 @@ def _came_up(run: CleaningRun) -> Sheet:
         for name in known
         if run.figures.get(name)
     )
-    return Sheet("notes", "What came up", ("What", "Passages"), rows, (), "Nothing special.")
+    return ReportTable("notes", "What came up", ("What", "Passages"), rows, (), "Nothing special.")

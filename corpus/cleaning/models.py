@@ -1,6 +1,7 @@
 """Cleaning a corpus: the run, the pages it works on, what it changed, and where texts went."""
 
-from typing import Self
+from decimal import Decimal
+from typing import Final, Self
 
 from django.conf import settings
 from django.db import models
@@ -11,6 +12,13 @@ from corpus.benchmarks.models import Benchmark, Domain
 from corpus.texts.models import CorpusVersion, Document, Passage
 from kit.runs.models import RunQuerySet, RunStatus
 from llm.ledger.accounts import AskingRun
+
+# Where DChunk has its vectors from: a model, or an analysis of the corpus itself.
+BY_MODEL, BY_LSA = "model", "lsa"
+
+
+# A count of pages: what was taken from the ledger, and is not in the run's own cost.
+SHARED: Final = "answers that other runs paid for"
 
 
 class CleaningPreset(models.TextChoices):
@@ -31,6 +39,10 @@ class ViolationPolicy(models.TextChoices):
     PERSON = "person", "a person decides"
 
 
+# One that failed may be resumed, and would pay at the same time for the same.
+_OVER: Final = (RunStatus.DONE, RunStatus.CANCELLED)
+
+
 class CleaningRunQuerySet(RunQuerySet):
     """Vocabulary for reading cleaning runs."""
 
@@ -41,11 +53,15 @@ class CleaningRunQuerySet(RunQuerySet):
         """
         left = Q(status=RunStatus.CANCELLED, version__state="loading")
         free = Q(lease_until=None) | Q(lease_until__lt=timezone.now())
-        return super().calling() | self.filter(left, free)
+        found = super().calling() | self.filter(left, free)
+        return found.filter(Q(follows=None) | Q(follows__status__in=_OVER))
 
 
 class CleaningRun(AskingRun):
     """Makes a new corpus version out of another one.
+
+    One that `follows` another begins when that is over: of one job, it takes from the ledger what
+    the runs before it paid for, and no call is made twice.
 
     `config` holds what is frozen when the run is made: the agents' settings and the hashes of
     their prompts. `version` is loading until the run is done. The worker that leads the run lists
@@ -70,6 +86,9 @@ class CleaningRun(AskingRun):
     # Rules alone ask nobody.
     endpoint = models.CharField(max_length=60, blank=True, default="")
     model = models.CharField(max_length=120, blank=True, default="")
+    follows = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="followers"
+    )
     is_planned = models.BooleanField(default=False)
     last_id = models.BigIntegerField(default=0)
     # Counts and shares, whole when the run is done.
@@ -82,6 +101,36 @@ class CleaningRun(AskingRun):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """What it cost with the runs of its job before it, whose answers it takes over.
+
+        None where a call has no price, or where it took over what other runs paid for.
+        """
+        if not self.has_calls:
+            return Decimal(0)
+        before = self.follows
+        taken_over = self.figures.get("counts", {}).get(SHARED) or not self.calls.exists()
+        if taken_over and before is None:
+            return None
+        if (
+            self.pages.filter(reused=True).exists()
+            or self.calls.answered().filter(usd=None).exists()
+        ):
+            return None
+        earlier = before.cost_usd if before else Decimal(0)
+        return None if earlier is None else self.spent_usd + earlier
+
+    @property
+    def waits_for(self) -> "CleaningRun | None":
+        """The run of its job that has to be over before it begins."""
+        before = self.follows
+        return before if before and before.status not in _OVER else None
+
+    def claim(self) -> bool:
+        """As any run, unless one of its job has to be over first."""
+        return self.waits_for is None and super().claim()
 
     @property
     def can_cancel(self) -> bool:
@@ -110,11 +159,13 @@ class CleaningRun(AskingRun):
     @property
     def has_calls(self) -> bool:
         """Whether an endpoint is asked at all, for texts or for vectors."""
-        return self.has_agents or self.preset == CleaningPreset.DCHUNK
+        # Runs of before the choice asked for all vectors.
+        by_model = self.config.get("embedder", BY_MODEL) == BY_MODEL
+        return self.has_agents or (self.preset == CleaningPreset.DCHUNK and by_model)
 
 
 class PageState(models.TextChoices):
-    """Where a page of a run is; held pages wait for a person, failed ones are cleaned by rules."""
+    """Where a page of a run is; HELD pages wait for a person, failed ones are cleaned by rules."""
 
     WAITING = "waiting", "waiting"
     DONE = "done", "cleaned"
@@ -125,7 +176,7 @@ class PageState(models.TextChoices):
 class CleanedPage(models.Model):
     """One page on its way through the agents.
 
-    `passages` are the keys of its passages; `digest` tells whether an earlier run has worked on
+    `passages` are the keys of its passages; `digest` shows whether an earlier run has worked on
     the very same page in the same way; `result` holds the chunks, {"chunks": [{pid, text, gold,
     holds: [[pid, tokens, of, carries]], tables}]}, and the agents' texts where a person has
     to compare them.
@@ -213,7 +264,7 @@ class Violation(models.Model):
 class Crosswalk(models.Model):
     """Which passage of a version holds how much of which passage of the version before it.
 
-    `carries`: the labels, gold and aspects of `old` hold for `new` too (docs/protocol.md 4.5).
+    `carries`: `new` inherits the labels, gold and aspects of `old` (docs/protocol.md 4.5).
     `tokens` of the old passage's `of` are in the new one; both are 0 where all of it is.
     """
 

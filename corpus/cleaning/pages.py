@@ -3,25 +3,27 @@ corpus.marcus), compared with those of earlier runs, and stored in groups.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from django.db.models import QuerySet
 
+from corpus.cleaning.models import SHARED
+from corpus.cleaning.reading import PageRead, read_pages, settings_of
 from corpus.marcus.agents import Chunk, Result, uncleaned, work_on
-from corpus.marcus.asking import prompt
-from corpus.marcus.checking import Place
-from corpus.marcus.parts import Page, Source, take_apart
-from corpus.marcus.settings import AGENTS, Settings
+from corpus.marcus.checking import PieceKey
+from corpus.marcus.parts import Aspects, Page
+from corpus.marcus.settings import Settings
 from corpus.models import CleanedPage, CleaningRun, PageState, Passage, Violation
-from corpus.versions.crosswalk import gold_of
+from corpus.versions.effective import aspects_of, gold_of
 from kit.runs.models import RunGroup
 from kit.runs.sharing import Share
 from llm.endpoints import Endpoint, fence_key
-from llm.errors import CannotGoOn, LLMError, worst
+from llm.errors import LLMError, worst
 from llm.gateway import Gateways
+from llm.models import Call
 from llm.pump import Pump
 from llm.requests import Request
 
@@ -39,10 +41,13 @@ class Job:
 
     row: CleanedPage
     page: Page
-    decided: dict[Place, str]
+    decided: dict[PieceKey, str]
+    # Words of its queries and their answers: no line of gold that has one counts as a menu.
+    protected: frozenset[str]
     known: CleanedPage | None = None
     result: Result | None = None
     failure: LLMError | None = None
+    replayed: set[int] = field(default_factory=set)
 
     @property
     def pk(self) -> int:
@@ -62,11 +67,12 @@ class CleaningPump(Pump[Job, Job]):
         self.run, self.endpoint = share.run, endpoint
         self.settings, self.key = settings_of(share.run), fence_key()
         self.gold = gold_of(share.run.source)
+        self.aspects = aspects_of(share.run.source)
 
     def read_group(self, group: RunGroup) -> Sequence[Job]:
         """Waiting pages with their texts."""
         pages = group.within(self.run.waiting_items())
-        return read_jobs(self.run, self.settings, self.gold, pages)
+        return read_jobs(self.run, self.settings, self.gold, self.aspects, pages)
 
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask the agents about one page."""
@@ -78,6 +84,8 @@ class CleaningPump(Pump[Job, Job]):
             except LLMError as error:
                 errors.append(error)
                 raise
+            if reply.replayed:
+                item.replayed.add(reply.call_id)
             return reply.text
 
         if item.known is not None:
@@ -90,6 +98,7 @@ class CleaningPump(Pump[Job, Job]):
                 key=self.key,
                 ask=ask,
                 decided=item.decided,
+                protected=item.protected,
             )
         except LLMError:
             item.failure = worst(errors)
@@ -98,56 +107,30 @@ class CleaningPump(Pump[Job, Job]):
     def store(self, results: Sequence[Job]) -> int:
         """Chunks and violations of a group; a page that was sent back meanwhile goes on waiting."""
         still = _still(results)
+        answers = Call.objects.filter(pk__in={pk for job in results for pk in job.replayed})
+        shared = set(answers.exclude(account=self.run.account).values_list("pk", flat=True))
         ended = 0
         for job in results:
             if job.pk in still:
                 still.discard(job.pk)
-                ended += _store(job)
+                ended += _store(job, shared)
         return ended
-
-
-def settings_of(run: CleaningRun) -> Settings:
-    """The agents as they were frozen. Raises CannotGoOn where a prompt changed since."""
-    prompts = {role: prompt(role) for role in AGENTS[run.preset]}
-    if {role: each.sha256 for role, each in prompts.items()} != run.config["prompts"]:
-        raise CannotGoOn("A prompt changed since this run was made; start a new run.")
-    config = run.config
-    return Settings(
-        preset=run.preset,
-        policy=run.policy,
-        endpoint=run.endpoint,
-        model=run.model,
-        temperature=config["temperature"],
-        reasoning_effort=config.get("reasoning_effort", ""),
-        site=config["site"],
-        window=int(config["window"]),
-        fixed=int(config["fixed"]),
-        single_span=bool(config["single_span"]),
-        prompts=prompts,
-        splitter=run.asked[-1],
-    )
 
 
 def read_jobs(
     run: CleaningRun,
     settings: Settings,
     gold: dict[int, list[int]],
+    aspects: Aspects,
     pages: QuerySet[CleanedPage],
 ) -> list[Job]:
     """These pages with their texts."""
     rows = list(pages.select_related("document"))
-    wanted = [pk for row in rows for pk in row.passages]
-    texts = Passage.objects.in_bulk(wanted)
     decided = _decisions_of(rows)
     jobs = []
-    for row in rows:
-        members = [texts[pk] for pk in row.passages if pk in texts]
-        sources = [Source(p.pk, p.pid, p.text or "", p.start, p.end) for p in members]
-        own = {p.pk: gold[p.pk] for p in members if p.pk in gold}
-        page_text = row.document.text if row.document else ""
-        page = take_apart(sources, own, page_text=page_text, single_span=settings.single_span)
-        row.digest = _digest(run, page_text, sources, own)
-        jobs.append(Job(row, page, decided.get(row.pk, {})))
+    for each in read_pages(rows, settings, gold, aspects):
+        each.row.digest = _digest(run, each, aspects)
+        jobs.append(Job(each.row, each.page, decided.get(each.row.pk, {}), each.protected))
     _find_known(run, jobs)
     return jobs
 
@@ -167,28 +150,28 @@ def _find_known(run: CleaningRun, jobs: list[Job]) -> None:
         job.known = found.get((job.row.digest, job.row.page_id))
 
 
-def _decisions_of(rows: Sequence[CleanedPage]) -> dict[int, dict[Place, str]]:
+def _decisions_of(rows: Sequence[CleanedPage]) -> dict[int, dict[PieceKey, str]]:
     """What was decided about places of these pages, by page."""
-    found: dict[int, dict[Place, str]] = {}
+    found: dict[int, dict[PieceKey, str]] = {}
     decided = Violation.objects.filter(page__in=rows).exclude(decision="")
-    for page, said, *place in decided.values_list("page_id", "decision", *_PLACE):
-        found.setdefault(page, {})[tuple(place)] = said
+    for page, decision, *place in decided.values_list("page_id", "decision", *_PLACE):
+        found.setdefault(page, {})[tuple(place)] = decision
     return found
 
 
-def _digest(
-    run: CleaningRun, page_text: str, sources: Sequence[Source], gold: dict[int, list[int]]
-) -> str:
-    said = [
+def _digest(run: CleaningRun, read: PageRead, aspects: Aspects) -> str:
+    supported = [[s.pid, sorted(aspects[s.key])] for s in read.sources if s.key in aspects]
+    content = [
         run.preset,
         run.policy,
         run.endpoint,
         run.model,
         sorted(run.config.items()),
-        page_text,
-        [[s.pid, s.text, s.start, s.end, bool(gold.get(s.key))] for s in sources],
+        read.text,
+        [[s.pid, s.text, s.start, s.end, bool(read.gold.get(s.key))] for s in read.sources],
+        *([supported] if supported else []),
     ]
-    return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _still(jobs: Sequence[Job]) -> set[int]:
@@ -200,8 +183,8 @@ def _still(jobs: Sequence[Job]) -> set[int]:
     return {row.pk for row in rows if decided.get(row.pk, {}) == read[row.pk]}
 
 
-def _store(job: Job) -> bool:
-    """Fill the page's row; whether it is through."""
+def _store(job: Job, shared: Collection[int]) -> bool:
+    """Fill the page's row; whether it is through. `shared` answers were paid for by other runs."""
     row = job.row
     row.is_gold = any(part.is_gold for part in job.page.parts)
     if job.failure:
@@ -213,6 +196,8 @@ def _store(job: Job) -> bool:
     elif job.result is not None:
         chunks, notes = job.result
         row.state = PageState.HELD if notes.is_held else PageState.DONE
+        if taken := job.replayed & set(shared):
+            notes.count(SHARED, len(taken))
         row.flags, row.counts = notes.flags, dict(sorted(notes.counts.items()))
         if job.page.unplaced:
             row.flags = [*row.flags, "passage not found in its page"]
@@ -236,7 +221,7 @@ def _store(job: Job) -> bool:
 
 
 def _rows(chunks: Sequence[Chunk], page: Page) -> list[dict[str, Any]]:
-    keys = {stretch.key for part in page.parts for stretch in part.stretches}
+    keys = {span.key for part in page.parts for span in part.spans}
     names = dict(Passage.objects.filter(pk__in=keys).values_list("pk", "pid"))
     return [
         {

@@ -2,27 +2,41 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
+from django.db.models import QuerySet
 
-from corpus.imports.sweep import drop_rows
-from corpus.marcus.parts import page_of
-from corpus.models import CleanedPage, CleaningRun, Crosswalk, Document, Passage
+from corpus.cleaning.chunks import PAGES, pages_of, without_page
+from corpus.cleaning.reading import page_names
+from corpus.cleaning.services import share_budget
+from corpus.models import (
+    CleanedPage,
+    CleaningPreset,
+    CleaningRun,
+    Crosswalk,
+    Document,
+    Passage,
+)
+from corpus.versions.unpublished import drop_rows
 from kit.runs.models import RunGroup
 from kit.runs.sharing import cut, new_group
 
 _ROWS: Final = 1000
 # Passages by rules in a group; a small corpus is cut smaller, so that every worker has a part.
-_MOST, _LEAST, _PARTS = 5000, 500, 64
+_MAX, _MIN, _PARTS = 5000, 500, 64
 # Of those that may need calls: a group is written, and paid for again by nobody, as a whole.
 _LONG: Final = 50
+# Loaded pages that are cut as a whole: some are as long as books.
+_PAGES: Final = 5
 # Domain, name of the page, its document, and one of its passages.
 _Row = tuple[int, str, int | None, int | None]
 
 
 def plan(run: CleaningRun) -> None:
     """Make the run's groups, anew if a plan was not finished. Raises LostLease."""
+    if not run.is_planned:
+        share_budget(run)
     if not run.has_agents:
         if not run.is_planned:
             _plan_passages(run)
@@ -36,24 +50,34 @@ def _plan_passages(run: CleaningRun) -> None:
     assert run.version is not None
     drop_rows(Crosswalk, version=run.version)
     drop_rows(Passage, version=run.version)
-    passages = Passage.objects.filter(version_id__in=run.source.layers)
-    total = passages.count()
-    size = _LONG if run.has_calls else min(_MOST, max(_LEAST, -(-total // _PARTS)))
-    keys = passages.order_by("pk").values_list("pk", flat=True)
+    passages: QuerySet[Passage] = Passage.objects.filter(version_id__in=run.source.layers)
     groups: list[RunGroup] = []
-    after = 0
-    while part := list(keys.filter(pk__gt=after)[:size]):
-        groups.append(new_group(run, after, part))
-        after = part[-1]
-        run.beat()
+    if run.preset == CleaningPreset.DCHUNK:
+        passages = without_page(run.source)
+        groups += _cut(run, pages_of(run.source), _PAGES, behind=PAGES)
+    size = _LONG if run.has_calls else min(_MAX, max(_MIN, -(-passages.count() // _PARTS)))
+    groups += _cut(run, passages, size)
+    total = sum(group.total for group in groups)
     with transaction.atomic():
         run.beat(is_planned=True, total=total, done=0)
         run.groups.all().delete()
         RunGroup.objects.bulk_create(groups, batch_size=_ROWS)
 
 
+def _cut(run: CleaningRun, rows: QuerySet[Any], size: int, *, behind: int = 0) -> list[RunGroup]:
+    """Groups of rows, whose keys count from `behind` on."""
+    keys = rows.order_by("pk").values_list("pk", flat=True)
+    groups: list[RunGroup] = []
+    after = 0
+    while part := list(keys.filter(pk__gt=after)[:size]):
+        groups.append(new_group(run, behind + after, [behind + key for key in part]))
+        after = part[-1]
+        run.beat()
+    return groups
+
+
 def _list_pages(run: CleaningRun) -> None:
-    """Store the run's pages, each with the keys of its passages; _ROWS rows are held at a time."""
+    """Store the run's pages with the keys of their passages; _ROWS rows are in memory at a time."""
     run.groups.all().delete()
     drop_rows(CleanedPage, run=run)
     for rows in chain(_passages(run), _documents(run)):
@@ -65,13 +89,14 @@ def _list_pages(run: CleaningRun) -> None:
 
 def _passages(run: CleaningRun) -> Iterator[list[_Row]]:
     found = Passage.objects.filter(version_id__in=run.source.layers).order_by("pk")
-    columns = ("pk", "domain_id", "pid", "document_id", "document__doc_id")
+    name_of = page_names(run.source)
+    columns = ("pk", "domain_id", "pid", "document_id", "document__doc_id", "version_id")
     rows, after = found.with_text().values_list(*columns), 0
     while part := list(rows.filter(pk__gt=after)[:_ROWS]):
         after = part[-1][0]
         yield [
-            (domain, doc_id or page_of(pid)[0], document, pk)
-            for pk, domain, pid, document, doc_id in part
+            (domain, name_of(layer, pid, doc_id), document, pk)
+            for pk, domain, pid, document, doc_id, layer in part
         ]
 
 

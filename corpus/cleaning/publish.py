@@ -4,19 +4,21 @@ from typing import Any, Final
 
 from django.db import transaction
 
+from corpus.cleaning.chunks import BY_WORDS
 from corpus.cleaning.digest import MADE, Tally, summed
-from corpus.cleaning.rules import READ, Row, carried, domain_names, write
+from corpus.cleaning.rules import READ, Row, domain_names, write
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Crosswalk, PageState, Passage
 from corpus.texts.indexing import request_index
 from corpus.texts.models import VersionState
 from kit import audit
 from kit.database.bulk import analyze
+from kit.runs.models import wake
 
 HELD: Final = "{pages} for a person: decide about the violations, and the run goes on by itself."
 _PAGES: Final = 100
 _ROWS: Final = 1000
-# How far the ids without text were carried, while they are.
-_CARRIED: Final = "carried up to"
+# How far the ids without text were copied, while they are.
+_COPIED: Final = "carried up to"
 
 
 def close(run: CleaningRun) -> None:
@@ -41,9 +43,10 @@ def publish(run: CleaningRun, figures: dict[str, Any]) -> None:
     assert run.version is not None
     made = figures.pop(MADE, {})
     figures["passages"] = sum(made.values())
+    recipe = run.version.recipe | ({"embedder": "words"} if BY_WORDS in figures else {})
     with transaction.atomic():
         CorpusVersion.objects.filter(pk=run.version.pk, state=VersionState.LOADING).update(
-            state=VersionState.READY, passage_counts=made
+            state=VersionState.READY, passage_counts=made, recipe=recipe
         )
         run.finish(figures=figures, error="", pause_reason="")
         audit.record(
@@ -54,6 +57,8 @@ def publish(run: CleaningRun, figures: dict[str, Any]) -> None:
             data={"run": run.pk, "passages": figures["passages"], "digest": figures["digest"]},
         )
         request_index(run.version)
+        for following in run.followers.all():
+            wake(following)
     analyze(Passage, Crosswalk)
 
 
@@ -74,14 +79,14 @@ def write_pages(run: CleaningRun) -> dict[str, Any]:
         with transaction.atomic():
             _write(run, rows, tally)
             run.beat(last_id=rows[-1].pk, figures=tally.figures)
-    _carry_without_text(run, tally)
-    return {name: value for name, value in tally.figures.items() if name != _CARRIED}
+    _copy_without_text(run, tally)
+    return {name: value for name, value in tally.figures.items() if name != _COPIED}
 
 
 def _write(run: CleaningRun, pages: list[CleanedPage], tally: Tally) -> None:
     assert run.version_id is not None
     old = Passage.objects.filter(pk__in=[pk for page in pages for pk in page.passages])
-    columns = ("pk", "domain_id", "pid", "title", "source_url")
+    columns = ("pk", "domain_id", "pid", "title", "source_url", "fetched_on")
     known = {(row[1], row[2]): row for row in old.order_by("-pk").values_list(*columns)}
     made: list[Passage] = []
     links: list[tuple[int, list[Any]]] = []
@@ -99,6 +104,7 @@ def _write(run: CleaningRun, pages: list[CleanedPage], tally: Tally) -> None:
                     pid=chunk["pid"][:500],
                     title=first[3] if first else "",
                     source_url=first[4] if first else "",
+                    fetched_on=first[5] if first else None,
                     text=chunk["text"],
                     extra=extra,
                 )
@@ -123,15 +129,15 @@ def _write(run: CleaningRun, pages: list[CleanedPage], tally: Tally) -> None:
     )
 
 
-def _carry_without_text(run: CleaningRun, tally: Tally) -> None:
+def _copy_without_text(run: CleaningRun, tally: Tally) -> None:
     """Ids whose text was never loaded stay, with their labels."""
     assert run.version_id is not None
     empty = Passage.objects.filter(version_id__in=run.source.layers, text=None)
-    after = run.figures.get(_CARRIED, 0)
+    after = run.figures.get(_COPIED, 0)
     while rows := [
         Row(*each) for each in empty.filter(pk__gt=after).order_by("pk").values_list(*READ)[:_ROWS]
     ]:
         after = rows[-1].pk
         with transaction.atomic():
-            write(run, [carried(row, row.text) for row in rows], tally)
-            run.beat(figures=tally.figures | {_CARRIED: after})
+            write(run, rows, tally)
+            run.beat(figures=tally.figures | {_COPIED: after})

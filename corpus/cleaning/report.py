@@ -1,6 +1,5 @@
-"""What a cleaning did to a corpus, as tables and histograms (docs/protocol.md 4.7).
-
-The rows behind the numbers of a cleaning's report, as tables."""
+"""The report of a cleaning as tables and histograms, with the rows behind each number
+(docs/protocol.md 4.7)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from corpus.marcus.figures import (
     share_below,
 )
 from corpus.models import CleaningRun, CorpusVersion, Crosswalk, Passage, Query
-from kit.lists.sheets import Cell, Sheet, text
+from kit.lists.report_tables import Cell, ReportTable, text
 from llm.ledger.reading import without_texts
 
 SIDES: Final = ("before", "after")
@@ -51,7 +50,7 @@ class Widths:
 
     @property
     def params(self) -> dict[str, Any]:
-        """As a link carries them."""
+        """The parameters of a link."""
         given = {"tokens": self.tokens, "cosine": self.cosine}
         return {name: value for name, value in given.items() if value}
 
@@ -64,11 +63,11 @@ _TOP_TOKENS: Final = 4000
 class Report:
     """All tables by name, and the two histograms before and after."""
 
-    sheets: list[Sheet]
+    sheets: list[ReportTable]
     lengths: tuple[list[Bin], list[Bin]]
     similarities: tuple[list[Bin], list[Bin]]
 
-    def sheet(self, name: str) -> Sheet | None:
+    def sheet(self, name: str) -> ReportTable | None:
         """The table of that name."""
         return next((each for each in self.sheets if each.name == name), None)
 
@@ -77,13 +76,13 @@ def report(run: CleaningRun, widths: Widths = Widths()) -> Report:
     """The report of a run that is done, its histograms in bins of the given widths."""
     found = measure(run)
     lengths = [[n for _, n in side.lengths] for side in (found.before, found.after)]
-    cosines = [[n for *_, n in side.likenesses] for side in (found.before, found.after)]
+    cosines = [[n for *_, n in side.similarities] for side in (found.before, found.after)]
     bins = [histogram(each, widths.length_edges, is_open=True) for each in lengths]
     alike = [histogram(each, widths.similarity_edges, is_open=False) for each in cosines]
     sheets = [
         _retention(run),
         _length_sheet(run, bins, lengths, widths),
-        _likeness_sheet(run, alike, widths),
+        _similarity_sheet(run, alike, widths),
         *agent_sheets(run),
         _duplicates(run, found),
         _lost(run, found),
@@ -91,7 +90,7 @@ def report(run: CleaningRun, widths: Widths = Widths()) -> Report:
     return Report(sheets, (bins[0], bins[1]), (alike[0], alike[1]))
 
 
-def _retention(run: CleaningRun) -> Sheet:
+def _retention(run: CleaningRun) -> ReportTable:
     assert run.version is not None
     old, new = passages_by_domain(run.source), passages_by_domain(run.version)
     names = sorted(old.keys() | new.keys())
@@ -103,7 +102,7 @@ def _retention(run: CleaningRun) -> Sheet:
         total = sum(old.values()), sum(new.values())
         rows.append(_retention_row("All", *total, urls, is_all=True))
     header = ("Domain", "Passages before", "Passages after", "Retention in %")
-    return Sheet("retention", "Passages by domain", header, tuple(rows))
+    return ReportTable("retention", "Passages by domain", header, tuple(rows))
 
 
 def _retention_row(
@@ -123,7 +122,7 @@ def passages_by_domain(version: CorpusVersion) -> dict[str, int]:
 
 def _length_sheet(
     run: CleaningRun, bins: Sequence[list[Bin]], lengths: Sequence[list[int]], widths: Widths
-) -> Sheet:
+) -> ReportTable:
     apart = distance(*bins)
     short = [share_below(each, _SHORT) for each in lengths]
     notes = ["Tokens are runs of signs between white space."]
@@ -136,14 +135,14 @@ def _length_sheet(
         notes.append(f"Counted on at most {SAMPLE:,} passages, spread over each version.")
     header = ("Tokens", "Passages before", "Passages after")
     rows = _bin_rows(run, "lengths", bins, widths)
-    return Sheet("lengths", "Lengths of passages", header, rows, tuple(notes))
+    return ReportTable("lengths", "Lengths of passages", header, rows, tuple(notes))
 
 
-def _likeness_sheet(run: CleaningRun, bins: Sequence[list[Bin]], widths: Widths) -> Sheet:
+def _similarity_sheet(run: CleaningRun, bins: Sequence[list[Bin]], widths: Widths) -> ReportTable:
     header = ("Cosine", "Gold pairs before", "Gold pairs after")
     note = "Cosine of a query and a gold passage as hashed words: no language model behind it."
     rows = _bin_rows(run, "similarity", bins, widths)
-    return Sheet("similarity", "Queries and their gold", header, rows, (note,))
+    return ReportTable("similarity", "Queries and their gold", header, rows, (note,))
 
 
 def _bin_rows(
@@ -164,9 +163,9 @@ def bin_name(each: Bin) -> str:
     return f"from {each.low:g}" if each.high is None else f"{each.low:g} to {each.high:g}"
 
 
-def _duplicates(run: CleaningRun, found: Measures) -> Sheet:
+def _duplicates(run: CleaningRun, found: Measures) -> ReportTable:
     assert run.version is not None
-    shown = found.doubles[:_LISTED]
+    shown = found.duplicates[:_LISTED]
     pids = dict(
         Passage.objects.filter(pk__in={pk for pair in shown for pk in pair[:2]}).values_list(
             "pk", "pid"
@@ -178,10 +177,12 @@ def _duplicates(run: CleaningRun, found: Measures) -> Sheet:
         return text(pids[pk], reverse("version-passage", args=[*args, pk]))
 
     rows = tuple((named(a), named(b), Cell(round(share, 2))) for a, b, share in shown)
-    notes = [f"{len(found.doubles):,} pairs share four fifths or more of their runs of five words."]
+    notes = [
+        f"{len(found.duplicates):,} pairs share four fifths or more of their runs of five words."
+    ]
     if found.compared < run.figures.get("passages", 0):
         notes.append(f"Looked for among {found.compared:,} passages, spread over the version.")
-    return Sheet(
+    return ReportTable(
         "near-duplicates",
         "Near-duplicates in the new version",
         ("Passage", "Much the same as", "Share"),
@@ -191,9 +192,9 @@ def _duplicates(run: CleaningRun, found: Measures) -> Sheet:
     )
 
 
-def _lost(run: CleaningRun, found: Measures) -> Sheet:
-    carried = found.carried
-    keys = {each.query for each in carried.lost}, {each.passage for each in carried.lost}
+def _lost(run: CleaningRun, found: Measures) -> ReportTable:
+    labels = found.labels
+    keys = {each.query for each in labels.lost}, {each.passage for each in labels.lost}
     queries: dict[int, Any] = Query.objects.select_related("domain").in_bulk(keys[0])
     pids = dict(Passage.objects.filter(pk__in=keys[1]).values_list("pk", "pid"))
     slug = run.benchmark.slug
@@ -204,10 +205,10 @@ def _lost(run: CleaningRun, found: Measures) -> Sheet:
             Cell(each.label),
             text(each.why),
         )
-        for each in carried.lost[:5000]
+        for each in labels.lost[:5000]
     )
-    total = f"{len(carried.labels):,} labels hold in the new version."
-    return Sheet(
+    total = f"{len(labels.labels):,} labels hold in the new version."
+    return ReportTable(
         "not-carried",
         "Labels that could not be carried",
         ("Query", "Passage", "Label", "Why"),
@@ -217,10 +218,10 @@ def _lost(run: CleaningRun, found: Measures) -> Sheet:
     )
 
 
-MOST: Final = 2000
+_MAX_ROWS: Final = 2000
 
 
-def rows_of(run: CleaningRun, params: Mapping[str, str], widths: Widths) -> Sheet | None:
+def rows_of(run: CleaningRun, params: Mapping[str, str], widths: Widths) -> ReportTable | None:
     """The rows that the parameters of a report's link name; None where they name none."""
     kind = params.get("of", "")
     if kind == "agents":
@@ -235,21 +236,21 @@ def rows_of(run: CleaningRun, params: Mapping[str, str], widths: Widths) -> Shee
     return _pairs(run, side, int(place[:6]), widths) if kind == "similarity" else None
 
 
-def _lengths(run: CleaningRun, side: str, place: int, widths: Widths) -> Sheet:
+def _lengths(run: CleaningRun, side: str, place: int, widths: Widths) -> ReportTable:
     edges = widths.length_edges
     found = getattr(measure(run), side).lengths
     chosen = [(pk, n) for pk, n in found if bin_of(n, edges, is_open=True) == place]
-    names = _pids([pk for pk, _ in chosen[:MOST]])
-    rows = tuple((text(names[pk], _url(run, side, pk)), Cell(n)) for pk, n in chosen[:MOST])
+    names = _pids([pk for pk, _ in chosen[:_MAX_ROWS]])
+    rows = tuple((text(names[pk], _url(run, side, pk)), Cell(n)) for pk, n in chosen[:_MAX_ROWS])
     title = f"Passages {side}, {_bin(edges, place, is_open=True)} tokens"
-    return Sheet("rows", title, ("Passage", "Tokens"), rows, _notes(len(chosen)))
+    return ReportTable("rows", title, ("Passage", "Tokens"), rows, _notes(len(chosen)))
 
 
-def _pairs(run: CleaningRun, side: str, place: int, widths: Widths) -> Sheet:
+def _pairs(run: CleaningRun, side: str, place: int, widths: Widths) -> ReportTable:
     edges = widths.similarity_edges
-    found = getattr(measure(run), side).likenesses
+    found = getattr(measure(run), side).similarities
     chosen = [each for each in found if bin_of(each[2], edges, is_open=False) == place]
-    shown = chosen[:MOST]
+    shown = chosen[:_MAX_ROWS]
     names = _pids([passage for _, passage, _ in shown])
     queries: dict[int, Any] = Query.objects.select_related("domain").in_bulk(
         {query for query, *_ in shown}
@@ -264,10 +265,10 @@ def _pairs(run: CleaningRun, side: str, place: int, widths: Widths) -> Sheet:
         for query, passage, cosine in shown
     )
     title = f"Gold pairs {side}, cosine {_bin(edges, place, is_open=False)}"
-    return Sheet("rows", title, ("Query", "Passage", "Cosine"), rows, _notes(len(chosen)))
+    return ReportTable("rows", title, ("Query", "Passage", "Cosine"), rows, _notes(len(chosen)))
 
 
-def _calls(run: CleaningRun, role: str) -> Sheet:
+def _calls(run: CleaningRun, role: str) -> ReportTable:
     calls = run.calls.filter(role=role).order_by("pk")
     pages = dict(run.pages.values_list("pk", "page_id")) if run.has_agents else {}
     rows = tuple(
@@ -279,27 +280,28 @@ def _calls(run: CleaningRun, role: str) -> Sheet:
             *(Cell(each.output_tokens), Cell(each.reasoning_tokens)),
             *(_usd(each.usd), _usd(each.at_most_usd)),
         )
-        for each in without_texts(calls)[:MOST]
+        for each in without_texts(calls)[:_MAX_ROWS]
     )
     header = (
         *("Page", "Model", "State", "Input tokens", "Of them cached", "Output tokens"),
         *("Of them reasoning", "USD", "At most"),
     )
-    return Sheet("rows", f"Calls of {role}", header, rows, _notes(calls.count()))
+    return ReportTable("rows", f"Calls of {role}", header, rows, _notes(calls.count()))
 
 
 def _usd(amount: Decimal | None) -> Cell:
     return Cell(None if amount is None else float(amount), "usd")
 
 
-def _dropped(run: CleaningRun) -> Sheet:
+def _dropped(run: CleaningRun) -> ReportTable:
     became = Crosswalk.objects.filter(version=run.version, old=OuterRef("pk"))
     gone = Passage.objects.in_version(run.source).filter(~Exists(became)).order_by("pk")
     rows = tuple(
-        (text(pid, _url(run, "before", pk)),) for pk, pid in gone.values_list("pk", "pid")[:MOST]
+        (text(pid, _url(run, "before", pk)),)
+        for pk, pid in gone.values_list("pk", "pid")[:_MAX_ROWS]
     )
-    note = f"Nothing was left of them by the rules. At most {MOST:,} are listed."
-    return Sheet("rows", "Passages that were dropped", ("Passage",), rows, (note,))
+    note = f"Nothing was left of them by the rules. At most {_MAX_ROWS:,} are listed."
+    return ReportTable("rows", "Passages that were dropped", ("Passage",), rows, (note,))
 
 
 def _page(subject: str, pages: dict[int, str]) -> str:
@@ -325,4 +327,4 @@ def _url(run: CleaningRun, side: str, pk: int) -> str:
 
 
 def _notes(count: int) -> tuple[str, ...]:
-    return (f"The first {MOST:,} of {count:,}.",) if count > MOST else ()
+    return (f"The first {_MAX_ROWS:,} of {count:,}.",) if count > _MAX_ROWS else ()

@@ -1,6 +1,4 @@
-"""The report of a cleaning: counts, histograms, cost, and the rows behind each number.
-
-Two histograms as a drawing: places in a box, so that the page needs no style."""
+"""Screens of a cleaning's report: counts, histograms, cost, and the rows behind each number."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -11,22 +9,21 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from corpus.access import enter
-from corpus.cleaning.forecast import advise
 from corpus.cleaning.forms import WidthForm
 from corpus.cleaning.report import Widths, bin_name, report, rows_of
+from corpus.cleaning.services import advise
 from corpus.cleaning.views import READERS, get_done
 from corpus.marcus.figures import Bin
 from corpus.models import CleaningPreset
 from kit import htmx
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import csv_header, csv_rows
-from llm import endpoints
+from kit.lists.csvfile import table_response
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 260, 48, 12, 60
 
 
 def bars(title: str, before: list[Bin], after: list[Bin]) -> dict[str, Any]:
-    """Two histograms as bars beside each other, in shares; places in a box."""
+    """Two histograms as pairs of bars, in shares; coordinates in a box, so that the page needs no
+    style."""
     totals = [sum(b.count for b in side) or 1 for side in (before, after)]
     shares = [
         (bin_name(a), a.count / totals[0], b.count / totals[1])
@@ -77,12 +74,11 @@ def _bar(
 
 @require_GET
 def cleaning_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Counts, histograms, cost and what could not be carried."""
+    """Counts, histograms, cost and the labels that were not inherited."""
     access = enter(request.user, slug, *READERS)
     run = get_done(access, pk)
     widths = read_widths(request.GET)
     found = report(run, widths)
-    endpoint = next((e for e in endpoints.available() if e.name == run.endpoint), None)
     context = {
         "access": access,
         "tab": "versions",
@@ -92,9 +88,7 @@ def cleaning_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             bars("Lengths of passages, in tokens", *found.lengths),
             bars("Cosine of queries and their gold", *found.similarities),
         ],
-        "advice": advise(run.source, endpoint, run.budget_usd, run.model)
-        if run.has_agents
-        else None,
+        "advice": advise(access.benchmark),
         "presets": dict(CleaningPreset.choices),
         "form": WidthForm(initial=widths.params),
         "query": f"?{urlencode(widths.params)}" if widths.params else "",
@@ -112,7 +106,7 @@ def cleaning_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpR
     sheet = rows_of(run, request.GET, widths) if is_rows else report(run, widths).sheet(name)
     if sheet is None:
         raise Http404("No such table.")
-    return csv_response(f"cleaning-{run.pk}-{name}.csv", csv_header(sheet), csv_rows(sheet))
+    return table_response(f"cleaning-{run.pk}-{name}.csv", sheet)
 
 
 @require_GET

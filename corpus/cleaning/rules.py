@@ -6,80 +6,114 @@ A killed worker's group goes on behind the last passage that was committed; memo
 import json
 import time
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from datetime import date
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from corpus.chunking.rules import clean
 from corpus.cleaning.digest import Tally
 from corpus.models import CleaningRun, Crosswalk, Passage
-from corpus.versions.crosswalk import gold_of
+from corpus.versions.effective import gold_of
 from kit.database.bulk import bulk_loading, commit_without_waiting, copy_rows, reserve_keys
 from kit.runs.models import RunGroup
 from kit.runs.sharing import Share
 
 CHUNK: Final = 1000
-_COLUMNS: Final = ("id", "version_id", "domain_id", "pid", "title", "source_url", "text", "extra")
-READ: Final = ("pk", "domain_id", "pid", "title", "source_url", "text", "extra")
+READ: Final = ("pk", "domain_id", "pid", "title", "source_url", "fetched_on", "text", "extra")
+_COLUMNS: Final = ("id", "version_id", *READ[1:])
 _LINK: Final = ("version_id", "old_id", "new_id", "tokens", "of", "carries")
 
 
 class Row(NamedTuple):
-    """A passage of the source, in the order of READ."""
+    """A passage of the source in the order of READ.
+
+    A new one has the key of the old one and contains it whole, or else `links`: what it holds of
+    older ones, as (key, tokens, of, carries).
+    """
 
     pk: int
     domain: int
     pid: str
     title: str
     url: str
+    fetched: date | None
     text: str | None
     extra: Any
+    links: tuple[tuple[int, int, int, bool], ...] | None = None
 
 
-class Made(NamedTuple):
-    """A new passage and the old one's key."""
+class HasKey(Protocol):
+    """What a group is made of."""
 
-    old: int
-    domain: int
-    pid: str
-    title: str
-    url: str
-    text: str | None
-    extra: str | None
+    @property
+    def pk(self) -> int: ...
 
 
-def clean_by_rules(share: Share[CleaningRun], *, ends_at: float) -> None:
+ItemT = TypeVar("ItemT", bound=HasKey)
+
+
+class Work(Protocol[ItemT]):
+    """How the items of a run are read, and what becomes of one."""
+
+    def read(self, *, after: int, up_to: int, most: int) -> Sequence[ItemT]:
+        """The next items with keys in (after, up_to]."""
+
+    def cut_by_itself(self, item: ItemT, tally: Tally) -> list[Row]:
+        """The new passages of an item, made without asking anybody."""
+
+
+class ByRules:
+    """Passages as the rules leave them."""
+
+    def __init__(self, run: CleaningRun) -> None:
+        self._passages = Passage.objects.filter(version_id__in=run.source.layers)
+        self._gold = set(gold_of(run.source))
+
+    def read(self, *, after: int, up_to: int, most: int) -> list[Row]:
+        """The next passages of the source."""
+        return read_rows(self._passages, after=after, up_to=up_to, most=most)
+
+    def cut_by_itself(self, item: Row, tally: Tally) -> list[Row]:
+        """The passage, unless nothing is left of it."""
+        new = cleaned(item, self._gold, tally)
+        return [new] if new else []
+
+
+def clean_by_rules(
+    share: Share[CleaningRun], *, ends_at: float, work: Work[Any] | None = None
+) -> None:
     """Clean one free group of the run after the other, until none is left or the time is up.
 
     Raises LostLease, and Stopping if this process is to end.
     """
-    gold = set(gold_of(share.run.source))
+    work = work or ByRules(share.run)
     names = domain_names(share.run)
     with bulk_loading():
         while time.monotonic() < ends_at and (group := share.claim()):
-            _clean_group(share, group, gold, names, ends_at)
+            _clean_group(share, group, work, names, ends_at)
 
 
 def _clean_group(
     share: Share[CleaningRun],
     group: RunGroup,
-    gold: set[int],
+    work: Work[Any],
     names: dict[int, str],
     ends_at: float,
 ) -> None:
     tally = Tally(group.figures, names)
-    while rows := read_rows(share.run, after=group.last_id, up_to=group.up_to, most=CHUNK):
-        made = []
-        for row in rows:
-            if new := cleaned(row, gold, tally):
-                made.append(new)
+    while items := work.read(after=group.last_id, up_to=group.up_to, most=CHUNK):
+        made: list[Row] = []
+        for item in items:
+            made += work.cut_by_itself(item, tally)
             share.keep()
         with transaction.atomic():
             # First, and for as long as the writing takes: nobody takes the group over meanwhile.
             share.hold_groups([group])
             write(share.run, made, tally)
-            group.hold(last_id=rows[-1].pk, figures=tally.figures)
-            share.count(len(rows))
+            group.hold(last_id=items[-1].pk, figures=tally.figures)
+            share.count(len(items))
         share.beat()
         if time.monotonic() >= ends_at:
             return
@@ -91,14 +125,13 @@ def domain_names(run: CleaningRun) -> dict[int, str]:
     return dict(run.benchmark.domains.values_list("pk", "name"))
 
 
-def read_rows(run: CleaningRun, *, after: int, up_to: int, most: int) -> list[Row]:
-    """The next passages of the source with keys in (after, up_to]."""
-    passages = Passage.objects.filter(version_id__in=run.source.layers, pk__lte=up_to)
-    part = passages.filter(pk__gt=after).order_by("pk").values_list(*READ)[:most]
+def read_rows(passages: QuerySet[Passage], *, after: int, up_to: int, most: int) -> list[Row]:
+    """The next of these passages with keys in (after, up_to]."""
+    part = passages.filter(pk__gt=after, pk__lte=up_to).order_by("pk").values_list(*READ)[:most]
     return [Row(*each) for each in part]
 
 
-def cleaned(row: Row, gold: set[int], tally: Tally) -> Made | None:
+def cleaned(row: Row, gold: set[int], tally: Tally) -> Row | None:
     """The passage under its id as the rules leave it; None where nothing is left of it.
 
     Gold of which nothing would be left stays as it is.
@@ -106,33 +139,37 @@ def cleaned(row: Row, gold: set[int], tally: Tally) -> Made | None:
     text = row.text
     if text is None:
         tally.count("without text")
-    elif not (text := clean(text)):
+    elif not (text := clean(text, is_gold=row.pk in gold)):
         if row.pk not in gold:
             tally.count("dropped")
             return None
         tally.count("gold kept whole")
         text = row.text
-    return carried(row, text)
+    return row._replace(text=text)
 
 
-def carried(row: Row, text: str | None) -> Made:
-    """A passage under the id of the old one, with what is kept beside its text."""
-    kept = None if row.extra is None else json.dumps(row.extra)
-    return Made(row.pk, row.domain, row.pid, row.title, row.url, text, kept)
-
-
-def write(run: CleaningRun, made: Sequence[Made], tally: Tally) -> None:
-    """Write new passages, each linked to its old one, and tally them; in the caller's transaction.
+def write(run: CleaningRun, made: Sequence[Row], tally: Tally) -> None:
+    """Write new passages, each linked to its old ones, and tally them; in the caller's transaction.
 
     Their keys are reserved, not read back: a join with a version that grows meanwhile is planned
     by statistics that do not know of it.
     """
     commit_without_waiting()
     keys = reserve_keys(Passage, len(made))
-    rows = [(key, run.version_id, *each[1:]) for key, each in zip(keys, made, strict=True)]
+    rows = [
+        (
+            *(key, run.version_id, each.domain, each.pid, each.title, each.url),
+            each.fetched and each.fetched.isoformat(),
+            each.text,
+            None if each.extra is None else json.dumps(each.extra),
+        )
+        for key, each in zip(keys, made, strict=True)
+    ]
     copy_rows(Passage, _COLUMNS, rows)
     links = [
-        (run.version_id, each.old, key, 0, 0, True) for key, each in zip(keys, made, strict=True)
+        (run.version_id, old, key, *held)
+        for key, each in zip(keys, made, strict=True)
+        for old, *held in (((each.pk, 0, 0, True),) if each.links is None else each.links)
     ]
     copy_rows(Crosswalk, _LINK, links)
     tally.add((each.domain, each.pid, each.text) for each in made)

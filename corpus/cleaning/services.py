@@ -1,12 +1,9 @@
-"""Starting, pausing and stopping cleaning runs.
-
-Who is asked in a cleaning: a model that a person chose, or those of the roles."""
+"""Starting, pausing and stopping cleaning runs, and choosing the models that they ask."""
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from decimal import ROUND_DOWN, Decimal
+from typing import Any, Final, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -14,9 +11,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from corpus.imports.context import unused_name
-from corpus.imports.sweep import drop_version
+from corpus.chunking.semantic import MAX_TOKENS, OVERLAP, THRESHOLD
+from corpus.cleaning.models import BY_LSA, BY_MODEL
+from corpus.lists import unused_name
 from corpus.marcus.asking import prompt
+from corpus.marcus.figures import Advice, MeasuredGain, advised
 from corpus.marcus.settings import AGENTS, FIXED_TOKENS, WINDOW_TOKENS
 from corpus.models import (
     Benchmark,
@@ -28,14 +27,15 @@ from corpus.models import (
     VersionState,
     ViolationPolicy,
 )
-from corpus.texts.models import CLEANED
+from corpus.texts.models import CLEANED, GIVEN, NUMBERED
+from corpus.versions.unpublished import drop_version
 from kit import audit
 from kit.errors import Refused
 from kit.runs.models import RunStatus, Stopping, lease, stopping, wake, worker_id
 from kit.runs.moves import move_run, resume_run
 from llm import endpoints
 from llm.endpoints import Endpoint
-from llm.ledger.accounts import check_budget, open_account
+from llm.ledger.accounts import check_budget, open_account, set_budget
 from llm.requests import EFFORTS
 
 # The role of each preset's model; the rules ask nobody.
@@ -47,8 +47,7 @@ _ROLES: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Seats:
+class ChosenModels(NamedTuple):
     """The run's endpoint with its model, and the splitter's where another one cuts."""
 
     endpoint: Endpoint | None
@@ -61,20 +60,30 @@ class Seats:
         return any(each.is_practice for each in (self.endpoint, self.splitter) if each)
 
 
-def take_seats(preset: str, endpoint: Endpoint | None, model: str = "") -> Seats:
-    """The chosen endpoint for every agent; without one, each role's own where any is set up."""
+def choose_models(
+    preset: str, endpoint: Endpoint | None, model: str = "", embedder: str = ""
+) -> ChosenModels:
+    """The chosen endpoint for every agent; without one, each role's own where any is set up.
+
+    `embedder` is that of DChunk: without one, a model that is no practice model, else LSA.
+    """
     role = _ROLES.get(CleaningPreset(preset)) if preset in CleaningPreset.values else None
-    if role is None:
-        return Seats(None)
+    if role is None or (preset == CleaningPreset.DCHUNK and embedder == BY_LSA):
+        return ChosenModels(None)
+    if preset == CleaningPreset.DCHUNK and not embedder:
+        chosen = choose_models(preset, endpoint, model, BY_MODEL)
+        return ChosenModels(None) if chosen.is_practice else chosen
     if endpoint is not None:
-        return Seats(endpoint, model.strip() or endpoints.in_role(endpoint, role).default_model)
+        return ChosenModels(
+            endpoint, model.strip() or endpoints.in_role(endpoint, role).default_model
+        )
     if not by_role():
-        return Seats(None)
+        return ChosenModels(None)
     placed = endpoints.for_role(role)
     splitter = endpoints.named_for("splitter") if preset == CleaningPreset.MARCUS else None
     main = model.strip() or placed.default_model
     is_other = splitter and (splitter.name, splitter.default_model) != (placed.name, main)
-    return Seats(placed, main, splitter if is_other else None)
+    return ChosenModels(placed, main, splitter if is_other else None)
 
 
 def by_role() -> str:
@@ -93,13 +102,20 @@ DEFAULTS: Final[dict[str, Any]] = {
     "window": WINDOW_TOKENS,
     "fixed": FIXED_TOKENS,
     "single_span": False,
-    "threshold": 0.5,
-    "most": 4096,
-    "overlap": 0.2,
-    "long_from": 4096,
+    "embedder": "",
+    "threshold": THRESHOLD,
+    "most": MAX_TOKENS,
+    "overlap": OVERLAP,
+    "long_from": MAX_TOKENS,
 }
-_MOST_SITE: Final = 80
-_BOUNDS: Final[dict[str, tuple[float, float]]] = {
+# The options of DChunk, and what the vectors of its sentences are from.
+CHUNKS: Final = ("embedder", "threshold", "most", "overlap", "long_from")
+EMBEDDERS: Final = {
+    BY_LSA: "latent semantic analysis, fitted on this corpus: asks nobody",
+    BY_MODEL: "the endpoint’s model for embeddings",
+}
+_MAX_SITE: Final = 80
+BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "temperature": (0, 2),
     "window": (200, 100_000),
     "fixed": (16, 100_000),
@@ -122,63 +138,119 @@ def start_cleaning(
     name: str = "",
     budget_usd: Decimal | None = None,
     options: dict[str, Any] | None = None,
+    also: Sequence[str] = (),
     claimed: bool = False,
 ) -> CleaningRun:
     """Make a run that cleans `source` into a new version, and wake a worker.
 
-    `options` are those of DEFAULTS. All presets but the rules alone need an endpoint, or models
-    set up for their roles; `model` is asked there, or the endpoint's own (of dchunk it has to give
-    vectors). `claimed` keeps the run
-    for the calling process. Raises Refused for a version that is not ready or holds no text, a
-    name that is taken, options out of bounds, and a budget for a model without a price.
+    `options` are those of DEFAULTS. MARCUS needs an endpoint, or models set up for its roles;
+    `model` is asked there, or the endpoint's own. DChunk asks one for vectors, if its embedder is
+    a model. `claimed` keeps the run for the calling process.
+
+    `also` are further presets of one job: a run each, which follows the one before and takes from
+    the ledger what that paid for. The budget is that of them all.
+
+    Raises Refused for a version that is not ready or holds no text, a name that is taken, options
+    out of bounds, and a budget for a model without a price.
     """
+    taken = list(taken_names(benchmark).values_list("name", flat=True))
+    runs: list[CleaningRun] = []
+    for each in dict.fromkeys([preset, *also]):
+        run, chosen = draft(
+            source=source, preset=each, policy=policy, endpoint=endpoint, model=model,
+            options=options,
+        )  # fmt: skip
+        run.benchmark = benchmark
+        label = f"{name.strip()}, {each}" if runs and name.strip() else name.strip()
+        _check(run, chosen, label, DEFAULTS | (options or {}))
+        run.name = (label or unused_name(f"{source.name[:50]}, {each}", taken))[:80]
+        run.budget_usd = budget_usd if run.has_calls else None
+        run.calls_in_flight, run.created_by = settings.ASSAY_CALLS_IN_FLIGHT, actor
+        taken.append(run.name)
+        runs.append(run)
+    with transaction.atomic():
+        for before, run in zip([None, *runs], runs, strict=False):
+            run.follows = before
+            _begin(run)
+        if claimed:
+            runs[0].claim()
+        else:
+            wake(runs[0])
+    return runs[0]
+
+
+def _begin(run: CleaningRun) -> None:
+    run.save()
+    run.version = _begin_version(run)
+    run.save(update_fields=["version"])
+    if run.has_calls:
+        check_budget(run.budget_usd, run.asked)
+        open_account(run)
+    data = {"preset": run.preset, "source": run.source_id}
+    scope = run.benchmark.slug
+    audit.record(actor=run.created_by, verb="start cleaning", target=run, scope=scope, data=data)
+
+
+def following(run: CleaningRun) -> list[CleaningRun]:
+    """The runs of its job that come after it, in their order."""
+    found: list[CleaningRun] = []
+    last: CleaningRun | None = run
+    while last is not None:
+        last = last.followers.select_related("benchmark", "source", "version", "account").first()
+        found += [last] if last else []
+    return found
+
+
+def share_budget(run: CleaningRun) -> None:
+    """Leave a run of a job what those before it left of their budget; done again, the same."""
+    before = run.follows
+    while before is not None and not before.has_calls:
+        before = before.follows
+    if before is None or before.budget_usd is None or not run.has_calls:
+        return
+    left = before.budget_usd - before.spent_usd - before.reserved_usd
+    usd = max(Decimal(0), left.quantize(Decimal("0.01"), rounding=ROUND_DOWN))
+    if run.budget_usd is None or usd < run.budget_usd:
+        set_budget(run, usd, actor=None, scope=run.benchmark.slug)
+
+
+def draft(
+    *,
+    source: CorpusVersion,
+    preset: str,
+    policy: str = ViolationPolicy.REPAIR,
+    endpoint: Endpoint | None = None,
+    model: str = "",
+    options: dict[str, Any] | None = None,
+) -> tuple[CleaningRun, ChosenModels]:
+    """A run that is not stored, with what is frozen of it, and whom it asks; nothing is checked."""
     config = DEFAULTS | (options or {})
-    seats = take_seats(preset, endpoint, model)
-    endpoint = seats.endpoint
-    _check(benchmark, source, preset, policy, endpoint, name.strip(), config)
-    agents = AGENTS[preset]
-    if not asks(preset):
-        budget_usd = None
+    chosen = choose_models(preset, endpoint, model, config["embedder"])
+    agents = AGENTS.get(preset, ())
+    if preset == CleaningPreset.DCHUNK:
+        config["embedder"] = config["embedder"] or (BY_MODEL if chosen.endpoint else BY_LSA)
+    else:
+        del config["embedder"]
     if not agents or not config["reasoning_effort"]:
         # Not part of what was asked: pages of runs before there was such a choice stay known.
         del config["reasoning_effort"]
-    if seats.splitter:
+    if chosen.splitter:
         config["splitter"] = {
-            "endpoint": seats.splitter.name,
-            "model": seats.splitter.default_model,
+            "endpoint": chosen.splitter.name,
+            "model": chosen.splitter.default_model,
         }
     config["prompts"] = {role: prompt(role).sha256 for role in agents}
-    taken = taken_names(benchmark).values_list("name", flat=True)
-    label = name.strip() or unused_name(f"{source.name[:50]}, {preset}", taken)
-    with transaction.atomic():
-        run = CleaningRun.objects.create(
-            benchmark=benchmark,
-            source=source,
-            name=label[:80],
-            preset=preset,
-            policy=policy,
-            config=config,
-            endpoint=endpoint.name if endpoint else "",
-            model=seats.model[:120],
-            practice=seats.is_practice,
-            budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
-            created_by=actor,
-        )
-        run.version = _begin_version(run)
-        run.save(update_fields=["version"])
-        if run.has_calls:
-            check_budget(budget_usd, run.asked)
-            open_account(run)
-        data = {"preset": preset, "source": source.pk}
-        audit.record(
-            actor=actor, verb="start cleaning", target=run, scope=benchmark.slug, data=data
-        )
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
-    return run
+    run = CleaningRun(
+        benchmark=source.benchmark,
+        source=source,
+        preset=preset,
+        policy=policy,
+        config=config,
+        endpoint=chosen.endpoint.name if chosen.endpoint else "",
+        model=chosen.model[:120],
+        practice=chosen.is_practice,
+    )
+    return run, chosen
 
 
 def resume_cleaning(*, run: CleaningRun, actor: User) -> None:
@@ -198,7 +270,8 @@ def cancel_cleaning(*, run: CleaningRun, actor: User) -> None:
     with transaction.atomic():
         to, verb = RunStatus.CANCELLED, "cancel cleaning"
         move_run(run, to, actor=actor, verb=verb, sources=sources, lease_until=None)
-        wake(run)
+        for each in (run, *run.followers.all()):
+            wake(each)
 
 
 def drop_cancelled(run: CleaningRun, *, before_each: Callable[[], object] = lambda: None) -> None:
@@ -227,17 +300,13 @@ def drop_cancelled(run: CleaningRun, *, before_each: Callable[[], object] = lamb
         drop_version(version, before_each=go_on)
 
 
-def asks(preset: str) -> bool:
-    """Whether the preset asks an endpoint, for texts or for vectors."""
-    return bool(AGENTS[preset]) or preset == CleaningPreset.DCHUNK
-
-
 def taken_names(benchmark: Benchmark) -> QuerySet[CorpusVersion]:
     """The versions whose names nobody may take: all but what cancelled runs have left."""
     return benchmark.versions.exclude(made_by__status=RunStatus.CANCELLED)
 
 
 def _begin_version(run: CleaningRun) -> CorpusVersion:
+    layers = CorpusVersion.objects.filter(pk__in=run.source.layers)
     version = CorpusVersion.objects.create(
         benchmark=run.benchmark,
         parent=run.source,
@@ -249,6 +318,7 @@ def _begin_version(run: CleaningRun) -> CorpusVersion:
             "policy": run.policy,
             "model": run.model,
             "practice": run.practice,
+            "pages": NUMBERED if all(each.numbers_pages for each in layers) else GIVEN,
             **run.config,
             # A recipe is published: it names models and no endpoint.
             **({"splitter": run.config["splitter"]["model"]} if "splitter" in run.config else {}),
@@ -259,30 +329,57 @@ def _begin_version(run: CleaningRun) -> CorpusVersion:
     return version
 
 
-def _check(
-    benchmark: Benchmark,
-    source: CorpusVersion,
-    preset: str,
-    policy: str,
-    endpoint: Endpoint | None,
-    name: str,
-    config: dict[str, Any],
-) -> None:
+# Readers of what cleanings gained; a room further left measures it.
+_gains: list[Callable[[Benchmark], list[MeasuredGain]]] = []
+
+
+def tell_gains(read: Callable[[Benchmark], list[MeasuredGain]]) -> None:
+    """Let whoever sets a cleaning up see what earlier ones gained."""
+    _gains.append(read)
+
+
+def advise(benchmark: Benchmark) -> Advice:
+    """The preset that gained most per dollar on this benchmark, or that nothing is known."""
+    return advised([each for read in _gains for each in read(benchmark)])
+
+
+def read_option(name: str, value: str) -> tuple[str, Any]:
+    """An option as it is written in a command or an address. Raises Refused."""
+    if name not in DEFAULTS:
+        raise Refused(f"There is no option {name!r}.", field="options")
+    kind = type(DEFAULTS[name])
+    if kind is bool:
+        return name, value.lower() in ("1", "true", "yes", "on")
+    try:
+        number = kind(value)
+    except ValueError:
+        raise Refused(f"{name} is a number, not {value!r}.", field=name) from None
+    low, high = BOUNDS.get(name, (None, None))
+    if low is not None and high is not None and not low <= number <= high:
+        raise Refused(f"{name} is a number from {low} to {high}.", field=name)
+    return name, number
+
+
+def _check(run: CleaningRun, chosen: ChosenModels, name: str, config: dict[str, Any]) -> None:
+    benchmark, source = run.benchmark, run.source
     if source.benchmark_id != benchmark.pk or source.state != VersionState.READY:
         raise Refused("Choose a corpus version of this benchmark that is ready.", field="source")
-    if preset not in CleaningPreset.values:
+    if run.preset not in CleaningPreset.values:
         known = ", ".join(CleaningPreset.values)
-        raise Refused(f"{preset!r} is no preset. Take one of {known}.", field="preset")
-    if policy not in ViolationPolicy.values:
-        raise Refused(f"{policy!r} is no policy.", field="policy")
-    if asks(preset) and endpoint is None:
+        raise Refused(f"{run.preset!r} is no preset. Take one of {known}.", field="preset")
+    if run.policy not in ViolationPolicy.values:
+        raise Refused(f"{run.policy!r} is no policy.", field="policy")
+    if config["embedder"] not in ("", *EMBEDDERS):
+        words = f"The embedder is one of {', '.join(EMBEDDERS)}, or left open."
+        raise Refused(words, field="embedder")
+    if run.has_calls and chosen.endpoint is None:
         raise Refused("This preset asks a model: choose an endpoint.", field="endpoint")
     if taken_names(benchmark).filter(name=name).exists():
         raise Refused(f"There is a corpus version named {name!r} already.", field="name")
     unknown = config.keys() - DEFAULTS.keys()
     if unknown:
         raise Refused(f"There is no option {sorted(unknown)[0]!r}.", field="options")
-    for option, (low, high) in _BOUNDS.items():
+    for option, (low, high) in BOUNDS.items():
         value = config[option]
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise Refused(f"{option} is a number.", field=option)
@@ -292,8 +389,8 @@ def _check(
         words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
         raise Refused(words, field="reasoning_effort")
     site = config["site"]
-    if not isinstance(site, str) or not site.strip() or len(site) > _MOST_SITE:
-        raise Refused(f"site is a text of up to {_MOST_SITE} characters.", field="site")
+    if not isinstance(site, str) or not site.strip() or len(site) > _MAX_SITE:
+        raise Refused(f"site is a text of up to {_MAX_SITE} characters.", field="site")
     if not isinstance(config["single_span"], bool):
         raise Refused("single_span is true or false.", field="single_span")
     texts = Passage.objects.in_version(source).with_text()

@@ -5,11 +5,12 @@ import time
 
 from celery import shared_task
 
+from corpus.cleaning.chunks import Chunker
 from corpus.cleaning.plan import plan
 from corpus.cleaning.publish import close
 from corpus.cleaning.rules import clean_by_rules
 from corpus.cleaning.services import drop_cancelled
-from corpus.models import CleaningRun
+from corpus.models import CleaningPreset, CleaningRun
 from kit.runs.models import RunStatus
 from kit.runs.sharing import Share
 from llm import endpoints
@@ -31,7 +32,9 @@ def clean_corpus(run_id: int) -> None:
 def _work(share: Share[CleaningRun], seconds: float | None) -> None:
     run = share.run
     if not run.has_calls:
-        clean_by_rules(share, ends_at=math.inf if seconds is None else time.monotonic() + seconds)
+        ends_at = math.inf if seconds is None else time.monotonic() + seconds
+        work = Chunker(run) if run.preset == CleaningPreset.DCHUNK else None
+        clean_by_rules(share, ends_at=ends_at, work=work)
         return
     if run.has_agents:
         from corpus.cleaning.pages import CleaningPump as Pump  # the client is slow to import

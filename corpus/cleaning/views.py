@@ -1,9 +1,7 @@
-"""Cleaning runs: setting one up, watching it, its pages and its report.
+"""Screens of cleaning runs: starting one, its progress, its pages, deciding about violations."""
 
-Where agents departed from gold text: the list, and deciding about it by keyboard."""
-
+import contextlib
 import json
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.contrib import messages
@@ -16,9 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter
 from corpus.cleaning import services as verbs
 from corpus.cleaning.decisions import decide, following, last_of, may_undo, queue, undo
-from corpus.cleaning.forecast import advise, forecast
+from corpus.cleaning.forecast import forecast
 from corpus.cleaning.forms import CleaningForm
-from corpus.cleaning.services import by_role
+from corpus.cleaning.services import DEFAULTS, advise, by_role, draft, read_option
 from corpus.lists import is_key
 from corpus.marcus.settings import SAFE_CLEAN, SPLITTER
 from corpus.marcus.showing import side_by_side, window
@@ -49,8 +47,8 @@ def _of_id(rows: QuerySet[CleanedPage], words: str) -> QuerySet[CleanedPage]:
 def _noted(rows: QuerySet[CleanedPage], value: str) -> QuerySet[CleanedPage]:
     """Pages with that flag, or with that count."""
     # As JSON writes it, between quotation marks, so that no flag is found in a longer one.
-    rows = rows.annotate(said=Cast("flags", TextField()))
-    return rows.filter(Q(said__contains=json.dumps(value)) | Q(counts__has_key=value))
+    rows = rows.annotate(as_text=Cast("flags", TextField()))
+    return rows.filter(Q(as_text__contains=json.dumps(value)) | Q(counts__has_key=value))
 
 
 def _notes(run: CleaningRun) -> list[tuple[str, str]]:
@@ -82,15 +80,9 @@ def cleaning_new(request: HttpRequest, slug: str) -> HttpResponse:
     form = CleaningForm(
         request.POST if request.method == "POST" else None, benchmark=access.benchmark
     )
-    if request.method == "POST" and form.is_valid():
-        try:
-            run = verbs.start_cleaning(
-                benchmark=access.benchmark, actor=access.user, **form.as_verb()
-            )
-        except Refused as refusal:
-            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
-        else:
-            return htmx.redirect(request, RUNS.url(run))
+    run = htmx.submit(form, verbs.start_cleaning, benchmark=access.benchmark, actor=access.user)
+    if run:
+        return htmx.redirect(request, RUNS.url(run))
     current = CorpusVersion.objects.current(access.benchmark)
     context = {"access": access, "tab": "versions", "form": form, "has_texts": current is not None}
     show = htmx.invalid if form.is_bound else htmx.render
@@ -107,7 +99,7 @@ def cleaning_forecast(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def cleaning(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The control room of a run."""
+    """The progress of a run."""
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
     states = dict(run.pages.order_by().values_list("state").annotate(n=Count("pk")))
@@ -176,24 +168,34 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
     endpoint = next((e for e in known if e.name == params.get("endpoint")), None)
     if endpoint is None and not by_role():
         endpoint = next(iter(known), None)
-    model = params.get("model", "")[:120]
     if source is None:
         return {"forecast": None, "advice": None}
+    also = params.getlist("also") if hasattr(params, "getlist") else []
+    presets = [preset, *(each for each in also if each in CleaningPreset.values)]
+    options = _options(params)
+    model = params.get("model", "")[:120]
+    has_calls = [
+        draft(source=source, preset=each, endpoint=endpoint, model=model, options=options)[
+            0
+        ].has_calls
+        for each in presets
+    ]
     return {
-        "forecast": forecast(source, preset, endpoint, model),
-        "advice": advise(source, endpoint, _usd(params.get("budget_usd", "")), model),
-        "has_agents": preset.startswith("marcus"),
-        "has_calls": verbs.asks(preset),
+        "forecast": forecast(source, preset, endpoint, model, also=presets[1:], options=options),
+        "advice": advise(access.benchmark),
+        "has_calls": any(has_calls),
         "presets": dict(CleaningPreset.choices),
     }
 
 
-def _usd(given: str) -> Decimal | None:
-    try:
-        found = Decimal(given) if given else None
-    except InvalidOperation:
-        return None
-    return found if found is None or found.is_finite() else None
+def _options(params: Any) -> dict[str, Any]:
+    """The options that are given and can be read; a run refuses the others in words."""
+    found: dict[str, Any] = {}
+    for name in DEFAULTS:
+        with contextlib.suppress(Refused):
+            if params.get(name, ""):
+                found |= dict([read_option(name, params[name])])
+    return found
 
 
 KINDS = (
@@ -305,17 +307,15 @@ def violation_decide(request: HttpRequest, slug: str, pk: int, violation_pk: int
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
     found = get_violation(run, violation_pk)
-    try:
-        following = decide(
+    shown: Violation | None = found
+    with htmx.refusal_shown(request):
+        shown = decide(
             violation=found, decision=request.POST.get("decision", ""), actor=access.user
         )
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, found.pk]))
-    if following is None:
+    if shown is None:
         messages.success(request, "Nothing is left to decide. The run goes on by itself.")
         return htmx.redirect(request, reverse("cleaning", args=[slug, pk]))
-    return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, following.pk]))
+    return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, shown.pk]))
 
 
 @require_POST
@@ -323,11 +323,8 @@ def violation_undo(request: HttpRequest, slug: str, pk: int, violation_pk: int) 
     """Take one's decision back; its place waits again."""
     access = enter(request.user, slug, *READERS)
     found = get_violation(get_run(access, pk), violation_pk)
-    try:
+    with htmx.refusal_shown(request):
         undo(violation=found, actor=access.user)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, "The decision was taken back. Decide again.")
     return htmx.redirect(request, reverse("cleaning-violation", args=[slug, pk, found.pk]))
 

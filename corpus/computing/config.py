@@ -31,18 +31,18 @@ class Setting:
             return self.default
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if self.kind is bool:
-            fits, said = isinstance(value, bool), "true or false"
+            fits, rule = isinstance(value, bool), "true or false"
         elif self.kind is str:
             fits = isinstance(value, str) and len(value) <= self.high
-            said = f"a text of at most {self.high:,} characters"
+            rule = f"a text of at most {self.high:,} characters"
         elif self.kind is int:
             fits = is_number and isinstance(value, int) and self.low <= value <= self.high
-            said = f"a whole number from {self.low} to {self.high:,}"
+            rule = f"a whole number from {self.low} to {self.high:,}"
         else:
             fits = is_number and self.low <= value <= self.high
-            said = f"a number from {self.low:g} to {self.high:g}"
+            rule = f"a number from {self.low:g} to {self.high:g}"
         if not fits:
-            raise Refused(f"{name} is {said}.", field=name)
+            raise Refused(f"{name} is {rule}.", field=name)
         return self.kind(value)
 
     def field(self, **more: Any) -> forms.Field:
@@ -87,7 +87,7 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
         if len(found["weights"]) != len(found["runs"]):
             raise Refused("Give one weight for each of the runs.", field="weights")
     if method == Method.EMBEDDINGS:
-        found |= _seat(found)
+        found |= _model_choice(found)
     depth = DEPTH.read("depth", given.get("depth"))
     if Setting(bool, False).read(BY_DOCUMENT, given.get(BY_DOCUMENT)):
         found[BY_DOCUMENT] = True
@@ -132,7 +132,7 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
     return f"LSA {config['dimensions']}" if method == Method.LSA else str(method.label)
 
 
-def _seat(found: dict[str, Any]) -> dict[str, Any]:
+def _model_choice(found: dict[str, Any]) -> dict[str, Any]:
     try:
         available = endpoints.available("embedder")
         endpoint = endpoints.get(found["endpoint"]) if found["endpoint"] else None
@@ -148,12 +148,12 @@ def _seat(found: dict[str, Any]) -> dict[str, Any]:
     return {"endpoint": endpoint.name, "model": found["model"] or endpoint.default_model}
 
 
-def _runs(benchmark: Benchmark, wanted: Any) -> list[int]:
-    if not isinstance(wanted, list) or any(type(pk) is not int for pk in wanted):
+def _runs(benchmark: Benchmark, requested: Any) -> list[int]:
+    if not isinstance(requested, list) or any(type(pk) is not int for pk in requested):
         raise Refused("Name the runs by their numbers.", field="runs")
-    if len(wanted) != 2 or len(set(wanted)) != 2:
+    if len(requested) != 2 or len(set(requested)) != 2:
         raise Refused("A hybrid is made of two different runs.", field="runs")
-    found = RetrievalRun.objects.filter(benchmark=benchmark, pk__in=wanted)
+    found = RetrievalRun.objects.filter(benchmark=benchmark, pk__in=requested)
     if len(found) != 2:
         raise Refused("One of these runs is not here.", field="runs")
     for run in found:
@@ -161,7 +161,7 @@ def _runs(benchmark: Benchmark, wanted: Any) -> list[int]:
             raise Refused(
                 f"The run {run.name} has no scores, so there is nothing to add up.", field="runs"
             )
-    return wanted
+    return requested
 
 
 def _weights(value: Any) -> list[float]:

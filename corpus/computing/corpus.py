@@ -21,7 +21,7 @@ from corpus.texts.models import PassageQuerySet
 from kit.errors import Refused
 
 _CHUNK = 2_000
-# Whoever watches is told after so many passages; the lease has a pulse of its own.
+# Progress is reported after so many passages; the lease has a heartbeat of its own.
 _EVERY = 2_000
 Step = Callable[[int], None]
 
@@ -120,7 +120,7 @@ def kept_index(
 ) -> tuple[Path, bool]:
     """The folder of an index made by this recipe from this corpus, and whether it was there.
 
-    Built beside and put in place whole, so that a folder that is there is complete.
+    Built in another folder and put in place whole, so that a folder that is there is complete.
     """
     made_by = hashlib.blake2b(json.dumps(recipe, sort_keys=True).encode(), digest_size=8)
     folder = Path(settings.INDEXES) / f"{recipe['method']}-{made_by.hexdigest()}-{corpus.digest}"

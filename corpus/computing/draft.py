@@ -21,7 +21,7 @@ from corpus.versions.services import stored
 from kit import audit
 from kit.database.bulk import copy_rows
 from kit.errors import Refused
-from kit.runs.pulse import Pulse
+from kit.runs.heartbeat import Heartbeat
 from llm import endpoints
 
 _COLUMNS = ("run_id", "query_id", "pids", "scores")
@@ -33,7 +33,7 @@ class Draft:
     """The lists of a computation while they are written."""
 
     computation: RunComputation
-    pulse: Pulse
+    heartbeat: Heartbeat
     lists: dict[tuple[str, str], str] = field(default_factory=dict)
     depth: int = 0
     report: dict[str, Any] = field(default_factory=lambda: {"domains": {}})
@@ -118,7 +118,7 @@ class Draft:
         before = self.done
 
         def step(done: int) -> None:
-            self.pulse.step(before + done, self.total)
+            self.heartbeat.step(before + done, self.total)
 
         corpus = read_corpus(self.version, domain, step=lambda _: self._tell())
         counts |= {"passages": len(corpus.pids), "corpus": corpus.digest}
@@ -164,7 +164,7 @@ class Draft:
         self._tell()
 
     def _tell(self) -> None:
-        self.pulse.step(self.done, self.total)
+        self.heartbeat.step(self.done, self.total)
 
 
 def _asking(computation: RunComputation) -> Asking | None:

@@ -28,7 +28,7 @@ _LABELS = {"k1": "k1", "b": "b"}
 
 
 class ComputeForm(forms.Form):
-    """Fields of one method; `config` and `options` are what the verb takes."""
+    """Fields of one method."""
 
     name = forms.CharField(max_length=200, required=False, help_text="Left empty, one is made up.")
     depth = DEPTH.field(help_text="Passages kept a query.")
@@ -42,26 +42,24 @@ class ComputeForm(forms.Form):
             self.fields.update(version_field(benchmark))
             self.fields.update(_by_document(benchmark))
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What is about the run, whatever the method."""
-        names = ("name", "budget_usd", FIELD)
-        return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
-
     def clean_version(self) -> CorpusVersion | None:
         """The version itself."""
         return chosen(self.benchmark, self.cleaned_data[FIELD])
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """The method's settings."""
-        given = {k: v for k, v in self.cleaned_data.items() if k not in self.options}
-        found = {k: v for k, v in given.items() if v is not None and not k.startswith("weight_")}
+    def clean(self) -> dict[str, Any]:
+        """The values as `computing.services.start` takes them, the method's settings as `config`.
+
+        Left as they are where one of them is wrong.
+        """
+        config = dict(super().clean() or {})
+        if self.errors:
+            return config
+        given = {name: config.pop(name) for name in ("name", "budget_usd", FIELD) if name in config}
         if self.method == Method.HYBRID:
-            first, second = found.pop("first"), found.pop("second")
-            found["runs"] = [first.pk, second.pk]
-            found["weights"] = [given["weight_first"], given["weight_second"]]
-        return found
+            config["runs"] = [config.pop(name).pk for name in ("first", "second")]
+            config["weights"] = [config.pop(name) for name in ("weight_first", "weight_second")]
+        settings = {name: value for name, value in config.items() if value is not None}
+        return given | {"config": settings}
 
 
 def _by_document(benchmark: Benchmark) -> dict[str, forms.Field]:

@@ -10,11 +10,11 @@ from django.db import InterfaceError, OperationalError, transaction
 from corpus.computing import config as computing_config
 from corpus.computing.draft import Draft, forget, note
 from corpus.computing.models import Method
-from corpus.imports.context import unused_name
+from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from kit.errors import Refused
+from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus, Stopping, wake
-from kit.runs.pulse import Pulse
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.errors import CannotGoOn, LLMError, OverBudget
@@ -105,7 +105,7 @@ def check_is_paid(computation: RunComputation) -> None:
         raise Refused("Only embeddings cost anything.", field="budget_usd")
 
 
-def carry_out(computation: RunComputation) -> None:
+def run_computation(computation: RunComputation) -> None:
     """Compute a claimed run and turn whatever goes wrong into its state, in plain words."""
     try:
         _compute(computation)
@@ -132,8 +132,8 @@ def _compute(computation: RunComputation) -> None:
     if computation.account_id is not None:
         list_lost_calls()
     try:
-        with Pulse(computation) as pulse:
-            draft = Draft(computation, pulse)
+        with Heartbeat(computation) as heartbeat:
+            draft = Draft(computation, heartbeat)
             draft.fill()
         draft.show()
     finally:

@@ -12,7 +12,6 @@ from corpus.computing.models import Method
 from corpus.models import Role, RunComputation
 from corpus.run_pages import RunPages
 from kit import htmx
-from kit.errors import Refused
 from kit.lists.tables import Column, Table
 
 COMPUTATIONS = Table(
@@ -34,20 +33,11 @@ def computations(request: HttpRequest, slug: str) -> HttpResponse:
     given = (request.POST if posted else request.GET).get("method", "")
     method = given if given in Method.values else Method.BM25
     form = ComputeForm(request.POST if posted else None, method=method, benchmark=access.benchmark)
-    if posted and form.is_valid():
-        try:
-            made = computing.start(
-                benchmark=access.benchmark,
-                method=method,
-                config=form.config,
-                actor=access.user,
-                **form.options,
-            )
-        except Refused as refusal:
-            field = refusal.field if refusal.field in form.fields else None
-            form.add_error(field, refusal.message)
-        else:
-            return htmx.redirect(request, RUNS.url(made))
+    made = htmx.submit(
+        form, computing.start, benchmark=access.benchmark, method=method, actor=access.user
+    )
+    if made:
+        return htmx.redirect(request, RUNS.url(made))
     rows = RunComputation.objects.filter(benchmark=access.benchmark).select_related(
         "corpus_version"
     )
@@ -61,7 +51,9 @@ def computations(request: HttpRequest, slug: str) -> HttpResponse:
         "table": COMPUTATIONS.read(rows, request.GET),
     }
     show = htmx.invalid if posted else htmx.render
-    return show(request, "corpus/computations.html", context, partial="results", target="results")
+    return show(
+        request, "corpus/computing/computations.html", context, partial="results", target="results"
+    )
 
 
 @require_GET
@@ -70,7 +62,7 @@ def computation(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     found = get_computation(access, pk)
     context = RUNS.context(access, found) | _context(found)
-    return RUNS.show_progress(request, "corpus/computation.html", context)
+    return RUNS.show(request, "corpus/computing/computation.html", context)
 
 
 def get_computation(access: Access, pk: int) -> RunComputation:
@@ -98,6 +90,5 @@ def _context(found: RunComputation) -> dict[str, Any]:
         "tab": "retrieval-runs",
         "settings": shown.items(),
         "domains": found.report.get("domains", {}).items(),
-        "cancel_question": "Stop this computation? Its lists are thrown away.",
         "made": found.run if found.run and found.run.is_ready else None,
     }

@@ -19,7 +19,7 @@ class ModelSerializer(serializers.Serializer):
     """A model at an endpoint: for what, how it is asked, its price, and its last trial.
 
     Without a time it was never tried; `fault` says why the last trial had no answer. Tokens and
-    USD are told of a trial just made, null where they are not known.
+    USD are given of a trial just made, null where they are not known.
     """
 
     endpoint = serializers.CharField()

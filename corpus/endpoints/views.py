@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -15,9 +14,9 @@ from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import EndpointError
 from llm.prices import PriceError
-from llm.trying import Tried, standing, tasks, try_endpoint
+from llm.trying import EndpointCheck, standing, tasks, try_endpoint
 
-TEMPLATE = "corpus/endpoints.html"
+TEMPLATE = "corpus/endpoints/endpoints.html"
 
 
 @require_GET
@@ -31,15 +30,13 @@ def endpoint_list(request: HttpRequest, slug: str) -> HttpResponse:
 def endpoint_try(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask each model of one endpoint a tiny question, and show what came of it."""
     access = enter(request.user, slug, Role.ADMIN)
-    try:
+    with htmx.refusal_shown(request):
         outcomes = try_for(access, request.POST.get("endpoint", ""))
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return htmx.redirect(request, reverse("endpoints", args=[slug]))
-    return htmx.render(request, TEMPLATE, _context(access, outcomes), partial="results")
+        return htmx.render(request, TEMPLATE, _context(access, outcomes), partial="results")
+    return htmx.redirect(request, reverse("endpoints", args=[slug]))
 
 
-def try_for(access: Access, name: str, role: str = "") -> list[Tried]:
+def try_for(access: Access, name: str, role: str = "") -> list[EndpointCheck]:
     """Try the endpoint of that name, or its model of one role; an event says who paid for it.
 
     Raises Refused for a name or role that is not here.
@@ -61,12 +58,12 @@ def try_for(access: Access, name: str, role: str = "") -> list[Tried]:
         raise Refused(str(error), field="endpoint") from None
 
 
-def known() -> list[Tried]:
+def known() -> list[EndpointCheck]:
     """Every model at every endpoint as it stands. Raises EndpointError and PriceError."""
     return [standing(task) for each in endpoints.available() for task in tasks(each)]
 
 
-def _context(access: Access, outcomes: list[Tried] | None = None) -> dict[str, Any]:
+def _context(access: Access, outcomes: list[EndpointCheck] | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {"access": access, "tab": "endpoints"}
     try:
         fresh = {(each.endpoint, each.model, each.roles): each for each in outcomes or []}

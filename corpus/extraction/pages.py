@@ -12,9 +12,9 @@ from rapidfuzz.distance import LCSseq
 from corpus.extraction.blocks import Block, Kind, page_blocks
 
 _GAP: Final = "\n\n"
-_MOST_PAGES: Final = 2_000
+_MAX_PAGES: Final = 2_000
 # The alignment holds a bit for every pair of words; a page beyond that is matched line by line.
-_MOST_PAIRS: Final = 2_000_000_000
+_MAX_PAIRS: Final = 2_000_000_000
 _WORD: Final = re.compile(r"\w+")
 # A block belongs to the main text when at least so much of it is found there, in order.
 _SHARE: Final = 0.6
@@ -75,8 +75,8 @@ def extract_pdf(body: bytes) -> Page:
 
     try:
         reader = pypdf.PdfReader(io.BytesIO(body))
-        if len(reader.pages) > _MOST_PAGES:
-            raise Unreadable(f"The PDF has more than {_MOST_PAGES:,} pages.")
+        if len(reader.pages) > _MAX_PAGES:
+            raise Unreadable(f"The PDF has more than {_MAX_PAGES:,} pages.")
         texts = [page.extract_text() for page in reader.pages]
     except (
         pypdf.errors.PyPdfError,
@@ -145,16 +145,16 @@ def mark_main(blocks: Sequence[Block], main: str) -> list[bool] | None:
     """
     words = [_WORD.findall(block.text) for block in blocks]
     flat = [word for of_block in words for word in of_block]
-    wanted = _WORD.findall(main)
-    if not wanted:
+    requested = _WORD.findall(main)
+    if not requested:
         return [False] * len(blocks)
-    if len(flat) * len(wanted) > _MOST_PAIRS:
+    if len(flat) * len(requested) > _MAX_PAIRS:
         return _mark_lines(words, main)
     hit = bytearray(len(flat))
-    for step in LCSseq.opcodes(flat, wanted):
+    for step in LCSseq.opcodes(flat, requested):
         if step.tag == "equal":
             hit[step.src_start : step.src_end] = b"\x01" * (step.src_end - step.src_start)
-    if sum(hit) < _FOUND * len(wanted):
+    if sum(hit) < _FOUND * len(requested):
         return None
     marks, at = [], 0
     for of_block in words:

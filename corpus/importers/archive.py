@@ -1,8 +1,8 @@
 """Unpacking a zip of data files: nothing outside its target, nothing beyond a size.
 
-How long a zip's list of entries is, before anything reads the list into memory.
-
-APPNOTE.TXT of the format, sections 4.3.14 to 4.3.16: the last record of the file states it."""
+The size of the list of entries is read before the list itself, from the last record of the file
+(APPNOTE.TXT of the format, sections 4.3.14 to 4.3.16).
+"""
 
 import re
 import stat
@@ -66,9 +66,9 @@ FOLDERS = {
     "qrels",
     "topics",
 }
-MOST_FILES = 1000
+MAX_FILES = 1000
 # What the list of that many entries may take; it is read as a whole before the first entry.
-MOST_DIRECTORY = 4 * 1024 * 1024
+MAX_DIRECTORY = 4 * 1024 * 1024
 DEPTH = 4
 _NAME = re.compile(r"[\w][\w.+-]{0,119}")
 _ARCHIVES = {".zip", ".tar", ".tgz", ".7z", ".rar", ".bz2", ".xz", ".zst"}
@@ -86,8 +86,8 @@ def unpack(archive: Path, target: Path, *, most_bytes: int) -> Path:
     formats name their domain by it. Paths are made anew from safe names, so no entry can reach
     out. Raises BadArchive for anything unusual, and once `most_bytes` have been written.
     """
-    if directory_size(archive) > MOST_DIRECTORY:
-        raise BadArchive(f"The zip file holds more than {MOST_FILES:,} files.")
+    if directory_size(archive) > MAX_DIRECTORY:
+        raise BadArchive(f"The zip file holds more than {MAX_FILES:,} files.")
     try:
         with zipfile.ZipFile(archive) as opened:
             root = _unpack_all(opened, target, most_bytes, packed=archive.stat().st_size)
@@ -102,8 +102,8 @@ def _unpack_all(opened: zipfile.ZipFile, target: Path, most_bytes: int, *, packe
     entries = [each for each in opened.infolist() if _counts(each)]
     if not entries:
         raise BadArchive("The zip file is empty.")
-    if len(entries) > MOST_FILES:
-        raise BadArchive(f"The zip file holds more than {MOST_FILES:,} files.")
+    if len(entries) > MAX_FILES:
+        raise BadArchive(f"The zip file holds more than {MAX_FILES:,} files.")
     names = [_checked(each) for each in entries]
     shared = _shared(names)
     root = target if len(names) == 1 else target / _folder_name(opened, names, shared)

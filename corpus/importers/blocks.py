@@ -14,10 +14,11 @@ from corpus.importers.fields import (
     TITLE_LIMIT,
     URL_LIMIT,
     Record,
+    day_of,
     given_extras,
     is_storable_as_extra,
 )
-from corpus.importers.rows import PassageBatch, Place, Problem
+from corpus.importers.rows import Location, PassageBatch, Problem
 
 # A block is full at this many records, or at this many bytes of file.
 BLOCK_ROWS = 2000
@@ -28,24 +29,21 @@ Column: TypeAlias = Callable[[str], list[Any]]
 _UNREADABLE = (ValueError, NotImplementedError, OverflowError)
 
 
+# What a passage or page says of itself besides its text, in every format of records.
+ABOUT = ("title", "source_url", "fetched_on")
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Which fields of a record make a passage.
 
-    Of several names for the id or the text, the first that a record gives counts. A title or
-    address named "" is not read. Fields without a name here are kept if `keeps_others`.
+    Of several names for the id or the text, the first that a record gives counts. ABOUT is read of
+    every record; fields without a name here are kept if `keeps_others`.
     """
 
     ids: tuple[str, ...]
     texts: tuple[str, ...]
-    title: str = "title"
-    source_url: str = ""
     keeps_others: bool = True
-
-    @property
-    def others(self) -> list[str]:
-        """The fields that are read beside id and text; a field may itself be named ""."""
-        return [name for name in (self.title, self.source_url) if name]
 
 
 class Block:
@@ -88,10 +86,10 @@ class Block:
         except _UNREADABLE as error:
             reason = str(error).partition("\n")[0][:200]
             message = f"The records from here on cannot be read ({reason})."
-            yield Problem(Place(self.file, self.lines[0]), message)
+            yield Problem(Location(self.file, self.lines[0]), message)
         else:
             for line, value in zip(self.lines, values, strict=True):
-                yield Record(value, Place(self.file, line))
+                yield Record(value, Location(self.file, line))
 
     def passages(self, domain: str, layout: Layout) -> PassageBatch | None:
         """The fields of a passage as columns.
@@ -100,11 +98,11 @@ class Block:
         """
         key, field = self._first_given(layout.ids), self._first_given(layout.texts)
         pids, texts = self._ids(key), self._texts(field)
-        titles = self._maybe(layout.title, TITLE_LIMIT)
-        urls = self._maybe(layout.source_url, URL_LIMIT)
-        if pids is None or texts is None or titles is None or urls is None:
+        titles, urls = self._maybe("title", TITLE_LIMIT), self._maybe("source_url", URL_LIMIT)
+        dates = self._days("fetched_on")
+        if pids is None or texts is None or titles is None or urls is None or dates is None:
             return None
-        taken = {key, field, *layout.others}
+        taken = {key, field, *ABOUT}
         extras = self._others(taken) if layout.keeps_others else []
         if extras is None:
             return None
@@ -116,6 +114,7 @@ class Block:
             texts=texts,
             titles=titles,
             source_urls=urls,
+            dates=dates,
             extras=extras,
             text_field=field,
         )
@@ -140,11 +139,19 @@ class Block:
 
     def _maybe(self, name: str, limit: int) -> list[str | None] | None:
         """A field of sound texts and nulls; empty where no record gives a value."""
-        values = self._readable(name) if name else []
+        values = self._readable(name)
         given = [each for each in values or () if each is not None]
         if values is None or (given and not are_sound(given, limit)):
             return None
         return values if given else []
+
+    def _days(self, name: str) -> list[str | None] | None:
+        """A field of days and nulls; empty where no record gives one."""
+        values = self._readable(name)
+        if values is None or all(each is None for each in values):
+            return values and []
+        days = [None if each is None else day_of(each) for each in values]
+        return None if "" in days else days
 
     def _others(self, taken: set[str]) -> list[dict[str, Any] | None] | None:
         """The other fields of each record: empty without any, None if one cannot be kept."""

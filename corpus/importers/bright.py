@@ -4,14 +4,14 @@ docs/protocol.md 1.1, 1.2, 1.5, 3.2. BRIGHT's queries stand in `examples/` or `q
 file; passages in `documents/`, pages in `long_documents/`. Without them gold ids become passages
 whose text is not loaded.
 
-Bright-Pro is `{examples,aspects,documents}/{task}.{json,jsonl,parquet}`. Ours beside it: `pages/`
+Bright-Pro is `{examples,aspects,documents}/{task}.{json,jsonl,parquet}`. Our additions: `pages/`
 (the pages that passages were cut from), `pairs/` (pairs to debate), and the optional query fields
 answers, community_answers and excluded_ids.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -21,7 +21,6 @@ from typing import Any, TypeAlias
 from corpus.importers.blocks import Layout
 from corpus.importers.fields import (
     QID_LIMIT,
-    TITLE_LIMIT,
     URL_LIMIT,
     Record,
     distinct_ids,
@@ -38,31 +37,34 @@ from corpus.importers.files import (
 )
 from corpus.importers.qrels import read_qrels
 from corpus.importers.reading import records
-from corpus.importers.records import each_record, passage, query, read_passages
+from corpus.importers.records import about, each_record, passage, query, read_passages
 from corpus.importers.rows import (
     AspectRow,
     DocumentRow,
     JudgmentRow,
     Key,
+    Location,
     Oddity,
     PairRow,
-    Place,
     Problem,
     Row,
 )
 
 # The gold ids of every query that was read, its excluded ids, and the place that named the gold.
-Gold: TypeAlias = dict[Key, tuple[frozenset[str], frozenset[str], Place]]
+Gold: TypeAlias = dict[Key, tuple[frozenset[str], frozenset[str], Location]]
 
 QUERIES = ("examples", "queries")
 _KNOWN = {*QUERIES, "documents", "long_documents", "qrels"}
 _PRO_FOLDERS = ("examples", "aspects", "pages", "documents", "pairs")
 _TEXTS = ("gold_answer", "reasoning")
-_PASSAGE = Layout(ids=("id",), texts=("content",), title="", keeps_others=False)
-_PRO_PASSAGE = replace(_PASSAGE, title="title", source_url="source_url")
+_PASSAGE = Layout(ids=("id",), texts=("content",), keeps_others=False)
 _ORDINAL = re.compile(r"_\d+(\.[^./]+)?$")
 _ASPECT_ID = re.compile(r"-(?:a|aspect-)(\d{1,4})$", re.ASCII)
-_TOP_WEIGHT = 5
+SHARES = "shares"
+# The highest weight of each scale, and of none.
+_TOP_WEIGHTS = {"likert5": 5, "likert3": 3, "": 5}
+_NUMBERED = re.compile(r"\[\s*(?:doc )?\s*doc_?[0-9]{1,6}\s*\]")
+OTHER_ORDER = "answers that cite [doc_N], with gold that is counted in another order here"
 NOT_READ = "folders of other query sets, not read"
 
 
@@ -76,8 +78,8 @@ def read_bright(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
     pages = data_files(path / "long_documents", inside="long_documents/")
     passages = data_files(path / "documents", inside="documents/")
     if not files and not passages:
-        wanted = "a folder with examples/ or queries/, and documents/, or a file of queries"
-        yield missing(path, f"{wanted} ({KINDS_OF_FILE})")
+        requested = "a folder with examples/ or queries/, and documents/, or a file of queries"
+        yield missing(path, f"{requested} ({KINDS_OF_FILE})")
         return
     golds: list[DataFile] = []
     if qrels:
@@ -95,7 +97,7 @@ def read_bright(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
     excluded = {key: banned for key, (_, banned, _) in gold.items()}
     for file in golds:
         yield from read_qrels(file, meter, excluded)
-    yield from _texts(pages, passages, meter, _PASSAGE)
+    yield from _texts(pages, passages, meter)
 
 
 def query_files(path: Path) -> list[DataFile]:
@@ -110,7 +112,7 @@ def _no_qrels(qrels: Path, domains: set[str]) -> Problem:
     """A folder may hold more domains than are loaded; a single file must be of one that is."""
     names = ", ".join(sorted(domains)) or "none"
     return Problem(
-        Place(qrels.name),
+        Location(qrels.name),
         "No qrels of a domain in this load: a qrels file is named after its domain "
         f"(biology.txt). Domains here: {names}.",
     )
@@ -120,15 +122,16 @@ def read_bright_pro(path: Path, meter: Meter) -> Iterator[Row]:
     """Rows of a Bright-Pro folder; invariants of docs/protocol.md 3.2 are checked on the way."""
     parts = {name: data_files(path / name, inside=f"{name}/") for name in _PRO_FOLDERS}
     if not parts["examples"] and not parts["documents"]:
-        wanted = "a folder with examples/, aspects/ and documents/"
-        yield missing(path, f"{wanted} ({KINDS_OF_FILE})")
+        requested = "a folder with examples/, aspects/ and documents/"
+        yield missing(path, f"{requested} ({KINDS_OF_FILE})")
         return
     meter.expect(file for files in parts.values() for file in files)
     gold: Gold = {}
-    read = partial(_query, gold=gold, texts=(*_TEXTS, "reference_answer"), is_pro=True)
+    cited: dict[Key, tuple[str, ...]] = {}
+    read = partial(_query, gold=gold, texts=(*_TEXTS, "reference_answer"), is_pro=True, cited=cited)
     yield from each_record(parts["examples"], meter, read)
-    yield from _aspects(parts["aspects"], gold, meter)
-    yield from _texts(parts["pages"], parts["documents"], meter, _PRO_PASSAGE)
+    yield from _aspects(parts["aspects"], gold, cited, meter)
+    yield from _texts(parts["pages"], parts["documents"], meter)
     yield from each_record(parts["pairs"], meter, _pair)
 
 
@@ -140,18 +143,25 @@ def _query(
     texts: Sequence[str],
     judged: frozenset[str] = frozenset(),
     is_pro: bool = False,
+    cited: dict[Key, tuple[str, ...]] | None = None,
 ) -> Iterator[Row]:
-    """A query with its own gold, unless its domain's is `judged` elsewhere."""
+    """A query with its own gold, unless its domain's is `judged` elsewhere.
+
+    `cited` gets the gold ids of a query whose answer cites them by number, in their order.
+    """
     qid = record.ident("id", limit=QID_LIMIT)
     owner = f"{domain}-{qid}"
     ids, repeats = distinct_ids(record, "gold_ids", owner)
     banned, notes = excluded_ids(record, owner)
-    place = record.place.at("gold_ids")
-    gold[domain, qid] = frozenset(ids), frozenset(banned or ()), place
+    location = record.location.at("gold_ids")
+    gold[domain, qid] = frozenset(ids), frozenset(banned or ()), location
     own = () if domain in judged else ids
     for each in sorted(set(own).intersection(banned or ())):
         record.wrong("excluded_ids", f"{each} is excluded and gold at once.")
     values: dict[str, Any] = {"excluded_ids": banned}
+    answer = record.data.get("reference_answer")
+    if cited is not None and isinstance(answer, str) and _NUMBERED.search(answer):
+        cited[domain, qid] = ids
     if is_pro:
         values["community_answers"] = _community(record)
     yield from query(
@@ -165,7 +175,7 @@ def _query(
         **values,
     )
     yield from [*repeats, *notes]
-    yield from (JudgmentRow(domain, qid, pid, 1, place) for pid in own)
+    yield from (JudgmentRow(domain, qid, pid, 1, location) for pid in own)
 
 
 def _community(record: Record) -> tuple[dict[str, Any], ...] | None:
@@ -184,34 +194,30 @@ def _community(record: Record) -> tuple[dict[str, Any], ...] | None:
 
 def _pair(task: str, record: Record) -> Iterator[Row]:
     qid = record.ident("query_id", limit=QID_LIMIT)
-    yield PairRow(task, qid, record.ident("doc_id"), record.place)
+    yield PairRow(task, qid, record.ident("doc_id"), record.location)
 
 
-def _texts(
-    pages: list[DataFile], passages: list[DataFile], meter: Meter, layout: Layout
-) -> Iterator[Row]:
+def _texts(pages: list[DataFile], passages: list[DataFile], meter: Meter) -> Iterator[Row]:
     """Pages first, so that passages find the page they are cut from."""
-    yield from each_record(pages, meter, partial(_page, layout=layout))
+    yield from each_record(pages, meter, _page)
     paged = {each.domain for each in pages}
     for file in passages:
         if file.domain not in paged:
-            yield from read_passages(file, meter, layout)
+            yield from read_passages(file, meter, _PASSAGE)
             continue
         for record in records(file, meter):
             pid = record.data.get("id") if isinstance(record, Record) else None
             page_id = page_of(pid) if isinstance(pid, str) else ""
-            yield from passage(file.domain, record, layout, page_id=page_id)
+            yield from passage(file.domain, record, _PASSAGE, page_id=page_id)
 
 
-def _page(domain: str, record: Record, *, layout: Layout) -> Iterator[Row]:
-    title, url = layout.title, layout.source_url
+def _page(domain: str, record: Record) -> Iterator[Row]:
     yield DocumentRow(
         domain=domain,
         doc_id=record.ident("id"),
         text=record.text("content"),
-        place=record.place.at("content"),
-        title=record.maybe_text(title, limit=TITLE_LIMIT) if title else None,
-        source_url=record.maybe_text(url, limit=URL_LIMIT) if url else None,
+        location=record.location.at("content"),
+        **about(record),
     )
 
 
@@ -223,8 +229,14 @@ def page_of(pid: str) -> str:
 # Aspects and their invariants (docs/protocol.md 1.1, 3.2, 9)
 
 
-def _aspects(files: Sequence[DataFile], gold: Gold, meter: Meter) -> Iterator[Row]:
-    """Aspects by query and number; a query that has aspects must satisfy every invariant."""
+def _aspects(
+    files: Sequence[DataFile], gold: Gold, cited: Mapping[Key, tuple[str, ...]], meter: Meter
+) -> Iterator[Row]:
+    """Aspects by query and number; a query that has aspects must satisfy every invariant.
+
+    Answers count the gold aspect by aspect (docs/answers.md): those of `cited` that have it in
+    another order are named.
+    """
     found: list[AspectRow] = []
     complete = True
     for row in each_record(files, meter, read_aspect):
@@ -233,8 +245,7 @@ def _aspects(files: Sequence[DataFile], gold: Gold, meter: Meter) -> Iterator[Ro
         else:
             complete = complete and not isinstance(row, Problem)
             yield row
-    # likert3 if no weight of the whole folder is above 3, as no row says it itself.
-    scale = "likert3" if all(row.weight <= 3 for row in found) else "likert5"
+    guess = guessed_scale(found)
     # By number and not by spelling: a2 before a10.
     by_query: dict[Key, list[AspectRow]] = defaultdict(list)
     for each in sorted(found, key=lambda row: row.k):
@@ -242,24 +253,77 @@ def _aspects(files: Sequence[DataFile], gold: Gold, meter: Meter) -> Iterator[Ro
     for key, rows in by_query.items():
         yield from _faults(key, rows, gold, complete=complete)
         for each in rows:
-            yield replace(each, scale=scale)
-            name = f"{each.domain}-{each.qid}-a{each.k}"
-            yield Oddity(f"weights read on the scale {scale}", name)
+            yield (placed := on_scale(each, guess))
+            if not each.scale and isinstance(placed, AspectRow):
+                name = f"{each.domain}-{each.qid}-a{each.k}"
+                yield Oddity(f"weights read on the scale {guess}", name)
+    for key, ids in cited.items():
+        listed = [pid for row in by_query.get(key, ()) for pid in row.supporting_docs]
+        if list(ids) != list(dict.fromkeys(listed or sorted(ids))):
+            yield Oddity(OTHER_ORDER, f"{key[0]}-{key[1]}")
+
+
+def guessed_scale(rows: Iterable[AspectRow]) -> str:
+    """The scale of rows that do not say it, from all of a folder.
+
+    Shares where any weight is one; else likert3 if none is above 3, else likert5.
+    """
+    found = {row.scale for row in rows}
+    if SHARES in found:
+        return SHARES
+    return "likert3" if all(row.weight <= 3 for row in rows) else "likert5"
+
+
+def on_scale(row: AspectRow, guess: str) -> AspectRow | Problem:
+    """The row on its scale, or else on the guessed one; a 1 among shares is the whole."""
+    if row.scale or guess != SHARES:
+        return replace(row, scale=row.scale or guess)
+    if row.weight == 1:
+        return replace(row, weight=100, scale=SHARES)
+    message = "Other weights here are shares, from .01 to 1, and this is none."
+    return Problem(row.location.at("weight"), message)
 
 
 def read_aspect(task: str, record: Record) -> Iterator[Row]:
-    """The aspect of one record, by itself: what it must satisfy beside others is not looked at."""
+    """The aspect of one record, by itself: rules that involve other aspects are not checked.
+
+    Its scale is "" where the record does not say it.
+    """
     written = record.ident("id")
     qid, k = _split_id(task, written, record)
     docs, repeats = distinct_ids(record, "supporting_docs", written)
-    weight = record.whole("weight")
     content = record.text("content")
-    if not record.problems and not 1 <= weight <= _TOP_WEIGHT:
-        record.wrong("weight", f"A weight from 1 to {_TOP_WEIGHT} is needed here, not {weight}.")
-    yield AspectRow(task, qid, k, content, weight, docs, record.place)
+    scale = record.maybe_text("scale") or ""
+    if not record.problems and scale not in (*_TOP_WEIGHTS, SHARES):
+        named = ", ".join([*filter(None, _TOP_WEIGHTS), SHARES])
+        record.wrong("scale", f"The scale is one of {named}.")
+    weight, scale = _weight(record, scale)
+    yield AspectRow(task, qid, k, content, weight, docs, record.location, scale)
     yield from (Oddity("supporting passages repeated in an aspect", r.example) for r in repeats)
     if not docs:
         yield Oddity("aspects without a supporting passage", written)
+
+
+def _weight(record: Record, scale: str) -> tuple[int, str]:
+    """The weight of a record with its scale, "" where neither says it; shares in hundredths.
+
+    A fraction is a share. What is finer than hundredths is refused and not rounded.
+    """
+    given: Any = record.data.get("weight")
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if is_number and (scale == SHARES or (not scale and isinstance(given, float))):
+        hundredths = round(given * 100) if 0 < given <= 1 else 0
+        if not hundredths or abs(given * 100 - hundredths) > 1e-6:
+            message = "A whole number from 1 to 5 or a share in hundredths is needed here"
+            record.wrong("weight", f"{message}, not {given}.")
+        return hundredths, SHARES
+    # Beside shares a column of parquet holds whole numbers as floats.
+    is_whole = isinstance(given, float) and given.is_integer()
+    weight = int(given) if is_whole else record.whole("weight")
+    top = _TOP_WEIGHTS.get(scale, 0)
+    if not record.problems and not 1 <= weight <= top:
+        record.wrong("weight", f"A weight from 1 to {top} is needed here, not {weight}.")
+    return weight, scale
 
 
 def _split_id(task: str, written: str, record: Record) -> tuple[str, int]:
@@ -278,15 +342,15 @@ def _faults(
 ) -> Iterator[Problem]:
     if key not in gold:
         for row in rows:
-            yield Problem(row.place.at("id"), f"There is no query {key[1]} in {key[0]}.")
+            yield Problem(row.location.at("id"), f"There is no query {key[1]} in {key[0]}.")
         return
-    ids, _, place = gold[key]
+    ids, _, location = gold[key]
     for before, row in pairwise(rows):
         if before.k == row.k:
-            yield Problem(row.place.at("id"), f"The query has two aspects numbered {row.k}.")
+            yield Problem(row.location.at("id"), f"The query has two aspects numbered {row.k}.")
     aspect_of: dict[str, int] = {}
     for row in rows:
-        where = row.place.at("supporting_docs")
+        where = row.location.at("supporting_docs")
         for pid in row.supporting_docs:
             if aspect_of.setdefault(pid, row.k) != row.k:
                 yield Problem(where, f"{pid} already supports aspect {aspect_of[pid]}.")
@@ -294,4 +358,4 @@ def _faults(
                 yield Problem(where, f"{pid} is not among the gold ids of the query.")
     # An aspect that could not be read may be the one that is missed here.
     for pid in sorted(ids - aspect_of.keys()) if complete else ():
-        yield Problem(place, f"{pid} is gold but supports no aspect.")
+        yield Problem(location, f"{pid} is gold but supports no aspect.")

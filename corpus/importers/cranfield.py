@@ -17,7 +17,7 @@ from corpus.importers import reading
 from corpus.importers.fields import PID_LIMIT, TITLE_LIMIT, faults_at, text_fault
 from corpus.importers.files import DataFile, Meter, as_file, missing
 from corpus.importers.reading import Unreadable, each_line, text_lines
-from corpus.importers.rows import JudgmentRow, Oddity, PassageRow, Place, Problem, QueryRow, Row
+from corpus.importers.rows import JudgmentRow, Location, Oddity, PassageRow, Problem, QueryRow, Row
 
 # Letter of the field -> its lines; "I" is the record's own number as it stands.
 Fields: TypeAlias = dict[str, str]
@@ -27,18 +27,18 @@ EMPTY = "records without a number and content, passed over"
 
 
 def each_record(
-    file: DataFile, meter: Meter, read: Callable[[Place, Fields], Iterable[Row]]
+    file: DataFile, meter: Meter, read: Callable[[Location, Fields], Iterable[Row]]
 ) -> Iterator[Row]:
     """What `read` makes of each record; lines of a field are joined by a newline."""
     try:
-        for place, lines in _grouped(file, meter):
-            for each in _record(place, lines):
-                yield from read(place, each) if isinstance(each, dict) else [each]
+        for location, lines in _grouped(file, meter):
+            for each in _record(location, lines):
+                yield from read(location, each) if isinstance(each, dict) else [each]
     except Unreadable as fault:
-        yield Problem(Place(file.name, fault.line), fault.message)
+        yield Problem(Location(file.name, fault.line), fault.message)
 
 
-def _grouped(file: DataFile, meter: Meter) -> Iterator[tuple[Place, list[str]]]:
+def _grouped(file: DataFile, meter: Meter) -> Iterator[tuple[Location, list[str]]]:
     """The lines of each record, its `.I` line first, without their ends."""
     held: list[str] = []
     start = size = 0
@@ -46,7 +46,7 @@ def _grouped(file: DataFile, meter: Meter) -> Iterator[tuple[Place, list[str]]]:
         line = whole.rstrip("\r\n")
         if (mark := _MARK.match(line)) and mark.group(1) == "I":
             if held:
-                yield Place(file.name, start), held
+                yield Location(file.name, start), held
             start, size, held = number, 0, []
         size += len(line)
         if size > reading.LINE_LIMIT:
@@ -55,19 +55,19 @@ def _grouped(file: DataFile, meter: Meter) -> Iterator[tuple[Place, list[str]]]:
             start = start or number
             held.append(line)
     if held:
-        yield Place(file.name, start), held
+        yield Location(file.name, start), held
 
 
-def _record(place: Place, lines: list[str]) -> Iterator[Fields | Problem | Oddity]:
+def _record(location: Location, lines: list[str]) -> Iterator[Fields | Problem | Oddity]:
     first = _MARK.match(lines[0])
     number = first.group(2) if first and first.group(1) == "I" else None
     if number is None:
         is_empty = first is not None and not any(line.strip() for line in lines[1:])
-        wrong = Problem(place, "A record begins with a line like .I 12.")
-        yield Oddity(EMPTY, str(place)) if is_empty else wrong
+        wrong = Problem(location, "A record begins with a line like .I 12.")
+        yield Oddity(EMPTY, str(location)) if is_empty else wrong
         return
     if fault := text_fault(number, PID_LIMIT):
-        yield Problem(place.at(".I"), fault)
+        yield Problem(location.at(".I"), fault)
         return
     parts: dict[str, list[str]] = {}
     current: list[str] | None = None
@@ -80,7 +80,7 @@ def _record(place: Place, lines: list[str]) -> Iterator[Fields | Problem | Oddit
         elif current is not None:
             current.append(line)
         elif line.strip():
-            yield Problem(place, "Text before the first field of a record (.T, .A, .B or .W).")
+            yield Problem(location, "Text before the first field of a record (.T, .A, .B or .W).")
             return
     yield {"I": number, **{name: "\n".join(held) for name, held in parts.items()}}
 
@@ -113,10 +113,10 @@ def _find(path: Path, name: str) -> DataFile | None:
 def _queries(file: DataFile, meter: Meter) -> Iterator[Row]:
     numbers = count(1)
 
-    def query(place: Place, fields: Fields) -> Iterable[Row]:
+    def query(location: Location, fields: Fields) -> Iterable[Row]:
         number, text = next(numbers), fields.get("W", "")
-        row = QueryRow(DOMAIN, str(number), text, place, extra={"number": fields["I"]})
-        return faults_at(place, (".W", text, 0)) or [row]
+        row = QueryRow(DOMAIN, str(number), text, location, extra={"number": fields["I"]})
+        return faults_at(location, (".W", text, 0)) or [row]
 
     yield from each_record(file, meter, query)
 
@@ -125,26 +125,28 @@ def _documents(file: DataFile, meter: Meter) -> Iterator[Row]:
     yield from each_record(file, meter, _document)
 
 
-def _document(place: Place, fields: Fields) -> Iterator[Row]:
+def _document(location: Location, fields: Fields) -> Iterator[Row]:
     text, title = fields.get("W", ""), fields.get("T")
     named = {"author": fields.get("A"), "bibliography": fields.get("B")}
     extra = {name: value for name, value in named.items() if value} or None
     fault = text_fault(text) or text_fault(title or "", TITLE_LIMIT)
-    row = PassageRow(DOMAIN, fields["I"], text, place, title=title, extra=extra)
-    yield Problem(place, fault) if fault else row
+    row = PassageRow(DOMAIN, fields["I"], text, location, title=title, extra=extra)
+    yield Problem(location, fault) if fault else row
     if not text:
         yield Oddity("documents without text", fields["I"])
 
 
 def _judgments(file: DataFile, meter: Meter) -> Iterator[Row]:
-    def judged(place: Place, line: str) -> JudgmentRow | Problem:
+    def judged(location: Location, line: str) -> JudgmentRow | Problem:
         columns = line.split()
         if len(columns) != 3 or not all(part.isascii() and part.isdigit() for part in columns[:2]):
-            return Problem(place, "Three columns are needed: query number, document number, code.")
+            return Problem(
+                location, "Three columns are needed: query number, document number, code."
+            )
         qid, pid, code = columns
         if code not in LABELS:
             message = f"A code from 1 to 5 is needed, not {code[:40]!r}."
-            return Problem(place.at("code"), message)
-        return JudgmentRow(DOMAIN, qid, pid, LABELS[code], place, gold=file.name)
+            return Problem(location.at("code"), message)
+        return JudgmentRow(DOMAIN, qid, pid, LABELS[code], location, gold=file.name)
 
     yield from each_line(file, meter, judged)

@@ -1,11 +1,12 @@
-"""Typed access to the fields of one record; what is wrong is noted with its place, never raised."""
+"""Typed access to the fields of a record; what is wrong is noted with its location, not raised."""
 
+import calendar
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from corpus.importers.rows import Oddity, Place, Problem
+from corpus.importers.rows import Location, Oddity, Problem
 
 # As long as the database columns take (a test holds them together).
 DOMAIN_LIMIT = 80
@@ -19,29 +20,30 @@ REPEATED = "gold ids repeated in a query"
 NOT_KEPT = "unknown fields that cannot be stored, left out"
 _DEPTH = 32
 _INTEGERS = range(-(2**63), 2**63)
+_DAY = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])-([0-9]{2})")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Record:
     """One record of a file. Fields that are wrong come back empty and stand in `problems`."""
 
-    __slots__ = ("data", "place", "prefix", "problems")
+    __slots__ = ("data", "location", "prefix", "problems")
 
     def __init__(
         self,
         data: dict[str, Any],
-        place: Place,
+        location: Location,
         problems: list[Problem] | None = None,
         prefix: str = "",
     ) -> None:
         self.data = data
-        self.place = place
+        self.location = location
         self.problems = [] if problems is None else problems
         self.prefix = prefix
 
     def wrong(self, field: str, message: str) -> None:
         """Note that this field cannot be taken."""
-        self.problems.append(Problem(self.place.at(self.prefix + field), message))
+        self.problems.append(Problem(self.location.at(self.prefix + field), message))
 
     def given(self, field: str) -> bool:
         """Whether the field is there and not null."""
@@ -86,6 +88,14 @@ class Record:
         values = self._list(field)
         return tuple(self._checked(f"{field}[{n}]", each, limit) for n, each in enumerate(values))
 
+    def maybe_day(self, field: str) -> str | None:
+        """A day as 2024-05-31, or None where the field is not given."""
+        if not self.given(field):
+            return None
+        if not (day := day_of(self.data[field])):
+            self.wrong(field, "A date such as 2024-05-31 is needed here.")
+        return day or None
+
     def ids(self, field: str, *, limit: int = PID_LIMIT) -> tuple[str, ...]:
         """A required list of ids, none of them empty."""
         found = self.texts(field, limit=limit)
@@ -117,7 +127,7 @@ class Record:
         for n, each in enumerate(self._list(field)):
             if isinstance(each, dict):
                 prefix = f"{self.prefix}{field}[{n}]."
-                yield Record(each, self.place, self.problems, prefix)
+                yield Record(each, self.location, self.problems, prefix)
             else:
                 self.wrong(f"{field}[{n}]", "An object is needed here.")
 
@@ -140,6 +150,17 @@ class Record:
         return ""
 
 
+def day_of(value: object) -> str:
+    """The day that a text such as 2024-05-31, or a date of parquet, means; "" for all else."""
+    # No module of dates here, for they know the clock; a date gives itself as such a text.
+    text = str(value) if isinstance(value, str) or hasattr(value, "isoformat") else ""
+    found = _DAY.fullmatch(text)
+    if found is None:
+        return ""
+    year, month, day = map(int, found.groups())
+    return text if year and 1 <= day <= calendar.monthrange(year, month)[1] else ""
+
+
 def text_fault(value: str, limit: int = 0) -> str:
     """Why this text cannot be stored byte for byte, or ""."""
     if "\x00" in value:
@@ -151,10 +172,10 @@ def text_fault(value: str, limit: int = 0) -> str:
     return ""
 
 
-def faults_at(place: Place, *texts: tuple[str, str, int]) -> list[Problem]:
+def faults_at(location: Location, *texts: tuple[str, str, int]) -> list[Problem]:
     """What is wrong with these texts, each given as (field, text, limit)."""
     faults = ((name, text_fault(text, limit)) for name, text, limit in texts)
-    return [Problem(place.at(name), fault) for name, fault in faults if fault]
+    return [Problem(location.at(name), fault) for name, fault in faults if fault]
 
 
 def distinct_ids(record: Record, field: str, owner: str) -> tuple[tuple[str, ...], list[Oddity]]:
@@ -197,7 +218,7 @@ def given_extras(data: dict[str, Any], known: Collection[str] = ()) -> dict[str,
 
 
 def is_storable_as_extra(name: str, value: Any) -> bool:
-    """Whether a field can be kept beside its record."""
+    """Whether a field can be kept with its record."""
     return not text_fault(name) and is_storable(value)
 
 

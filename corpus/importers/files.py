@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.importers.rows import Place, Problem
+from corpus.importers.rows import Location, Problem
 
 # Beyond this a folder is not a collection but a mistake (or an attack).
-MOST_ENTRIES = 20_000
+MAX_ENTRIES = 20_000
 DEPTH = 4
 # "biology.json", "biology.jsonl.gz", and the shards of a hub folder: all of domain "biology".
 DATA = re.compile(r"(?:-\d{5}-of-\d{5})?\.(?:(?:jsonl|json)(?:\.gz)?|parquet)$", re.IGNORECASE)
@@ -18,9 +18,12 @@ KINDS_OF_FILE = ".json, .jsonl (either with .gz) or .parquet"
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _ENDING = re.compile(r"\.[A-Za-z0-9_-]{1,12}$")
 
+# Says of what licence a folder's layers are (licences.py); never taken for data.
+LICENCES = "licences.jsonl"
+
 # When a compressed file unpacks to far more than data ever does, it is a bomb: text that people
 # arrive with grows three to ten times; what is all alike, a hundred times.
-MOST_TIMES = 200
+MAX_TIMES = 200
 ALWAYS_FINE = 64 * 1024 * 1024
 TOO_MUCH = (
     "The compressed files hold more than may be loaded at once (ASSAY_IMPORT_LIMIT); "
@@ -85,7 +88,7 @@ class Meter:
 
 def is_bomb(*, packed: int, unpacked: int) -> bool:
     """Whether so many bytes out of so few are more than any honest file gives."""
-    return unpacked > max(ALWAYS_FINE, MOST_TIMES * packed)
+    return unpacked > max(ALWAYS_FINE, MAX_TIMES * packed)
 
 
 def data_files(path: Path, *, inside: str = "") -> list[DataFile]:
@@ -103,13 +106,17 @@ def _files(path: Path, suffix: re.Pattern[str], inside: str) -> list[DataFile]:
     return [
         DataFile(each, inside + each.name, suffix.sub("", each.name))
         for each in found
-        if each.is_file() and not each.name.startswith(".") and suffix.search(each.name)
+        if each.is_file() and _is_data(each.name) and suffix.search(each.name)
     ]
+
+
+def _is_data(name: str) -> bool:
+    return name != LICENCES and not name.startswith(".")
 
 
 def is_crowded(path: Path) -> bool:
     """Whether a folder holds more entries than anybody should have to wait for."""
-    return any(seen > MOST_ENTRIES for seen, _ in enumerate(_entries(path, DEPTH), start=1))
+    return any(seen > MAX_ENTRIES for seen, _ in enumerate(_entries(path, DEPTH), start=1))
 
 
 def files_under(path: Path, *, deep: bool = True) -> list[Path]:
@@ -117,7 +124,8 @@ def files_under(path: Path, *, deep: bool = True) -> list[Path]:
     if path.is_file():
         return [path]
     found = (Path(each.path) for each in _entries(path, DEPTH if deep else 1) if each.is_file())
-    return sorted(each for each in found if each.suffix.lower() not in {".md", ".zip"})
+    kept = (each for each in found if each.suffix.lower() not in {".md", ".zip"})
+    return sorted(each for each in kept if _is_data(each.name))
 
 
 def folders_in(path: Path) -> list[Path]:
@@ -155,9 +163,9 @@ def as_file(path: Path, root: Path, domain: str) -> DataFile:
     return DataFile(path, name, domain)
 
 
-def missing(path: Path, wanted: str) -> Problem:
+def missing(path: Path, requested: str) -> Problem:
     """What to say where a path holds nothing to read."""
     message = "There is no such file or folder."
     if path.exists():
-        message = f"Nothing to load here: {wanted} is needed."
-    return Problem(Place(name_of(path)), message)
+        message = f"Nothing to load here: {requested} is needed."
+    return Problem(Location(name_of(path)), message)

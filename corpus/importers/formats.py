@@ -3,47 +3,46 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from corpus.importers import bright, cranfield, json_formats, runs, trec
-from corpus.importers.files import MOST_ENTRIES, Meter, is_crowded, name_of
+from corpus.importers.files import MAX_ENTRIES, Meter, is_crowded, name_of
+from corpus.importers.licences import licence_files, read_licences
 from corpus.importers.reading import Unreadable
-from corpus.importers.rows import Place, Problem, Row, RunFileRow
-
-R = TypeVar("R", covariant=True)
-
-
-class Reader(Protocol[R]):
-    """Rows, problems and oddities of the files at `path`, in the order they stand."""
-
-    def __call__(
-        self, path: Path, *, qrels: Path | None = None, meter: Meter | None = None, domain: str = ""
-    ) -> Iterator[R]:
-        """Read lazily; raise nothing about what the files hold.
-
-        Only readers of runs take a `domain`.
-        """
-        ...
+from corpus.importers.rows import Location, Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Format(Generic[R]):
-    """A format's name for people, its reader, and what a path of it looks like."""
+class Format:
+    """A format's name for people, its reader, and what a path of it looks like.
+
+    `numbers_pages`: its ids say which page a passage is a piece of, and which piece.
+
+    `read(path, qrels=..., meter=..., domain=...)` yields rows, problems and oddities of the files
+    in their order, lazily; it raises nothing about what they contain. Only runs take a `domain`.
+    """
 
     title: str
-    read: Reader[R]
+    read: Callable[..., Iterator[Any]]
     hint: str
+    numbers_pages: bool = False
 
 
-# What qrels are told that a format does not take; one without a line here takes them.
+# Why a format takes no qrels; one without a line here takes them.
 _IN_ROWS = "This format's gold is in its rows; it takes no qrels."
 _IN_ITS_FILE = "This format's gold is cranqrel; it takes no other."
 _OWN_LABELS = "This format holds its own labels and takes no qrels."
-_NO_GOLD = "This format has no gold and takes no qrels."
 _A_RUN = "A run brings no gold and takes no qrels."
 
 
-def _format(title: str, rows: Callable[..., Iterator[Any]], hint: str, *, why: str = "") -> Format:
+def _format(
+    title: str,
+    rows: Callable[..., Iterator[Any]],
+    hint: str,
+    *,
+    why: str = "",
+    numbers_pages: bool = False,
+) -> Format:
     """A format whose reader answers with problems, whatever a path holds.
 
     `rows` takes a path, a meter, and qrels unless `why` says that there are none; of runs it
@@ -55,33 +54,40 @@ def _format(title: str, rows: Callable[..., Iterator[Any]], hint: str, *, why: s
     ) -> Iterator[Any]:
         for each in (path, qrels):
             if each and is_crowded(each):
-                entries = f"The folder holds more than {MOST_ENTRIES:,} files"
-                yield Problem(Place(name_of(each)), f"{entries}; give one that holds fewer.")
+                entries = f"The folder holds more than {MAX_ENTRIES:,} files"
+                yield Problem(Location(name_of(each)), f"{entries}; give one that holds fewer.")
                 return
         if qrels and why:
-            yield Problem(Place(qrels.name), why)
+            yield Problem(Location(qrels.name), why)
             return
-        beside = (domain,) if why == _A_RUN else () if why else (qrels,)
+        more = (domain,) if why == _A_RUN else () if why else (qrels,)
+        meter, licences = meter or Meter(), [] if why == _A_RUN else licence_files(path)
+        meter.expect(licences)
         try:
-            yield from rows(path, meter or Meter(), *beside)
+            yield from rows(path, meter, *more)
+            yield from read_licences(licences, meter)
         except Unreadable as fault:
-            yield Problem(Place(name_of(path), fault.line), fault.message)
+            yield Problem(Location(name_of(path), fault.line), fault.message)
         except OSError as error:
             name = Path(error.filename).name if error.filename else name_of(path)
-            yield Problem(Place(name), "The file cannot be read.")
+            yield Problem(Location(name), "The file cannot be read.")
 
-    return Format(title, read, hint)
+    return Format(title, read, hint, numbers_pages)
 
 
-FORMATS: dict[str, Format[Row]] = {
+FORMATS: dict[str, Format] = {
     "bright_pro": _format(
         "Bright-Pro",
         bright.read_bright_pro,
         "a zip of examples, aspects, documents",
         why=_IN_ROWS,
+        numbers_pages=True,
     ),
     "bright": _format(
-        "BRIGHT", bright.read_bright, "a zip of examples and documents, or a query file"
+        "BRIGHT",
+        bright.read_bright,
+        "a zip of examples and documents, or a query file",
+        numbers_pages=True,
     ),
     "bridge": _format(
         "BRIDGE",
@@ -108,12 +114,12 @@ FORMATS: dict[str, Format[Row]] = {
     "pairs": _format(
         "Pairs to debate",
         json_formats.read_pairs_to_debate,
-        "one .jsonl file: id, query, answers, passage",
-        why=_NO_GOLD,
+        "one .jsonl file: id, query, answers, passage, label where known",
+        why=_OWN_LABELS,
     ),
 }
 # What systems retrieved. They yield RunRows, which bring no texts and no gold.
-RUN_FORMATS: dict[str, Format[RunFileRow]] = {
+RUN_FORMATS: dict[str, Format] = {
     "trec_run": _format(
         "TREC run", runs.read_trec, "one file per domain: biology.run.gz", why=_A_RUN
     ),
@@ -123,11 +129,11 @@ RUN_FORMATS: dict[str, Format[RunFileRow]] = {
 }
 
 
-def format_named(name: str) -> Format[Any]:
+def format_named(name: str) -> Format:
     """The format of collections or of runs that has this name; raises KeyError."""
     return FORMATS.get(name) or RUN_FORMATS[name]
 
 
-def all_formats() -> dict[str, Format[Any]]:
+def all_formats() -> dict[str, Format]:
     """Every format by name, collections first."""
     return {**FORMATS, **RUN_FORMATS}

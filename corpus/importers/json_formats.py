@@ -6,11 +6,11 @@ of its split.
 
 BRIDGE has per subset one file of refined judgments (`q_id, query, answers, doc_id[]`) and one
 corpus (docs/protocol.md 1.2): `_id, title, text` for the two web-search sets, `doc_id, text` for
-the other five. What a file holds is told by its first row.
+the other five. The first row shows what a file contains.
 
 HotpotQA-style rows are a question, its answers, and labelled paragraphs, whose ids repeat in every
 question: a passage id is `{question_id}/{id}`. Pairs are rows of id, query, answers, passage, each
-one (query, passage) to judge.
+one (query, passage) to judge; a label is its gold, where it is known.
 """
 
 import re
@@ -40,15 +40,15 @@ from corpus.importers.files import (
     name_of,
     stem_of,
 )
-from corpus.importers.qrels import read_pairs, read_qrels
+from corpus.importers.qrels import LABELS, read_pairs, read_qrels
 from corpus.importers.reading import first_bytes, records
-from corpus.importers.records import each_record, query, read_passages
+from corpus.importers.records import about, each_record, query, read_passages
 from corpus.importers.rows import (
     JudgmentRow,
+    Location,
     Oddity,
     PairRow,
     PassageRow,
-    Place,
     Problem,
     QueryRow,
     Row,
@@ -75,7 +75,7 @@ def read_beir(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
         )
         return
     if qrels and len(roots) > 1:
-        yield Problem(Place(qrels.name), "Qrels can be given for one folder at a time.")
+        yield Problem(Location(qrels.name), "Qrels can be given for one folder at a time.")
         return
 
     def files(folder: Path, part: str) -> list[DataFile]:
@@ -124,8 +124,8 @@ def read_bridge(path: Path, meter: Meter) -> Iterator[Row]:
     queries = [file for file, kind in kinds.items() if kind == "queries"]
     corpora = [file for file, kind in kinds.items() if kind == "corpus"]
     if not queries and not corpora:
-        wanted = "files of queries (q_id, query, answers, doc_id) and of passages"
-        yield missing(path, f"{wanted} ({KINDS_OF_FILE})")
+        requested = "files of queries (q_id, query, answers, doc_id) and of passages"
+        yield missing(path, f"{requested} ({KINDS_OF_FILE})")
         return
     meter.expect([*queries, *corpora])
     yield from (Oddity(NOT_READ, file.name) for file, kind in kinds.items() if not kind)
@@ -147,7 +147,7 @@ def subset_of(file: Path) -> str:
 
 
 def _kind(file: DataFile) -> str:
-    """What the first row shows; a file that cannot be read is taken up, so that it is named."""
+    """What the first row shows; a file that cannot be read is included, so that it is named."""
     for record in islice(records(file, Meter()), 1):
         if isinstance(record, Problem) or "q_id" in record.data:
             return "queries"
@@ -165,8 +165,8 @@ def _bridge_query(domain: str, record: Record) -> Iterator[Row]:
     if not answers:
         yield Oddity(NO_ANSWER, owner)
     yield from repeats
-    place = record.place.at("doc_id")
-    yield from (JudgmentRow(domain, qid, pid, 1, place) for pid in gold)
+    location = record.location.at("doc_id")
+    yield from (JudgmentRow(domain, qid, pid, 1, location) for pid in gold)
 
 
 # HotpotQA
@@ -186,8 +186,8 @@ def read_hotpotqa(path: Path, meter: Meter) -> Iterator[Row]:
 def _question(_domain: str, record: Record) -> Iterator[Row]:
     qid = record.ident("question_id", limit=QID_LIMIT)
     answers = tuple(dict.fromkeys(_answers(record)))
-    place = record.place.at("question_text")
-    yield QueryRow(HOTPOTQA, qid, record.text("question_text"), place, answers=answers)
+    location = record.location.at("question_text")
+    yield QueryRow(HOTPOTQA, qid, record.text("question_text"), location, answers=answers)
     if not answers:
         yield Oddity(NO_ANSWER, qid)
     for paragraph in record.items("contexts"):
@@ -202,13 +202,13 @@ def _paragraph(qid: str, record: Record) -> Iterator[Row]:
         domain=HOTPOTQA,
         pid=pid,
         text=record.text("paragraph_text"),
-        place=record.place.at(record.prefix + "paragraph_text"),
+        location=record.location.at(record.prefix + "paragraph_text"),
         title=record.text("title", limit=TITLE_LIMIT),
     )
     label = int(record.flag("is_supporting"))
-    place = record.place.at(record.prefix + "is_supporting")
-    yield JudgmentRow(HOTPOTQA, qid, pid, label, place)
-    yield PairRow(HOTPOTQA, qid, pid, record.place)
+    location = record.location.at(record.prefix + "is_supporting")
+    yield JudgmentRow(HOTPOTQA, qid, pid, label, location)
+    yield PairRow(HOTPOTQA, qid, pid, record.location)
 
 
 def _answers(record: Record) -> Iterator[str]:
@@ -248,6 +248,13 @@ def read_pairs_to_debate(path: Path, meter: Meter) -> Iterator[Row]:
 def _pair(_domain: str, record: Record) -> Iterator[Row]:
     key, text = record.ident("id", limit=QID_LIMIT), record.text("query")
     answers = record.texts("answers")
-    yield QueryRow(PAIRS, key, text, record.place.at("query"), answers=answers)
-    yield PassageRow(PAIRS, key, record.text("passage"), record.place.at("passage"))
-    yield PairRow(PAIRS, key, key, record.place)
+    yield QueryRow(PAIRS, key, text, record.location.at("query"), answers=answers)
+    text, location = record.text("passage"), record.location.at("passage")
+    yield PassageRow(PAIRS, key, text, location, **about(record))
+    if record.given("label"):
+        is_flag = isinstance(record.data["label"], bool)
+        label = int(record.flag("label")) if is_flag else record.whole("label")
+        if label not in LABELS:
+            record.wrong("label", f"A label is from {LABELS[0]} to {LABELS[-1]}.")
+        yield JudgmentRow(PAIRS, key, key, label, record.location.at("label"))
+    yield PairRow(PAIRS, key, key, record.location)

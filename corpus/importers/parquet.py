@@ -13,13 +13,13 @@ from typing import Any
 
 from corpus.importers.blocks import BLOCK_BYTES, BLOCK_ROWS, Block
 from corpus.importers.files import TOO_DENSE, DataFile, Meter
-from corpus.importers.rows import Place, Problem
+from corpus.importers.rows import Location, Problem
 
 # Batches that are unpacked meanwhile, while the last ones are written.
 _AHEAD = 5
 # Bytes that the records of one block may take, and the lists of one group of records.
-MOST_AT_ONCE = 64 * 1024 * 1024
-MOST_IN_LISTS = 1024 * 1024 * 1024
+MAX_AT_ONCE = 64 * 1024 * 1024
+MAX_IN_LISTS = 1024 * 1024 * 1024
 # Read through a buffer: column chunks are often as large as their file.
 BUFFER_BYTES = 1024 * 1024
 _NAMES = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
@@ -38,12 +38,12 @@ def parquet_blocks(file: DataFile, meter: Meter) -> Iterator[Block | Problem]:
             rows = max(1, table.metadata.num_rows)
             size = rows_at_once(file.path, table.metadata, _rows_of_a_block(table.metadata))
             if size == 0:
-                yield Problem(Place(file.name), TOO_DENSE)
+                yield Problem(Location(file.name), TOO_DENSE)
                 return
             for batch in _ahead(table.iter_batches(batch_size=size)):
                 unpacked += batch.nbytes
                 if fault := meter.fault(packed=file.size, unpacked=unpacked):
-                    yield Problem(Place(file.name, done + 1), fault)
+                    yield Problem(Location(file.name, done + 1), fault)
                     return
                 yield _block(file, range(done + 1, done + 1 + batch.num_rows), batch)
                 done += batch.num_rows
@@ -51,7 +51,7 @@ def parquet_blocks(file: DataFile, meter: Meter) -> Iterator[Block | Problem]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns, too
         reason = str(error).partition("\n")[0][:200]
         message = f"This is not a readable parquet file ({reason})."
-        yield Problem(Place(file.name, done), message)
+        yield Problem(Location(file.name, done), message)
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
@@ -109,11 +109,11 @@ def rows_at_once(path: Path, metadata: Any, most: int) -> int:
         for column in _repeating(metadata, group, most):
             length = _longest_value(path, group, column.path_in_schema)
             if _is_listed(metadata, column):
-                if length * column.num_values > MOST_IN_LISTS:
+                if length * column.num_values > MAX_IN_LISTS:
                     return 0
             else:
                 longest += length
-        rows = min(rows, MOST_AT_ONCE // max(1, longest))
+        rows = min(rows, MAX_AT_ONCE // max(1, longest))
     return rows
 
 
@@ -126,7 +126,7 @@ def _repeating(metadata: Any, group: int, most: int) -> Iterator[Any]:
         if (
             column.has_dictionary_page
             and column.physical_type in _NAMES
-            and column.total_uncompressed_size * values > MOST_AT_ONCE
+            and column.total_uncompressed_size * values > MAX_AT_ONCE
         ):
             yield column
 

@@ -7,17 +7,22 @@ iteration (`0`, `Q0`, any one word) if it never changes in a file, and names a s
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypeAlias
 
 from corpus.importers.fields import PID_LIMIT, QID_LIMIT, faults_at, text_fault
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.reading import each_line
-from corpus.importers.rows import JudgmentRow, Key, Oddity, Place, Problem
+from corpus.importers.rows import JudgmentRow, Key, Location, Oddity, Problem
 
 # What a SmallInteger column holds.
 LABELS = range(-32768, 32768)
 _WHOLE = re.compile(r"[+-]?[0-9]{1,7}")
 REPEATED = "judgments of a subtopic repeated"
+TWO_LINES = (
+    "These are the columns of two lines, as where files are joined and the last line of one has no "
+    "end. Break the line; between tabs, ids may hold blanks."
+)
 _ITERATIONS = {"0", "Q0", "q0"}
 Excluded: TypeAlias = Mapping[Key, frozenset[str]]
 # The columns of one line, as they stand: query id, iteration or subtopic, passage id, label.
@@ -33,11 +38,11 @@ def read_qrels(
     highest of them. `gold` is the name that the rows bear, else the file's.
     """
 
-    def judged(place: Place, line: str) -> tuple[JudgmentRow, str] | Problem | None:
-        columns = _columns(place, line)
+    def judged(location: Location, line: str) -> tuple[JudgmentRow, str] | Problem | None:
+        columns = _columns(location, line)
         if columns is None or isinstance(columns, Problem):
             return columns
-        row = _judgment(place, columns, file.domain, excluded or {}, gold or file.name)
+        row = _judgment(location, columns, file.domain, excluded or {}, gold or file.name)
         return row if isinstance(row, Problem) else (row, columns[1])
 
     middles: set[str] = set()
@@ -59,7 +64,7 @@ def read_pairs(
     """Judgments of a BEIR file: query id, passage id and label by tabs, under a header."""
     is_first = True
 
-    def judged(place: Place, line: str) -> JudgmentRow | Problem | None:
+    def judged(location: Location, line: str) -> JudgmentRow | Problem | None:
         nonlocal is_first
         qid, pid, label = columns if len(columns := line.split("\t")) == 3 else ("", "", "")
         is_header = is_first and len(columns) == 3 and _whole(label.strip()) is None
@@ -67,15 +72,17 @@ def read_pairs(
         if is_header:
             return None
         if len(columns) != 3:
-            return Problem(place, "Three columns by tabs are needed: query-id, corpus-id, score.")
+            return Problem(
+                location, "Three columns by tabs are needed: query-id, corpus-id, score."
+            )
         found = qid, "", pid, label.strip()
-        return _judgment(place, found, file.domain, excluded or {}, gold)
+        return _judgment(location, found, file.domain, excluded or {}, gold)
 
     yield from each_line(file, meter, judged)
     meter.end(file)
 
 
-def _columns(place: Place, line: str) -> Columns | Problem | None:
+def _columns(location: Location, line: str) -> Columns | Problem | None:
     """Passage ids may hold blanks, so the ends are cut first."""
     if line.startswith("#"):
         return None
@@ -83,10 +90,18 @@ def _columns(place: Place, line: str) -> Columns | Problem | None:
     if len(parts) != 4:
         head = line.split(None, 2)
         parts = [*head[:2], *head[2].rsplit(None, 1)] if len(head) == 3 else []
+        if len(parts) == 4 and _is_joined(parts[1], parts[2].split()):
+            return Problem(location, TWO_LINES)
     if len(parts) != 4 or not parts[0] or not parts[2]:
-        return Problem(place, "Four columns are needed: query id, 0, passage id, label.")
+        return Problem(location, "Four columns are needed: query id, 0, passage id, label.")
     qid, middle, pid, label = parts
     return qid, middle.strip(), pid, label.strip()
+
+
+def _is_joined(middle: str, words: list[str]) -> bool:
+    """Whether a passage id goes on with a label and the second column of another line."""
+    pairs = pairwise(words[1:-1])
+    return any(other == middle and re.match(r"[+-]?[0-9]", label) for label, other in pairs)
 
 
 def _by_subtopic(
@@ -99,14 +114,14 @@ def _by_subtopic(
             continue
         row, subtopic = each
         if fault := text_fault(subtopic, QID_LIMIT):
-            yield Problem(row.place.at("subtopic"), fault)
+            yield Problem(row.location.at("subtopic"), fault)
             continue
         key = row.qid, row.pid
         before = merged.get(key, row)
         given = {} if before.subtopics is None else before.subtopics
         if given.get(subtopic, row.label) != row.label:
             message = f"{row.pid} has the label {given[subtopic]} for this subtopic before."
-            yield Problem(row.place, message)
+            yield Problem(row.location, message)
         elif subtopic in given:
             yield Oddity(REPEATED, f"{row.domain}-{row.qid}: {row.pid}")
         else:
@@ -116,20 +131,22 @@ def _by_subtopic(
 
 
 def _judgment(
-    place: Place, columns: Columns, domain: str, excluded: Excluded, gold: str
+    location: Location, columns: Columns, domain: str, excluded: Excluded, gold: str
 ) -> JudgmentRow | Problem:
     qid, _, pid, written = columns
     for name, value in (("query id", qid), ("passage id", pid)):
         if not value:
-            return Problem(place.at(name), "An id cannot be empty.")
-    for fault in faults_at(place, ("query id", qid, QID_LIMIT), ("passage id", pid, PID_LIMIT)):
+            return Problem(location.at(name), "An id cannot be empty.")
+    for fault in faults_at(location, ("query id", qid, QID_LIMIT), ("passage id", pid, PID_LIMIT)):
         return fault
     label = _whole(written)
     if label is None:
-        return Problem(place.at("label"), f"A whole number is needed here, not {written[:40]!r}.")
+        return Problem(
+            location.at("label"), f"A whole number is needed here, not {written[:40]!r}."
+        )
     if label > 0 and pid in excluded.get((domain, qid), ()):
-        return Problem(place.at("passage id"), f"{pid} is excluded and gold at once.")
-    return JudgmentRow(domain, qid, pid, label, place.at("label"), gold=gold)
+        return Problem(location.at("passage id"), f"{pid} is excluded and gold at once.")
+    return JudgmentRow(domain, qid, pid, label, location.at("label"), gold=gold)
 
 
 def _whole(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Files opened, line by line or as JSON, gzipped or not: UTF-8 strictly, faults by their place."""
+"""Opening files, line by line or as JSON, gzipped or not: strict UTF-8, faults with locations."""
 
 import gzip
 import zlib
@@ -13,14 +13,14 @@ from corpus.importers.blocks import BLOCK_BYTES, BLOCK_ROWS, Block
 from corpus.importers.fields import Record
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.parquet import parquet_blocks
-from corpus.importers.rows import Place, Problem
+from corpus.importers.rows import Location, Problem
 
 # Bounds on what one hostile line, list or object may make us hold in memory.
 LINE_LIMIT = 64 * 1024 * 1024
 LIST_LIMIT = 256 * 1024 * 1024
 SIZE_LIMIT = 256 * 1024 * 1024
 # Small objects take twenty times the room of their bytes.
-MOST_OBJECTS = 2_500_000
+MAX_OBJECTS = 2_500_000
 TOO_LONG_A_LIST = (
     "The list is too large to be read at once. Use JSON lines: one object a line, in a .jsonl file."
 )
@@ -115,24 +115,24 @@ def text_lines(file: DataFile, meter: Meter) -> Iterator[tuple[int, str]]:
             raise Unreadable(NOT_UTF8.format(fault.start + 1), number) from fault
 
 
-def column_lines(file: DataFile, meter: Meter) -> Iterator[tuple[Place, str] | Problem]:
+def column_lines(file: DataFile, meter: Meter) -> Iterator[tuple[Location, str] | Problem]:
     """Lines that hold something, without their ends; every bad one is a problem by itself."""
     try:
         for number, line in byte_lines(file, meter):
-            place = Place(file.name, number)
+            location = Location(file.name, number)
             try:
                 text = line.decode("utf-8").rstrip("\r\n")
             except UnicodeDecodeError as fault:
-                yield Problem(place, NOT_UTF8.format(fault.start + 1))
+                yield Problem(location, NOT_UTF8.format(fault.start + 1))
                 continue
             if text.strip():
-                yield place, text
+                yield location, text
     except Unreadable as fault:
-        yield Problem(Place(file.name, fault.line), fault.message)
+        yield Problem(Location(file.name, fault.line), fault.message)
 
 
 def each_line(
-    file: DataFile, meter: Meter, read: Callable[[Place, str], T | Problem | None]
+    file: DataFile, meter: Meter, read: Callable[[Location, str], T | Problem | None]
 ) -> Iterator[T | Problem]:
     """What `read` makes of each of these lines, None left out."""
     for each in column_lines(file, meter):
@@ -187,7 +187,7 @@ def _json(file: DataFile, meter: Meter) -> Iterator[Item | Problem]:
         is_lines = ".jsonl" in file.path.suffixes[-2:] or not _is_list(file)
         yield from _json_lines(file, meter) if is_lines else _json_list(file, meter)
     except Unreadable as fault:
-        yield Problem(Place(file.name, fault.line), fault.message)
+        yield Problem(Location(file.name, fault.line), fault.message)
 
 
 def _is_list(file: DataFile) -> bool:
@@ -202,7 +202,7 @@ def _json_lines(file: DataFile, meter: Meter) -> Iterator[Item | Problem]:
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            yield Problem(Place(file.name, number), _json_fault(line, error))
+            yield Problem(Location(file.name, number), _json_fault(line, error))
         else:
             yield _item(file, number, len(line), value)
 
@@ -211,7 +211,7 @@ def _json_list(file: DataFile, meter: Meter) -> Iterator[Item | Problem]:
     with opened(file) as (stream, raw):
         content = stream.read(LIST_LIMIT + 1)
         check_growth(stream, raw, meter, 0)
-    if len(content) > LIST_LIMIT or content.count(b"{") > MOST_OBJECTS:
+    if len(content) > LIST_LIMIT or content.count(b"{") > MAX_OBJECTS:
         raise Unreadable(TOO_LONG_A_LIST)
     try:
         values = orjson.loads(content.removeprefix(BOM))
@@ -225,7 +225,7 @@ def _json_list(file: DataFile, meter: Meter) -> Iterator[Item | Problem]:
 def _item(file: DataFile, number: int, length: int, value: Any) -> Item | Problem:
     if isinstance(value, dict):
         return number, length, value
-    return Problem(Place(file.name, number), 'A JSON object is needed here: {"id": ..., ...}.')
+    return Problem(Location(file.name, number), 'A JSON object is needed here: {"id": ..., ...}.')
 
 
 def _json_fault(content: bytes, error: orjson.JSONDecodeError) -> str:

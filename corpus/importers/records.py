@@ -1,10 +1,10 @@
 """What records of JSON or parquet become: queries one by one, passages as columns where they are
-sound, else one by one (tests/corpus/test_import_blocks.py holds both ways together)."""
+sound, else one by one (tests/corpus/importers/test_import_blocks.py holds both ways together)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from corpus.importers.blocks import Layout
+from corpus.importers.blocks import ABOUT, Layout
 from corpus.importers.fields import TITLE_LIMIT, URL_LIMIT, Record, other_fields
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.reading import blocks, records
@@ -45,14 +45,14 @@ def query(
     """A query with what the field `text` says, and an oddity for what could not be kept of it.
 
     `texts` and `lists` are optional fields, `values` what the caller has read of others; whatever
-    is not `known` either is kept beside it.
+    is not `known` either is kept with it.
     """
     named = {text, *known, *texts, *lists, *values}
     extra, dropped = other_fields(record, named, f"{domain}-{qid}")
-    said = record.text(text)
+    content = record.text(text)
     values |= {name: record.maybe_text(name) for name in texts}
     values |= {name: record.maybe_texts(name) for name in lists}
-    yield QueryRow(domain, qid, said, record.place.at(text), extra=extra, **values)
+    yield QueryRow(domain, qid, content, record.location.at(text), extra=extra, **values)
     yield from dropped
 
 
@@ -68,6 +68,15 @@ def read_passages(file: DataFile, meter: Meter, layout: Layout) -> Iterator[Row]
                 yield from passage(file.domain, each, layout)
 
 
+def about(record: Record) -> dict[str, Any]:
+    """The fields of ABOUT; None where the record does not give one."""
+    return {
+        "title": record.maybe_text("title", limit=TITLE_LIMIT),
+        "source_url": record.maybe_text("source_url", limit=URL_LIMIT),
+        "fetched_on": record.maybe_day("fetched_on"),
+    }
+
+
 def passage(
     domain: str, record: Record | Problem, layout: Layout, *, page_id: str = ""
 ) -> Iterator[Row]:
@@ -76,19 +85,17 @@ def passage(
     def read(domain: str, record: Record) -> Iterator[Row]:
         key, field = record.first_given(layout.ids), record.first_given(layout.texts)
         pid = record.ident(key)
-        taken = {key, field, *layout.others}
+        taken = {key, field, *ABOUT}
         known = taken if layout.keeps_others else record.data.keys()
         extra, dropped = other_fields(record, known, f"{domain}: {pid}")
-        title, url = layout.title, layout.source_url
         yield PassageRow(
             domain=domain,
             pid=pid,
             text=record.text(field),
-            place=record.place.at(field),
-            title=record.maybe_text(title, limit=TITLE_LIMIT) if title else None,
-            source_url=record.maybe_text(url, limit=URL_LIMIT) if url else None,
+            location=record.location.at(field),
             page_id=page_id,
             extra=extra,
+            **about(record),
         )
         yield from dropped
 

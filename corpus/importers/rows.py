@@ -1,7 +1,7 @@
 """What every reader yields: rows in the product's own terms, problems and oddities.
 
 A field that the file does not give is None: it says nothing, so it can clash with nothing.
-`place` never takes part in comparing two rows.
+`location` never takes part in comparing two rows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -9,19 +9,21 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, TypeAlias
 
+# What a licence can be of (corpus/benchmarks/models.py names them on the screens).
+LAYERS = ("queries", "answers", "passages", "aspects", "labels")
 # (domain, id): ids are unique inside their domain only (docs/protocol.md 1.1).
 Key: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something stands. `line` counts from 1; in a JSON list or parquet it is the record."""
+class Location:
+    """File, line and field. `line` counts from 1; in a JSON list or parquet it is the record."""
 
     file: str
     line: int = 0
     field: str = ""
 
-    def at(self, name: str) -> "Place":
+    def at(self, name: str) -> "Location":
         """The same record, at this field."""
         return replace(self, field=name)
 
@@ -34,11 +36,11 @@ class Place:
 class Problem:
     """Why a file cannot be loaded as it is; one is enough for nothing to be loaded."""
 
-    place: Place
+    location: Location
     message: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+        return f"{self.location}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class QueryRow:
     domain: str
     qid: str
     text: str | None
-    place: Place = field(compare=False)
+    location: Location = field(compare=False)
     answers: tuple[str, ...] | None = None
     community_answers: tuple[dict[str, Any], ...] | None = None
     gold_answer: str | None = None
@@ -75,14 +77,18 @@ class QueryRow:
 
 @dataclass(frozen=True, slots=True)
 class PassageRow:
-    """A retrieval unit; `page_id` names the page it may be a slice of."""
+    """A retrieval unit; `page_id` names the page it may be a slice of.
+
+    `fetched_on` is the day its source was fetched, as 2024-05-31.
+    """
 
     domain: str
     pid: str
     text: str
-    place: Place = field(compare=False)
+    location: Location = field(compare=False)
     title: str | None = None
     source_url: str | None = None
+    fetched_on: str | None = None
     page_id: str = field(default="", compare=False)
     extra: dict[str, Any] | None = None
 
@@ -91,8 +97,8 @@ class PassageRow:
 class PassageBatch:
     """Passages of one domain and file as columns of one length: what large files are read as.
 
-    `titles`, `source_urls` and `extras` are empty where no passage gives any; `text_field` is what
-    the file calls the text. Iterating gives PassageRows.
+    `titles`, `source_urls`, `dates` (of fetching) and `extras` are empty where no passage gives
+    any; `text_field` is what the file calls the text. Iterating gives PassageRows.
     """
 
     domain: str
@@ -102,13 +108,14 @@ class PassageBatch:
     texts: list[str]
     titles: list[str | None] = field(default_factory=list)
     source_urls: list[str | None] = field(default_factory=list)
+    dates: list[str | None] = field(default_factory=list)
     extras: list[dict[str, Any] | None] = field(default_factory=list)
     text_field: str = field(default="content", compare=False)
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """The first passage."""
-        return Place(self.file, self.lines[0], self.text_field)
+        return Location(self.file, self.lines[0], self.text_field)
 
     @property
     def characters(self) -> int:
@@ -130,9 +137,10 @@ class PassageBatch:
                 domain=self.domain,
                 pid=self.pids[n],
                 text=self.texts[n],
-                place=Place(self.file, self.lines[n], self.text_field),
+                location=Location(self.file, self.lines[n], self.text_field),
                 title=self.titles[n] if self.titles else None,
                 source_url=self.source_urls[n] if self.source_urls else None,
+                fetched_on=self.dates[n] if self.dates else None,
                 extra=self.extras[n] if self.extras else None,
             )
 
@@ -146,6 +154,7 @@ class PassageBatch:
             texts=list(compress(self.texts, keep)),
             titles=list(compress(self.titles, keep)),
             source_urls=list(compress(self.source_urls, keep)),
+            dates=list(compress(self.dates, keep)),
             extras=list(compress(self.extras, keep)),
         )
 
@@ -157,9 +166,10 @@ class DocumentRow:
     domain: str
     doc_id: str
     text: str
-    place: Place = field(compare=False)
+    location: Location = field(compare=False)
     title: str | None = None
     source_url: str | None = None
+    fetched_on: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +183,17 @@ class JudgmentRow:
     qid: str
     pid: str
     label: int
-    place: Place = field(compare=False)
+    location: Location = field(compare=False)
     gold: str = field(default="", compare=False)
     subtopics: dict[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AspectRow:
-    """One weighted aspect of a query with its supporting passages, ordered by the integer k."""
+    """One weighted aspect of a query with its supporting passages, ordered by the integer k.
+
+    `scale` is "" where the row does not say it. The weight of the scale `shares` is in hundredths.
+    """
 
     domain: str
     qid: str
@@ -188,8 +201,8 @@ class AspectRow:
     content: str
     weight: int
     supporting_docs: tuple[str, ...]
-    place: Place = field(compare=False)
-    scale: str = "likert5"
+    location: Location = field(compare=False)
+    scale: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +212,30 @@ class PairRow:
     domain: str
     qid: str
     pid: str
-    place: Place = field(compare=False)
+    location: Location = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LicenceRow:
+    """The licence of one of LAYERS, of a domain or ("") of every domain that is read with it.
+
+    `text` is the whole licence, word for word.
+    """
+
+    domain: str
+    layer: str
+    name: str
+    location: Location = field(compare=False)
+    url: str | None = None
+    attribution: str | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """What one system retrieved for one query, in the order of its file, each passage once.
 
-    `scores` stand beside `pids`, or are None where the file gives a ranking only; `tag` is the
+    `scores` are those of `pids`, or None where the file gives a ranking only; `tag` is the
     name of the system as its file gives it, or "".
     """
 
@@ -215,7 +244,7 @@ class RunRow:
     pids: tuple[str, ...]
     scores: tuple[float, ...] | None
     tag: str
-    place: Place = field(compare=False)
+    location: Location = field(compare=False)
 
 
 RunFileRow: TypeAlias = RunRow | Problem | Oddity
@@ -227,6 +256,7 @@ Row: TypeAlias = (
     | JudgmentRow
     | AspectRow
     | PairRow
+    | LicenceRow
     | Problem
     | Oddity
 )

@@ -2,7 +2,7 @@
 
 TREC runs: query id, Q0, passage id, rank, score, tag. The order of the file is kept; ranks are
 looked at but not believed. A file whose queries stand together is read query by query; any other
-is held in memory, up to a bound.
+is kept in memory, up to a bound.
 
 Runs as one JSON object per file: `{qid: {passage id: score}}`, `{qid: [passage id, ...]}` (already
 ranked), or BRIDGE's `{qid: {passage id: {"score": ..., "text": ...}}}`.
@@ -12,21 +12,21 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from corpus.importers.fields import PID_LIMIT, QID_LIMIT, faults_at, text_fault
-from corpus.importers.files import DataFile, Meter, as_file, files_under, missing, stem_of
+from corpus.importers.files import DataFile, Meter, as_file, files_under, missing
 from corpus.importers.reading import NOT_UTF8, Unreadable, column_lines, content_of, each_line
-from corpus.importers.rows import Oddity, Place, Problem, RunFileRow, RunRow
+from corpus.importers.rows import Location, Oddity, Problem, RunFileRow, RunRow
+from corpus.importers.run_names import is_pattern, run_name
 
-_TREC = re.compile(r"\.(?:run|trec|txt|res|results|test|trunc)(?:\.gz)?$", re.IGNORECASE)
-_JSON = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
-# outputs/{task}_{model}_long_{False}/score.json
-_OUTPUT = re.compile(r"(?P<domain>.+)_(?P<tag>[^_]+)_long_(?:True|False)")
-# results/{retriever}/{subset}_retrieved_corpus.json
-_RETRIEVED = "_retrieved_corpus"
+_ENDINGS = {
+    "trec_run": re.compile(r"\.(?:run|trec|txt|res|results|test|trunc)(?:\.gz)?$", re.IGNORECASE),
+    "score_json": re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE),
+}
 
 DUPLICATE = "passages ranked twice for a query, the best kept"
 UNSORTED = "rankings that are not in the order of their scores"
@@ -35,10 +35,15 @@ SCATTERED = "runs whose queries do not stand together"
 RANKS = "rankings whose ranks do not count up with the lines"
 MORE_TAGS = "runs under more than one name, the first kept"
 TEXTS = "passage texts in a run, not read"
+SIX_COLUMNS = "Six columns are needed: query id, Q0, passage id, rank, score, tag."
+TWO_LINES = (
+    "These are the columns of two lines, as where files are joined and the last line of one has no "
+    "end. Break the line; between tabs, ids may hold blanks and numbers."
+)
 # Lines of a file whose queries do not stand together.
-MOST_SCATTERED = 5_000_000
+MAX_SCATTERED = 5_000_000
 # Queries of a file, and lines of a query.
-MOST_TOGETHER = 1_000_000
+MAX_TOGETHER = 1_000_000
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf(?:inity)?)", re.I
@@ -48,7 +53,7 @@ _NUMBER = re.compile(
 class Line(NamedTuple):
     """One line of a TREC run."""
 
-    place: Place
+    location: Location
     qid: str
     pid: str
     rank: int
@@ -57,7 +62,7 @@ class Line(NamedTuple):
 
 
 class _Object(list):  # type: ignore[type-arg]
-    """The pairs of a JSON object, told apart from a JSON list; a name that comes twice is seen."""
+    """The pairs of a JSON object, distinct from a JSON list; a repeated name is seen."""
 
 
 # What a JSON object or list gives of one query: passage ids and what stands beside them.
@@ -65,45 +70,48 @@ Pairs: TypeAlias = list[tuple[Any, Any]]
 
 
 def read_trec(path: Path, meter: Meter, domain: str) -> Iterator[RunFileRow]:
-    """One RunRow per query of each file; its domain is the file's stem unless it is given."""
-    wanted = "a run file (.run, .trec or .txt, also with .gz)"
-    yield from _each_file(path, _TREC, wanted, meter, domain, _lines_of_file)
+    """One RunRow per query of each file; `domain` as `run_name` takes it."""
+    requested = "a run file (.run, .trec or .txt, also with .gz)"
+    yield from _each_file(path, "trec_run", requested, meter, domain, _lines_of_file)
 
 
 def read_json(path: Path, meter: Meter, domain: str) -> Iterator[RunFileRow]:
     """The same of JSON objects."""
-    wanted = "a file of scores (.json, also with .gz)"
-    yield from _each_file(path, _JSON, wanted, meter, domain, _object_of_file)
+    requested = "a file of scores (.json, also with .gz)"
+    yield from _each_file(path, "score_json", requested, meter, domain, _object_of_file)
+
+
+def run_files(path: Path, format: str, domain: str) -> list[DataFile]:
+    """The run files of a folder, or the file itself whatever its name, each with its domain.
+
+    Where a pattern of paths is given a folder's files are those that fit it. Raises BadPattern.
+    """
+    by_pattern, ending = is_pattern(domain), _ENDINGS[format]
+    found = [
+        each
+        for each in files_under(path)
+        if each == path or (run_name(each, domain)[0] if by_pattern else ending.search(each.name))
+    ]
+    return [as_file(each, path, run_name(each, domain)[0]) for each in found]
 
 
 def _each_file(
     path: Path,
-    ending: re.Pattern[str],
-    wanted: str,
+    format: str,
+    requested: str,
     meter: Meter,
     domain: str,
     read: Callable[[DataFile, str, Meter], Iterator[RunFileRow]],
 ) -> Iterator[RunFileRow]:
-    """The run files of a folder, or the file itself whatever its name."""
-    found = [each for each in files_under(path) if each == path or ending.search(each.name)]
-    files = [as_file(each, path, run_name(each)[0]) for each in found]
+    files = run_files(path, format, domain)
     if not files:
-        yield missing(path, wanted)
+        yield missing(path, f"{requested} that fits {domain}" if is_pattern(domain) else requested)
     meter.expect(files)
     for file in files:
-        yield from read(file, domain or file.domain, meter)
+        name = run_name(file.path, domain)[1] if is_pattern(domain) else ""
+        for row in read(file, file.domain, meter):
+            yield replace(row, tag=name) if name and isinstance(row, RunRow) else row
         meter.end(file)
-
-
-def run_name(path: Path) -> tuple[str, str]:
-    """Domain and system that a path tells; the system is "" where it tells none."""
-    stem = stem_of(path)
-    if stem.endswith(_RETRIEVED):
-        return stem.removesuffix(_RETRIEVED), path.parent.name
-    if stem == "score":
-        match = _OUTPUT.fullmatch(path.parent.name)
-        return (match["domain"], match["tag"]) if match else (path.parent.name, "")
-    return stem, ""
 
 
 def _run_rows(row: RunRow, repeated: Iterable[str]) -> Iterator[RunFileRow]:
@@ -121,7 +129,7 @@ def _run_rows(row: RunRow, repeated: Iterable[str]) -> Iterator[RunFileRow]:
 def _lines_of_file(file: DataFile, domain: str, meter: Meter) -> Iterator[RunFileRow]:
     is_scattered, fault = _survey(file, meter.aside())
     if fault:
-        yield Problem(Place(file.name), fault)
+        yield Problem(Location(file.name), fault)
         return
     if is_scattered:
         yield Oddity(SCATTERED, file.name)
@@ -143,10 +151,10 @@ def _survey(file: DataFile, meter: Meter) -> tuple[bool, str]:
             is_scattered = is_scattered or qid in seen
             seen.add(qid)
             last, together = qid, 1
-        if together > MOST_TOGETHER or len(seen) > MOST_TOGETHER:
-            return is_scattered, f"More than {MOST_TOGETHER:,} queries, or lines of one query."
-        if is_scattered and count > MOST_SCATTERED:
-            return True, f"Queries stand apart over {MOST_SCATTERED:,} lines; sort them by query."
+        if together > MAX_TOGETHER or len(seen) > MAX_TOGETHER:
+            return is_scattered, f"More than {MAX_TOGETHER:,} queries, or lines of one query."
+        if is_scattered and count > MAX_SCATTERED:
+            return True, f"Queries stand apart over {MAX_SCATTERED:,} lines; sort them by query."
     return is_scattered, ""
 
 
@@ -178,7 +186,7 @@ def _ranking(domain: str, lines: list[Line]) -> Iterator[RunFileRow]:
             repeated.append(each.pid)
         kept[each.pid] = max(kept.get(each.pid, each.score), each.score)
     pids, scores = tuple(kept), tuple(kept.values())
-    row = RunRow(domain, first.qid, pids, scores, first.tag, first.place)
+    row = RunRow(domain, first.qid, pids, scores, first.tag, first.location)
     yield from _run_rows(row, repeated)
     owner = f"{domain}-{first.qid}"
     if any(b.rank <= a.rank for a, b in pairwise(lines)):
@@ -189,35 +197,47 @@ def _ranking(domain: str, lines: list[Line]) -> Iterator[RunFileRow]:
         yield Oddity(MORE_TAGS, owner)
 
 
-def _line(place: Place, line: str) -> Line | Problem:
+def _line(location: Location, line: str) -> Line | Problem:
     columns = _columns(line)
     if columns is None:
-        return Problem(place, "Six columns are needed: query id, Q0, passage id, rank, score, tag.")
+        return Problem(location, TWO_LINES if _is_joined(_parts(line)) else SIX_COLUMNS)
     qid, pid, rank, score, tag = columns
     named = (("query id", qid, QID_LIMIT), ("passage id", pid, PID_LIMIT), ("tag", tag, QID_LIMIT))
-    for fault in faults_at(place, *named):
+    for fault in faults_at(location, *named):
         return fault
     if not qid or not pid:
-        return Problem(place, "An id cannot be empty.")
+        return Problem(location, "An id cannot be empty.")
     number = float(score)
     if not math.isfinite(number):
-        return Problem(place.at("score"), f"A score must be a finite number, not {score[:40]}.")
-    return Line(place, qid, pid, int(rank), number, tag)
+        return Problem(location.at("score"), f"A score must be a finite number, not {score[:40]}.")
+    return Line(location, qid, pid, int(rank), number, tag)
 
 
 def _columns(line: str) -> tuple[str, str, str, str, str] | None:
     """Query id, passage id, rank, score, tag.
 
-    Anything may follow the tag, as trec_eval allows; a passage id may hold blanks, and then the
-    columns are counted from the end.
+    Words may follow the tag, as trec_eval allows, but no other line: files joined without a line
+    break between them would lose its passage. A passage id may hold blanks, and then the columns
+    are counted from the end.
     """
     parts = _parts(line)
+    if _is_joined(parts):
+        return None
     if len(parts) >= 5 and _are_numbers(parts[3], parts[4]):
         return parts[0], parts[2], parts[3], parts[4], parts[5] if len(parts) > 5 else ""
     if len(parts) > 6 and _are_numbers(parts[-3], parts[-2]):
         pid = line.split(None, 2)[2].rsplit(None, 3)[0]
         return parts[0], pid, parts[-3], parts[-2], parts[-1]
     return None
+
+
+def _is_joined(parts: list[str]) -> bool:
+    """Whether a second rank and score follow the first, or a second Q0 the passage id."""
+    if len(parts) <= 6:
+        return False
+    if _are_numbers(parts[3], parts[4]):
+        return any(_are_numbers(*pair) for pair in pairwise(parts[5:]))
+    return parts[1] in parts[3:-3]
 
 
 def _parts(line: str) -> list[str]:
@@ -240,18 +260,18 @@ def _object_of_file(file: DataFile, domain: str, meter: Meter) -> Iterator[RunFi
         # An object is held as a whole, and grows to several times its size on the way.
         queries = _parsed(content_of(file, meter))
     except Unreadable as fault:
-        yield Problem(Place(file.name, fault.line), fault.message)
+        yield Problem(Location(file.name, fault.line), fault.message)
         return
     if not isinstance(queries, _Object):
         message = "One JSON object is needed here: {query id: {passage id: score}}."
-        yield Problem(Place(file.name), message)
+        yield Problem(Location(file.name), message)
         return
     tag = run_name(file.path)[1]
     if not tag:
         yield Oddity(NO_TAG, file.name)
     seen: set[str] = set()
     for number, (qid, ranking) in enumerate(queries, start=1):
-        here = Place(file.name, number)
+        here = Location(file.name, number)
         if qid in seen:
             yield Problem(here, f"Query {qid[:80]} stands twice in this object.")
         else:
@@ -260,19 +280,19 @@ def _object_of_file(file: DataFile, domain: str, meter: Meter) -> Iterator[RunFi
 
 
 def _json_ranking(
-    domain: str, qid: str, ranking: Any, tag: str, place: Place
+    domain: str, qid: str, ranking: Any, tag: str, location: Location
 ) -> Iterator[RunFileRow]:
     if fault := text_fault(qid, QID_LIMIT) if qid else "An id cannot be empty.":
-        yield Problem(place.at("query id"), fault)
+        yield Problem(location.at("query id"), fault)
         return
     if not isinstance(ranking, list):
-        yield Problem(place, f"Scores or a list of passage ids are needed for query {qid[:80]}.")
+        yield Problem(location, f"Scores or a list of passage ids are needed for query {qid[:80]}.")
         return
     is_scored = isinstance(ranking, _Object)
     given: Pairs = ranking if is_scored else [(each, None) for each in ranking]
     faults = ((pid, _fault(pid, value, is_scored=is_scored)) for pid, value in given)
     problems = [
-        Problem(place.at(f"{qid}: {str(pid)[:80]}"), fault) for pid, fault in faults if fault
+        Problem(location.at(f"{qid}: {str(pid)[:80]}"), fault) for pid, fault in faults if fault
     ]
     if problems:
         yield from problems
@@ -285,7 +305,7 @@ def _json_ranking(
             repeated.append(pid)
         kept[pid] = max(kept.get(pid, score), score)
     scores = tuple(kept.values()) if is_scored else None
-    yield from _run_rows(RunRow(domain, qid, tuple(kept), scores, tag, place), repeated)
+    yield from _run_rows(RunRow(domain, qid, tuple(kept), scores, tag, location), repeated)
     if any(isinstance(value, _Object) and dict(value).get("text") for _, value in given):
         yield Oddity(TEXTS, f"{domain}-{qid}")
 

@@ -1,9 +1,9 @@
 """A TREC collection: topics, documents and qrels in one folder, which is one domain.
 
-What a file or folder holds is told by its name (topics or queries; qrels; documents, docs, corpus,
-collection or passages); a single file also by how it begins.
-
-TREC topics: marked up (num, title, desc, narr), as `qid<tab>text`, or as JSON lines."""
+The name of a file or folder shows what it contains (topics or queries; qrels; documents, docs,
+corpus, collection or passages), of a single file also its beginning. Topics are marked up (num,
+title, desc, narr), XML (web_topics.py), `qid<tab>text`, or JSON lines.
+"""
 
 import re
 from collections.abc import Iterator
@@ -15,8 +15,9 @@ from corpus.importers.files import DataFile, Meter, as_file, files_under, missin
 from corpus.importers.qrels import read_qrels
 from corpus.importers.reading import each_line, first_bytes
 from corpus.importers.records import each_record, query
-from corpus.importers.rows import JudgmentRow, Oddity, Place, Problem, QueryRow, Row
+from corpus.importers.rows import JudgmentRow, Location, Oddity, Problem, QueryRow, Row
 from corpus.importers.trec_documents import Element, blocks, elements, read_documents
+from corpus.importers.web_topics import holds_topics, read_web_topics
 
 _NAMES = {"num", "title", "desc", "narr"}
 # Labels that classic topics put before what they say.
@@ -31,7 +32,9 @@ def read_topics(file: DataFile, meter: Meter, head: bytes) -> Iterator[Row]:
     if head[:1] in {b"{", b"["} or file.path.suffix.lower() == ".parquet":
         yield from each_record([file], meter, _record)
         return
-    if head[:1] == b"<":
+    if holds_topics(head):
+        yield from read_web_topics(file, meter)
+    elif head[:1] == b"<":
         for each in blocks(file, meter, "top"):
             yield from [each] if isinstance(each, Problem) else _topic(file.domain, *each)
     else:
@@ -40,22 +43,22 @@ def read_topics(file: DataFile, meter: Meter, head: bytes) -> Iterator[Row]:
     meter.end(file)
 
 
-def _topic(domain: str, place: Place, block: str) -> Iterator[Row]:
+def _topic(domain: str, location: Location, block: str) -> Iterator[Row]:
     given: dict[str, str] = {}
     for each in elements(block, _NAMES, must_close=False)[0]:
         given.setdefault(each.name, _content(each))
     qid = given.get("num", "").strip()
     if not qid:
-        yield Problem(place.at("num"), "This topic has no number.")
+        yield Problem(location.at("num"), "This topic has no number.")
         return
     description = given.get("desc")
     text = given.get("title", description)
     if text is None:
-        yield Problem(place.at("title"), "This topic has neither a title nor a description.")
+        yield Problem(location.at("title"), "This topic has neither a title nor a description.")
         return
     narrative = given.get("narr")
     yield from _sound(
-        QueryRow(domain, qid, text, place, description=description, narrative=narrative)
+        QueryRow(domain, qid, text, location, description=description, narrative=narrative)
     )
     if "title" not in given:
         yield Oddity(NO_TITLE, f"{domain}-{qid}")
@@ -67,17 +70,17 @@ def _content(element: Element) -> str:
     return element.content if is_plain else _LABEL.sub("", element.content, count=1)
 
 
-def _two_columns(domain: str, place: Place, line: str) -> QueryRow | Problem:
+def _two_columns(domain: str, location: Location, line: str) -> QueryRow | Problem:
     qid, tab, text = line.partition("\t")
     if not tab or not qid:
-        return Problem(place, "Two columns are needed: query id, a tab, and the query.")
-    return QueryRow(domain, qid, text, place)
+        return Problem(location, "Two columns are needed: query id, a tab, and the query.")
+    return QueryRow(domain, qid, text, location)
 
 
 def _sound(row: QueryRow) -> list[Row]:
     """The query, or what is wrong with its texts."""
     faults = faults_at(
-        row.place,
+        row.location,
         ("num", row.qid, QID_LIMIT),
         ("title", row.text or "", 0),
         ("desc", row.description or "", 0),
@@ -146,6 +149,8 @@ def _sniffed(head: bytes) -> str:
     start = head[:5].lower()
     if start.startswith((b"<top>", b"<doc>")):
         return "topics" if start == b"<top>" else "documents"
+    if holds_topics(head):
+        return "topics"
     line = next((each for each in head.splitlines() if not each.startswith(b"#")), b"").split()
     if len(line) == 4 and re.fullmatch(rb"[+-]?\d+", line[-1]):
         return "qrels"
@@ -158,6 +163,6 @@ def _judgments(files: list[DataFile], meter: Meter, *, name_queries: bool) -> It
         for row in read_qrels(file, meter):
             if name_queries and isinstance(row, JudgmentRow) and row.qid not in named:
                 named.add(row.qid)
-                yield QueryRow(row.domain, row.qid, None, row.place.at("query id"))
+                yield QueryRow(row.domain, row.qid, None, row.location.at("query id"))
                 yield Oddity(ID_ONLY, f"{row.domain}-{row.qid}")
             yield row

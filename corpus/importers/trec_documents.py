@@ -25,7 +25,7 @@ from corpus.importers.reading import (
     text_lines,
 )
 from corpus.importers.records import read_passages
-from corpus.importers.rows import PassageBatch, PassageRow, Place, Problem, Row
+from corpus.importers.rows import Location, PassageBatch, PassageRow, Problem, Row
 
 _TAG = re.compile(r"<(/?)([a-z]{1,20})\b[^<>\n]{0,200}>", re.ASCII | re.IGNORECASE)
 _PADDING = " \t\n\r"
@@ -48,7 +48,7 @@ class Element(NamedTuple):
     is_closed: bool = False
 
 
-def blocks(file: DataFile, meter: Meter, name: str) -> Iterator[tuple[Place, str] | Problem]:
+def blocks(file: DataFile, meter: Meter, name: str) -> Iterator[tuple[Location, str] | Problem]:
     """What stands between each line that begins with `<name>` and the next `</name>`.
 
     Lines keep their ends, but where the tag's own line ends in CR LF that is how the file ends
@@ -57,12 +57,12 @@ def blocks(file: DataFile, meter: Meter, name: str) -> Iterator[tuple[Place, str
     try:
         yield from blocks_of(text_lines(file, meter), file.name, name)
     except Unreadable as fault:
-        yield Problem(Place(file.name, fault.line), fault.message)
+        yield Problem(Location(file.name, fault.line), fault.message)
 
 
 def blocks_of(
     lines: Iterable[tuple[int, str]], file: str, name: str
-) -> Iterator[tuple[Place, str] | Problem]:
+) -> Iterator[tuple[Location, str] | Problem]:
     """The same of numbered lines; raises Unreadable for a record that is too long."""
     opening = re.compile(rf"\s*<{name}>", re.ASCII | re.IGNORECASE)
     closing = re.compile(rf"</{name}>\s*$", re.ASCII | re.IGNORECASE)
@@ -78,7 +78,7 @@ def blocks_of(
             line = line[begin.end() :]
         elif not start:
             if line.strip():
-                yield Problem(Place(file, number), f"A line outside of <{name}>.")
+                yield Problem(Location(file, number), f"A line outside of <{name}>.")
             continue
         size += len(line)
         if size > reading.LINE_LIMIT:
@@ -86,16 +86,18 @@ def blocks_of(
         end = closing.search(line)
         held.append(line[: end.start()] if end else line)
         if end:
-            yield _block(Place(file, start), "".join(held), name, ends_in_cr)
+            yield _block(Location(file, start), "".join(held), name, ends_in_cr)
             start = 0
     if start:
         yield _unclosed(file, start, name)
 
 
-def _block(place: Place, text: str, name: str, ends_in_cr: bool) -> tuple[Place, str] | Problem:
+def _block(
+    location: Location, text: str, name: str, ends_in_cr: bool
+) -> tuple[Location, str] | Problem:
     if f"</{name}>" in text:
-        return Problem(place, f"More than one <{name}> on a line.")
-    return place, text.replace("\r\n" if ends_in_cr else "\n", "\n")
+        return Problem(location, f"More than one <{name}> on a line.")
+    return location, text.replace("\r\n" if ends_in_cr else "\n", "\n")
 
 
 def elements(block: str, names: Collection[str], *, must_close: bool) -> tuple[list[Element], str]:
@@ -136,7 +138,7 @@ def unpadded(text: str) -> str:
 
 
 def _unclosed(file: str, line: int, name: str) -> Problem:
-    return Problem(Place(file, line), f"This <{name}> is never closed.")
+    return Problem(Location(file, line), f"This <{name}> is never closed.")
 
 
 _TITLES = {"title", "headline", "hl", "head"}
@@ -192,11 +194,11 @@ def read_documents(file: DataFile, meter: Meter, head: bytes) -> Iterator[Row]:
     meter.end(file)
 
 
-def _columns(place: Place, line: str) -> Found | Problem:
+def _columns(location: Location, line: str) -> Found | Problem:
     pid, tab, text = line.partition("\t")
     if not tab or not pid:
-        return Problem(place, "Two columns are needed: document id, a tab, and the text.")
-    return Found(place.line, pid, None, text)
+        return Problem(location, "Two columns are needed: document id, a tab, and the text.")
+    return Found(location.line, pid, None, text)
 
 
 def _from_markup(file: DataFile, meter: Meter) -> Iterator[Found | Problem]:
@@ -204,7 +206,7 @@ def _from_markup(file: DataFile, meter: Meter) -> Iterator[Found | Problem]:
         for number, piece in pieces(file, meter, "DOC"):
             yield from _documents(file.name, number, piece)
     except Unreadable as fault:
-        yield Problem(Place(file.name, fault.line), fault.message)
+        yield Problem(Location(file.name, fault.line), fault.message)
 
 
 def _documents(file: str, number: int, piece: bytes) -> Iterator[Found | Problem]:
@@ -290,15 +292,15 @@ def _lines(number: int, piece: bytes) -> Iterator[tuple[int, str]]:
         number += 1
 
 
-def _document(place: Place, block: str) -> Found | Problem:
+def _document(location: Location, block: str) -> Found | Problem:
     """What stands in <TEXT>, as it stands; all but the head where there is no <TEXT>."""
     found, outside = elements(block, _NAMES, must_close=True)
     pid = next((each.content.strip() for each in found if each.name == "docno"), "")
     if not pid:
-        return Problem(place.at("DOCNO"), "This document has no <DOCNO>.")
+        return Problem(location.at("DOCNO"), "This document has no <DOCNO>.")
     texts = [each.content for each in found if each.name == "text"]
     title = next((each.content for each in found if each.name in _TITLES), None)
-    return Found(place.line, pid, title, "\n".join(texts) if texts else outside.strip("\n"))
+    return Found(location.line, pid, title, "\n".join(texts) if texts else outside.strip("\n"))
 
 
 def in_batches(file: DataFile, found: Iterable[Found | Problem]) -> Iterator[Row]:
@@ -329,14 +331,14 @@ def _group(file: DataFile, group: list[Found | Problem]) -> Iterator[Row]:
 
 
 def _one(file: DataFile, found: Found) -> list[Row]:
-    place, title = Place(file.name, found.line), found.title
+    location, title = Location(file.name, found.line), found.title
     faults = faults_at(
-        place,
+        location,
         ("id", found.pid, PID_LIMIT),
         ("title", title or "", TITLE_LIMIT),
         ("text", found.text, 0),
     )
-    return [*faults] or [PassageRow(file.domain, found.pid, found.text, place, title=title)]
+    return [*faults] or [PassageRow(file.domain, found.pid, found.text, location, title=title)]
 
 
 # Bytes of the file that are looked at together: what a processor keeps at hand.

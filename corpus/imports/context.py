@@ -16,13 +16,23 @@ from django.db.models import QuerySet
 
 from corpus.importers.fields import DOMAIN_LIMIT, text_fault
 from corpus.importers.files import Meter
-from corpus.importers.rows import AspectRow, Key, Place, Problem
+from corpus.importers.formats import format_named
+from corpus.importers.rows import AspectRow, Key, Location, Problem
 from corpus.models import Benchmark, CorpusVersion, Domain, ImportRun
-from corpus.texts.models import LOADED
+from corpus.texts.models import GIVEN, LOADED, NUMBERED
 from kit.database.bulk import commit_without_waiting, copy_rows, one_writer_at_a_time
 
-KINDS = ("queries", "passages", "documents", "judgments", "aspects", "pairs", "rankings")
-MOST_PROBLEMS = 100
+KINDS = (
+    "queries",
+    "passages",
+    "documents",
+    "judgments",
+    "aspects",
+    "pairs",
+    "rankings",
+    "licences",
+)
+MAX_PROBLEMS = 100
 EXAMPLES = 5
 
 
@@ -31,7 +41,7 @@ class Broken(Exception):
 
 
 class Tally:
-    """Counts by kind, oddities with examples, and problems up to MOST_PROBLEMS."""
+    """Counts by kind, oddities with examples, and problems up to MAX_PROBLEMS."""
 
     def __init__(self) -> None:
         self.counts: dict[str, dict[str, int]] = {
@@ -62,10 +72,10 @@ class Tally:
             examples.append(example)
         self._odd[what] = count + 1, examples
 
-    def fail(self, place: Place, message: str) -> None:
-        """Note a problem; raises Broken once there are MOST_PROBLEMS."""
-        self.problems.append(Problem(place, message))
-        if len(self.problems) >= MOST_PROBLEMS:
+    def fail(self, location: Location, message: str) -> None:
+        """Note a problem; raises Broken once there are MAX_PROBLEMS."""
+        self.problems.append(Problem(location, message))
+        if len(self.problems) >= MAX_PROBLEMS:
             raise Broken
 
     def summary(self) -> dict[str, Any]:
@@ -79,8 +89,13 @@ class Tally:
     def problem_rows(self) -> list[dict[str, Any]]:
         """What ImportRun.problems keeps."""
         return [
-            {"file": place.file, "line": place.line, "field": place.field, "message": message}
-            for place, message in ((each.place, each.message) for each in self.problems)
+            {
+                "file": location.file,
+                "line": location.line,
+                "field": location.field,
+                "message": message,
+            }
+            for location, message in ((each.location, each.message) for each in self.problems)
         ]
 
 
@@ -92,7 +107,7 @@ T = TypeVar("T")
 M = TypeVar("M", bound=models.Model)
 
 
-class Overtaken(Exception):
+class ConcurrentLoad(Exception):
     """Another load was published meanwhile: this load extends the wrong one."""
 
 
@@ -143,14 +158,14 @@ class LoadContext:
             self.domains[name] = made.pk
         return self.domains[name]
 
-    def touch(self, name: str, place: Place) -> None:
+    def touch(self, name: str, location: Location) -> None:
         """Note that the load brings this domain; its name comes from a file's name."""
         if name not in self.touched:
             self.touched.add(name)
             if fault := "" if name else "A name is needed here.":
-                self.tally.fail(place, fault)
+                self.tally.fail(location, fault)
             elif fault := text_fault(name, DOMAIN_LIMIT) or _SLASH * ("/" in name):
-                self.tally.fail(place, f"The domain's name cannot be taken. {fault}")
+                self.tally.fail(location, f"The domain's name cannot be taken. {fault}")
 
     def own_version(self) -> CorpusVersion:
         """The version that this load fills, made invisible when the first new text needs it.
@@ -163,7 +178,12 @@ class LoadContext:
                 benchmark=self.benchmark,
                 parent=self.parent,
                 name=f"original {len(older) + 1}" if older else "original",
-                recipe={"kind": LOADED, "import": self.run.pk, "fence": self.run.fence},
+                recipe={
+                    "kind": LOADED,
+                    "import": self.run.pk,
+                    "fence": self.run.fence,
+                    "pages": NUMBERED if format_named(self.run.format).numbers_pages else GIVEN,
+                },
             )
             version.layers = [*older, version.pk]
             version.save(update_fields=["layers"])
@@ -174,7 +194,7 @@ class LoadContext:
     def stage(self, kind: str, pk: int) -> None:
         """Note a row that nobody may see yet as this load's own, in the transaction that makes it.
 
-        Whoever finds the load dead drops by this note what it wrote (loading_sweep).
+        Whoever finds the load dead drops by this note what it wrote (sweep.py).
         """
         run = self.run
         mine: dict[str, Any] = {"fence": run.fence}
@@ -198,17 +218,6 @@ def open_context(run: ImportRun) -> LoadContext:
     parent = CorpusVersion.objects.loaded(benchmark)
     meter = Meter(limit=settings.ASSAY_IMPORT_LIMIT)
     return LoadContext(run=run, benchmark=benchmark, parent=parent, domains=domains, meter=meter)
-
-
-def unused_name(name: str, taken: Iterable[str]) -> str:
-    """The name, with a number if it is taken."""
-    used = set(taken)
-    if name not in used:
-        return name
-    number = 2
-    while f"{name} {number}" in used:
-        number += 1
-    return f"{name} {number}"
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:
@@ -236,8 +245,8 @@ def known(
 
 
 # The most that waits to be written, in rows and in characters: memory stays bounded.
-MOST_ROWS = 10_000
-MOST_CHARACTERS = 16_000_000
+MAX_ROWS = 10_000
+MAX_CHARACTERS = 16_000_000
 # Seconds that SQLite's one write lock is held, about: people save in between.
 _SHORT, _LONG = 0.1, 0.25
 # Between two of them, where nothing is read meanwhile: who waits looks every tenth of a second.
@@ -250,11 +259,11 @@ class Pace:
     def __init__(self) -> None:
         self._people_wait = one_writer_at_a_time()
         self._written = 0.0
-        self.rows = CHUNK if self._people_wait else MOST_ROWS
+        self.rows = CHUNK if self._people_wait else MAX_ROWS
 
     def is_full(self, rows: int, characters: int) -> bool:
         """Whether as much waits as should be written at once."""
-        return rows >= self.rows or characters >= MOST_CHARACTERS
+        return rows >= self.rows or characters >= MAX_CHARACTERS
 
     @contextmanager
     def writing(self, context: LoadContext, rows: int) -> Iterator[None]:
@@ -294,4 +303,4 @@ class Pace:
         if seconds > _LONG:
             self.rows = max(CHUNK // 4, self.rows // 2)
         elif seconds < _SHORT and rows >= self.rows:
-            self.rows = min(MOST_ROWS, self.rows * 2)
+            self.rows = min(MAX_ROWS, self.rows * 2)

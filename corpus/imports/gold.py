@@ -13,9 +13,10 @@ from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from corpus.importers.rows import JudgmentRow, Key
-from corpus.imports.context import LoadContext, Overtaken, Pace, unused_name
-from corpus.imports.named import Gathered
+from corpus.imports.context import ConcurrentLoad, LoadContext, Pace
+from corpus.imports.named import LoadRows
 from corpus.imports.texts import as_json
+from corpus.lists import unused_name
 from corpus.models import GoldVersion, Judgment, Source, Status
 from kit import audit
 
@@ -56,7 +57,7 @@ class GoldChange(NamedTuple):
     judgments: int
 
 
-def stage_gold(context: LoadContext, gathered: Gathered, pace: Pace) -> list[GoldChange]:
+def stage_gold(context: LoadContext, gathered: LoadRows, pace: Pace) -> list[GoldChange]:
     """Compare the gold of each domain that the load speaks of, and write what is new."""
     spoken: dict[str, set[str]] = {}
     for domain, qid in gathered.queries:
@@ -80,7 +81,7 @@ def show_gold(context: LoadContext, changes: Sequence[GoldChange]) -> None:
         versions = GoldVersion.objects.filter(domain_id=context.domain(change.domain))
         current = versions.filter(is_current=True).values_list("pk", flat=True).first()
         if current != change.before:
-            raise Overtaken
+            raise ConcurrentLoad
         if change.state != "unchanged":
             versions.update(is_current=False)
             name = unused_name(change.version.name, versions.values_list("name", flat=True))
@@ -89,7 +90,7 @@ def show_gold(context: LoadContext, changes: Sequence[GoldChange]) -> None:
                 stored = GoldVersion.everything.filter(pk=change.version.pk)
                 stored.update(is_current=True, **fields)
             except IntegrityError as error:
-                raise Overtaken from error
+                raise ConcurrentLoad from error
             change.version.refresh_from_db()
         _note(context, change)
 
@@ -109,7 +110,7 @@ def digest_of(labels: Labels) -> str:
 def _has_query(context: LoadContext, row: JudgmentRow) -> bool:
     if (row.domain, row.qid) in context.queries:
         return True
-    context.tally.fail(row.place, f"There is no query {row.qid} in {row.domain}.")
+    context.tally.fail(row.location, f"There is no query {row.qid} in {row.domain}.")
     return False
 
 

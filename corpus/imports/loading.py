@@ -19,24 +19,26 @@ from corpus.importers.archive import BadArchive, unpack
 from corpus.importers.formats import RUN_FORMATS, format_named
 from corpus.importers.rows import (
     DocumentRow,
+    LicenceRow,
+    Location,
     Oddity,
     PassageBatch,
     PassageRow,
-    Place,
     Problem,
     Row,
     RunRow,
 )
-from corpus.imports.context import Broken, Extra, LoadContext, Overtaken, Pace, open_context
+from corpus.importers.runs import run_files
+from corpus.imports.context import Broken, ConcurrentLoad, Extra, LoadContext, Pace, open_context
 from corpus.imports.gold import show_gold, stage_gold
-from corpus.imports.named import Gathered, resolve_passages
+from corpus.imports.licences import show_licences
+from corpus.imports.named import LoadRows, resolve_passages
 from corpus.imports.pools import show_pool, stage_pool
 from corpus.imports.queries import show_queries, stage_queries
-from corpus.imports.rankings import RunLoader
+from corpus.imports.rankings import RunLoader, no_domain
 from corpus.imports.sweep import (
     drop_staged,
     drop_unready_domains,
-    drop_version,
     owned_by,
     sweep_dead_loads,
 )
@@ -51,6 +53,7 @@ from corpus.models import (
     VersionState,
 )
 from corpus.texts.indexing import request_index
+from corpus.versions.unpublished import drop_version
 from kit import audit
 from kit.database.bulk import analyze, bulk_loading
 from kit.runs.models import RunStatus
@@ -74,7 +77,7 @@ def load(run: ImportRun, *, extras: Sequence[Extra] = ()) -> None:
     for _ in range(_TRIES):
         try:
             return _attempt(run, extras)
-        except Overtaken:
+        except ConcurrentLoad:
             continue
     return run.finish(
         status=RunStatus.FAILED,
@@ -95,9 +98,9 @@ def _attempt(run: ImportRun, extras: Sequence[Extra]) -> None:
         raise
 
 
-def _read_all(context: LoadContext) -> tuple[Gathered, TextLoader, RunLoader]:
+def _read_all(context: LoadContext) -> tuple[LoadRows, TextLoader, RunLoader]:
     """Read every row: texts and rankings are written on the way, the rest is kept."""
-    gathered, texts, runs = Gathered(context.tally), TextLoader(context), RunLoader(context)
+    gathered, texts, runs = LoadRows(context.tally), TextLoader(context), RunLoader(context)
     run = context.run
     qrels = Path(run.qrels_path) if run.qrels_path else None
     due = 0.0
@@ -106,6 +109,8 @@ def _read_all(context: LoadContext) -> tuple[Gathered, TextLoader, RunLoader]:
             runs.path = path
             read = format_named(run.format).read
             asked = {"domain": run.domain} if run.format in RUN_FORMATS else {}
+            if asked:
+                _check_names(context, path)
             for row in read(path, qrels=qrels, meter=context.meter, **asked):
                 if isinstance(row, RunRow):
                     runs.add(row)
@@ -116,7 +121,7 @@ def _read_all(context: LoadContext) -> tuple[Gathered, TextLoader, RunLoader]:
                     due = now + _BEAT_SECONDS
     except OSError as error:
         name = Path(error.filename or run.path).name
-        context.tally.fail(Place(name), "The file cannot be read.")
+        context.tally.fail(Location(name), "The file cannot be read.")
     texts.flush()
     runs.end()
     if context.tally.added >= _MANY:
@@ -126,13 +131,24 @@ def _read_all(context: LoadContext) -> tuple[Gathered, TextLoader, RunLoader]:
     return gathered, texts, runs
 
 
-def _take(row: Row, context: LoadContext, gathered: Gathered, texts: TextLoader) -> None:
+def _check_names(context: LoadContext, path: Path) -> None:
+    """Refuse run files of domains that are not here before any of them is read."""
+    run = context.run
+    for file in run_files(path, run.format, run.domain):
+        if file.domain not in context.domains:
+            context.tally.fail(Location(file.name), no_domain(context, file.domain))
+    _stop_at_problems(context)
+
+
+def _take(row: Row, context: LoadContext, gathered: LoadRows, texts: TextLoader) -> None:
     if isinstance(row, Problem):
-        context.tally.fail(row.place, row.message)
+        context.tally.fail(row.location, row.message)
     elif isinstance(row, Oddity):
         context.tally.odd(row.what, row.example)
+    elif isinstance(row, LicenceRow):
+        gathered.add(row)
     else:
-        context.touch(row.domain, row.place)
+        context.touch(row.domain, row.location)
         if isinstance(row, PassageBatch):
             texts.add_batch(row)
         elif isinstance(row, PassageRow):
@@ -145,7 +161,7 @@ def _take(row: Row, context: LoadContext, gathered: Gathered, texts: TextLoader)
 
 def _publish(
     context: LoadContext,
-    gathered: Gathered,
+    gathered: LoadRows,
     texts: TextLoader,
     runs: RunLoader,
     extras: Sequence[Extra],
@@ -169,6 +185,7 @@ def _publish(
         show_queries(queries)
         show_gold(context, gold)
         show_pool(context, pool)
+        show_licences(context, gathered.licences)
         runs.show()
         for extra in extras:
             extra(context, gathered.aspects)
@@ -200,7 +217,7 @@ def _lock(context: LoadContext) -> None:
     """One load publishes at a time, and only onto the version it was compared with."""
     Benchmark.objects.select_for_update().get(pk=context.benchmark.pk)
     if CorpusVersion.objects.loaded(context.benchmark) != context.parent:
-        raise Overtaken
+        raise ConcurrentLoad
 
 
 def _show(context: LoadContext) -> None:
@@ -226,7 +243,7 @@ def _readable(context: LoadContext) -> Iterator[Path]:
     try:
         yield unpack(path, target, most_bytes=settings.ASSAY_IMPORT_LIMIT)
     except BadArchive as fault:
-        context.tally.fail(Place(path.name), str(fault))
+        context.tally.fail(Location(path.name), str(fault))
         raise Broken from fault
     finally:
         shutil.rmtree(target, ignore_errors=True)

@@ -6,16 +6,23 @@ from collections.abc import Iterable
 
 from django.db.models import Q
 
-from corpus.importers.rows import AspectRow, JudgmentRow, Key, PairRow, QueryRow
+from corpus.importers.rows import (
+    AspectRow,
+    JudgmentRow,
+    Key,
+    LicenceRow,
+    PairRow,
+    QueryRow,
+)
 from corpus.imports.context import Broken, LoadContext, Pace, Tally, known
 from corpus.models import Passage
 
 # More would not fit into memory; a load may be split by domain.
-MOST_ROWS = 2_000_000
-MOST_CHARACTERS = 1_000_000_000
+MAX_ROWS = 2_000_000
+MAX_CHARACTERS = 1_000_000_000
 
 
-class Gathered:
+class LoadRows:
     """Queries, gold, aspects and pairs of one load, each once, clashes noted."""
 
     def __init__(self, tally: Tally) -> None:
@@ -24,17 +31,20 @@ class Gathered:
         # Per domain: (query id, passage id) -> row.
         self.gold: dict[str, dict[Key, JudgmentRow]] = defaultdict(dict)
         self.aspects: list[AspectRow] = []
+        self.licences: list[LicenceRow] = []
         self.pairs: dict[tuple[str, str, str], PairRow] = {}
         self._rows = self._characters = 0
 
-    def add(self, row: QueryRow | JudgmentRow | AspectRow | PairRow) -> None:
+    def add(self, row: QueryRow | JudgmentRow | AspectRow | PairRow | LicenceRow) -> None:
         """Keep one row; raises Broken beyond what memory should hold."""
         self._rows += 1
         if isinstance(row, QueryRow):
             self._characters += _size(row)
-        if self._rows > MOST_ROWS or self._characters > MOST_CHARACTERS:
+        elif isinstance(row, LicenceRow):
+            self._characters += len(row.text or "") + len(row.attribution or "")
+        if self._rows > MAX_ROWS or self._characters > MAX_CHARACTERS:
             message = "This is too much for one load. Load it in parts, domain by domain."
-            self.tally.fail(row.place, message)
+            self.tally.fail(row.location, message)
             raise Broken
         if isinstance(row, QueryRow):
             self._add_query(row)
@@ -42,6 +52,8 @@ class Gathered:
             self._add_judgment(row)
         elif isinstance(row, AspectRow):
             self.aspects.append(row)
+        elif isinstance(row, LicenceRow):
+            self.licences.append(row)
         elif (row.domain, row.qid, row.pid) in self.pairs:
             self.tally.odd("pairs repeated", f"{row.domain}-{row.qid}: {row.pid}")
         else:
@@ -69,7 +81,7 @@ class Gathered:
             self.tally.odd("queries repeated", f"{row.domain}-{row.qid}")
         else:
             message = f"Query {row.qid} stands earlier in this load with other content."
-            self.tally.fail(row.place, message)
+            self.tally.fail(row.location, message)
 
     def _add_judgment(self, row: JudgmentRow) -> None:
         before = self.gold[row.domain].setdefault((row.qid, row.pid), row)
@@ -80,7 +92,7 @@ class Gathered:
         else:
             what = f"the label {before.label}" if before.label != row.label else "other subtopics"
             message = f"{row.pid} has {what} for this query earlier in this load."
-            self.tally.fail(row.place, message)
+            self.tally.fail(row.location, message)
 
 
 def _size(row: QueryRow) -> int:
@@ -92,7 +104,7 @@ def _size(row: QueryRow) -> int:
     return sum(len(each or "") for each in texts) + listed + community
 
 
-def resolve_passages(context: LoadContext, gathered: Gathered, pace: Pace) -> None:
+def resolve_passages(context: LoadContext, gathered: LoadRows, pace: Pace) -> None:
     """Fill `context.passages`; gold without text becomes a passage without it, in our version."""
     named = gathered.gold_passage_keys()
     paired = {(row.domain, row.pid) for row in gathered.pairs.values()}

@@ -6,14 +6,15 @@ import json
 from django.db.models import QuerySet
 
 from corpus.importers.rows import PairRow
-from corpus.imports.context import LoadContext, Overtaken, Pace, unused_name
-from corpus.imports.named import Gathered
+from corpus.imports.context import ConcurrentLoad, LoadContext, Pace
+from corpus.imports.named import LoadRows
+from corpus.lists import unused_name
 from corpus.models import Pool, PoolEntry
 
 _COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
 
 
-def stage_pool(context: LoadContext, gathered: Gathered, pace: Pace) -> Pool | None:
+def stage_pool(context: LoadContext, gathered: LoadRows, pace: Pace) -> Pool | None:
     """Write a pool of the load's pairs unseen, unless one of exactly these pairs is here."""
     rows = [row for row in gathered.pairs.values() if _is_known(context, row)]
     if not rows or context.tally.problems:
@@ -45,7 +46,7 @@ def show_pool(context: LoadContext, pool: Pool | None) -> None:
     if pool is None:
         return
     if _like_it(context, pool.provenance["digest"]).exists():
-        raise Overtaken
+        raise ConcurrentLoad
     taken = Pool.objects.filter(benchmark=context.benchmark).values_list("name", flat=True)
     name = unused_name(f"{context.run.label[:100]} pairs", taken)
     Pool.everything.filter(pk=pool.pk).update(name=name, is_ready=True)
@@ -58,7 +59,7 @@ def _like_it(context: LoadContext, digest: str) -> QuerySet[Pool]:
 def _is_known(context: LoadContext, row: PairRow) -> bool:
     query, passage = (row.domain, row.qid), (row.domain, row.pid)
     if query not in context.queries:
-        context.tally.fail(row.place, f"There is no query {row.qid} in {row.domain}.")
+        context.tally.fail(row.location, f"There is no query {row.qid} in {row.domain}.")
     elif passage not in context.passages:
-        context.tally.fail(row.place, f"There is no passage {row.pid} in {row.domain}.")
+        context.tally.fail(row.location, f"There is no passage {row.pid} in {row.domain}.")
     return query in context.queries and passage in context.passages

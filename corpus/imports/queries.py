@@ -11,10 +11,11 @@ from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from corpus.importers.rows import QueryRow
-from corpus.imports.context import LoadContext, Overtaken, Pace, known
-from corpus.imports.named import Gathered
+from corpus.imports.context import ConcurrentLoad, LoadContext, Pace, known
+from corpus.imports.named import LoadRows
 from corpus.imports.texts import as_json, fill_rows, json_list
 from corpus.models import Domain, Query
+from corpus.texts.answers import written_here
 
 _TEXTS = ("text", "description", "narrative", "gold_answer", "reasoning", "reference_answer")
 _LISTS = ("answers", "community_answers", "gold_ids_long", "excluded_ids")
@@ -26,7 +27,7 @@ _COLUMNS = ("domain_id", "qid", *_FIELDS, "created_at")
 QueryChanges: TypeAlias = tuple[dict[int, int], list[tuple[Any, ...]]]
 
 
-def stage_queries(context: LoadContext, gathered: Gathered, pace: Pace) -> QueryChanges:
+def stage_queries(context: LoadContext, gathered: LoadRows, pace: Pace) -> QueryChanges:
     """Write the load's new queries where nobody sees them, and compare the others.
 
     Fills `context.queries`. What a file leaves out clashes with nothing.
@@ -53,7 +54,7 @@ def show_queries(changes: QueryChanges) -> None:
         for waiting, domain in moves.items():
             Query.objects.filter(domain_id=waiting).update(domain_id=domain)
     except IntegrityError as error:
-        raise Overtaken from error
+        raise ConcurrentLoad from error
     # Empty now, and nothing else ever referred to them: looking for that would take SQLite long.
     Domain.objects.filter(pk__in=moves)._raw_delete(connection.alias)
 
@@ -68,9 +69,13 @@ def _compare(context: LoadContext, row: QueryRow, query: Query) -> tuple[Any, ..
         values.append(stored if given is None else given)
         if given is None or given == stored or (is_filled and not stored):
             continue
-        place = row.place if name == "text" else row.place.at(name)
+        if name == "answers" and written_here(query):
+            values[-1] = stored
+            context.tally.odd("short answers that were written here, kept", str(query))
+            continue
+        location = row.location if name == "text" else row.location.at(name)
         message = f"Query {row.qid} is here already with another {name.replace('_', ' ')}."
-        context.tally.fail(place, f"{message} Queries are never edited: give it a new id.")
+        context.tally.fail(location, f"{message} Queries are never edited: give it a new id.")
     return (*_columns(values), query.pk) if is_filled else None
 
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from corpus.importers.files import name_of, stem_of
 from corpus.importers.rows import Key, RunRow
-from corpus.imports.context import Broken, LoadContext, Overtaken, Pace, known
+from corpus.imports.context import Broken, ConcurrentLoad, LoadContext, Pace, known
 from corpus.models import Passage, Query, RankedList, RetrievalRun
 
 UNKNOWN_QUERIES = "rankings of queries that are not here, left out"
 UNKNOWN_PASSAGES = "rankings with passages that the corpus does not hold"
 # What waits to be written: rankings, and characters of their ids.
-_MOST_LISTS, _MOST_CHARACTERS = 500, 8_000_000
+_MAX_LISTS, _MAX_CHARACTERS = 500, 8_000_000
 # Runs of one load: more are no runs but lines that each have a tag of their own.
-_MOST_RUNS = 1000
+_MAX_RUNS = 1000
 _COLUMNS = ("run_id", "query_id", "pids", "scores")
 
 
@@ -57,7 +57,7 @@ class RunLoader:
         """Take one ranking."""
         self._waiting.append((self._draft(row), row))
         self._characters += sum(map(len, row.pids)) + len(row.pids)
-        if len(self._waiting) >= _MOST_LISTS or self._characters >= _MOST_CHARACTERS:
+        if len(self._waiting) >= _MAX_LISTS or self._characters >= _MAX_CHARACTERS:
             self._flush()
 
     def end(self) -> None:
@@ -65,7 +65,7 @@ class RunLoader:
         self._flush()
         for draft in self._drafts.values():
             if not draft.lists:
-                self.context.tally.fail(draft.first.place.at(""), self._nothing_known(draft))
+                self.context.tally.fail(draft.first.location.at(""), self._nothing_known(draft))
             elif draft.rival is not None:
                 self._compare(draft, draft.rival)
             elif not self.context.tally.problems:
@@ -76,15 +76,15 @@ class RunLoader:
         for draft in self._drafts.values():
             if draft.stored is not None:
                 if self._named(draft.name) is not None:
-                    raise Overtaken
+                    raise ConcurrentLoad
                 RetrievalRun.everything.filter(pk=draft.stored.pk).update(is_ready=True)
 
     def _draft(self, row: RunRow) -> Draft:
         name = row.tag or (name_of(self.path) if self.path.is_dir() else stem_of(self.path))[:200]
         if name not in self._drafts:
-            if len(self._drafts) >= _MOST_RUNS:
-                message = f"More than {_MOST_RUNS:,} runs: each line seems to have its own tag."
-                self.context.tally.fail(row.place.at("tag"), message)
+            if len(self._drafts) >= _MAX_RUNS:
+                message = f"More than {_MAX_RUNS:,} runs: each line seems to have its own tag."
+                self.context.tally.fail(row.location.at("tag"), message)
                 raise Broken
             self._drafts[name] = Draft(name=name, first=row, rival=self._named(name))
         return self._drafts[name]
@@ -126,11 +126,11 @@ class RunLoader:
             return False
         if key in draft.lists:
             message = f"Query {row.qid} of {row.domain} is ranked twice in the run {draft.name}."
-            self.context.tally.fail(row.place, message)
+            self.context.tally.fail(row.location, message)
             return False
         ranking = json.dumps([row.pids, row.scores]).encode()
         draft.lists[key] = hashlib.sha256(ranking).hexdigest()
-        draft.files[row.place.file] = None
+        draft.files[row.location.file] = None
         draft.depth = max(draft.depth, len(row.pids))
         return True
 
@@ -168,7 +168,7 @@ class RunLoader:
                 f"A run named {draft.name} is here already with other rankings. Runs are never "
                 "edited: give all files of a run at once, and a changed run another tag."
             )
-            self.context.tally.fail(draft.first.place.at(""), message)
+            self.context.tally.fail(draft.first.location.at(""), message)
             return
         self.context.tally.add("rankings", present=len(draft.lists))
         self._note(draft, "here already")
@@ -209,9 +209,14 @@ class RunLoader:
         domain = draft.first.domain
         if domain in self.context.domains:
             return f"None of the queries of this run is a query of {domain}."
-        ready = self.context.benchmark.domains.filter(is_ready=True)
-        names = ", ".join(ready.values_list("name", flat=True)[:20]) or "none yet"
-        return f"There is no domain {domain}. Say which one the run is of; here are: {names}."
+        return no_domain(self.context, domain)
+
+
+def no_domain(context: LoadContext, domain: str) -> str:
+    """What to say of a run of a domain that is not here."""
+    ready = context.benchmark.domains.filter(is_ready=True)
+    names = ", ".join(ready.values_list("name", flat=True)[:20]) or "none yet"
+    return f"There is no domain {domain}. Say which one the run is of; here are: {names}."
 
 
 def _pk(draft: Draft) -> int:

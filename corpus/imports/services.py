@@ -19,8 +19,9 @@ from django.utils import timezone
 
 from corpus.benchmarks.services import change_person, create_benchmark
 from corpus.importers.fields import DOMAIN_LIMIT
-from corpus.importers.files import MOST_ENTRIES
+from corpus.importers.files import MAX_ENTRIES
 from corpus.importers.formats import RUN_FORMATS, all_formats
+from corpus.importers.run_names import EXAMPLE, BadPattern, is_pattern, pattern
 from corpus.imports.sweep import sweep_dead_loads
 from corpus.imports.uploads import forget_upload, keep_upload, new_folder
 from corpus.models import Benchmark, CorpusVersion, ImportRun, Membership, Role
@@ -29,7 +30,7 @@ from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
 
 # Names that are listed; what is deeper or beyond is reached by the API, by its path.
-MOST_NAMES = 1000
+MAX_NAMES = 1000
 
 
 class Entry(NamedTuple):
@@ -52,7 +53,7 @@ def entries() -> list[Entry]:
     with os.scandir(root) as found:
         visible = [Path(each.path) for each in found if not each.name.startswith(".")]
     inside = [each for each in sorted(visible) if _is_inside(each, root)]
-    return [Entry(each.name, each.is_dir()) for each in inside[:MOST_NAMES]]
+    return [Entry(each.name, each.is_dir()) for each in inside[:MAX_NAMES]]
 
 
 def find(name: str) -> Path:
@@ -89,11 +90,13 @@ def _is_inside(path: Path, root: Path) -> bool:
 def _links(path: Path) -> Iterator[Path]:
     """Links in a folder, however deep; raises Refused for more than anybody should look through."""
     seen = 0
-    for place, folders, files in os.walk(path):
+    for parent, folders, files in os.walk(path):
         seen += len(folders) + len(files)
-        if seen > MOST_ENTRIES:
-            raise Refused(f"The folder holds more than {MOST_ENTRIES:,} files.", field="stored")
-        yield from (each for name in (*folders, *files) if (each := Path(place, name)).is_symlink())
+        if seen > MAX_ENTRIES:
+            raise Refused(f"The folder holds more than {MAX_ENTRIES:,} files.", field="stored")
+        yield from (
+            each for name in (*folders, *files) if (each := Path(parent, name)).is_symlink()
+        )
 
 
 def start_import(
@@ -149,8 +152,9 @@ def queue_import(
 ) -> ImportRun:
     """Record an import of files on this machine for a worker, or claimed for this process.
 
-    `domain` is what a retrieval run is of, where its files' names do not tell; `version` the
-    corpus version whose ids it names, by default the current one.
+    `domain` is what a retrieval run is of where its files' names do not say, or a pattern of their
+    paths (corpus/importers/run_names.py); `version` the corpus version whose ids it names, by
+    default the current one.
     """
     check_import(format=format, domain=domain, version=version)
     if format in RUN_FORMATS:
@@ -242,6 +246,12 @@ def check_import(*, format: str, domain: str = "", version: CorpusVersion | None
     if version is not None and format not in RUN_FORMATS:
         message = "Only runs are of a corpus version that was made here; texts make their own."
         raise Refused(message, field="version")
+    if is_pattern(domain) and "{domain}" not in domain:
+        raise Refused(f"A pattern of paths names the domain, as in {EXAMPLE}.", field="domain")
+    try:
+        _ = is_pattern(domain) and pattern(domain)
+    except BadPattern as fault:
+        raise Refused(str(fault), field="domain") from None
     if len(domain) > DOMAIN_LIMIT:
         raise Refused(f"A domain's name has at most {DOMAIN_LIMIT} characters.", field="domain")
 

@@ -1,23 +1,16 @@
 """Removing what a load that failed or died has left; none of it was ever visible."""
 
-from collections.abc import Callable
-from typing import Any
-
 from django.db import connection, models, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from corpus.imports.context import CHUNK
 from corpus.models import (
     Benchmark,
     CorpusVersion,
-    Crosswalk,
-    Document,
     Domain,
     GoldVersion,
     ImportRun,
     Judgment,
-    Passage,
     Pool,
     PoolEntry,
     Query,
@@ -25,6 +18,7 @@ from corpus.models import (
     RetrievalRun,
     VersionState,
 )
+from corpus.versions.unpublished import drop_rows, drop_version
 from kit.runs.models import RunStatus
 
 # What a load stages, and the rows that belong to it: in an order in which nothing refers to what
@@ -40,7 +34,7 @@ _STAGED: tuple[tuple[str, type[models.Model], type[models.Model], str], ...] = (
 def sweep_dead_loads(benchmark: Benchmark, *, besides: ImportRun | None = None) -> int:
     """Remove the rows of loads that nobody works on; return how many versions went.
 
-    Safe beside a worker that only seems dead: its fence is raised first, and every transaction
+    Safe with a worker that only seems dead: its fence is raised first, and every transaction
     of a load begins by checking the fence.
     """
     loading = CorpusVersion.objects.filter(benchmark=benchmark, state=VersionState.LOADING)
@@ -52,18 +46,6 @@ def sweep_dead_loads(benchmark: Benchmark, *, besides: ImportRun | None = None) 
         drop_version(version)
     drop_unready_domains(benchmark, besides=besides)
     return len(dead)
-
-
-def drop_version(
-    version: CorpusVersion, *, before_each: Callable[[], object] = lambda: None
-) -> None:
-    """Remove a version that was never published, its rows in short transactions.
-
-    `before_each` is called before each of them; what it raises ends the work.
-    """
-    for rows in (Crosswalk, Passage, Document):
-        drop_rows(rows, before_each=before_each, version=version)
-    CorpusVersion.objects.filter(pk=version.pk, state=VersionState.LOADING).delete()
 
 
 def drop_staged(run: ImportRun) -> None:
@@ -112,19 +94,3 @@ def _is_over(run: ImportRun, fence: object) -> bool:
     )
     # Back to the queue, for whoever looks next; its worker, if alive after all, has lost it.
     return bool(expired.update(status=RunStatus.QUEUED, fence=F("fence") + 1, lease_until=None))
-
-
-def drop_rows(
-    model: type[models.Model], *, before_each: Callable[[], object] = lambda: None, **owner: Any
-) -> None:
-    """Remove rows that were never published, in short transactions."""
-    everything = getattr(model, "everything", model._default_manager)
-    rows = everything.filter(**owner)
-    while True:
-        before_each()
-        with transaction.atomic():
-            keys = list(rows.order_by("pk").values_list("pk", flat=True)[:CHUNK])
-            if not keys:
-                return
-            # Nothing refers to rows that were never published, so nothing needs collecting.
-            everything.filter(pk__in=keys)._raw_delete(connection.alias)

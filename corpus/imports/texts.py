@@ -16,9 +16,9 @@ from django.db import IntegrityError, connection, models
 from corpus.importers.rows import DocumentRow, Key, PassageBatch, PassageRow
 from corpus.imports.context import (
     CHUNK,
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
+    ConcurrentLoad,
     LoadContext,
-    Overtaken,
     Pace,
     known,
 )
@@ -31,7 +31,7 @@ Cut: TypeAlias = tuple[int | None, int | None, int | None]
 NOWHERE: Cut = (None, None, None)
 # Row id of a passage without text, the row that brings its text, and its place in a page.
 Fills: TypeAlias = dict[Key, tuple[int, PassageRow, Cut]]
-PASSAGE = ("title", "source_url", "text", "extra", "document_id", "start", "end")
+PASSAGE = ("title", "source_url", "fetched_on", "text", "extra", "document_id", "start", "end")
 
 
 def find_cut(page: Document, text: str) -> Cut:
@@ -45,7 +45,7 @@ def find_cut(page: Document, text: str) -> Cut:
 def passage_columns(row: PassageRow, cut: Cut) -> tuple[Any, ...]:
     """A row's values in the order of PASSAGE."""
     extra = as_json(row.extra)
-    return row.title or "", row.source_url or "", row.text, extra, *cut
+    return row.title or "", row.source_url or "", row.fetched_on, row.text, extra, *cut
 
 
 def fill_passages(fills: Mapping[Key, tuple[int, PassageRow, Cut]]) -> None:
@@ -74,7 +74,7 @@ def fill_rows(
     with connection.cursor() as cursor:
         cursor.executemany(sql, rows)
         if cursor.rowcount < len(rows):
-            raise Overtaken
+            raise ConcurrentLoad
 
 
 def as_json(value: object) -> str | None:
@@ -169,6 +169,8 @@ def _columns(batch: PassageBatch) -> dict[str, Sequence[str | None]]:
         columns["title"] = [title or "" for title in batch.titles]
     if batch.source_urls:
         columns["source_url"] = [url or "" for url in batch.source_urls]
+    if batch.dates:
+        columns["fetched_on"] = batch.dates
     if batch.extras:
         columns["extra"] = [as_json(each) for each in batch.extras]
     return columns
@@ -189,18 +191,29 @@ def known_pages(context: LoadContext, keys: Iterable[Key]) -> dict[Key, Document
 
 
 def same_text(found: Passage | Document, row: PassageRow | DocumentRow) -> bool:
-    """Whether the row says nothing else than what is stored; what it leaves out agrees."""
+    """Whether the row says nothing else than what is stored; what it leaves out agrees.
+
+    A release gives a passage the address and day of its page.
+    """
     extra = row.extra if isinstance(row, PassageRow) else None
+    of_page = found if isinstance(found, Passage) else None
     return (
         found.text == row.text
         and row.title in (None, found.title)
-        and row.source_url in (None, found.source_url)
+        and (
+            row.source_url in (None, found.source_url)
+            or (of_page is not None and row.source_url == of_page.address)
+        )
+        and (
+            row.fetched_on in (None, str(found.fetched_on))
+            or (of_page is not None and row.fetched_on == str(of_page.fetched))
+        )
         and (extra is None or extra == getattr(found, "extra", None))
     )
 
 
 _PASSAGE = ("version_id", "domain_id", "pid", *PASSAGE)
-_DOCUMENT = ("version_id", "domain_id", "doc_id", "title", "source_url", "text")
+_DOCUMENT = ("version_id", "domain_id", "doc_id", "title", "source_url", "fetched_on", "text")
 Known: TypeAlias = Mapping[Key, Passage] | Mapping[Key, Document]
 
 
@@ -229,7 +242,7 @@ class TextLoader:
         else:
             self._pages[key] = row
             self._characters += len(row.text) + len(row.title or "")
-        if len(self._pages) >= CHUNK or self._characters >= MOST_CHARACTERS:
+        if len(self._pages) >= CHUNK or self._characters >= MAX_CHARACTERS:
             self._flush_rows()
 
     def add_passage(self, row: PassageRow) -> None:
@@ -261,7 +274,7 @@ class TextLoader:
         else:
             self._passages[key] = row
             self._characters += len(row.text) + len(row.title or "")
-        if len(self._passages) >= CHUNK or self._characters >= MOST_CHARACTERS:
+        if len(self._passages) >= CHUNK or self._characters >= MAX_CHARACTERS:
             self._flush_rows()
 
     def _flush_rows(self) -> None:
@@ -310,12 +323,14 @@ class TextLoader:
             self._clash(row, name, "earlier in this load")
 
     def _clash(self, row: PassageRow | DocumentRow, name: str, where: str) -> None:
-        message = f"{name} stands {where} with another text, title or address."
-        self.context.tally.fail(row.place, f"{message} Texts are never edited: give it a new id.")
+        message = f"{name} stands {where} with another text, title, address or date."
+        self.context.tally.fail(
+            row.location, f"{message} Texts are never edited: give it a new id."
+        )
 
     def _cuts(self, rows: list[PassageRow]) -> dict[Key, Cut]:
-        wanted = {(row.domain, row.page_id) for row in rows if row.page_id}
-        pages = known_pages(self.context, wanted) if wanted else {}
+        requested = {(row.domain, row.page_id) for row in rows if row.page_id}
+        pages = known_pages(self.context, requested) if requested else {}
         return {
             (row.domain, row.pid): find_cut(pages[row.domain, row.page_id], row.text)
             for row in rows
@@ -325,10 +340,13 @@ class TextLoader:
     def _write_pages(self, rows: list[DocumentRow]) -> None:
         with self._pace.writing(self.context, len(rows)):
             version = self.context.own_version().pk
-            texts = ((row, self.context.domain(row.domain)) for row in rows)
+            domain = self.context.domain
             values = [
-                (version, domain, row.doc_id, row.title or "", row.source_url or "", row.text)
-                for row, domain in texts
+                (
+                    *(version, domain(row.domain), row.doc_id),
+                    *(row.title or "", row.source_url or "", row.fetched_on, row.text),
+                )
+                for row in rows
             ]
             copy_rows(Document, _DOCUMENT, values)
 

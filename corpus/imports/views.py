@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
@@ -11,7 +10,6 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
 from corpus.importers.formats import all_formats
-from corpus.imports import services as import_folder
 from corpus.imports import services as verbs
 from corpus.imports.context import KINDS
 from corpus.models import Benchmark, CorpusVersion, ImportRun, Role
@@ -19,7 +17,6 @@ from corpus.run_pages import RunPages
 from corpus.versions.forms import FIELD, version_field
 from corpus.versions.services import chosen
 from kit import htmx
-from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table
 from kit.runs.models import RunStatus
 
@@ -61,7 +58,8 @@ class ImportForm(forms.Form):
         label="Domain of a run",
         required=False,
         max_length=80,
-        help_text="Runs only, where the file is not named after its domain.",
+        help_text="Runs only, where the file is not named after its domain; or how paths are "
+        "built: {run}/{domain}.run",
     )
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
@@ -72,13 +70,13 @@ class ImportForm(forms.Form):
         if FIELD in self.fields:
             field: Any = self.fields[FIELD]
             field.choices = [("", "Not a run, or the current one"), *field.choices]
-        if not import_folder.is_set():
+        if not verbs.is_set():
             del self.fields["stored"]
             self.fields["upload"].required = True
             return
         names = [
             (each.name, f"{each.name}/" if each.is_folder else each.name)
-            for each in import_folder.entries()
+            for each in verbs.entries()
         ]
         self.fields["stored"].choices = [("", "Nothing chosen"), *names]  # type: ignore[attr-defined]
 
@@ -97,10 +95,6 @@ class ImportForm(forms.Form):
         asked = self.cleaned_data[FIELD]
         return chosen(self.benchmark, asked) if asked else None
 
-    def start(self, actor: User) -> ImportRun:
-        """Queue what was chosen; raises Refused."""
-        return verbs.start_import(**self.cleaned_data, benchmark=self.benchmark, actor=actor)
-
 
 @require_http_methods(["GET", "POST"])
 def imports(request: HttpRequest, slug: str) -> HttpResponse:
@@ -109,13 +103,9 @@ def imports(request: HttpRequest, slug: str) -> HttpResponse:
     posted = request.method == "POST"
     given = (request.POST, request.FILES) if posted else ()
     form = ImportForm(*given, benchmark=access.benchmark)
-    if posted and form.is_valid():
-        try:
-            run = form.start(access.user)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, RUNS.url(run))
+    run = htmx.submit(form, verbs.start_import, benchmark=access.benchmark, actor=access.user)
+    if run:
+        return htmx.redirect(request, RUNS.url(run))
     table = IMPORTS.read(access.benchmark.imports.all(), request.GET)
     context = {
         "access": access,
@@ -138,11 +128,10 @@ def import_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     context = RUNS.context(access, run) | {
         "tab": "imports",
         "titles": TITLES,
-        "cancel_question": "Cancel this import? Nothing of it is kept.",
         "progress_words": _progress(run),
         "counts": _counts(run),
     }
-    return RUNS.show_progress(request, "corpus/imports/run.html", context)
+    return RUNS.show(request, "corpus/imports/run.html", context)
 
 
 def get_import(access: Access, pk: int) -> ImportRun:

@@ -1,22 +1,22 @@
-"""The only writer of relevance labels. Which of two stands is told by label_rules.py.
+"""The only writer of relevance labels.
 
 Order of locks, for every verb that writes labels, cases or verdicts of a query: the query's row
-first (`hold_queries`, several by ascending key), then whatever hangs on it. Nobody who holds such
+first (`lock_queries`, several by ascending key), then whatever hangs on it. Nobody who holds such
 a row waits for a query, so nobody waits in a circle.
 
-Which of two labels stands (docs/protocol.md 1.2).
-
-A label weighs by who made it: everything real weighs more than everything of the practice model,
-whatever its source; among those the source decides, as PRECEDENCE has it.
+Which of two labels is the standing one (docs/protocol.md 1.2): a label weighs by who gave it.
+Everything real weighs more than everything of the practice model, whatever its source; among those
+the source decides, as PRECEDENCE has it.
 
 | a new label that weighs  | becomes                                  | the standing one |
 |--------------------------|------------------------------------------|------------------|
 | more                     | standing                                 | superseded by it |
-| the same, of people      | standing: a person's newer word          | superseded by it |
+| the same, of people      | standing: a person's newer label         | superseded by it |
 | the same, of machines    | trial, until an admin adopts its run     | stays            |
 | less                     | superseded from the start, by the other  | stays            |
 
-Who gave a label: told by the event of its recording, for labels keep no person."""
+The event of its recording says who gave a label: labels keep no person.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def weigh(judgment: Judgment) -> tuple[bool, int]:
     return not judgment.practice, PRECEDENCE[judgment.source]
 
 
-def status_beside(judgment: Judgment, standing: Judgment) -> Status:
+def new_status(judgment: Judgment, standing: Judgment) -> Status:
     """What a new label becomes where another one stands (the table)."""
     new, old = weigh(judgment), weigh(standing)
     if new == old and judgment.source not in PEOPLE:
@@ -57,7 +57,7 @@ def strongest(labels: Iterable[Judgment]) -> Judgment | None:
 LABELLED = "label"
 
 
-def hold_queries(pks: Iterable[int]) -> None:
+def lock_queries(pks: Iterable[int]) -> None:
     """Let the writers of these queries take turns until the transaction ends.
 
     Without it two of them would both find no label and no case yet, and each would make one.
@@ -82,9 +82,9 @@ def record_judgment(
     trial: bool = False,
     held: bool = False,
 ) -> Judgment:
-    """Add a label and let the stronger one stand (label_rules.py).
+    """Add a label and let the stronger one stand (the table).
 
-    `held` says that the caller holds the query already (`hold_queries`). `original` labels come
+    `held` says that the caller holds the query already (`lock_queries`). `original` labels come
     through importers only and are refused here with ValueError.
     """
     if source not in PRECEDENCE:
@@ -116,14 +116,14 @@ def record_judgments(*, labels: Sequence[Judgment], scope: str) -> None:
     with transaction.atomic():
         taken = set(standing_labels(labels))
         plain: list[Judgment] = []
-        beside: list[Judgment] = []
+        contested: list[Judgment] = []
         for label in labels:
             is_plain = label.status == Status.TRIAL or label.pair not in taken
-            (plain if is_plain else beside).append(label)
+            (plain if is_plain else contested).append(label)
             if label.status != Status.TRIAL:
                 taken.add(label.pair)  # two of one pair in a group come one after the other as well
         Judgment.objects.bulk_create(plain)
-        for label in beside:
+        for label in contested:
             _store(label, held=True)
         changes = [(label, what(label)) for label in labels]
         audit.record_each(actor=None, verb=LABELLED, changes=changes, scope=scope)
@@ -133,7 +133,7 @@ def withdraw_judgment(*, judgment: Judgment, actor: User, held: bool = False) ->
     """Take a standing label back; what stood before it does not rise again by itself."""
     with transaction.atomic():
         if not held:
-            hold_queries([judgment.query_id])
+            lock_queries([judgment.query_id])
         rows = Judgment.objects.filter(pk=judgment.pk, status=Status.STANDING)
         if rows.update(status=Status.SUPERSEDED):
             _note(actor, "withdraw label", judgment)
@@ -159,8 +159,8 @@ def adopt_judgments(
 ) -> tuple[int, int]:
     """Let trial labels count, at most one of a pair: how many stand now, and how many are weaker.
 
-    An adopted label replaces one that weighs no more; beside a weightier one it is history from
-    now on (label_rules.py). What is no trial label any more is passed over. `scope` is the
+    An adopted label replaces one that weighs no more; where a weightier one stands it is history
+    from now on (the table). What is no trial label any more is passed over. `scope` is the
     benchmark's slug. For a caller that holds the queries.
     """
     with transaction.atomic():
@@ -214,12 +214,12 @@ def _store(judgment: Judgment, *, held: bool) -> None:
         judgment.save()
         return
     if not held:
-        hold_queries([judgment.query_id])
+        lock_queries([judgment.query_id])
     standing = standing_labels([judgment]).get(judgment.pair)
     if standing is None:
         judgment.save()
         return
-    judgment.status = status_beside(judgment, standing)
+    judgment.status = new_status(judgment, standing)
     if judgment.status == Status.STANDING:
         _replace(standing, judgment)
         return
@@ -251,18 +251,18 @@ def what(judgment: Judgment) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Giver:
-    """Keys of who judged, and of who let the label stand again by taking another one back."""
+class Assessor:
+    """Keys of the person who gave a label, and of who restored it by taking another one back."""
 
-    judge: int | None = None
+    person: int | None = None
     restored_by: int | None = None
 
 
-def givers(labels: Iterable[Judgment]) -> dict[int, Giver]:
+def assessors(labels: Iterable[Judgment]) -> dict[int, Assessor]:
     """By the labels' keys who gave them, in one query; nobody where a machine or an import did.
 
     A label that an undo restored is a row of its own, recorded by whoever undid; who judged
-    stands in the event of the row it began as.
+    is in the event of the row it began as.
     """
     firsts = {each.pk: first_row(each) for each in labels}
     rows = Event.objects.filter(
@@ -273,6 +273,6 @@ def givers(labels: Iterable[Judgment]) -> dict[int, Giver]:
     )
     actors = {int(key): actor for key, actor in rows.values_list("target_id", "actor")}
     return {
-        pk: Giver(actors.get(first), actors.get(pk) if pk != first else None)
+        pk: Assessor(actors.get(first), actors.get(pk) if pk != first else None)
         for pk, first in firsts.items()
     }

@@ -21,7 +21,7 @@ ADOPTED, TAKEN_BACK = "adopt label", "take back adopted label"
 
 
 @dataclass(frozen=True)
-class TakenBack:
+class Unadoption:
     """What came of it: `trials` has the new trial label by the key of the one that was adopted."""
 
     trials: dict[int, Judgment] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class TakenBack:
 
 def unadopt_judgments(
     *, judgments: Sequence[Judgment], actor: User | None, scope: str
-) -> TakenBack:
+) -> Unadoption:
     """Take those of the labels back that were adopted, at most one of a pair.
 
     One that a weightier label overruled, at its adoption or since, leaves that label standing.
@@ -40,9 +40,11 @@ def unadopt_judgments(
     """
     with transaction.atomic():
         known = {each.pk: each for each in judgments}
-        adopted = [known[pk] for pk in sorted(_told(ADOPTED, known) - _told(TAKEN_BACK, known))]
+        adopted = [
+            known[pk] for pk in sorted(_with_event(ADOPTED, known) - _with_event(TAKEN_BACK, known))
+        ]
         if not adopted:
-            return TakenBack()
+            return Unadoption()
         standing = standing_labels(adopted)
         theirs = {each.pk: _own(each, standing) for each in adopted}
         gone = [each for each in theirs.values() if each is not None]
@@ -60,10 +62,10 @@ def unadopt_judgments(
         added = [(each, what(each)) for each in (*raised, *trials)]
         audit.record_each(actor=actor, verb=LABELLED, changes=added, scope=scope)
     again = dict(zip((each.pk for each in adopted), trials, strict=True))
-    return TakenBack(again, superseded=len(gone), restored=len(raised))
+    return Unadoption(again, superseded=len(gone), restored=len(raised))
 
 
-def _told(verb: str, keys: Iterable[int]) -> set[int]:
+def _with_event(verb: str, keys: Iterable[int]) -> set[int]:
     """Which of these labels have an event of that verb."""
     events = Event.objects.filter(
         verb=verb, target_type=Judgment._meta.label_lower, target_id__in=[str(key) for key in keys]
@@ -89,7 +91,7 @@ def _beneath(gone: Sequence[Judgment]) -> list[Judgment]:
         rows = Judgment.objects.filter(superseded_by__in=above, status=Status.SUPERSEDED)
         rows = rows.exclude(source=Source.ORIGINAL)
         displaced = {each.pk: each for each in rows}
-        taken = _told(TAKEN_BACK, displaced)
+        taken = _with_event(TAKEN_BACK, displaced)
         for each in displaced.values():
             if each.pk not in taken and first_row(each) != pairs.get(each.pair):
                 found[each.pair].append(each)

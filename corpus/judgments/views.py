@@ -12,35 +12,62 @@ from corpus import lists
 from corpus.access import Access, enter
 from corpus.judgments.models import GoldVersion
 from corpus.judgments.shown import shown_labels
-from corpus.models import Judgment, Passage, Query, Source, Status
-from corpus.texts.finding import MOST_FOUND, one_of, passages_named, query_called
+from corpus.models import Domain, Judgment, Passage, Query, Source, Status
+from corpus.texts.finding import MAX_FOUND, one_of, passages_named, query_called
 from kit import htmx
 from kit.lists.tables import Choices, Column, Filter, Table
 from kit.templatetags.assay import in_words
 
+_SINCE = "since"
 SOURCES = [(each, in_words(each).capitalize()) for each in Source.values]
 STATES = [(each, in_words(each).capitalize()) for each in Status.values]
+
+
+def _by_domain(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
+    """Labels of queries of the domain; its key is looked up first, as `in_benchmark` does."""
+    named = Domain.objects.filter(name=value).values_list("pk", flat=True)
+    return rows.filter(query__domain__in=list(named))
+
+
+def _by_source(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
+    """Labels of a source, or all given since the import."""
+    return rows.exclude(source=Source.ORIGINAL) if value == _SINCE else rows.filter(source=value)
+
+
+def _by_counting(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
+    """Labels that count now (the current gold and standing labels), or all others."""
+    older = Q(gold_version__is_current=False)
+    if value == "yes":
+        return rows.filter(status=Status.STANDING).exclude(older)
+    return rows.filter(~Q(status=Status.STANDING) | older)
+
+
+def _by_label(rows: QuerySet[Judgment], value: str) -> QuerySet[Judgment]:
+    """Labels above 0, or all others."""
+    return rows.filter(label__gt=0) if value == "relevant" else rows.filter(label__lte=0)
+
+
 JUDGMENTS = Table(
     filters=(
-        Filter("domain", "Domain", apply=lists.by_domain),
+        Filter("domain", "Domain", apply=_by_domain),
         Filter(
             "counts",
             "Counts now",
             choices=(("yes", "Yes"), ("no", "No: history and trials")),
-            apply=lists.by_counting,
+            apply=_by_counting,
         ),
         Filter(
             "source",
             "Given by",
-            choices=((lists.SINCE, "All since the import"), *SOURCES),
-            apply=lists.by_source,
+            choices=((_SINCE, "All since the import"), *SOURCES),
+            apply=_by_source,
         ),
         Filter("status", "Status", choices=STATES),
         Filter(
             "label",
             "Label",
             choices=(("relevant", "Relevant"), ("other", "Not relevant")),
-            apply=lists.by_label,
+            apply=_by_label,
         ),
         Filter(
             "practice", "Practice", choices=(("True", "Practice only"), ("False", "No practice"))
@@ -70,7 +97,7 @@ def judgments(request: HttpRequest, slug: str) -> HttpResponse:
     choices = judgment_choices(access, request.GET)
     table = judgment_table(access).read(rows, request.GET, choices=choices)
     context = {"access": access, "tab": "judgments", "table": table}
-    return htmx.render(request, "corpus/judgments.html", context, partial="results")
+    return htmx.render(request, "corpus/judgments/judgments.html", context, partial="results")
 
 
 @require_GET
@@ -80,7 +107,7 @@ def gold_versions(request: HttpRequest, slug: str) -> HttpResponse:
     golds = GoldVersion.objects.filter(domain__benchmark=access.benchmark)
     golds = golds.select_related("domain").order_by("domain__name", "pk")
     context = {"access": access, "tab": "judgments", "golds": _counted(golds)}
-    return htmx.render(request, "corpus/gold_versions.html", context)
+    return htmx.render(request, "corpus/judgments/gold_versions.html", context)
 
 
 def judgment_table(access: Access) -> Table:
@@ -96,9 +123,10 @@ def judgment_rows(access: Access) -> QuerySet[Judgment]:
 
 def judgment_choices(access: Access, params: Mapping[str, str]) -> dict[str, Choices]:
     """Drop-downs known only now; a query and a passage are offered where a link names them."""
+    golds = GoldVersion.objects.filter(domain__benchmark=access.benchmark)
     return {
         "domain": lists.domain_choices(access.benchmark),
-        "gold": lists.gold_choices(access.benchmark),
+        "gold": [(str(gold.pk), str(gold)) for gold in golds.select_related("domain")],
         "query": _named(Query.objects.in_benchmark(access.benchmark), params.get("query", "")),
         "passage": _named(
             Passage.objects.filter(domain__benchmark=access.benchmark, version__state="ready"),
@@ -125,7 +153,7 @@ def _search(access: Access, rows: QuerySet[Judgment], words: str) -> QuerySet[Ju
     queries = Query.objects.filter(domain__in=access.benchmark.domains.values("pk"))
     called = queries.filter(query_called(words, benchmark=access.benchmark)).order_by()
     found = passages_named(words, benchmark=access.benchmark)
-    of_queries = list(called.values_list("pk", flat=True)[:MOST_FOUND])
+    of_queries = list(called.values_list("pk", flat=True)[:MAX_FOUND])
     return rows.filter(one_of(of_queries, "query_id") | one_of(found, "passage_id"))
 
 

@@ -1,13 +1,13 @@
 """A page on its way through SafeClean, FastClean and the Splitter (docs/protocol.md 4.2 to 4.5)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from corpus.chunking.rules import clean
 from corpus.marcus.asking import Ask, read_reply, request, says_nothing
-from corpus.marcus.carrying import Overlap, carry, overlaps
-from corpus.marcus.checking import Notes, Place, check_gold
+from corpus.marcus.checking import Notes, PieceKey, check_gold
+from corpus.marcus.inheritance import Overlap, holdings
 from corpus.marcus.parts import Page, Part
 from corpus.marcus.settings import FAST_CLEAN, SAFE_CLEAN, SPLITTER, Settings
 from corpus.marcus.splitting import (
@@ -24,8 +24,8 @@ from corpus.marcus.splitting import (
     windows,
     without_inventions,
 )
-from corpus.marcus.tokens import tokenise
-from corpus.marcus.verify import LEAST_COVERAGE, LEAST_RECALL, MOST_NOVEL, Kind, Verdict, verify
+from corpus.marcus.verify import MAX_NOVEL, MIN_COVERAGE, MIN_RECALL, Kind, Verdict, verify
+from kit.boilerplate import edge_menus
 
 
 class Chunk(NamedTuple):
@@ -52,10 +52,14 @@ async def work_on(
     *,
     key: bytes,
     ask: Ask,
-    decided: Mapping[Place, str] | None = None,
+    decided: Mapping[PieceKey, str] | None = None,
+    protected: Collection[str] = (),
 ) -> Result:
-    """Clean and split the parts of a page, gold and other apart. Raises what `ask` raises."""
-    worker = _Worker(settings, key, ask, decided or {})
+    """Clean and split the parts of a page, gold and other apart. Raises what `ask` raises.
+
+    No line of gold with one of the `protected` words counts as a menu.
+    """
+    worker = _Worker(settings, key, ask, decided or {}, protected)
     cuts = await asyncio.gather(*map(worker.part, page.parts, range(len(page.parts))))
     notes = worker.notes
     if notes.is_held:
@@ -83,22 +87,9 @@ def _chunks_of_page(page_id: str, page: Page, cuts: Sequence[Cut], notes: Notes)
 
 
 def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
-    # What holds no word at all is put in again below, with its label.
-    texts = list(done.texts) if any(map(tokenise, done.texts)) or not part.is_gold else []
-    carried = carry(overlaps(part, texts))
-    if part.is_gold:
-        # A gold passage of which nothing is left goes along as it was loaded, also one of signs
-        # alone or of nothing at all, of which no token could be aligned.
-        there = {each.key for each in carried}
-        for stretch in part.stretches:
-            if stretch.key not in there:
-                there.add(stretch.key)
-                notes.flag("gold passage kept whole")
-                carried.append(Overlap(stretch.key, len(texts), 0, 0, carries=True))
-                texts.append(part.text[stretch.start : stretch.end])
-    holds: dict[int, list[Overlap]] = {}
-    for each in carried:
-        holds.setdefault(each.chunk, []).append(each)
+    texts, holds, kept_whole = holdings(part, done.texts)
+    if kept_whole:
+        notes.flag("gold passage kept whole")
     return [
         Chunk(
             pid=f"{prefix}{label(number)}",
@@ -113,9 +104,15 @@ def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
 
 class _Worker:
     def __init__(
-        self, settings: Settings, key: bytes, ask: Ask, decided: Mapping[Place, str]
+        self,
+        settings: Settings,
+        key: bytes,
+        ask: Ask,
+        decided: Mapping[PieceKey, str],
+        protected: Collection[str],
     ) -> None:
         self.settings, self.key, self.ask, self.decided = settings, key, ask, decided
+        self.protected = protected
         self.notes = Notes()
 
     async def part(self, part: Part, number: int) -> Cut:
@@ -133,8 +130,16 @@ class _Worker:
         texts: list[str] = []
         held = False
         pieces = windows(part.text, self.settings.window)
+        ends = 0, len(pieces) - 1
+        menus = [
+            edge_menus(each, head=n == ends[0], tail=n == ends[1], protected=self.protected)
+            for n, each in enumerate(pieces)
+        ]
         replies = await asyncio.gather(
-            *(self._try(SAFE_CLEAN, each, f"p{number}w{n}") for n, each in enumerate(pieces))
+            *(
+                self._try(SAFE_CLEAN, each, f"p{number}w{n}", menus[n])
+                for n, each in enumerate(pieces)
+            )
         )
         for n, (source, (output, verdict)) in enumerate(zip(pieces, replies, strict=True)):
             checked = check_gold(
@@ -145,7 +150,8 @@ class _Worker:
                 policy=self.settings.policy,
                 decided=self.decided,
                 notes=self.notes,
-                least=LEAST_RECALL,
+                menus=menus[n],
+                least=MIN_RECALL,
             )
             held = held or checked is None
             texts += checked.texts if checked else []
@@ -162,14 +168,16 @@ class _Worker:
             self.notes.count("fast_clean:dropped tokens", missing(verdict))
             if says_nothing(output):
                 self.notes.flag("no content")
-            elif verdict.novel > MOST_NOVEL:
+            elif verdict.novel > MAX_NOVEL:
                 self.notes.flag("invented, cleaned by rules")
                 texts.append(clean(source))
             else:
                 texts += without_inventions(source, output, verdict)
         return JOIN.join(text for text in texts if text.strip())
 
-    async def _try(self, role: str, source: str, where: str) -> tuple[str, Verdict]:
+    async def _try(
+        self, role: str, source: str, where: str, menus: Sequence[tuple[int, int]] = ()
+    ) -> tuple[str, Verdict]:
         """A cleaner's output; asked once more where the first is poor, the better one is taken."""
         best: tuple[str, Verdict] | None = None
         for again in range(2):
@@ -177,10 +185,10 @@ class _Worker:
             output = read_reply(await self.ask(sent, f"{role}:{where}:{again}"))
             if role == FAST_CLEAN and says_nothing(output):
                 output = ""
-            verdict = verify(source, output)
+            verdict = verify(source, output, menus=menus)
             if best is None or rank(verdict, role) > rank(best[1], role):
                 best = output, verdict
-            poor = verdict.is_poor() if role == SAFE_CLEAN else verdict.novel > MOST_NOVEL
+            poor = verdict.is_poor() if role == SAFE_CLEAN else verdict.novel > MAX_NOVEL
             if not poor:
                 break
             self.notes.count(f"{role}:asked again")
@@ -217,7 +225,7 @@ class _Worker:
             verdict = verify(text, JOIN.join(chunks), with_tables=True)
             if best is None or rank(verdict, SPLITTER) > rank(best[1], SPLITTER):
                 best = chunks, verdict
-            if not verdict.is_poor(least=LEAST_COVERAGE):
+            if not verdict.is_poor(least=MIN_COVERAGE):
                 break
             self.notes.count("splitter:asked again")
         assert best is not None
@@ -235,10 +243,10 @@ class _Worker:
                 decided=self.decided,
                 notes=self.notes,
                 cuts=cuts,
-                least=LEAST_COVERAGE,
+                least=MIN_COVERAGE,
             )
             return kept_texts(*checked) if checked else Cut([], {})
-        if not texts or verdict.is_poor(least=LEAST_COVERAGE):
+        if not texts or verdict.is_poor(least=MIN_COVERAGE):
             self.notes.flag("not split")
             return Cut([text.strip()], {})
         return kept_texts(without_inventions(text, joined, verdict, cuts), {})

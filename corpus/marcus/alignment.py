@@ -10,9 +10,9 @@ from rapidfuzz.distance import LCSseq
 from corpus.marcus.tokens import Token
 
 # Tokens of one text times those of the other: beyond it (300 MB) texts are cut before.
-MOST_CELLS: Final = 2_000_000_000
+MAX_CELLS: Final = 2_000_000_000
 _GRAM: Final = 4
-_MOST_PLACES: Final = 200
+_MAX_PLACES: Final = 200
 # Runs of so many tokens that stand once in both texts are the places where long ones are cut, and
 # the least distance between two cuts.
 _ANCHOR: Final = 8
@@ -50,7 +50,7 @@ def blocks(first: Sequence[Token], second: Sequence[Token]) -> list[Block]:
 def _aligned(a: Sequence[str], b: Sequence[str]) -> Iterator[Block]:
     for a0, a1, b0, b1 in _sections(a, b):
         one, other = a[a0:a1], b[b0:b1]
-        if len(one) * len(other) > MOST_CELLS and one != other:
+        if len(one) * len(other) > MAX_CELLS and one != other:
             yield Block(False, a0, a1, b0, b1)
             continue
         for op in LCSseq.opcodes(one, other):
@@ -66,7 +66,7 @@ def _aligned(a: Sequence[str], b: Sequence[str]) -> Iterator[Block]:
 def _sections(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Both texts whole, or in sections that lie side by side where they are too long."""
     a0 = b0 = 0
-    if len(a) * len(b) > MOST_CELLS:
+    if len(a) * len(b) > MAX_CELLS:
         for i, j in _anchors(a, b):
             if i - a0 >= _APART and j - b0 >= _APART:
                 yield a0, i, b0, j
@@ -134,22 +134,24 @@ class Finder:
         if not text or not self._page:
             return None
         size = min(_GRAM, len(text))
-        wanted: dict[tuple[str, ...], int] = {}
+        requested: dict[tuple[str, ...], int] = {}
         for at in range(len(text) - size + 1):
-            wanted.setdefault(_gram(text, at, size), at)
+            requested.setdefault(_gram(text, at, size), at)
         there = self._grams(size)
-        hits = sorted((at, place) for gram, place in wanted.items() for at in there.get(gram, ()))
+        hits = sorted(
+            (at, place) for gram, place in requested.items() for at in there.get(gram, ())
+        )
         return _likest(self._page, text, hits, size, least)
 
     def _grams(self, size: int) -> dict[tuple[str, ...], list[int]]:
-        """Where each run of so many tokens stands in the page, but for those that tell nothing."""
+        """Where each run of so many tokens is in the page, without those that are too frequent."""
         if size not in self._places:
             found: dict[tuple[str, ...], list[int]] = {}
             for at in range(len(self._page) - size + 1):
                 found.setdefault(_gram(self._page, at, size), []).append(at)
             # A run that stands everywhere would be looked at everywhere for each of many texts.
             self._places[size] = {
-                gram: places for gram, places in found.items() if len(places) <= _MOST_PLACES
+                gram: places for gram, places in found.items() if len(places) <= _MAX_PLACES
             }
         return self._places[size]
 

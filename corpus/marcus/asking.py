@@ -35,7 +35,7 @@ def prompt(role: str) -> PromptTemplate:
 
 
 def request(role: str, text: str, settings: Settings, key: bytes, *, again: int = 0) -> Request:
-    """What an agent is asked about a text; `again` tells a second try from the first.
+    """What an agent is asked about a text; `again` counts the tries.
 
     The text is fenced: it comes from the web. An answer is about as long as its text, and a bound
     on it is what a budget is kept by.
@@ -43,7 +43,7 @@ def request(role: str, text: str, settings: Settings, key: bytes, *, again: int 
     values = {"page": fence("page", text, key)}
     if role == SAFE_CLEAN:
         values["site"] = settings.site
-    endpoint, model = settings.seat(role)
+    endpoint, model = settings.asked_of(role)
     thoughts = likely_thoughts(model, settings.reasoning_effort)
     return Request(
         endpoint=endpoint,
@@ -62,7 +62,7 @@ def request(role: str, text: str, settings: Settings, key: bytes, *, again: int 
 def read_reply(reply: str) -> str:
     """The text that an agent gave back.
 
-    A reply that is no JSON is taken as it stands: whatever it says is held against the source.
+    A reply that is no JSON is taken as it stands: it is compared with the source anyway.
     """
     found = read_object(reply, "text")
     if isinstance(found, ParseFailure):

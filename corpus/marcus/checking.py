@@ -1,4 +1,4 @@
-"""Gold text that an agent gave back: checked word for word, and mended as the policy says."""
+"""Gold text that an agent gave back: checked word for word, and repaired as the policy says."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from corpus.chunking.rules import clean
-from corpus.marcus.furniture import tables
-from corpus.marcus.mending import mend
+from corpus.marcus.regions import tables
+from corpus.marcus.repairing import repair
 from corpus.marcus.splitting import JOIN, Cut, Tables
 from corpus.marcus.tokens import count_tokens
 from corpus.marcus.verify import Kind, Verdict, verify
 
 # What becomes of a violation.
 ACCEPTED, REPAIRED, ORIGINAL = "accepted", "repaired", "original"
-Place: TypeAlias = tuple[str, int, int, int]
+PieceKey: TypeAlias = tuple[str, int, int, int]
 """Stage, part, window and number of a piece: the same every time the page is worked on."""
 
 LISTED: Final = frozenset(
-    {Kind.DROPPED, Kind.ADDED, Kind.CHANGED, Kind.MOVED, Kind.REPAIRED, Kind.TABLE}
+    {Kind.DROPPED, Kind.ADDED, Kind.CHANGED, Kind.MOVED, Kind.REPAIRED, Kind.TABLE, Kind.MENU}
 )
 
 
@@ -28,7 +28,7 @@ class Notes:
 
     # Pieces of checks by their places, as the fields of a Violation; those count in the text that
     # the agent was given.
-    findings: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    findings: dict[PieceKey, dict[str, Any]] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     # (recall, tokens) of each gold text, for the mean over tokens.
@@ -55,21 +55,28 @@ def check_gold(
     *,
     where: tuple[str, int, int],
     policy: str,
-    decided: Mapping[Place, str],
+    decided: Mapping[PieceKey, str],
     notes: Notes,
     cuts: Sequence[int] = (),
+    menus: Sequence[tuple[int, int]] = (),
     least: float,
 ) -> Cut | None:
     """Hold `output` against its source and do what the policy says about each violation.
 
-    The texts to go on with; None where a person has to decide first.
+    `menus` as in `verify`, where the verdict came from. The texts to go on with; None where a
+    person has to decide first.
     """
+    leads = _leads(verdict)
     numbers = [n for n, piece in enumerate(verdict.pieces) if piece.is_violation]
-    decisions = _decisions(verdict, numbers, where, policy, decided, least)
+    decisions = _decisions(verdict, leads, where, policy, decided, least)
     notes.recalls.append((verdict.recall, count_tokens(source)))
     for number, piece in enumerate(verdict.pieces):
         notes.count(f"{where[0]}:{piece.kind}")
-        if piece.kind in LISTED:
+        lead = leads.get(number, number)
+        if lead != number:
+            found = notes.findings[*where, lead]
+            found |= {"end": piece.end, "source": source[found["start"] : piece.end]}
+        elif piece.kind in LISTED:
             notes.findings[*where, number] = {
                 "kind": str(piece.kind),
                 "is_violation": piece.is_violation,
@@ -86,39 +93,49 @@ def check_gold(
         notes.is_held = True
         return None
     accepted = {n for n in numbers if decisions[n] == ACCEPTED}
-    texts = mend(source, output, verdict, accepted=accepted, cuts=cuts)
+    texts = repair(source, output, verdict, accepted=accepted, cuts=cuts)
     # Mending is by alignment; where it leaves anything out the source itself is taken.
     if any(decisions[number] == ORIGINAL for number in numbers) or not (
-        accepted or _holds_all(source, texts, with_tables=bool(cuts))
+        accepted
+        or not verify(source, JOIN.join(texts), with_tables=bool(cuts), menus=menus).violations
     ):
         notes.flag("kept original")
         return Cut([_kept(source)], {})
     return Cut(texts, _tables(source, output, verdict, cuts))
 
 
+def _leads(verdict: Verdict) -> dict[int, int]:
+    """For each violation the first of those left out in one go: a person decides about it once."""
+    leads: dict[int, int] = {}
+    gaps: dict[int, int] = {}
+    for number, piece in enumerate(verdict.pieces):
+        if piece.is_violation:
+            is_dropped = piece.kind == Kind.DROPPED
+            leads[number] = gaps.setdefault(piece.out_start, number) if is_dropped else number
+    return leads
+
+
 def _decisions(
     verdict: Verdict,
-    numbers: Sequence[int],
+    leads: Mapping[int, int],
     where: tuple[str, int, int],
     policy: str,
-    decided: Mapping[Place, str],
+    decided: Mapping[PieceKey, str],
     least: float,
 ) -> dict[int, str]:
     if policy == "person":
-        given = {number: decided.get((*where, number), "") for number in numbers}
-        return {number: said for number, said in given.items() if said}
-    keeps = policy == "original" or verdict.is_poor(least=least)
-    return dict.fromkeys(numbers, ORIGINAL if keeps else REPAIRED)
+        given = {number: decided.get((*where, lead), "") for number, lead in leads.items()}
+        return {number: decision for number, decision in given.items() if decision}
+    # What only leaves out too much is whole again once that is put back.
+    only_drops = all(piece.kind == Kind.DROPPED for piece in verdict.violations)
+    keeps = policy == "original" or (verdict.is_poor(least=least) and not only_drops)
+    return dict.fromkeys(leads, ORIGINAL if keeps else REPAIRED)
 
 
 def _kept(source: str) -> str:
-    """The source cleaned by rules, if that takes nothing but furniture out; else as it is."""
-    cleaned = clean(source)
+    """The source cleaned by rules, if that takes nothing but boilerplate out; else as it is."""
+    cleaned = clean(source, is_gold=True)
     return cleaned if cleaned and not verify(source, cleaned).violations else source
-
-
-def _holds_all(source: str, texts: Sequence[str], *, with_tables: bool) -> bool:
-    return not verify(source, JOIN.join(texts), with_tables=with_tables).violations
 
 
 def _tables(source: str, output: str, verdict: Verdict, cuts: Sequence[int]) -> Tables:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 LENGTH_EDGES: Final = (0, 50, 100, 200, 300, 400, 500, 600, 700, 800, 1000, 1500, 2000, 4000)
 SIMILARITY_EDGES: Final = tuple(round(0.05 * n, 2) for n in range(21))
 # Of a chosen width; what lies beyond the last one counts in it.
-MOST_BINS: Final = 60
+MAX_BINS: Final = 60
 # Gain of the splitter alone over no cleaning, relative to that of all three agents, from the
 # domain scores of BRIGHT+'s table 3 (docs/protocol.md 4.7, point 8); the paper prints .83.
 PUBLISHED: Final = (58.43, 60.17, 60.39)
@@ -37,8 +37,8 @@ def relative_gain(none: float, variant: float, full: float) -> float | None:
 
 
 def edges_of(width: float, *, top: float) -> tuple[float, ...]:
-    """Edges from 0 in steps of `width` up to `top`, at most MOST_BINS of them."""
-    count = min(MOST_BINS, max(1, math.ceil(top / width - 1e-9)))
+    """Edges from 0 in steps of `width` up to `top`, at most MAX_BINS of them."""
+    count = min(MAX_BINS, max(1, math.ceil(top / width - 1e-9)))
     return tuple(round(n * width, 6) for n in range(count + 1))
 
 
@@ -69,37 +69,69 @@ def distance(first: Sequence[Bin], second: Sequence[Bin]) -> float | None:
     return sum(abs(x.count / a - y.count / b) for x, y in pairs) / 2
 
 
+class MeasuredGain(NamedTuple):
+    """What a cleaning gained on its own benchmark, in points of `metric`, with 95 % confidence.
+
+    The mean over systems and queries of after minus before. `usd` is what it cost, with the runs
+    whose paid work it shared; None where a part has no price.
+    """
+
+    preset: str
+    run: int
+    usd: Decimal | None
+    gain: float
+    low: float
+    high: float
+    metric: str
+    systems: int
+    queries: int
+
+    @property
+    def words(self) -> str:
+        """Gain and cost, and the gain per dollar where there is one."""
+        gained = f"{self.gain:+.4f} ({self.low:+.4f} to {self.high:+.4f})"
+        what = f"{self.preset}, run {self.run}: {gained} {self.metric}"
+        if self.usd is None:
+            return f"{what}, cost not known"
+        if not self.usd:
+            return f"{what}, at no cost"
+        one, low, high = (each / float(self.usd) for each in (self.gain, self.low, self.high))
+        return f"{what} for ${self.usd:,.2f}: {one:+.4f} ({low:+.4f} to {high:+.4f}) per dollar"
+
+
 class Advice(NamedTuple):
-    """Which preset to take, and why, in words."""
+    """Which preset to take, "" where nothing says so, and why, in words."""
 
     preset: str
     why: str
 
 
-def recommend(*, budget: Decimal | None, usd_s: Decimal | None, usd_full: Decimal | None) -> Advice:
-    """The splitter alone, unless a budget is given that pays for all three agents.
+NOTHING_KNOWN: Final = (
+    "Nothing is known of what a cleaning gains on this benchmark: no version that a cleaning made "
+    "has scores of the same systems as the version before it. Compute runs of both and score them."
+)
+_ELSEWHERE: Final = " In the paper’s own scores the splitter alone has {:.0%} of the gain."
 
-    The splitter alone brought 89 % of the full gain in BRIGHT+'s printed scores.
+
+def advised(gains: Sequence[MeasuredGain]) -> Advice:
+    """The preset with the greatest measured gain per dollar, among those whose gain is above 0
+    with its whole interval; one that costs nothing before all that cost something.
+
+    Without one, none: what was measured is said all the same.
     """
-    gain = relative_gain(*PUBLISHED)
-    assert gain is not None
-    share = f"In the published scores the splitter alone brings {gain:.0%} of the full gain"
-    if budget is None:
-        return Advice("marcus_s", f"{share}, for fewer calls. Set a budget to compare it.")
-    if usd_full is None or usd_s is None:
-        return Advice(
-            "marcus_s", f"{share}. The model has no known price to hold a budget against."
-        )
-    if usd_full <= budget:
-        return Advice("marcus", f"All three agents fit: about ${usd_full:,.2f} of ${budget:,.2f}.")
-    if usd_s <= budget:
-        return Advice(
-            "marcus_s",
-            f"{share}; it fits (about ${usd_s:,.2f} of ${budget:,.2f}), all three agents would "
-            f"come to about ${usd_full:,.2f}.",
-        )
-    return Advice(
-        "diver_rules",
-        f"Not even the splitter alone fits (about ${usd_s:,.2f} against ${budget:,.2f}). "
-        "Cleaning by rules costs nothing.",
-    )
+    if not gains:
+        share = relative_gain(*PUBLISHED)
+        assert share is not None
+        return Advice("", NOTHING_KNOWN + _ELSEWHERE.format(share))
+    measured = "; ".join(each.words for each in gains)
+    sure = [each for each in gains if each.low > 0 and each.usd is not None]
+    if not sure:
+        return Advice("", f"No gain of known cost is surely above 0 here. Measured: {measured}.")
+    best = max(sure, key=_per_dollar)
+    what = f"on {best.queries:,} queries, mean of {best.systems:,} systems"
+    return Advice(best.preset, f"Measured on this benchmark {what}: {measured}.")
+
+
+def _per_dollar(each: MeasuredGain) -> tuple[bool, float]:
+    assert each.usd is not None
+    return not each.usd, each.gain / float(each.usd or 1)

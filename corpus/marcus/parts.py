@@ -1,17 +1,21 @@
 """A page taken apart into what is gold for some query and what is not (docs/protocol.md 4.1)."""
 
 import re
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from corpus.marcus.alignment import Finder, find_exactly
 from corpus.marcus.tokens import tokenise
 
+Aspects: TypeAlias = Mapping[int, Collection[tuple[int, int]]]
+"""The (query, aspect) pairs that passages support, by their keys."""
 GOLD: Final = "g"
 OTHER: Final = "i"
 _NUMBERED: Final = re.compile(r"^(?P<page>.+)_(?P<n>\d+)(?P<end>\.\w{1,5})$", re.DOTALL)
+# What experts collected for a query: passages of pages that the id does not name.
+_COLLECTED: Final = re.compile(r"[^/]+-[^/]+/extraction_\d+\.\w{1,5}", re.ASCII)
 _BETWEEN: Final = "\n"
 # Letters by which it is seen that a text stands nowhere in a page.
 _HEAD: Final = 24
@@ -29,8 +33,8 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Code points [start, end) of a part's text that come from the passage `key`."""
+class PassageSpan:
+    """Code points [start, end) of a part's text that are of the passage `key`."""
 
     key: int
     start: int
@@ -43,7 +47,7 @@ class Part:
 
     kind: str
     text: str
-    stretches: tuple[Stretch, ...]
+    spans: tuple[PassageSpan, ...]
     queries: tuple[int, ...] = ()
 
     @property
@@ -65,9 +69,10 @@ def page_of(pid: str) -> tuple[str, int]:
     """Page and position of a passage: `folder/page_7.txt` is the 7th piece of `folder/page.txt`.
 
     Any other id is a page of its own, with position 0: `msmarco_passage_05_12` ends in a number,
-    too, and is no 12th piece of anything.
+    too, and is no 12th piece of anything, and Bright-Pro's `biology-1/extraction_2.txt` is the
+    second passage that an expert collected for query 1 (docs/protocol.md 1.1).
     """
-    match = _NUMBERED.match(pid)
+    match = None if _COLLECTED.fullmatch(pid) else _NUMBERED.match(pid)
     if match is None:
         return pid, 0
     return match["page"] + match["end"], int(match["n"])
@@ -76,17 +81,19 @@ def page_of(pid: str) -> tuple[str, int]:
 def take_apart(
     sources: Sequence[Source],
     gold: Mapping[int, Sequence[int]],
+    aspects: Aspects = MappingProxyType({}),
     *,
     page_text: str = "",
     single_span: bool = False,
 ) -> Page:
     """The gold segments and the rest of a page.
 
-    `gold` gives the queries of each gold passage by its key. Neighbouring gold passages make one
-    segment; `single_span` puts all of a page's into one. With `page_text` the passages' places
-    are looked for in it, exactly and then by alignment, and the rest is what lies between; without
-    it the page is its passages in the order of their numbers. Of two passages with one id the
-    first is taken.
+    `gold` gives the queries of each gold passage by its key, `aspects` the (query, aspect) pairs
+    that it supports. Neighbouring gold passages make one segment, `single_span` puts all of a
+    page's into one; but none holds two aspects of one query unless a passage did already. With
+    `page_text` the passages' places are looked for in it, exactly and then by alignment, and the
+    rest is what lies between; without it the page is its passages in the order of their numbers.
+    Of two passages with one id the first is taken.
     """
     first: dict[str, Source] = {}
     repeated = []
@@ -97,40 +104,58 @@ def take_apart(
             first[source.pid] = source
     ordered = sorted(first.values(), key=lambda each: (page_of(each.pid)[1], each.pid))
     if page_text:
-        parts, unplaced = _from_text(page_text, ordered, gold)
+        parts, unplaced = _from_text(page_text, ordered, gold, aspects)
     else:
-        parts, unplaced = _from_passages(ordered, gold), []
+        parts, unplaced = _from_passages(ordered, gold, aspects), []
     if single_span:
-        parts = _in_one(parts)
+        parts = _in_one(parts, aspects)
     return Page(tuple(parts), tuple(unplaced), tuple(repeated))
 
 
-def _from_passages(sources: Sequence[Source], gold: Mapping[int, Sequence[int]]) -> list[Part]:
-    groups: list[tuple[bool, list[Source]]] = []
+def _joins(known: dict[int, int], pairs: Iterable[tuple[int, int]]) -> bool:
+    """Whether a segment with these aspects by query may take in more; they are then noted there."""
+    pairs = list(pairs)
+    if any(known.get(query, aspect) != aspect for query, aspect in pairs):
+        return False
+    known.update(pairs)
+    return True
+
+
+def _from_passages(
+    sources: Sequence[Source], gold: Mapping[int, Sequence[int]], aspects: Aspects
+) -> list[Part]:
+    segments: list[list[Source]] = []
+    others: list[Source] = []
+    known: dict[int, int] | None = None  # aspects of the segment that the passage before is in
     for source in sources:
-        is_gold = bool(gold.get(source.key))
+        if not gold.get(source.key):
+            others.append(source)
+            known = None
         # A missing number between two gold passages leaves them neighbours: nothing stands there.
-        if groups and groups[-1][0] == is_gold:
-            groups[-1][1].append(source)
+        elif known is not None and _joins(known, aspects.get(source.key, ())):
+            segments[-1].append(source)
         else:
-            groups.append((is_gold, [source]))
-    golds = [_joined(GOLD, members, gold) for is_gold, members in groups if is_gold]
-    others = [source for is_gold, members in groups if not is_gold for source in members]
+            segments.append([source])
+            known = dict(aspects.get(source.key, ()))
+    golds = [_joined(GOLD, members, gold) for members in segments]
     return golds + ([_joined(OTHER, others, gold)] if others else [])
 
 
 def _joined(kind: str, sources: Sequence[Source], gold: Mapping[int, Sequence[int]]) -> Part:
-    texts, stretches, at = [], [], 0
+    texts, spans, at = [], [], 0
     for source in sources:
         texts.append(source.text)
-        stretches.append(Stretch(source.key, at, at + len(source.text)))
+        spans.append(PassageSpan(source.key, at, at + len(source.text)))
         at += len(source.text) + len(_BETWEEN)
     queries = sorted({query for source in sources for query in gold.get(source.key, ())})
-    return Part(kind, _BETWEEN.join(texts), tuple(stretches), tuple(queries))
+    return Part(kind, _BETWEEN.join(texts), tuple(spans), tuple(queries))
 
 
 def _from_text(
-    page: str, sources: Sequence[Source], gold: Mapping[int, Sequence[int]]
+    page: str,
+    sources: Sequence[Source],
+    gold: Mapping[int, Sequence[int]],
+    aspects: Aspects,
 ) -> tuple[list[Part], list[int]]:
     places: dict[int, tuple[int, int]] = {}
     unplaced: dict[int, None] = {}
@@ -152,18 +177,16 @@ def _from_text(
             continue
         places[source.key] = found
         after = found[0]
-    spans = _merged(sorted(place for key, place in places.items() if gold.get(key)))
-    starts = [start for start, _ in spans]
-    own: list[dict[int, tuple[int, int]]] = [{} for _ in spans]
-    for key, place in places.items():
-        if gold.get(key):
-            own[bisect_right(starts, place[0]) - 1][key] = place
-    parts = [_cut(GOLD, page, [span], own[n], gold) for n, span in enumerate(spans)]
+    own = {key: place for key, place in places.items() if gold.get(key)}
+    parts = [
+        _cut(GOLD, page, [span], {key: own[key] for key in keys}, gold)
+        for span, keys in _segments(own, aspects)
+    ]
     lost = [s for s in sources if s.key in unplaced and gold.get(s.key)]
     # Gold that is not found in its page is a segment of its own, an empty one too: its label must
     # not get lost with it.
     parts += [_joined(GOLD, [source], gold) for source in lost]
-    rest = _between(len(page), spans)
+    rest = _between(len(page), _merged(sorted(own.values())))
     other = _cut(OTHER, page, rest, {k: v for k, v in places.items() if not gold.get(k)}, gold)
     return parts + ([other] if other.text.strip() else []), list(unplaced)
 
@@ -173,6 +196,27 @@ def _standing(page: str, heads: set[str]) -> set[str]:
     whole = {head for head in heads if len(head) == _HEAD}
     there = {head for at in range(len(page)) if (head := page[at : at + _HEAD]) in whole}
     return there | (heads - whole)
+
+
+def _segments(
+    places: Mapping[int, tuple[int, int]], aspects: Aspects
+) -> list[tuple[tuple[int, int], list[int]]]:
+    """Spans of the page, each with the gold passages in it that touch, but for white space."""
+    order = {key: number for number, key in enumerate(places)}
+    made: list[tuple[list[int], list[int], dict[int, int]]] = []  # span, passages, aspects
+    near: list[int] = []  # segments that the next passage may touch
+    for key, (start, end) in sorted(places.items(), key=lambda each: each[1]):
+        near = [number for number in near if start <= made[number][0][1] + 2]
+        for number in near:
+            span, keys, known = made[number]
+            if _joins(known, aspects.get(key, ())):
+                span[1] = max(span[1], end)
+                keys.append(key)
+                break
+        else:
+            near.append(len(made))
+            made.append(([start, end], [key], dict(aspects.get(key, ()))))
+    return [((start, end), sorted(keys, key=order.__getitem__)) for (start, end), keys, _ in made]
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -199,7 +243,7 @@ def _cut(
     gold: Mapping[int, Sequence[int]],
 ) -> Part:
     """The text of these spans, which are in order and apart, with what lies in it of each place."""
-    texts, stretches, at, queries = [], [], 0, set()
+    texts, inside, at, queries = [], [], 0, set()
     coming = sorted(places, key=lambda key: places[key][0], reverse=True)
     around: list[int] = []
     for start, end in spans:
@@ -210,23 +254,37 @@ def _cut(
         for key in around:
             a, b = max(places[key][0], start), min(places[key][1], end)
             if a < b:
-                stretches.append(Stretch(key, at + a - start, at + b - start))
+                inside.append(PassageSpan(key, at + a - start, at + b - start))
                 queries |= set(gold.get(key, ())) if kind == GOLD else set()
         at += end - start + len(_BETWEEN)
     order = {key: number for number, key in enumerate(places)}
-    ordered = sorted(stretches, key=lambda each: (each.start, each.end, order[each.key]))
+    ordered = sorted(inside, key=lambda each: (each.start, each.end, order[each.key]))
     return Part(kind, _BETWEEN.join(texts), tuple(ordered), tuple(sorted(queries)))
 
 
-def _in_one(parts: Sequence[Part]) -> list[Part]:
-    golds = [part for part in parts if part.is_gold]
-    if len(golds) < 2:
-        return list(parts)
-    stretches, at = [], 0
-    for part in golds:
-        stretches += [Stretch(s.key, s.start + at, s.end + at) for s in part.stretches]
+def _in_one(parts: Sequence[Part], aspects: Aspects) -> list[Part]:
+    """The gold segments as one, or as few as hold no two aspects of a query."""
+    together: list[tuple[list[Part], dict[int, int]]] = []
+    for part in parts:
+        if not part.is_gold:
+            continue
+        pairs = [pair for span in part.spans for pair in aspects.get(span.key, ())]
+        for members, known in together:
+            if _joins(known, pairs):
+                members.append(part)
+                break
+        else:
+            together.append(([part], dict(pairs)))
+    return [
+        *(_put_together(members) for members, _ in together),
+        *(part for part in parts if not part.is_gold),
+    ]
+
+
+def _put_together(parts: Sequence[Part]) -> Part:
+    spans, at = [], 0
+    for part in parts:
+        spans += [PassageSpan(s.key, s.start + at, s.end + at) for s in part.spans]
         at += len(part.text) + len(_BETWEEN)
-    queries = sorted({query for part in golds for query in part.queries})
-    text = _BETWEEN.join(part.text for part in golds)
-    whole = Part(GOLD, text, tuple(stretches), tuple(queries))
-    return [whole, *[part for part in parts if not part.is_gold]]
+    queries = sorted({query for part in parts for query in part.queries})
+    return Part(GOLD, _BETWEEN.join(part.text for part in parts), tuple(spans), tuple(queries))

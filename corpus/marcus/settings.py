@@ -1,4 +1,4 @@
-"""How a cleaning is set up: presets, policies, and what the agents are told."""
+"""How a cleaning is set up: presets, policies, and what the agents are asked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class Settings:
     # Endpoint and model of the splitter, where it is another one.
     splitter: tuple[str, str] | None = None
 
-    def seat(self, role: str) -> tuple[str, str]:
+    def asked_of(self, role: str) -> tuple[str, str]:
         """Endpoint and model that are asked in this role."""
         own = self.splitter if role == SPLITTER else None
         return own or (self.endpoint, self.model)

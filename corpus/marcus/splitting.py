@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from corpus.marcus.mending import mend
+from corpus.marcus.repairing import repair
 from corpus.marcus.settings import FAST_CLEAN
 from corpus.marcus.verify import Kind, Verdict
 from llm.profiles import likely_tokens
@@ -150,7 +150,7 @@ def without_inventions(
         for number, piece in enumerate(verdict.pieces)
         if piece.kind in (Kind.DROPPED, Kind.MOVED)
     }
-    return mend(source, output, verdict, accepted=left_out, cuts=cuts)
+    return repair(source, output, verdict, accepted=left_out, cuts=cuts)
 
 
 def rank(verdict: Verdict, role: str) -> tuple[float, float]:

@@ -1,8 +1,8 @@
 """Texts as tokens with places, white space and markup left out: what "verbatim" is measured in.
 
-HTML's markup (corpus.marcus.html) and Markdown's own signs are left out. Words, numbers and
+HTML's markup (corpus.chunking.markup) and Markdown's own signs are left out. Words, numbers and
 punctuation are text and must be the same, letter by letter and in the same case; only quotation
-marks are told apart neither by shape nor by slant, and Unicode is compared in its composed form
+marks do not differ by shape or by slant, and Unicode is compared in its composed form
 (NFC).
 Places are code points of the text as given.
 """
@@ -12,7 +12,7 @@ import unicodedata
 from html import unescape
 from typing import Final, NamedTuple
 
-from corpus.marcus.html import markup
+from corpus.chunking.markup import markup
 
 _TOKEN: Final = re.compile(
     r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,10});"

@@ -1,9 +1,10 @@
 """Whether a cleaner's output says what its source says, word for word, and where it does not.
 
 Both texts are aligned as tokens (corpus.marcus.tokens). Every stretch that differs is a piece with
-its places in both. Some pieces are allowed: furniture of the page that was left out, broken
-characters that were mended, ordinals of a list, and, for a splitter, tables that were put in
-words. Whatever else was dropped, added, changed or moved is a violation, be it a single comma.
+its places in both. Some pieces are allowed: boilerplate and menus of the page that were left
+out, broken characters that were repaired, ordinals of a list, and, for a splitter, tables that were
+put in words. Whatever else was dropped, added, changed or moved is a violation, be it a single
+comma.
 """
 
 import re
@@ -18,24 +19,24 @@ import numpy as np
 import numpy.typing as npt
 
 from corpus.marcus.alignment import Block, blocks
-from corpus.marcus.furniture import Spans, furniture, tables
+from corpus.marcus.regions import Spans, boilerplate_spans, tables
 from corpus.marcus.tokens import Token, tokenise
 
 # docs/protocol.md 4.2 and 4.4: what decides a second try, and nothing else.
-LEAST_RECALL: Final = 0.98
-LEAST_COVERAGE: Final = 0.95
-MOST_NOVEL: Final = 0.01
+MIN_RECALL: Final = 0.98
+MIN_COVERAGE: Final = 0.95
+MAX_NOVEL: Final = 0.01
 # U+FFFD, control characters of the C1 range, UTF-8 read as Latin-1, a question mark in a word.
 _BROKEN: Final = re.compile(
     r"(?:[\ufffd\u0080-\u009f]|â€[™œž˜¦“”\u009d\u0080-\u00bf]?|[ÃÂ][\u0080-\u00bf‚„…†‡ˆ‰Š‹ŒŽ•–—˜™š›œžŸ]|"
     r"(?<=[^\W\d_])\?(?=[^\W\d_]))+"
 )
-_MOST_PER_STRETCH: Final = 3
+_MAX_PER_RUN: Final = 3
 # Places that the text before may reach: words have a few, and more say nothing any more.
-_MOST_PLACES: Final = 32
+_MAX_PLACES: Final = 32
 _BLANKS: Final = re.compile(r"\s+")
 # Shorter runs of tokens stand in many places without having been moved there.
-_LEAST_MOVED: Final = 3
+_MIN_MOVED: Final = 3
 
 
 class Kind(StrEnum):
@@ -47,6 +48,7 @@ class Kind(StrEnum):
     MOVED = "moved"
     BOILERPLATE = "boilerplate"
     REPAIRED = "repaired"
+    MENU = "menu"
     LAYOUT = "layout"
     TABLE = "table"
 
@@ -74,7 +76,7 @@ class Piece:
 class Verdict:
     """All pieces in order, and the shares that docs/protocol.md 4.2 asks for.
 
-    `recall`: tokens of the source outside of furniture that the output has in order; `novel`:
+    `recall`: tokens of the source outside of boilerplate that the output has in order; `novel`:
     tokens of the output that the source has not, of all of the output's.
     """
 
@@ -89,84 +91,117 @@ class Verdict:
         """Pieces that a policy has to do something about."""
         return [piece for piece in self.pieces if piece.is_violation]
 
-    def is_poor(self, *, least: float = LEAST_RECALL) -> bool:
+    def is_poor(self, *, least: float = MIN_RECALL) -> bool:
         """Whether asking once more is worth it."""
-        return self.recall < least or self.novel > MOST_NOVEL
+        return self.recall < least or self.novel > MAX_NOVEL
 
 
-def verify(source: str, output: str, *, with_tables: bool = False) -> Verdict:
-    """Compare a cleaner's output with its source; `with_tables` allows tables put in words."""
-    return _Check(source, output, with_tables).verdict()
+def verify(
+    source: str,
+    output: str,
+    *,
+    with_tables: bool = False,
+    menus: Sequence[tuple[int, int]] = (),
+) -> Verdict:
+    """Compare a cleaner's output with its source.
+
+    `with_tables` allows tables put in words; `menus` are stretches that may be left out, and are
+    listed then (`kit.boilerplate.edge_menus`).
+    """
+    return _Check(source, output, with_tables, menus).verdict()
 
 
 class _Check:
-    def __init__(self, source: str, output: str, with_tables: bool) -> None:
+    def __init__(
+        self, source: str, output: str, with_tables: bool, menus: Sequence[tuple[int, int]]
+    ) -> None:
         self.source, self.output = source, output
         self.first, self.second = tokenise(source), tokenise(output)
-        self.furniture = furniture(source)
+        self.boilerplate, self.menus = boilerplate_spans(source), Spans(list(menus))
         self.tables = tables(source) if with_tables else Spans([])
 
     def verdict(self) -> Verdict:
-        found = blocks(self.first, self.second)
+        found = self._blocks()
         pieces: list[Piece] = []
         for block in found:
             if not block.same:
                 pieces += self._pieces(block)
         pieces = _mark_moved(pieces, self)
         kept = sum(
-            not self.furniture.holds(self.first[i].start)
+            self._may_go(self.first[i]) is None
             for block in found
             if block.same
             for i in range(block.a0, block.a1)
         )
-        wanted = sum(not self.furniture.holds(token.start) for token in self.first)
-        mended = [p for p in pieces if p.kind in (Kind.REPAIRED, Kind.TABLE)]
-        kept += sum(self._count(self.first, p.start, p.end) for p in mended)
+        requested = sum(self._may_go(token) is None for token in self.first)
+        repaired = [p for p in pieces if p.kind in (Kind.REPAIRED, Kind.TABLE)]
+        kept += sum(self._count(self.first, p.start, p.end) for p in repaired)
         novel = sum(
             self._count(self.second, p.out_start, p.out_end) for p in pieces if p.is_violation
         )
         return Verdict(
             pieces=tuple(pieces),
-            recall=min(1.0, kept / wanted) if wanted else 1.0,
+            recall=min(1.0, kept / requested) if requested else 1.0,
             novel=novel / len(self.second) if self.second else 0.0,
             source_tokens=len(self.first),
             output_tokens=len(self.second),
         )
 
+    def _blocks(self) -> list[Block]:
+        """The alignment; nothing is aligned where the output is the source without boilerplate.
+
+        Of a word that stands in a menu and in the text, an alignment may take the wrong one.
+        """
+        runs = self._runs(0, len(self.first))
+        text = [token.form for a0, a1, kind in runs if not kind for token in self.first[a0:a1]]
+        if text != [token.form for token in self.second]:
+            return blocks(self.first, self.second)
+        found, at = [], 0
+        for a0, a1, kind in runs:
+            end = at if kind else at + a1 - a0
+            found.append(Block(not kind, a0, a1, at, end))
+            at = end
+        return found
+
     def _count(self, tokens: Sequence[Token], start: int, end: int) -> int:
         return len(_within(tokens, start, end))
 
     def _pieces(self, block: Block) -> list[Piece]:
-        """A block that differs, furniture apart from text."""
+        """A block that differs, boilerplate apart from text."""
         found: list[Piece] = []
         runs = self._runs(block.a0, block.a1)
         text_runs = [run for run in runs if not run[2]]
         out_start, out_end = self._out(block.b0, block.b1)
-        for a0, a1, is_furniture in runs:
-            if is_furniture:
-                found.append(self._piece(Kind.BOILERPLATE, a0, a1, out_start, out_start))
+        for a0, a1, kind in runs:
+            if kind:
+                found.append(self._piece(kind, a0, a1, out_start, out_start))
         if not text_runs:
             if block.b1 > block.b0:
                 found.append(self._added(block, out_start, out_end))
             return found
         # The output's words stand against the first stretch of text; the others are missing.
         a0, a1, _ = text_runs[0]
-        kind = self._kind(a0, a1, out_start, out_end)
-        found.append(self._piece(kind, a0, a1, out_start, out_end))
+        first = self._kind(a0, a1, out_start, out_end)
+        found.append(self._piece(first, a0, a1, out_start, out_end))
         for a0, a1, _ in text_runs[1:]:
             found.append(self._piece(self._kind(a0, a1, 0, 0), a0, a1, out_end, out_end))
         return sorted(found, key=lambda piece: (piece.start, piece.out_start))
 
-    def _runs(self, a0: int, a1: int) -> list[tuple[int, int, bool]]:
-        """Token ranges of the source that are furniture throughout, or text throughout."""
-        runs: list[tuple[int, int, bool]] = []
+    def _runs(self, a0: int, a1: int) -> list[tuple[int, int, Kind | None]]:
+        """Token ranges of the source that may go throughout, as what, or are text throughout."""
+        runs: list[tuple[int, int, Kind | None]] = []
         for i in range(a0, a1):
-            inside = self.furniture.holds(self.first[i].start)
-            if runs and runs[-1][2] == inside:
-                runs[-1] = (runs[-1][0], i + 1, inside)
+            kind = self._may_go(self.first[i])
+            if runs and runs[-1][2] == kind:
+                runs[-1] = (runs[-1][0], i + 1, kind)
             else:
-                runs.append((i, i + 1, inside))
+                runs.append((i, i + 1, kind))
         return runs
+
+    def _may_go(self, token: Token) -> Kind | None:
+        if self.boilerplate.holds(token.start):
+            return Kind.BOILERPLATE
+        return Kind.MENU if self.menus.holds(token.start) else None
 
     def _kind(self, a0: int, a1: int, out_start: int, out_end: int) -> Kind:
         start, end = self.first[a0].start, self.first[a1 - 1].end
@@ -277,13 +312,13 @@ def _fits(parts: Sequence[str], given: str) -> bool:
         reached = {
             place + more
             for place in places
-            for more in range(_MOST_PER_STRETCH + 1)
+            for more in range(_MAX_PER_RUN + 1)
             if " " not in output[place : place + more]
         }
         if part.startswith(" ") and before.strip():
             reached |= {place - 1 for place in places if marked[place - 1 : place] == "\n"}
         places = {place + len(part) for place in reached if output.startswith(part, place)}
-        if len(places) > _MOST_PLACES:
+        if len(places) > _MAX_PLACES:
             return False
     return len(output) in places
 
@@ -310,7 +345,7 @@ def moved(gone: Sequence[Sequence[str]], new: Sequence[Sequence[str]]) -> tuple[
         (is_new, place, run)
         for is_new, runs in enumerate((gone, new))
         for place, run in enumerate(runs)
-        if len(run) >= _LEAST_MOVED
+        if len(run) >= _MIN_MOVED
     ]
     numbers: dict[str, int] = {}
     codes: list[int] = []
@@ -328,13 +363,13 @@ def moved(gone: Sequence[Sequence[str]], new: Sequence[Sequence[str]]) -> tuple[
     held = np.zeros((2, len(codes) + 1), dtype=np.int64)
     found = np.zeros(len(long), dtype=bool)
     for place, (is_new, _, run) in enumerate(long):
-        wanted = codes[starts[place] : starts[place] + len(run)]
+        requested = codes[starts[place] : starts[place] + len(run)]
 
         def beginning(at: int, size: int = len(run)) -> list[int]:
             return codes[at : at + size]
 
-        low = bisect_left(order, wanted, key=beginning)
-        high = bisect_right(order, wanted, lo=low, key=beginning)
+        low = bisect_left(order, requested, key=beginning)
+        high = bisect_right(order, requested, lo=low, key=beginning)
         count = int(before[high] - before[low])
         found[place] = (high - low > count) if is_new else count > 0
         held[is_new, low] += 1
@@ -347,7 +382,7 @@ def moved(gone: Sequence[Sequence[str]], new: Sequence[Sequence[str]]) -> tuple[
 
 
 def _suffixes(codes: Sequence[int], longest: int) -> npt.NDArray[np.int64]:
-    """Where suffixes begin, in their order as far as `longest` codes tell it."""
+    """Where suffixes begin, in their order by their first `longest` codes."""
     rank = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     width = 1
     while width < longest:

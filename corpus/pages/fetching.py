@@ -54,7 +54,7 @@ def note_brought(*, query: Query, page: CollectedPage, actor: User, url: str = "
     )
 
 
-def carry_out(run: PageFetch) -> None:
+def run_fetch(run: PageFetch) -> None:
     """Fetch a claimed address and end the run, whatever comes of it; its error is for people."""
     try:
         page = _fetch(run)
@@ -90,6 +90,6 @@ def _fetch(run: PageFetch) -> CollectedPage:
 
 
 def also_allowed() -> frozenset[tuple[str, int]]:
-    """What the operator opened beside the public web; ValueError for what is not address:port."""
+    """What the operator opened besides the public web; ValueError for what is not address:port."""
     pairs = (entry.strip().rpartition(":") for entry in settings.ASSAY_FETCH_ALSO)
     return frozenset((host.strip("[]"), int(port)) for host, _, port in pairs)

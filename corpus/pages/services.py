@@ -13,6 +13,7 @@ import numpy as np
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from yarl import URL
 
 from corpus.extraction import Page, extract_html, extract_pdf, extract_text
@@ -26,6 +27,7 @@ HTML, TEXT, PDF = "text/html", "text/plain", "application/pdf"
 ALIKE: Final = 0.7
 _PERMUTATIONS: Final = 64
 _SHINGLE: Final = 5
+_FETCHED: Final = CollectedPage.Origin.FETCHED
 _WORD: Final = re.compile(r"\w+")
 # What a shared link carries beside the page's address.
 _TRACKING: Final = re.compile(r"(utm_\w+|fbclid|gclid|mc_[ce]id)", re.ASCII)
@@ -82,6 +84,8 @@ def _add_page(
         doc_id=f"collected/{fields['sha256'][:16]}",
         title=(title or page.title)[:1000],
         source_url=url[:2000],
+        # What was pasted or uploaded was fetched on a day that nobody told.
+        fetched_on=timezone.now().date() if fields["origin"] == _FETCHED else None,
         text=page.text,
     )
     kept = CollectedPage.objects.create(
@@ -136,11 +140,6 @@ def pages_like(page: CollectedPage) -> list[tuple[CollectedPage, float]]:
     }
     found = others.filter(pk__in=alike).select_related("document")
     return sorted(((each, alike[each.pk]) for each in found), key=lambda pair: -pair[1])
-
-
-def raw_bytes(page: CollectedPage) -> bytes:
-    """The page as it came; raises FileNotFoundError if the data folder lost it."""
-    return gzip.decompress(_raw_path(page.sha256).read_bytes())
 
 
 def growing_version(benchmark: Benchmark) -> CorpusVersion:

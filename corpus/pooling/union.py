@@ -19,7 +19,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SystemRank:
     """Where a system ranked a passage; `rank` counts from 1."""
 
     system: str
@@ -54,20 +54,20 @@ def _in_order(ranking: Ranking) -> Iterable[tuple[str, float | None]]:
 
 def union(
     rankings: Mapping[str, Ranking], depth: int, *, excluded: Collection[str] = ()
-) -> dict[str, list[Place]]:
+) -> dict[str, list[SystemRank]]:
     """Every passage that a system has among its first `depth`, with all its places.
 
     In the order in which systems and their ranks first bring them.
     """
-    places: dict[str, list[Place]] = {}
+    places: dict[str, list[SystemRank]] = {}
     for system, ranking in rankings.items():
         found = top(ranking, depth, excluded=excluded)
         for rank, (pid, score) in enumerate(found, start=1):
-            places.setdefault(pid, []).append(Place(system, rank, score))
+            places.setdefault(pid, []).append(SystemRank(system, rank, score))
     return places
 
 
-def twins(texts: Iterable[tuple[K, str | None]]) -> dict[K, K]:
+def duplicates(texts: Iterable[tuple[K, str | None]]) -> dict[K, K]:
     """For each key whose text came before under another key, the first key with that text.
 
     Letter for letter; a text that is not loaded is like no other.

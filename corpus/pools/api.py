@@ -4,22 +4,61 @@ from typing import Any
 
 from django.urls import path
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
-from corpus.benchmarks.serializers import (
-    NewPoolSerializer,
-    PoolBuildSerializer,
-    PoolEntrySerializer,
-    PoolSerializer,
-)
-from corpus.models import RetrievalRun, Role
+from corpus.models import Pool, PoolBuild, PoolEntry, RetrievalRun, Role
 from corpus.pools import builds as pool_builds
+from corpus.pools.services import MAX_DEPTH
 from corpus.pools.views import RUNS, get_pool
 from corpus.run_routes import OneRun, RunVerb
-from kit.api import Route
+from kit.api import RUN_FIELDS, Route
 from kit.errors import Refused
+from kit.runs.models import RunStatus
+
+
+class PoolSerializer(serializers.ModelSerializer):
+    """A pool of pairs."""
+
+    class Meta:
+        model = Pool
+        fields = ["id", "name", "corpus_version", "provenance", "created_at"]
+
+
+class PoolBuildSerializer(serializers.ModelSerializer):
+    """Building a pool; `pool` is its id once it is done."""
+
+    pool = serializers.SerializerMethodField()
+
+    class Meta:
+        model = PoolBuild
+        fields = [*RUN_FIELDS, "name", "runs", "depth", "pool"]
+
+    def get_pool(self, build: PoolBuild) -> int | None:
+        """Nothing is shown of a pool that is not whole."""
+        return build.pool_id if build.status == RunStatus.DONE else None
+
+
+class NewPoolSerializer(serializers.Serializer):
+    """A pool to build: ids of retrieval runs, and how deep."""
+
+    runs = serializers.ListField(child=serializers.IntegerField(), allow_empty=False)
+    depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
+    name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
+
+
+class PoolEntrySerializer(serializers.ModelSerializer):
+    """One pair of a pool; `systems` are its places, `same_text_as` an earlier entry's id."""
+
+    query = serializers.CharField(source="query.qid")
+    domain = serializers.CharField(source="query.domain.name")
+    passage = serializers.CharField(source="passage.pid")
+
+    class Meta:
+        model = PoolEntry
+        fields = ["id", "domain", "query", "passage", "systems", "same_text_as"]
 
 
 class Pools(Route):
@@ -34,12 +73,12 @@ class Pools(Route):
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewPoolSerializer)
-        wanted = given.pop("runs")
-        found = RetrievalRun.objects.filter(benchmark=access.benchmark).in_bulk(wanted)
-        missing = [pk for pk in wanted if pk not in found]
+        requested = given.pop("runs")
+        found = RetrievalRun.objects.filter(benchmark=access.benchmark).in_bulk(requested)
+        missing = [pk for pk in requested if pk not in found]
         if missing:
             raise Refused(f"There is no retrieval run {missing[0]} here.", field="runs")
-        runs = [found[pk] for pk in dict.fromkeys(wanted)]
+        runs = [found[pk] for pk in dict.fromkeys(requested)]
         build = pool_builds.start_build(
             benchmark=access.benchmark, runs=runs, actor=access.user, **given
         )

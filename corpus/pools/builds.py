@@ -67,18 +67,18 @@ def build_pool(
     build = start_build(
         benchmark=benchmark, runs=runs, depth=depth, name=name, actor=actor, claim=True
     )
-    carry_out(build)
+    run_build(build)
     build.refresh_from_db()
     if build.status != RunStatus.DONE or build.pool is None:
         raise Refused(build.error or f"The build is {build.get_status_display().lower()}.")
     return build.pool
 
 
-def carry_out(build: PoolBuild) -> None:
+def run_build(build: PoolBuild) -> None:
     """Build the pool of a claimed build and end it, whatever happens.
 
     A build that was stopped leaves nothing; one whose worker died is begun anew by the next, and
-    one whose database went away is taken up when its lease is over.
+    one whose database went away goes on when its lease is over.
     """
     try:
         _build(build)

@@ -1,9 +1,9 @@
-"""Filling pools of pairs out of retrieval runs (docs/protocol.md 2.1); pool_builds.py drives it.
-
-What a pool leaves out: the passages that count as relevant already."""
+"""Filling pools with the pairs of retrieval runs, without those whose passages are gold already
+(docs/protocol.md 2.1). builds.py runs it.
+"""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from corpus.imports.context import unused_name
 from corpus.judgments.models import PEOPLE
+from corpus.lists import unused_name
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -24,9 +24,9 @@ from corpus.models import (
     RankedList,
     RetrievalRun,
 )
-from corpus.pooling import Place, PoolCounts, Ranking, SystemCounts, top, twins, union
+from corpus.pooling import PoolCounts, Ranking, SystemCounts, SystemRank, duplicates, top, union
 from corpus.versions.crosswalk import excluded_in
-from corpus.versions.holding import holding
+from corpus.versions.effective import effective_labels
 from corpus.versions.services import stored
 from kit import audit
 from kit.database.bulk import copy_rows
@@ -36,7 +36,7 @@ from kit.errors import Refused
 def gold_of(queries: Sequence[Query], version: CorpusVersion | None) -> dict[int, set[int]]:
     """Passages that count as relevant already, by query."""
     if version is not None and version.is_derived:
-        return _gold_carried(queries, version)
+        return _gold_in(queries, version)
     relevant = Judgment.objects.filter(query__in=queries, label__gt=0)
     people = relevant.standing().filter(source__in=PEOPLE)
     found: dict[int, set[int]] = {}
@@ -46,14 +46,32 @@ def gold_of(queries: Sequence[Query], version: CorpusVersion | None) -> dict[int
     return found
 
 
-def _gold_carried(queries: Sequence[Query], version: CorpusVersion) -> dict[int, set[int]]:
-    """The same in a derived version: what its cleanings carry to it, and what was given there."""
+def _gold_in(queries: Sequence[Query], version: CorpusVersion) -> dict[int, set[int]]:
+    """The same in a derived version: labels inherited and given there."""
     found: dict[int, set[int]] = {}
-    for (query, passage), held in holding(version, about=Q(query__in=queries)).pairs.items():
-        word = held.given
-        if (held.base or 0) > 0 or (word and word.label > 0 and word.source in PEOPLE):
-            found.setdefault(query, set()).add(passage)
+    for each in effective_labels(version, about=Q(query__in=queries)).pairs.values():
+        given = each.given
+        if (each.base or 0) > 0 or (given and given.label > 0 and given.source in PEOPLE):
+            found.setdefault(each.query, set()).add(each.passage)
     return found
+
+
+def reference_labels(pool: Pool) -> Mapping[tuple[int, int], int]:
+    """1 or 0 by (query, passage) key, for the pairs of a pool that people have judged.
+
+    A standing label of a person goes before the imported gold of the domain's current version;
+    a graded label is relevant from 1 on. Pairs that neither knows are missing: that the gold
+    does not name a passage is no judgment of it.
+    """
+    queries = pool.entries.values("query_id")
+    labels = Judgment.objects.filter(query_id__in=queries)
+    people = labels.standing().filter(source__in=PEOPLE, practice=False)
+    known: dict[tuple[int, int], int] = {}
+    for rows in (labels.original(), people):
+        for query, passage, label in rows.values_list("query_id", "passage_id", "label"):
+            known[query, passage] = int(label > 0)
+    pairs = pool.entries.values_list("query_id", "passage_id")
+    return {pair: known[pair] for pair in pairs.iterator() if pair in known}
 
 
 MAX_DEPTH = 1000
@@ -98,15 +116,15 @@ def fill(
     counts = PoolCounts(systems={run.pk: SystemCounts(run.pk, run.name) for run in runs})
     ranked = RankedList.objects.filter(run__in=runs).values("query_id")
     queries = Query.objects.in_benchmark(pool.benchmark)
-    wanted = list(queries.filter(pk__in=ranked).order_by("pk").values_list("pk", flat=True))
+    requested = list(queries.filter(pk__in=ranked).order_by("pk").values_list("pk", flat=True))
     size = _group_size(runs)
-    for start in range(0, len(wanted), size):
-        keys = wanted[start : start + size]
+    for start in range(0, len(requested), size):
+        keys = requested[start : start + size]
         group = list(queries.filter(pk__in=keys).order_by("pk").select_related("domain"))
         with_answers = [query for query in group if _has_answers(query)]
         counts.skipped_no_answer += len(group) - len(with_answers)
         with transaction.atomic():
-            beat(start + len(keys), len(wanted))
+            beat(start + len(keys), len(requested))
             if with_answers:
                 _add(pool, with_answers, runs, depth, counts)
     if not counts.pairs:
@@ -173,7 +191,7 @@ def _add(
         ]
         copy_rows(PoolEntry, _COLUMNS, rows)
         _count_pairs(kept, places, counts)
-        counts.twins += _link_twins(pool, query, kept)
+        counts.twins += _link_duplicates(pool, query, kept)
 
 
 def _union(
@@ -182,7 +200,7 @@ def _union(
     depth: int,
     counts: PoolCounts,
     excluded: set[str],
-) -> dict[str, list[Place]]:
+) -> dict[str, list[SystemRank]]:
     """Raises Refused with the place of a list whose scores are not as many as its ids."""
     for run, ranking in rankings.items():
         if ranking.scores is not None and len(ranking.scores) != len(ranking.pids):
@@ -214,7 +232,7 @@ def _passages(version: CorpusVersion | None, query: Query, pids: list[str]) -> l
     return [found[pid] for pid in pids if pid in found]
 
 
-def _systems(places: Sequence[Place], counts: PoolCounts) -> list[dict[str, Any]]:
+def _systems(places: Sequence[SystemRank], counts: PoolCounts) -> list[dict[str, Any]]:
     """Places as pool entries keep them: system, rank from 1, score or null."""
     names = {str(run): each.system for run, each in counts.systems.items()}
     return [
@@ -235,7 +253,7 @@ def _count_lists(
 
 
 def _count_pairs(
-    kept: Sequence[Passage], places: dict[str, list[Place]], counts: PoolCounts
+    kept: Sequence[Passage], places: dict[str, list[SystemRank]], counts: PoolCounts
 ) -> None:
     counts.pairs += len(kept)
     counts.without_text += sum(each.text is None for each in kept)
@@ -246,13 +264,13 @@ def _count_pairs(
             system.alone += len(places[each.pid]) == 1
 
 
-def _link_twins(pool: Pool, query: Query, kept: Sequence[Passage]) -> int:
-    same = twins((each.pk, each.text) for each in kept)
+def _link_duplicates(pool: Pool, query: Query, kept: Sequence[Passage]) -> int:
+    same = duplicates((each.pk, each.text) for each in kept)
     if not same:
         return 0
     entries = PoolEntry.objects.filter(pool=pool, query=query)
-    wanted = Q(passage__in=same.keys()) | Q(passage__in=set(same.values()))
-    rows = {row.passage_id: row for row in entries.filter(wanted)}
+    requested = Q(passage__in=same.keys()) | Q(passage__in=set(same.values()))
+    rows = {row.passage_id: row for row in entries.filter(requested)}
     for later, first in same.items():
         rows[later].same_text_as = rows[first]
     PoolEntry.objects.bulk_update([rows[later] for later in same], ["same_text_as"])
@@ -266,4 +284,7 @@ def _why_empty(counts: PoolCounts) -> str:
         "ids that the corpus does not hold": counts.unknown,
     }
     found = [f"{number} {what}" for what, number in reasons.items() if number]
-    return (", ".join(found) or "the runs rank nothing") + "."
+    why = (", ".join(found) or "the runs rank nothing") + "."
+    if counts.skipped_no_answer:
+        why += " Short answers are written on a query's page, or loaded by load_answers."
+    return why

@@ -1,6 +1,4 @@
-"""Pools of pairs: the list, building one out of retrieval runs, and what went into one.
-
-A pool while it is built: its progress, and stopping it."""
+"""Screens of pools: the list, building one from retrieval runs, and what is in one."""
 
 from typing import Any
 
@@ -33,10 +31,9 @@ def pool_build(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     context = RUNS.context(access, build) | {
         "tab": "retrieval-runs",
         "systems": RetrievalRun.objects.filter(pk__in=build.runs),
-        "cancel_question": "Stop building this pool? Nothing of it is kept.",
         "progress_words": _progress(build),
     }
-    return RUNS.show_progress(request, "corpus/pools/build.html", context)
+    return RUNS.show(request, "corpus/pools/build.html", context)
 
 
 def get_build(access: Access, pk: int) -> PoolBuild:
@@ -78,7 +75,7 @@ def _of_query(rows: QuerySet[PoolEntry], words: str) -> QuerySet[PoolEntry]:
     return rows.filter(begins_with("query__qid", words))
 
 
-def _twins(rows: QuerySet[PoolEntry], value: str) -> QuerySet[PoolEntry]:
+def _of_duplicates(rows: QuerySet[PoolEntry], value: str) -> QuerySet[PoolEntry]:
     return rows.filter(same_text_as__isnull=value != "yes")
 
 
@@ -90,7 +87,7 @@ PAIRS = Table(
             "twin",
             "Text",
             choices=(("yes", "that of an earlier passage"), ("no", "no other has it")),
-            apply=_twins,
+            apply=_of_duplicates,
         ),
     ),
     columns=(

@@ -1,7 +1,7 @@
 """An index of words: for each term the documents that hold it, with a weight.
 
 A folder holds what bm25s saves (arrays by columns, parameters, vocabulary), so that the library
-reads the index of BM25 as its own; TF-IDF is kept in the same form, with the idf beside it.
+reads the index of BM25 as its own; TF-IDF is kept in the same form, with its idf.
 """
 
 from collections import Counter

@@ -27,9 +27,9 @@ def best(
 
     `above` leaves out what does not exceed it, `without` documents that are not wanted.
     """
-    wanted = np.ones(len(scores), np.bool_) if above is None else scores > above
-    wanted[list(without)] = False
-    found = np.flatnonzero(wanted)
+    requested = np.ones(len(scores), np.bool_) if above is None else scores > above
+    requested[list(without)] = False
+    found = np.flatnonzero(requested)
     if len(found) > k:
         values = scores[found]
         bar = np.partition(values, len(values) - k)[len(values) - k]

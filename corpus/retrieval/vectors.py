@@ -15,7 +15,7 @@ from corpus.retrieval.toplist import Scored, best
 # Numbers that are held at once while documents are compared with queries.
 _AT_ONCE: Final = 16_000_000
 # LSA: dimensions, and the terms that are looked at: those that most documents hold.
-MOST_TERMS: Final = 100_000
+MAX_TERMS: Final = 100_000
 _FILE: Final = "vectors.npy"
 Vectors = npt.NDArray[np.float32]
 
@@ -99,7 +99,7 @@ def build_lsa(counts: Counts, folder: Path, *, dimensions: int = DIMENSIONS) -> 
     from sklearn.feature_extraction.text import TfidfTransformer
 
     holding = np.bincount(counts.matrix.indices, minlength=counts.matrix.shape[1])
-    kept = np.argsort(-holding, kind="stable")[:MOST_TERMS]
+    kept = np.argsort(-holding, kind="stable")[:MAX_TERMS]
     kept.sort()
     transformer = TfidfTransformer(sublinear_tf=True)
     matrix = transformer.fit_transform(counts.matrix[:, kept])

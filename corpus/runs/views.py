@@ -1,6 +1,4 @@
-"""Retrieval runs: the list, and the rankings of one.
-
-One ranking of a retrieval run, with its passages and their labels."""
+"""Screens of retrieval runs: the list, the rankings of one, and one ranking with its labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +15,7 @@ from corpus.lists import domain_choices, made_for, made_for_choices
 from corpus.models import CorpusVersion, Judgment, Passage, Query, RankedList, RetrievalRun
 from corpus.texts.finding import query_matches
 from corpus.versions.crosswalk import excluded_in
-from corpus.versions.holding import holding
+from corpus.versions.effective import effective_labels
 from corpus.versions.services import stored
 from kit import htmx
 from kit.lists.tables import PAGE_SIZE, Column, Filter, ListPage, Table, page_of
@@ -66,7 +64,7 @@ def retrieval_runs(request: HttpRequest, slug: str) -> HttpResponse:
     choices = {"version": made_for_choices(access.benchmark)}
     table = RUNS.read(rows.select_related("corpus_version"), request.GET, choices=choices)
     context = {"access": access, "tab": "retrieval-runs", "table": table}
-    return htmx.render(request, "corpus/retrieval_runs.html", context, partial="results")
+    return htmx.render(request, "corpus/runs/retrieval_runs.html", context, partial="results")
 
 
 @require_GET
@@ -79,13 +77,13 @@ def retrieval_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     choices = {"domain": domain_choices(access.benchmark)}
     table = lists_table(access).read(rows, request.GET, choices=choices)
     context = {"access": access, "tab": "retrieval-runs", "run": run, "table": table}
-    return htmx.render(request, "corpus/retrieval_run.html", context, partial="results")
+    return htmx.render(request, "corpus/runs/retrieval_run.html", context, partial="results")
 
 
 def lists_table(access: Access) -> Table:
     """The rankings of a run, found by their queries."""
-    wanted = partial(query_matches, benchmark=access.benchmark, at="query__")
-    return replace(LISTS, search=lambda rows, words: rows.filter(wanted(words)))
+    requested = partial(query_matches, benchmark=access.benchmark, at="query__")
+    return replace(LISTS, search=lambda rows, words: rows.filter(requested(words)))
 
 
 def get_run(access: Access, pk: int) -> RetrievalRun:
@@ -137,7 +135,7 @@ def ranked_list(request: HttpRequest, slug: str, pk: int, query_pk: int) -> Http
         "query": found.query,
         "table": _page(access, found, request.GET),
     }
-    return htmx.render(request, "corpus/ranked_list.html", context, partial="results")
+    return htmx.render(request, "corpus/runs/ranked_list.html", context, partial="results")
 
 
 def _page(access: Access, found: RankedList, params: Mapping[str, str]) -> ListPage[Any]:
@@ -191,8 +189,8 @@ def _keys(version: CorpusVersion | None, query: Query, pids: list[str]) -> dict[
 def _labels(version: CorpusVersion | None, query: Query) -> dict[int, int]:
     """The label that counts now, by passage: one given since the import before the old gold."""
     if version is not None and version.is_derived:
-        held = holding(version, about=Q(query=query), shown_only=True)
-        return {passage: each.label for (_, passage), each in held.pairs.items()}
+        found = effective_labels(version, about=Q(query=query), shown_only=True)
+        return {passage: each.label for (_, passage), each in found.pairs.items()}
     rows = Judgment.objects.filter(query=query)
     old, since = rows.original(), shown_labels(rows.standing())
     return {

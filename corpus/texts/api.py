@@ -1,6 +1,4 @@
-"""API of what a benchmark holds: queries, passages, pages, labels, retrieval runs.
-
-How texts, labels and retrieval runs look in the API."""
+"""API of the texts of a benchmark: queries, passages, pages."""
 
 from dataclasses import replace
 
@@ -11,10 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
-from corpus.judgments.views import judgment_choices, judgment_rows, judgment_table
 from corpus.lists import domain_choices, place_choices, place_of
-from corpus.models import Document, GoldVersion, Judgment, Passage, Query, RankedList, RetrievalRun
-from corpus.runs.views import RUNS, get_run, lists_table
+from corpus.models import Document, Passage, Query
 from corpus.texts.finding import query_matches
 from corpus.texts.views import document_list, get_document, passage_list, passage_total
 from kit.api import Route
@@ -59,36 +55,12 @@ class PassageSerializer(serializers.ModelSerializer):
             "pid",
             "title",
             "source_url",
+            "fetched_on",
             "text",
             "document",
             "start",
             "end",
             "extra",
-        ]
-
-
-class JudgmentSerializer(serializers.ModelSerializer):
-    """A relevance label."""
-
-    query = serializers.CharField(source="query.qid")
-    domain = serializers.CharField(source="query.domain.name")
-    passage = serializers.CharField(source="passage.pid")
-
-    class Meta:
-        model = Judgment
-        fields = [
-            "id",
-            "domain",
-            "query",
-            "passage",
-            "label",
-            "subtopics",
-            "source",
-            "status",
-            "round",
-            "practice",
-            "gold_version",
-            "created_at",
         ]
 
 
@@ -99,7 +71,7 @@ class DocumentListSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Document
-        fields = ["id", "domain", "doc_id", "title", "source_url"]
+        fields = ["id", "domain", "doc_id", "title", "source_url", "fetched_on"]
 
 
 class DocumentSerializer(DocumentListSerializer):
@@ -110,42 +82,6 @@ class DocumentSerializer(DocumentListSerializer):
         fields = [*DocumentListSerializer.Meta.fields, "text"]
 
 
-class GoldVersionSerializer(serializers.ModelSerializer):
-    """One imported gold of a domain."""
-
-    domain = serializers.CharField(source="domain.name")
-
-    class Meta:
-        model = GoldVersion
-        fields = ["id", "domain", "name", "is_current", "created_at"]
-
-
-class RetrievalRunSerializer(serializers.ModelSerializer):
-    """What a system retrieved."""
-
-    class Meta:
-        model = RetrievalRun
-        fields = [
-            *("id", "name", "corpus_version", "query_count", "depth", "unknown_count"),
-            *("provenance", "created_at"),
-        ]
-
-
-class RankedListSerializer(serializers.ModelSerializer):
-    """One query's ranking, in the order of its file; scores null where the file gives none."""
-
-    domain = serializers.CharField(source="query.domain.name")
-    query = serializers.CharField(source="query.qid")
-    pids: serializers.Field = serializers.ListField(child=serializers.CharField())
-    scores: serializers.Field = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True
-    )
-
-    class Meta:
-        model = RankedList
-        fields = ["domain", "query", "pids", "scores"]
-
-
 _Q = "Words of the text (from three letters on, their beginnings), or the beginning of an id."
 _PAGES_Q = f"{_Q} Or parts of the title."
 QUERIES = Table(
@@ -154,16 +90,17 @@ QUERIES = Table(
 )
 
 
-def _parameters(*names: str, **described: str) -> list[OpenApiParameter]:
+def parameters(*names: str, **described: str) -> list[OpenApiParameter]:
+    """Parameters of a list; those by name with their descriptions."""
     given = dict.fromkeys(names, "") | described
-    return [OpenApiParameter(name, str, description=said) for name, said in given.items()]
+    return [OpenApiParameter(name, str, description=text) for name, text in given.items()]
 
 
 class Queries(Route):
     """Queries of a benchmark."""
 
     @extend_schema(
-        responses=QuerySerializer(many=True), parameters=_parameters("domain", q="Words or an id.")
+        responses=QuerySerializer(many=True), parameters=parameters("domain", q="Words or an id.")
     )
     def get(self, request: Request, slug: str) -> Response:
         benchmark = enter(self.person(), slug).benchmark
@@ -184,7 +121,7 @@ class Passages(Route):
 
     @extend_schema(
         responses=PassageSerializer(many=True),
-        parameters=_parameters("domain", "text", "version", q=_Q),
+        parameters=parameters("domain", "text", "version", q=_Q),
     )
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
@@ -199,7 +136,7 @@ class Documents(Route):
 
     @extend_schema(
         responses=DocumentListSerializer(many=True),
-        parameters=_parameters("domain", "version", q=_PAGES_Q),
+        parameters=parameters("domain", "version", q=_PAGES_Q),
     )
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
@@ -217,91 +154,9 @@ class OneDocument(Route):
         return Response(DocumentSerializer(found).data)
 
 
-class Judgments(Route):
-    """Relevance labels: those that count now, unless `counts` or `status` asks for others.
-
-    Of pairs that people still judge, the imported gold alone.
-    """
-
-    @extend_schema(
-        responses=JudgmentSerializer(many=True),
-        parameters=_parameters(
-            "domain",
-            "label",
-            "practice",
-            "gold",
-            "query",
-            "passage",
-            "status",
-            counts="yes (the default) or no: superseded labels, older golds and trials.",
-            source="A source, or since: all that were given since the import.",
-            q="The beginning of a query's or a passage's id.",
-        ),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug)
-        params = {name: str(value) for name, value in request.query_params.items()}
-        if not {"counts", "status", "gold"} & params.keys():
-            params["counts"] = "yes"
-        table, choices = judgment_table(access), judgment_choices(access, params)
-        found = self.matches(table, judgment_rows(access), choices, params=params)
-        return self.page(found, JudgmentSerializer)
-
-
-class GoldVersions(Route):
-    """Every imported gold, by domain; one of each is current."""
-
-    @extend_schema(responses=GoldVersionSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug)
-        golds = GoldVersion.objects.filter(domain__benchmark=access.benchmark)
-        return self.page(golds.select_related("domain"), GoldVersionSerializer)
-
-
-class RetrievalRuns(Route):
-    """What systems retrieved."""
-
-    @extend_schema(
-        responses=RetrievalRunSerializer(many=True), parameters=_parameters(q="A part of its name.")
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug)
-        rows = RetrievalRun.objects.filter(benchmark=access.benchmark)
-        return self.page(self.matches(RUNS, rows), RetrievalRunSerializer)
-
-
-class OneRetrievalRun(Route):
-    """One retrieval run."""
-
-    @extend_schema(responses=RetrievalRunSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        return Response(RetrievalRunSerializer(get_run(enter(self.person(), slug), pk)).data)
-
-
-class RankedLists(Route):
-    """The rankings of a retrieval run, a query each."""
-
-    @extend_schema(
-        responses=RankedListSerializer(many=True),
-        parameters=_parameters("domain", q="Words of a query, or the beginning of its id."),
-    )
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug)
-        rows = RankedList.objects.filter(run=get_run(access, pk)).select_related("query__domain")
-        choices = {"domain": domain_choices(access.benchmark)}
-        found = self.matches(lists_table(access), rows, choices)
-        return self.page(found, RankedListSerializer)
-
-
-_RUNS = "b/<slug:slug>/retrieval-runs"
 urlpatterns = [
     path("b/<slug:slug>/queries/", Queries.as_view(), name="api-queries"),
     path("b/<slug:slug>/passages/", Passages.as_view(), name="api-passages"),
     path("b/<slug:slug>/documents/", Documents.as_view(), name="api-documents"),
     path("b/<slug:slug>/documents/<int:pk>/", OneDocument.as_view(), name="api-document"),
-    path("b/<slug:slug>/judgments/", Judgments.as_view(), name="api-judgments"),
-    path("b/<slug:slug>/gold-versions/", GoldVersions.as_view(), name="api-gold-versions"),
-    path(f"{_RUNS}/", RetrievalRuns.as_view(), name="api-retrieval-runs"),
-    path(f"{_RUNS}/<int:pk>/", OneRetrievalRun.as_view(), name="api-retrieval-run"),
-    path(f"{_RUNS}/<int:pk>/lists/", RankedLists.as_view(), name="api-ranked-lists"),
 ]

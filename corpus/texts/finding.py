@@ -1,6 +1,4 @@
-"""Finding texts by their words or by the beginning of their ids, without looking at all of them.
-
-What a search shows of a passage that it found."""
+"""Finding texts by their words or by the beginning of their ids, without looking at all of them."""
 
 import re
 import sys
@@ -15,8 +13,8 @@ from corpus.models import Benchmark, CorpusVersion, Document, Domain, Passage
 from corpus.texts import index as textindex
 
 # What a search finds at most, by words and by id each; lists then say "more than".
-MOST_FOUND = 1_001
-_MOST_WORDS = 8
+MAX_FOUND = 1_001
+_MAX_WORDS = 8
 
 
 def find_passages(
@@ -29,7 +27,7 @@ def find_passages(
             text,
             versions=version.layers,
             domain=domain.pk if domain else None,
-            most=MOST_FOUND,
+            most=MAX_FOUND,
         )
     return Passage.objects.filter(one_of(found))
 
@@ -64,7 +62,7 @@ def documents_titled(
     Looks at every title: pages are many fewer than passages.
     """
     rows = _here(Document.objects.exclude(title=""), version, domain)
-    for word in text.split()[:_MOST_WORDS]:
+    for word in text.split()[:_MAX_WORDS]:
         rows = rows.filter(title__icontains=word)
     return _first(rows)
 
@@ -84,10 +82,10 @@ def query_matches(text: str, *, benchmark: Benchmark, at: str = "") -> Q:
 
     `at` leads from the rows that are asked to their query ("query__").
     """
-    said = Q()
-    for word in text.split()[:_MOST_WORDS]:
-        said &= Q(**{f"{at}text__icontains": word}) | Q(**{f"{at}qid__icontains": word})
-    return said | query_called(text, benchmark=benchmark, at=at)
+    condition = Q()
+    for word in text.split()[:_MAX_WORDS]:
+        condition &= Q(**{f"{at}text__icontains": word}) | Q(**{f"{at}qid__icontains": word})
+    return condition | query_called(text, benchmark=benchmark, at=at)
 
 
 def query_called(prefix: str, *, benchmark: Benchmark, at: str = "") -> Q:
@@ -141,7 +139,7 @@ def _here(
 
 
 def _first(rows: QuerySet[Any, Any]) -> list[int]:
-    return list(rows.order_by().values_list("pk", flat=True)[:MOST_FOUND])
+    return list(rows.order_by().values_list("pk", flat=True)[:MAX_FOUND])
 
 
 # Characters of a passage that are shown around its densest matches.

@@ -16,14 +16,14 @@ from django.db import OperationalError, connection
 
 TABLE = "corpus_passage_text"
 # Characters of a passage that are indexed; PostgreSQL's vectors hold no more than a megabyte.
-_MOST_CHARACTERS = 100_000
-_MOST_WORDS = 8
+_MAX_CHARACTERS = 100_000
+_MAX_WORDS = 8
 _SHORTEST_PREFIX = 3
 # What both databases take for a word, once PostgreSQL's text is rid of its punctuation.
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = string.punctuation
 
-_BODY = f"substr(coalesce(title, '') || ' ' || coalesce(text, ''), 1, {_MOST_CHARACTERS})"
+_BODY = f"substr(coalesce(title, '') || ' ' || coalesce(text, ''), 1, {_MAX_CHARACTERS})"
 _ADD = {
     "sqlite": (
         f"INSERT INTO {TABLE} (rowid, scope, body) "
@@ -88,13 +88,13 @@ def matching(
     text: str, *, versions: Collection[int], domain: int | None = None, most: int
 ) -> list[int]:
     """Ids of passages of these versions that hold every word of the text; the first `most`."""
-    words = _WORD.findall(unicodedata.normalize("NFC", text))[:_MOST_WORDS]
+    words = _WORD.findall(unicodedata.normalize("NFC", text))[:_MAX_WORDS]
     star = ":*" if _is_postgresql() else "*"
     terms = [(word, star if len(word) >= _SHORTEST_PREFIX else "") for word in words]
     return _find(terms, versions, domain, most)
 
 
-def holding(word: str, *, versions: Collection[int], domain: int, most: int) -> list[int]:
+def passages_with(word: str, *, versions: Collection[int], domain: int, most: int) -> list[int]:
     """Ids of the domain's passages that hold this very word; the first `most`, in no order.
 
     `word` as `words_of` gives it. One list of the index: quick however large the corpus is.
@@ -103,7 +103,7 @@ def holding(word: str, *, versions: Collection[int], domain: int, most: int) -> 
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, as the index tells them apart, each time they stand."""
+    """The words of a text in lower case, as the index distinguishes them, each occurrence."""
     return _WORD.findall(unicodedata.normalize("NFC", text).lower())
 
 

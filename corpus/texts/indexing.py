@@ -1,6 +1,6 @@
-"""Filling the text index in the background.
-
-How much one transaction of the text index writes, so that people who save hardly wait."""
+"""Filling the text index in the background, in transactions so short that people who save hardly
+wait.
+"""
 
 import logging
 import time
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, QuerySet
 
+from corpus.benchmarks.overview import count_passages
 from corpus.models import CorpusVersion, Judgment, Passage, PassageIndexRun
 from corpus.texts import index as textindex
 from corpus.texts.finding import one_of
-from corpus.texts.overview import count_passages
 from kit.database.bulk import one_writer_at_a_time, vacuum
 from kit.runs.models import LostLease, RunStatus, Stopping, stopping, wake
 
@@ -103,11 +103,11 @@ def index_filled(pks: Collection[int]) -> None:
         )
 
 
-def carry_out(run: PassageIndexRun) -> None:
+def run_index(run: PassageIndexRun) -> None:
     """Index what is left of a claimed run and end it, whatever happens.
 
     A worker that lost the run or is being shut down leaves it as it is; so does one whose
-    database went away: the run is taken up again where it stands.
+    database went away: the run goes on where it was.
     """
     try:
         index(run)

@@ -1,13 +1,11 @@
-"""Queries, pages and passages: brought by importers, never edited in place.
+"""Queries, pages, passages and corpus versions: imported or made, never edited in place."""
 
-Rows that an import is still writing: in the tables already, and read by nobody else.
-
-Indexing a corpus version's passages for search, as long work."""
-
+from datetime import date
 from typing import Self, TypeVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from corpus.benchmarks.models import Benchmark, Domain
 from kit.database.prepared import Prepared
@@ -30,6 +28,8 @@ class VersionState(models.TextChoices):
 LOADED = "loaded"
 # That of one a cleaning made: an admin may take it up as the benchmark's current one.
 CLEANED = "cleaned"
+# `recipe["pages"]`: whether ids number the pieces of a page, as BRIGHT's do, or pages are given.
+NUMBERED, GIVEN = "numbered", "given"
 
 
 class CorpusVersionQuerySet(models.QuerySet["CorpusVersion"]):
@@ -42,7 +42,7 @@ class CorpusVersionQuerySet(models.QuerySet["CorpusVersion"]):
     def current(self, benchmark: Benchmark) -> "CorpusVersion | None":
         """What pools, runs, debates and releases are of unless they name another version.
 
-        The derived version that was taken up, else the texts as they were loaded.
+        The derived version that was made current, else the texts as they were loaded.
         """
         if benchmark.taken_up_id is None:
             return self.loaded(benchmark)
@@ -115,6 +115,11 @@ class CorpusVersion(models.Model):
         while at.is_derived and at.parent is not None:
             at = at.parent
         return at
+
+    @property
+    def numbers_pages(self) -> bool:
+        """Whether `page_3.txt` is a piece of `page.txt` here; loads of old did not record it."""
+        return bool(self.recipe.get("pages", NUMBERED) == NUMBERED)
 
     @property
     def key(self) -> int | None:
@@ -205,6 +210,7 @@ class Document(models.Model):
     doc_id = models.CharField(max_length=500)
     title = models.TextField(blank=True, default="")
     source_url = models.CharField(max_length=2000, blank=True, default="")
+    fetched_on = models.DateField(null=True)
     text = models.TextField()
 
     class Meta:
@@ -232,6 +238,13 @@ class PassageQuerySet(models.QuerySet["Passage"]):
         """Passages whose text is loaded."""
         return self.filter(text__isnull=False)
 
+    def with_source(self) -> Self:
+        """With `from_address` and `from_day`: what `address` and `fetched` say of each."""
+        own = Coalesce(NullIf("source_url", Value("")), "document__source_url", Value(""))
+        return self.annotate(
+            from_address=own, from_day=Coalesce("fetched_on", "document__fetched_on")
+        )
+
 
 class Passage(models.Model):
     """A retrieval unit. `text` is null for a gold id whose text was never loaded."""
@@ -243,6 +256,7 @@ class Passage(models.Model):
     title = models.TextField(blank=True, default="", db_default="")
     # Where a passage that came without its page says it is from.
     source_url = models.CharField(max_length=2000, blank=True, default="", db_default="")
+    fetched_on = models.DateField(null=True)
     text = models.TextField(null=True)
     document = models.ForeignKey(
         Document, null=True, on_delete=models.PROTECT, related_name="passages"
@@ -280,12 +294,22 @@ class Passage(models.Model):
         """Whether there is a text to read."""
         return self.text is not None
 
+    @property
+    def address(self) -> str:
+        """Where it is from: its own address, else that of its page, else ""."""
+        return self.source_url or (self.document.source_url if self.document else "")
+
+    @property
+    def fetched(self) -> date | None:
+        """The day on which its source was fetched: its own, else that of its page."""
+        return self.fetched_on or (self.document.fetched_on if self.document else None)
+
 
 M = TypeVar("M", bound=models.Model)
 
 
 class ReadyManager(models.Manager[M]):
-    """Only rows whose load is over; `everything` beside it holds the others too.
+    """Only rows whose load is over; `everything` has the others too.
 
     The first manager of a model is what its related managers read by: `benchmark.pools` leaves
     out what this leaves out.

@@ -6,9 +6,8 @@ idf of Lucene, log(1 + (N - n + 0.5) / (n + 0.5)), k1 = 0.9 and b = 0.4.
 The index tells which passages hold a word, but not how often. So passages are taken in the order
 of the most that they could score, idf times (k1 + 1) summed over their words, and scored by their
 texts, until no passage left could come among the best: the ranking is exact, unless it stops
-before, at `_MOST_READ` texts.
-
-Searching the texts of one corpus version, the best first, with where each came from."""
+before, at `_MAX_READ` texts.
+"""
 
 import heapq
 import math
@@ -20,16 +19,16 @@ from django.core.cache import cache
 from django.db.models import Avg
 from django.db.models.functions import Length
 
+from corpus.benchmarks.overview import passages_counted
 from corpus.models import CorpusVersion, Crosswalk, Domain, Passage
 from corpus.texts import index as textindex
 from corpus.texts.finding import excerpt, one_of
-from corpus.texts.overview import passages_counted
 
 K1, B = 0.9, 0.4
 # A word of more passages than this says little, and its list is long: it is left out.
-_MOST_HOLDING = 5_000
-_MOST_WORDS = 32
-_BATCH, _MOST_READ = 100, 1_000
+_MAX_HOLDING = 5_000
+_MAX_WORDS = 32
+_BATCH, _MAX_READ = 100, 1_000
 _SAMPLE = 500
 # English words of the grammar; in other languages the limit above does their work.
 _GRAMMAR = """
@@ -77,13 +76,15 @@ def best_passages(
     if version is None or not words:
         return []
     holders = {
-        word: textindex.holding(word, versions=version.layers, domain=domain.pk, most=_MOST_HOLDING)
+        word: textindex.passages_with(
+            word, versions=version.layers, domain=domain.pk, most=_MAX_HOLDING
+        )
         for word in words
     }
-    known = {word: pks for word, pks in holders.items() if 0 < len(pks) < _MOST_HOLDING}
+    known = {word: pks for word, pks in holders.items() if 0 < len(pks) < _MAX_HOLDING}
     if not known:  # nothing but frequent words: their first passages are better than none
         known = {word: pks for word, pks in holders.items() if pks}
-    total = passages_counted(version, domain) or _MOST_HOLDING
+    total = passages_counted(version, domain) or _MAX_HOLDING
     scorer = _Scorer(
         idf={word: idf(len(pks), max(total, len(pks))) for word, pks in known.items()},
         mean_length=_mean_length(version, domain),
@@ -100,17 +101,17 @@ def search_words(text: str) -> list[str]:
     """The different words that a search looks for, without those of the grammar."""
     found = dict.fromkeys(textindex.words_of(text))
     telling = [word for word in found if word not in _STOP] or list(found)
-    return telling[:_MOST_WORDS]
+    return telling[:_MAX_WORDS]
 
 
 def idf(holding: int, total: int) -> float:
-    """How much a word tells that `holding` of `total` passages hold."""
+    """The weight of a word that `holding` of `total` passages contain."""
     return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
 
 
 def _rank(ceilings: dict[int, float], scorer: _Scorer, most: int) -> list[Hit]:
     """The best of these passages, of each of which is given the most that it could score."""
-    order = heapq.nlargest(_MOST_READ, ((ceiling, -pk) for pk, ceiling in ceilings.items()))
+    order = heapq.nlargest(_MAX_READ, ((ceiling, -pk) for pk, ceiling in ceilings.items()))
     best: list[Hit] = []
     for start in range(0, len(order), _BATCH):
         batch = order[start : start + _BATCH]
@@ -139,7 +140,7 @@ def _mean_length(version: CorpusVersion, domain: Domain) -> float:
     return float(known)
 
 
-MOST_SHOWN = 30
+MAX_SHOWN = 30
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class FoundText:
 
 
 def search_version(
-    words: str, *, version: CorpusVersion, domains: Sequence[Domain], most: int = MOST_SHOWN
+    words: str, *, version: CorpusVersion, domains: Sequence[Domain], most: int = MAX_SHOWN
 ) -> list[FoundText]:
     """The passages of these domains that score best for the words, by BM25 within each domain.
 

@@ -9,16 +9,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from corpus.access import Access, enter
+from corpus.benchmarks.overview import passages_counted
 from corpus.lists import Place, as_it_is, place_choices, place_of
 from corpus.models import Document, Passage
 from corpus.texts.finding import find_documents, find_passages
-from corpus.texts.overview import passages_counted
 from kit import htmx
 from kit.lists.tables import Column, Filter, Table, page_number
 
 # Characters of a long page that are shown at once.
 PART = 50_000
-MOST_PASSAGES = 200
+MAX_PASSAGES = 200
 
 
 DOCUMENTS = Table(
@@ -98,7 +98,7 @@ def documents(request: HttpRequest, slug: str) -> HttpResponse:
     rows = rows.annotate(passage_count=_passage_count())
     table = shown.read(rows, request.GET, choices=place_choices(access.benchmark))
     context = {"access": access, "tab": "passages", "table": table}
-    return htmx.render(request, "corpus/documents.html", context, partial="results")
+    return htmx.render(request, "corpus/texts/documents.html", context, partial="results")
 
 
 @require_GET
@@ -119,9 +119,9 @@ def document(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "parts": parts,
         "before": part - 1,
         "after": part + 1 if part < parts else 0,
-        "passages": list(passages[:MOST_PASSAGES]),
+        "passages": list(passages[:MAX_PASSAGES]),
     }
-    return htmx.render(request, "corpus/document.html", context)
+    return htmx.render(request, "corpus/texts/document.html", context)
 
 
 def _passage_count() -> Coalesce:

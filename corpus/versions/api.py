@@ -13,7 +13,7 @@ from corpus.access import enter
 from corpus.models import CorpusVersion, Passage, Role
 from corpus.texts.search import FoundText, search_version
 from corpus.versions import services as verbs
-from corpus.versions.crosswalk import labels_of
+from corpus.versions.effective import effective_labels
 from corpus.versions.views import READERS, came_from, compare, get_version
 from kit.api import Route
 from kit.lists.tables import clean
@@ -27,7 +27,7 @@ class VersionSerializer(serializers.ModelSerializer):
         fields = ["id", "name", "parent", "recipe", "created_at"]
 
 
-class TakeUpSerializer(serializers.Serializer):
+class SeenVersionSerializer(serializers.Serializer):
     """`seen` is the id of the version that is current now, as you know it."""
 
     seen = serializers.IntegerField(allow_null=True)
@@ -52,8 +52,8 @@ class VersionHitSerializer(serializers.Serializer):
         return [pid for _, pid in found.came_from]
 
 
-class CarriedLabelSerializer(serializers.Serializer):
-    """A label as it holds in a version; `given_for` are the passages that were judged."""
+class EffectiveLabelSerializer(serializers.Serializer):
+    """A label that counts in a version; `given_for` are the passages that were judged."""
 
     query = serializers.IntegerField()
     passage = serializers.IntegerField()
@@ -61,8 +61,8 @@ class CarriedLabelSerializer(serializers.Serializer):
     given_for = serializers.ListField(child=serializers.IntegerField())
 
 
-class UncarriedSerializer(serializers.Serializer):
-    """A label that could not be carried, and why."""
+class LostLabelSerializer(serializers.Serializer):
+    """A label that the version does not inherit, and why."""
 
     query = serializers.IntegerField()
     passage = serializers.IntegerField()
@@ -70,11 +70,11 @@ class UncarriedSerializer(serializers.Serializer):
     why = serializers.CharField()
 
 
-class CarriedSerializer(serializers.Serializer):
+class EffectiveLabelsSerializer(serializers.Serializer):
     """Labels of a version, and those that are lost to it."""
 
-    labels = CarriedLabelSerializer(many=True)
-    lost = UncarriedSerializer(many=True)
+    labels = EffectiveLabelSerializer(many=True)
+    lost = LostLabelSerializer(many=True)
 
 
 class SideSerializer(serializers.Serializer):
@@ -95,7 +95,7 @@ class OriginSerializer(serializers.Serializer):
 
 
 class PassageDiffSerializer(serializers.Serializer):
-    """A passage beside what it came from."""
+    """A passage compared with its source passages."""
 
     pid = serializers.CharField()
     origins = OriginSerializer(many=True)
@@ -144,40 +144,40 @@ class CurrentVersion(Route):
         return Response(VersionSerializer(found).data)
 
 
-class TakeUpVersion(Route):
+class MakeCurrent(Route):
     """Make a version the current one; the loaded one puts it back."""
 
-    @extend_schema(request=TakeUpSerializer, responses=VersionSerializer)
+    @extend_schema(request=SeenVersionSerializer, responses=VersionSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         found = get_version(access, pk)
-        seen = self.read(TakeUpSerializer)["seen"]
-        verbs.take_up(version=found, seen=seen, actor=access.user)
+        seen = self.read(SeenVersionSerializer)["seen"]
+        verbs.make_current(version=found, seen=seen, actor=access.user)
         return Response(VersionSerializer(found).data)
 
 
-class UndoVersion(Route):
+class UndoMakeCurrent(Route):
     """Go back to the version that was current before."""
 
-    @extend_schema(request=TakeUpSerializer, responses=VersionSerializer)
+    @extend_schema(request=SeenVersionSerializer, responses=VersionSerializer)
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
-        seen = self.read(TakeUpSerializer)["seen"]
-        found = verbs.undo_take_up(benchmark=access.benchmark, seen=seen, actor=access.user)
+        seen = self.read(SeenVersionSerializer)["seen"]
+        found = verbs.undo_make_current(benchmark=access.benchmark, seen=seen, actor=access.user)
         return Response(VersionSerializer(found).data)
 
 
 class VersionLabels(Route):
     """Labels as they hold for a version's passages, read through its crosswalks."""
 
-    @extend_schema(responses=CarriedSerializer)
+    @extend_schema(responses=EffectiveLabelsSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, *READERS)
-        return Response(CarriedSerializer(labels_of(get_version(access, pk))).data)
+        return Response(EffectiveLabelsSerializer(effective_labels(get_version(access, pk))).data)
 
 
 class VersionPassage(Route):
-    """A passage of a version beside what it came from, word by word."""
+    """A passage of a version compared with its source passages, word by word."""
 
     @extend_schema(responses=PassageDiffSerializer)
     def get(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
@@ -212,8 +212,8 @@ _ALL = "b/<slug:slug>/versions"
 urlpatterns = [
     path(f"{_ALL}/", Versions.as_view(), name="api-versions"),
     path(f"{_ALL}/current/", CurrentVersion.as_view(), name="api-version-current"),
-    path(f"{_ALL}/undo/", UndoVersion.as_view(), name="api-version-undo"),
-    path(f"{_ALL}/<int:pk>/take-up/", TakeUpVersion.as_view(), name="api-version-take-up"),
+    path(f"{_ALL}/undo/", UndoMakeCurrent.as_view(), name="api-version-undo"),
+    path(f"{_ALL}/<int:pk>/take-up/", MakeCurrent.as_view(), name="api-version-take-up"),
     path(f"{_ALL}/<int:pk>/labels/", VersionLabels.as_view(), name="api-version-labels"),
     path(f"{_ALL}/<int:pk>/search/", VersionSearch.as_view(), name="api-version-search"),
     path(

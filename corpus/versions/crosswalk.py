@@ -1,89 +1,75 @@
-"""Labels of an earlier version, read through the crosswalk: nothing is copied, nothing is lost.
-
-A label stays where it was given. A version that a cleaning made has no labels of its own kind; it
-is read through its chain of parents, and what cannot be carried comes with the reason.
-"""
+"""Reading a version's crosswalk: where older passages are now, and what each passage contains."""
 
 from collections import defaultdict
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
 from corpus.models import CorpusVersion, Crosswalk, Passage, Query
-from corpus.versions.holding import Held, holding
-from corpus.versions.rows import links_from, links_to
+
+CHUNK = 500
+# An older passage, a passage of the version with text of it, and whether it inherits the labels.
+Link = tuple[int, int, bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Uncarried:
-    """A label that holds for no passage of the version, and why."""
-
-    query: int
-    passage: int
-    label: int
-    why: str
-
-
-@dataclass
-class Carried:
-    """What a version takes over."""
-
-    labels: list[Held]
-    lost: list[Uncarried]
+def crosswalk_of(
+    version: CorpusVersion, passages: Collection[int]
+) -> tuple[dict[int, list[int]], dict[int, list[tuple[int, bool]]]]:
+    """The passages of the version with text of each older one, and for each of those every older
+    passage in it with whether it inherits that one's labels."""
+    newer: dict[int, list[int]] = defaultdict(list)
+    for old, new, _ in links_from(version, passages):
+        newer[old].append(new)
+    older: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for old, new, carries in links_to(version, {new for news in newer.values() for new in news}):
+        older[new].append((old, carries))
+    return newer, older
 
 
-def labels_of(version: CorpusVersion) -> Carried:
-    """Every label that counts, as it holds for the passages of the version.
-
-    Of the current gold and what was given since the latter counts (holding.py).
-    """
-    found = holding(version)
-    return Carried(
-        labels=[held for _, held in sorted(found.pairs.items())],
-        lost=[
-            Uncarried(each.held.query, passage, each.held.label, each.why)
-            for each in found.lost
-            for passage in each.held.given_for
-        ],
-    )
+def links_from(version: CorpusVersion, old: Collection[int]) -> Iterator[Link]:
+    """The links of these older passages."""
+    return _links(version, "old_id__in", old)
 
 
-def gold_of(version: CorpusVersion) -> dict[int, list[int]]:
-    """The queries that each passage of the version is gold for."""
-    found: dict[int, list[int]] = defaultdict(list)
-    for each in labels_of(version).labels:
-        if each.label > 0:
-            found[each.passage].append(each.query)
-    return dict(found)
+def links_to(version: CorpusVersion, new: Collection[int]) -> Iterator[Link]:
+    """The links of these passages of the version."""
+    return _links(version, "new_id__in", new)
+
+
+def _links(version: CorpusVersion, condition: str, passages: Collection[int]) -> Iterator[Link]:
+    keys = sorted(passages)
+    for start in range(0, len(keys), CHUNK):
+        part = keys[start : start + CHUNK]
+        rows = Crosswalk.objects.filter(version=version, **{condition: part}).order_by("pk")
+        yield from rows.values_list("old_id", "new_id", "carries")
 
 
 def targets(version: CorpusVersion, passages: Collection[int]) -> dict[int, list[int]]:
-    """For passages of any earlier version those of this one that take over what holds for them.
+    """For passages of any earlier version those of this one that inherit their labels.
 
-    For gold passages and aspects of the room to the left: they are read through the same way.
+    For gold passages and aspects of the room to the left, which are inherited the same way.
     """
     chain: list[CorpusVersion] = []
     at: CorpusVersion | None = version
     while at is not None and at.is_derived:
         chain.append(at)
         at = at.parent
-    reached = {key: [key] for key in passages}
+    found = {key: [key] for key in passages}
     for step in reversed(chain):
-        keys = {key for keys in reached.values() for key in keys}
+        keys = {key for keys in found.values() for key in keys}
         onward: dict[int, list[int]] = defaultdict(list)
         for old, new, carries in links_from(step, keys):
             if carries:
                 onward[old].append(new)
         inside = Passage.objects.filter(version_id__in=step.layers, pk__in=keys)
         own = set(inside.values_list("pk", flat=True))
-        reached = {
+        found = {
             key: [t for each in keys for t in ([each] if each in own else onward[each])]
-            for key, keys in reached.items()
+            for key, keys in found.items()
         }
-    return {key: list(dict.fromkeys(found)) for key, found in reached.items()}
+    return {key: list(dict.fromkeys(keys)) for key, keys in found.items()}
 
 
 def origins(version: CorpusVersion, passages: Collection[int]) -> dict[int, list[int]]:
-    """For passages of a version the loaded ones that they take over: `targets` backwards.
+    """For passages of a version the loaded ones that they inherit from: `targets` backwards.
 
     A passage of a version that no cleaning made is its own origin.
     """
@@ -114,8 +100,8 @@ def kept_of(version: CorpusVersion) -> set[int] | None:
 def excluded_in(version: CorpusVersion, queries: Collection[Query]) -> dict[int, set[str]]:
     """The ids that each query's ranking leaves out, as they are in the version.
 
-    docs/protocol.md 4.5. In a derived version those of the passages that take over an excluded one;
-    what an id names that no passage has stays as it is.
+    docs/protocol.md 4.5. In a derived version those of the passages that inherit from an excluded
+    one; what an id names that no passage has stays as it is.
     """
     asked = {query.pk: set(query.excluded_ids) for query in queries if query.excluded_ids}
     if not asked or not version.is_derived:

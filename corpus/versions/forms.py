@@ -1,4 +1,4 @@
-"""The corpus version as a field of forms, and as words beside what is of it."""
+"""The corpus version as a field of forms, and in the labels of retrieval runs."""
 
 from typing import Any
 

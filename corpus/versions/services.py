@@ -13,7 +13,7 @@ from kit import audit
 from kit.errors import Refused
 from kit.models import Event
 
-TAKE_UP = "take up corpus version"
+MAKE_CURRENT = "take up corpus version"
 
 
 def chosen(benchmark: Benchmark, asked: object = None) -> CorpusVersion | None:
@@ -60,8 +60,8 @@ def names(benchmark: Benchmark) -> dict[int | None, str]:
     return found if len(found) > 1 else {}
 
 
-def take_up(*, version: CorpusVersion, seen: int | None, actor: User | None) -> None:
-    """Make a choice the current version; taking up the loaded one goes back to it.
+def make_current(*, version: CorpusVersion, seen: int | None, actor: User | None) -> None:
+    """Make a choice the current version; the loaded one is a choice too.
 
     `seen` is the current version that the person decided on: raises Refused where it is another
     by now, where the version is no choice, and where it is current already.
@@ -80,10 +80,12 @@ def take_up(*, version: CorpusVersion, seen: int | None, actor: User | None) -> 
         Benchmark.objects.filter(pk=benchmark.pk).update(taken_up=found.key)
         version.benchmark.taken_up_id = found.key
         data = {"before": current.pk, "after": found.pk}
-        audit.record(actor=actor, verb=TAKE_UP, target=found, scope=benchmark.slug, data=data)
+        audit.record(actor=actor, verb=MAKE_CURRENT, target=found, scope=benchmark.slug, data=data)
 
 
-def undo_take_up(*, benchmark: Benchmark, seen: int | None, actor: User | None) -> CorpusVersion:
+def undo_make_current(
+    *, benchmark: Benchmark, seen: int | None, actor: User | None
+) -> CorpusVersion:
     """Go back to the version that was current before the last change; raises Refused.
 
     An event of its own: undone twice, the change is made again.
@@ -92,13 +94,13 @@ def undo_take_up(*, benchmark: Benchmark, seen: int | None, actor: User | None) 
     if before is None:
         raise Refused("There is no earlier choice to go back to.")
     before.benchmark = benchmark
-    take_up(version=before, seen=seen, actor=actor)
+    make_current(version=before, seen=seen, actor=actor)
     return before
 
 
 def before_last(benchmark: Benchmark) -> CorpusVersion | None:
-    """What the last change of the current version put aside, if it can be taken up again."""
-    last = Event.objects.filter(scope=benchmark.slug, verb=TAKE_UP).order_by("-pk").first()
+    """The version that the last change replaced, if it can be made current again."""
+    last = Event.objects.filter(scope=benchmark.slug, verb=MAKE_CURRENT).order_by("-pk").first()
     if last is None:
         return None
     known = {each.pk: each for each in CorpusVersion.objects.choices(benchmark)}

@@ -1,6 +1,5 @@
-"""Corpus versions: the tree, one with its recipe and passages, and texts between two of them.
-
-Taking up a corpus version as the benchmark's current one, going back, and searching in one."""
+"""Screens of corpus versions: the tree, one with its recipe and passages, differences of texts,
+making one current, and searching in one."""
 
 from typing import Any
 
@@ -11,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import Access, enter
+from corpus.benchmarks.overview import passages_counted
 from corpus.lists import is_key
 from corpus.marcus.showing import Sides, side_by_side
 from corpus.models import (
@@ -24,17 +24,16 @@ from corpus.models import (
 )
 from corpus.texts.finding import begins_with
 from corpus.texts.indexing import searchable
-from corpus.texts.overview import passages_counted
 from corpus.texts.search import search_version, search_words
 from corpus.versions import services as verbs
-from corpus.versions.crosswalk import Uncarried, labels_of
+from corpus.versions.effective import LostLabel, effective_labels
 from corpus.versions.services import before_last, loaded_since
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table, clean
 
 READERS = (Role.ADMIN, Role.REVIEWER)
-_MOST_TEXT = 200_000
+_MAX_TEXT = 200_000
 
 
 def _of_id(rows: QuerySet[Passage], words: str) -> QuerySet[Passage]:
@@ -84,7 +83,7 @@ def versions(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def version(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """One version: its recipe, and its passages beside what they came from."""
+    """One version: its recipe, and its passages with their source passages."""
     access = enter(request.user, slug, *READERS)
     found = get_version(access, pk)
     rows = Passage.objects.in_version(found).select_related("domain").defer("text")
@@ -95,7 +94,7 @@ def version(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "tab": "versions",
         "version": found,
         "count": passages_counted(found),
-        "may_take_up": access.is_admin
+        "may_make_current": access.is_admin
         and found in CorpusVersion.objects.choices(access.benchmark)
         and found != CorpusVersion.objects.current(access.benchmark),
         "recipe": [(name.replace("_", " "), value) for name, value in _recipe(found)],
@@ -107,7 +106,7 @@ def version(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_GET
 def passage_diff(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
-    """A passage of a version beside the passages it came from, word by word."""
+    """A passage of a version compared with its source passages, word by word."""
     access = enter(request.user, slug, *READERS)
     found = get_version(access, pk)
     passage = Passage.objects.in_version(found).filter(pk=passage_pk).first()
@@ -134,11 +133,11 @@ def came_from(passage: Passage) -> QuerySet[Crosswalk]:
 
 
 def compare(passage: Passage, links: list[Crosswalk]) -> Sides | None:
-    """What it came from beside its text; None where there is nothing to compare."""
+    """Its source passages compared with its text; None where there is nothing to compare."""
     if not links or passage.text is None:
         return None
     before = "\n".join(link.old.text or "" for link in links)
-    return side_by_side(before[:_MOST_TEXT], passage.text[:_MOST_TEXT])
+    return side_by_side(before[:_MAX_TEXT], passage.text[:_MAX_TEXT])
 
 
 def get_version(access: Access, pk: int) -> CorpusVersion:
@@ -176,8 +175,8 @@ _LOST_SHOWN = 20
 
 
 @require_http_methods(["GET", "POST"])
-def version_take_up(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """What taking this version up means; a POST does it."""
+def version_make_current(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """What changes when this version becomes the current one; a POST does it."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_version(access, pk)
     found.benchmark = access.benchmark
@@ -185,27 +184,29 @@ def version_take_up(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         try:
-            verbs.take_up(version=found, seen=seen(request.POST.get("seen")), actor=access.user)
+            verbs.make_current(
+                version=found, seen=seen(request.POST.get("seen")), actor=access.user
+            )
         except Refused as refused:
             refusal = refused.message
         else:
             messages.success(request, f"“{found.name}” is the current version now.")
             return htmx.redirect(request, reverse("versions", args=[slug]))
-    carried = labels_of(found)
-    gold = [each for each in carried.lost if each.label > 0]
+    labels = effective_labels(found)
+    gold = [each for each in labels.lost if each.label > 0]
     context = {
         "access": access,
         "tab": "versions",
         "version": found,
         "current": current,
         "refusal": refusal,
-        "carried": carried,
+        "labels": labels,
         "lost_gold": _named(gold[:_LOST_SHOWN]),
         "lost_count": len(gold),
         "is_current": found == current,
     }
     show = htmx.invalid if refusal else htmx.render
-    return show(request, "corpus/versions/take_up.html", context)
+    return show(request, "corpus/versions/make_current.html", context)
 
 
 @require_POST
@@ -213,7 +214,7 @@ def version_undo(request: HttpRequest, slug: str) -> HttpResponse:
     """Go back to the version that was current before."""
     access = enter(request.user, slug, Role.ADMIN)
     try:
-        found = verbs.undo_take_up(
+        found = verbs.undo_make_current(
             benchmark=access.benchmark, seen=seen(request.POST.get("seen")), actor=access.user
         )
     except Refused as refusal:
@@ -225,7 +226,7 @@ def version_undo(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def version_search(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The passages of a version that hold the words, the best first, beside what they were."""
+    """The passages of a version that hold the words, the best first, with their source passages."""
     access = enter(request.user, slug, *READERS)
     found = get_version(access, pk)
     words, name = clean(request.GET.get("q", "")), request.GET.get("domain", "")
@@ -246,7 +247,7 @@ def version_search(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.render(request, "corpus/versions/search.html", context, partial="results")
 
 
-def _named(lost: list[Uncarried]) -> list[tuple[Query, Passage, str]]:
+def _named(lost: list[LostLabel]) -> list[tuple[Query, Passage, str]]:
     queries = Query.objects.select_related("domain").in_bulk([each.query for each in lost])
     passages = Passage.objects.defer("text").in_bulk([each.passage for each in lost])
     return [(queries[each.query], passages[each.passage], each.why) for each in lost]

@@ -106,8 +106,8 @@ class Keep(Route):
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
         pool = keep_pairs(run=run, actor=access.user, **self.read(KeepSerializer))
-        told = {"id": pool.pk, "name": pool.name, "pairs": pool.entries.count()}
-        return Response(KeptSerializer(told).data, status=201)
+        data = {"id": pool.pk, "name": pool.name, "pairs": pool.entries.count()}
+        return Response(KeptSerializer(data).data, status=201)
 
 
 _RUN = "b/<slug:slug>/debate-runs/<int:pk>"

@@ -1,4 +1,4 @@
-"""What adopting a run would change, told before: the rules of label_rules.py as one query."""
+"""What adopting a run would change: the rules of corpus/judgments/services.py as one query."""
 
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ STANDS, REPLACES, WEAKER, CASES = "stands", "replaces", "weaker", "cases"
 EFFECTS: Final = {
     STANDS: "will stand where no label stands",
     REPLACES: "will take the place of a label",
-    WEAKER: "will be history beside a weightier label",
+    WEAKER: "will be history current a weightier label",
     CASES: "will come before people",
 }
 # More than any source weighs: what is real weighs more than all of the practice model's.
@@ -58,16 +58,16 @@ def with_effect(run: DebateRun, debates: QuerySet[Debate], effect: str) -> Query
     if effect == CASES:
         return debates.filter(pk__in=caseless(run).values("pk"))
     trial = debates.filter(judgment__status=Status.TRIAL)
-    standing = _beside()
+    standing = _current_label()
     if effect == STANDS:
         return trial.exclude(Exists(standing))
     own = OuterRef("own")
     wins = Q(weight__lte=own) if effect == REPLACES else Q(weight__gt=own)
-    beside = standing.annotate(weight=_weight("")).filter(wins)
-    return trial.annotate(own=_weight("judgment__")).filter(Exists(beside))
+    current = standing.annotate(weight=_weight("")).filter(wins)
+    return trial.annotate(own=_weight("judgment__")).filter(Exists(current))
 
 
-def _beside() -> QuerySet[Judgment]:
+def _current_label() -> QuerySet[Judgment]:
     """The label that stands on an outer pair."""
     rows = Judgment.objects.standing().filter(query=OuterRef("query"), passage=OuterRef("passage"))
     return rows.order_by()
@@ -75,14 +75,14 @@ def _beside() -> QuerySet[Judgment]:
 
 def _weighed(debates: QuerySet[Debate]) -> QuerySet[Any]:
     """Pairs with a trial label, and its `effect`."""
-    beside = _beside().annotate(weight=_weight("")).values("weight")[:1]
+    current = _current_label().annotate(weight=_weight("")).values("weight")[:1]
     return (
         debates.filter(judgment__status=Status.TRIAL)
-        .annotate(own=_weight("judgment__"), beside=Subquery(beside, output_field=IntegerField()))
+        .annotate(own=_weight("judgment__"), current=Subquery(current, output_field=IntegerField()))
         .annotate(
             effect=Case(
-                When(beside=None, then=Value(STANDS)),
-                When(own__gte=F("beside"), then=Value(REPLACES)),
+                When(current=None, then=Value(STANDS)),
+                When(own__gte=F("current"), then=Value(REPLACES)),
                 default=Value(WEAKER),
             )
         )

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from annotate.models import EscalationCase, Vote
 from annotate.voting.cases import withdraw_cases
-from corpus.judgments.services import adopt_judgments, hold_queries
+from corpus.judgments.services import adopt_judgments, lock_queries
 from corpus.judgments.unadopting import unadopt_judgments
 from corpus.models import Status
 from debate import dream
@@ -112,7 +112,7 @@ def groups_of(rows: QuerySet[Debate]) -> Iterator[list[Debate]]:
 
 def _adopt(group: list[Debate], run: DebateRun, actor: User | None) -> tuple[int, int]:
     with transaction.atomic():
-        hold_queries(debate.query_id for debate in group)
+        lock_queries(debate.query_id for debate in group)
         labels = [debate.judgment for debate in group if debate.judgment]
         return adopt_judgments(judgments=labels, actor=actor, scope=run.benchmark.slug)
 
@@ -120,7 +120,7 @@ def _adopt(group: list[Debate], run: DebateRun, actor: User | None) -> tuple[int
 def _bring(group: list[Debate], run: DebateRun, actor: User | None) -> int:
     """Give the pairs their cases; how many of them nobody had opened before."""
     with transaction.atomic():
-        hold_queries(debate.query_id for debate in group)
+        lock_queries(debate.query_id for debate in group)
         opened = []
         for debate in group:
             debate.case = escalate(debate, verdict_of(debate))
@@ -162,7 +162,7 @@ def undo_adoption(*, run: DebateRun, actor: User | None) -> Counter[str]:
     adopted = run.debates.exclude(judgment=None)
     for group in groups_of(adopted):
         with transaction.atomic():
-            hold_queries(debate.query_id for debate in group)
+            lock_queries(debate.query_id for debate in group)
             labels = [debate.judgment for debate in group if debate.judgment]
             scope = run.benchmark.slug
             taken = unadopt_judgments(judgments=labels, actor=actor, scope=scope)
@@ -203,7 +203,7 @@ def opened_cases(run: DebateRun) -> list[int]:
 def _withdraw(run: DebateRun, actor: User | None) -> int:
     with transaction.atomic():
         keys = opened_cases(run)
-        hold_queries(EscalationCase.objects.filter(pk__in=keys).values_list("query", flat=True))
+        lock_queries(EscalationCase.objects.filter(pk__in=keys).values_list("query", flat=True))
         run.debates.filter(case__in=keys).update(case=None)
         # Another run that left the pair to people found the case there: it stays for that one.
         shared = set(Debate.objects.filter(case__in=keys).values_list("case", flat=True))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -12,13 +13,19 @@ from corpus.models import Role, Status
 from debate.adoption.preview import preview_adoption
 from debate.adoption.services import adopt_run, opened_cases, undo_adoption, why_not
 from debate.filters.services import keep_pairs
-from debate.forms import KeepForm
 from debate.loaders import READERS, enter_run
 from debate.models import DebateRun, RunKind
-from debate.results.report import Address, pairs_url
+from debate.runs.figures import Address, pairs_url
 from kit import htmx
-from kit.refusals import told
 from kit.runs.models import RunStatus
+
+
+class KeepForm(forms.Form):
+    """The name of the pool that a filter leaves."""
+
+    name = forms.CharField(
+        label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -27,7 +34,7 @@ def adoption(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     roles = (Role.ADMIN,) if request.method == "POST" else READERS
     access, run = enter_run(request.user, slug, pk, *roles)
     if request.method == "POST":
-        with told(request):
+        with htmx.refusal_shown(request):
             counts = adopt_run(run=run, actor=access.user)
             messages.success(
                 request,
@@ -35,14 +42,14 @@ def adoption(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
                 f"weightier ones, {counts['cases']:,} cases were opened.",
             )
         return htmx.redirect(request, _url(run))
-    return htmx.render(request, "debate/adoption.html", _context(access, run))
+    return htmx.render(request, "debate/adoption/adoption.html", _context(access, run))
 
 
 @require_POST
 def adoption_undo(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Take the adoption back, where nobody has voted since."""
     access, run = enter_run(request.user, slug, pk, Role.ADMIN)
-    with told(request):
+    with htmx.refusal_shown(request):
         counts = undo_adoption(run=run, actor=access.user)
         messages.success(
             request,
@@ -56,7 +63,7 @@ def adoption_undo(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def filter_keep(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Make a pool of what a filter did not discard, and go there."""
     access, run = enter_run(request.user, slug, pk, Role.ADMIN)
-    with told(request):
+    with htmx.refusal_shown(request):
         name = request.POST.get("name", "").replace("\x00", "")
         pool = keep_pairs(run=run, name=name, actor=access.user)
         messages.success(request, f"The pool {pool.name} holds what the filter kept.")

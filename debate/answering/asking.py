@@ -1,7 +1,7 @@
 """From a query's aspects and passages to a request, and from replies to a cited answer.
 
-Passages are called [doc_1], [doc_2], ... in the prompt, in the order of their ids: names that no
-text can forge, because ours alone stand outside the fences. The answer gets their ids back.
+Passages are called [doc_1], [doc_2], ... in the prompt, by their places in the query's gold: names
+that no text can forge, because ours alone stand outside the fences. The answer gets their ids back.
 """
 
 import re
@@ -93,7 +93,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Written:
+class CheckedAnswer:
     """An answer with passage ids, and what its checks said; `text` is "" where none was readable.
 
     `call` is the key of the call that brought it; `asked` how often the model was asked.
@@ -146,14 +146,14 @@ def is_too_long(asked: Request) -> bool:
     return sum(likely_tokens(each["content"]) for each in asked.messages) > MOST_TOKENS
 
 
-async def write(task: Task, settings: Settings, *, key: bytes, ask: Ask) -> Written:
+async def write(task: Task, settings: Settings, *, key: bytes, ask: Ask) -> CheckedAnswer:
     """Ask for an answer; once more where it cannot be read, cites strangers or leaves out aspects.
 
     Of two readable answers the sounder one is taken. Raises what `ask` raises.
     """
     first = request(task, settings, key=key)
     if is_too_long(first):
-        return Written("", asked=0, fault="The passages are too long to be sent at once.")
+        return CheckedAnswer("", asked=0, fault="The passages are too long to be sent at once.")
     reply, call = await ask(first)
     written = _read(reply, call, task)
     if written.report is not None and written.report.is_sound:
@@ -170,15 +170,15 @@ def _aspect(aspect: AspectText, settings: Settings, key: bytes) -> str:
     return f"a{aspect.k}{weight}:\n{fence('aspect', aspect.content, key)}"
 
 
-def _read(reply: str, call: int, task: Task) -> Written:
+def _read(reply: str, call: int, task: Task) -> CheckedAnswer:
     found = read_object(reply, "answer")
     if isinstance(found, ParseFailure):
-        return Written("", call, fault=found.reason)
+        return CheckedAnswer("", call, fault=found.reason)
     text = found.value["answer"]
     if not isinstance(text, str) or not text.strip():
-        return Written("", call, fault="The answer is empty.")
+        return CheckedAnswer("", call, fault="The answer is empty.")
     text = _tidy(text.replace("\r\n", "\n").strip())
-    return Written(text, call, report=check_answer(text, task.evidence))
+    return CheckedAnswer(text, call, report=check_answer(text, task.evidence))
 
 
 def _tidy(text: str) -> str:
@@ -190,17 +190,19 @@ def _tidy(text: str) -> str:
     return _LABELS.sub(put, text)
 
 
-def _rank(written: Written) -> tuple[bool, int, int]:
+def _rank(written: CheckedAnswer) -> tuple[bool, int, int]:
     if written.report is None:
         return False, 0, 0
     return True, -len(written.report.errors), written.report.covered
 
 
-def _with_ids(written: Written, task: Task) -> Written:
+def _with_ids(written: CheckedAnswer, task: Task) -> CheckedAnswer:
     return replace(written, text=renamed(written.text, task.ids))
 
 
-def _repair(messages: tuple[Message, ...], reply: str, written: Written) -> tuple[Message, ...]:
+def _repair(
+    messages: tuple[Message, ...], reply: str, written: CheckedAnswer
+) -> tuple[Message, ...]:
     """The same question once more, with what was wrong; an empty reply is named."""
     wrong = [written.fault or "It could not be used as it is."]
     if written.report is not None:

@@ -13,8 +13,7 @@ from corpus.access import enter, get_query
 from corpus.models import Role
 from corpus.run_routes import OneRun, RunLimit, RunVerb
 from debate.answers import services as verbs
-from debate.answers.plans import candidates
-from debate.answers.services import choose_sound
+from debate.answers.services import candidates, choose_sound
 from debate.answers.views import RUNS, forecast_of, generate, get_run, item_rows, pick_endpoint
 from debate.models import AnswerItem, AnswerRun
 from kit.api import RUN_FIELDS, Route

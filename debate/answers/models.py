@@ -10,8 +10,8 @@ from llm.ledger.accounts import AskingRun
 class AnswerRun(AskingRun):
     """Asks one model for the reference answers of many queries, or of one.
 
-    `config` is frozen when the run is made: temperature, reasoning effort, whether weights are
-    told, and version and hash of the prompt.
+    `config` is frozen when the run is made: temperature, reasoning effort, whether the model sees
+    weights, and version and hash of the prompt.
     """
 
     task_name = "debate.write_answers"

@@ -2,31 +2,46 @@
 
 What became of the queries of an answer run; and choosing what is sound in it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
-from annotate.answers.evidence import check, material_of, materials
+from annotate.answers.evidence import AnswerEvidence, check, material_of, materials
 from annotate.answers.services import Making, choose_answer, record_model_answer
-from annotate.models import ReferenceAnswer
-from corpus.judgments.services import hold_queries
+from annotate.models import Aspect, ReferenceAnswer
+from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Query
-from debate.answering.asking import Settings, Task, Written, default_prompt
-from debate.answers.plans import all_materials, task_of
+from debate.answering.asking import (
+    ROLE,
+    AspectText,
+    CheckedAnswer,
+    PassageText,
+    Settings,
+    Task,
+    default_prompt,
+    request,
+    write,
+)
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from kit import audit
 from kit.errors import Refused
-from kit.runs.models import wake
-from llm.endpoints import Endpoint, in_role
-from llm.errors import CannotGoOn, LLMError
+from kit.runs.models import RunGroup, wake
+from llm.endpoints import Endpoint, fence_key, in_role
+from llm.errors import CannotGoOn, LLMError, worst
+from llm.gateway import Gateways
 from llm.ledger.accounts import check_budget, open_account
-from llm.requests import EFFORTS
+from llm.prices import table
+from llm.profiles import likely_input
+from llm.pump import Pump
+from llm.requests import EFFORTS, Request, Usage
 
 
 def start_answers(
@@ -111,25 +126,22 @@ def _note(run: AnswerRun, actor: User | None, verb: str, **data: object) -> None
 
 @dataclass(frozen=True)
 class Job:
-    """A waiting query with what the model is given; no task where it is not ready any more."""
+    """A waiting query with what the model is given, and then with its answer.
+
+    Without a `task` it is not ready any more, and `fault` says why; with a `failure` the endpoint
+    gave no answer.
+    """
 
     row: AnswerItem
     task: Task | None
     fault: str = ""
+    written: CheckedAnswer | None = None
+    failure: LLMError | None = None
 
     @property
     def pk(self) -> int:
         """The row's key."""
         return self.row.pk
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a job; with a `failure` the endpoint gave nothing."""
-
-    job: Job
-    written: Written | None
-    failure: LLMError | None = None
 
 
 def read_jobs(items: QuerySet[AnswerItem]) -> list[Job]:
@@ -143,13 +155,13 @@ def read_jobs(items: QuerySet[AnswerItem]) -> list[Job]:
     ]
 
 
-def store_outcomes(*, run: AnswerRun, outcomes: Sequence[Outcome]) -> int:
+def store_outcomes(*, run: AnswerRun, outcomes: Sequence[Job]) -> int:
     """Write a group of outcomes, in the caller's transaction; how many are the first of theirs."""
     # In one order, before any of them: whoever else writes here waits, and nobody in a circle.
-    hold_queries([each.job.row.query_id for each in outcomes])
-    waiting = run.waiting_items().filter(pk__in=[each.job.pk for each in outcomes])
+    lock_queries([each.row.query_id for each in outcomes])
+    waiting = run.waiting_items().filter(pk__in=[each.pk for each in outcomes])
     still = set(waiting.values_list("pk", flat=True))
-    ended = {each.job.pk: each for each in reversed(outcomes) if each.job.pk in still}
+    ended = {each.pk: each for each in reversed(outcomes) if each.pk in still}
     for outcome in ended.values():
         _store(run, outcome)
     return len(ended)
@@ -159,7 +171,7 @@ def choose_sound(*, run: AnswerRun, actor: User) -> tuple[int, int]:
     """Let releases publish every sound answer of the run where nothing else is chosen.
 
     Gives how many were chosen and how many were left: answers with faults, that do not stand any
-    more, that are kept from this person, or beside one that was chosen before.
+    more, that are kept from this person, or of a query that has a published one.
     """
     chosen = left = 0
     items = run.items.filter(answer__isnull=False).select_related(
@@ -185,13 +197,13 @@ def _choose_one(answer: ReferenceAnswer, actor: User) -> bool:
     return True
 
 
-def _store(run: AnswerRun, outcome: Outcome) -> None:
-    row, written = outcome.job.row, outcome.written
+def _store(run: AnswerRun, outcome: Job) -> None:
+    row, written = outcome.row, outcome.written
     if outcome.failure is not None:
         row.state, row.error = AnswerItemState.FAILED, outcome.failure.words
     elif written is None or not written.text:
         row.state = AnswerItemState.FAILED
-        row.error = written.fault if written else outcome.job.fault
+        row.error = written.fault if written else outcome.fault
     else:
         making = Making(
             endpoint=run.endpoint,
@@ -210,3 +222,123 @@ def _store(run: AnswerRun, outcome: Outcome) -> None:
         row.error = " ".join(each.message for each in faults)
     row.asked = written.asked if written else 0
     row.save()
+
+
+class AnswerPump(Pump[Job, Job]):
+    """One worker's drive of its share of an answer run."""
+
+    run: AnswerRun
+    words = ("query", "queries")
+
+    def prepare(self) -> None:
+        """What every answer is asked for with."""
+        self.settings = settings_of(self.run)
+
+    def read_group(self, group: RunGroup) -> Sequence[Job]:
+        """Waiting queries with what the model is given."""
+        return read_jobs(group.within(self.run.waiting_items()))
+
+    async def work(self, item: Job, gateways: Gateways) -> Job:
+        """Ask for one answer, and once more where the first cannot be taken."""
+        if item.task is None:
+            return item
+        errors: list[LLMError] = []
+
+        async def ask(request: Request) -> tuple[str, int]:
+            try:
+                reply = await gateways.complete(request, f"{ROLE}:{item.row.query_id}")
+            except LLMError as error:
+                errors.append(error)
+                raise
+            return reply.text, reply.call_id
+
+        try:
+            written = await write(item.task, self.settings, key=self.key, ask=ask)
+        except LLMError:
+            return replace(item, failure=worst(errors))
+        return replace(item, written=written)
+
+    def store(self, results: Sequence[Job]) -> int:
+        """Answers of a group."""
+        return store_outcomes(run=self.run, outcomes=results)
+
+
+# Tokens of an answer of several paragraphs; and how often one is asked for twice, a guess.
+_LIKELY_ANSWER: Final = 1_200
+_AGAIN: Final = 1.2
+_AT_ONCE: Final = 200
+_MOST_NAMED: Final = 20
+
+
+def candidates(benchmark: Benchmark, *, domain: str = "", again: bool = False) -> QuerySet[Query]:
+    """Queries with aspects, of one domain or all; without `again`, those no model has answered."""
+    written = Exists(Aspect.objects.filter(query=OuterRef("pk"), removed_at=None))
+    found = Query.objects.in_benchmark(benchmark).filter(written, domain__is_ready=True)
+    if domain:
+        found = found.filter(domain__name=domain)
+    if not again:
+        answers = ReferenceAnswer.objects.standing().by_models().filter(query=OuterRef("pk"))
+        found = found.exclude(Exists(answers))
+    return found.select_related("domain__benchmark").order_by("pk")
+
+
+def forecast(
+    queries: QuerySet[Query], endpoint: Endpoint | None, *, with_weights: bool = True
+) -> dict[str, Any]:
+    """What a run is likely to take, from the prompts as they would be sent.
+
+    Answers in the ledger already are not taken off; `usd` is None where the model has no known
+    price. `unready` pairs queries that are left out with the reason, the first of `left_out`.
+    """
+    tokens, ready, left_out = 0, 0, 0
+    unready: list[tuple[Query, str]] = []
+    shape = Settings("", "", default_prompt(), with_weights=with_weights)
+    for material in all_materials(queries):
+        if material.unready:
+            left_out += 1
+            if len(unready) < _MOST_NAMED:
+                unready.append((material.query, material.unready))
+            continue
+        ready += 1
+        tokens += likely_input(request(task_of(material), shape, key=fence_key()))
+    given, taken = round(_AGAIN * tokens), round(_AGAIN * ready * _LIKELY_ANSWER)
+    price = None
+    if endpoint is not None:
+        today = datetime.now(UTC).date()
+        price = table().find(endpoint, endpoint.default_model, on=today)
+    usd = price.cost(Usage(input=given, output=taken)) if price else None
+    return {
+        "queries": ready,
+        "calls": round(_AGAIN * ready),
+        "input_tokens": given,
+        "output_tokens": taken,
+        "usd": usd,
+        "left_out": left_out,
+        "unready": unready,
+    }
+
+
+def task_of(material: AnswerEvidence) -> Task:
+    """What a model is given: aspects, and the passages that have a text, each under the number
+    that citations in answers count by."""
+    supports = {each.pk: aspect.k for aspect, own in material.aspects for each in own}
+    return Task(
+        query=material.query.text,
+        aspects=tuple(
+            AspectText(each.k, each.content, each.weight, material.top(each))
+            for each, _ in material.aspects
+        ),
+        passages=tuple(
+            PassageText(f"doc_{number}", each.pid, supports[each.pk], each.text or "")
+            for number, each in enumerate(material.passages, start=1)
+            if each.text
+        ),
+    )
+
+
+def all_materials(queries: QuerySet[Query]) -> Iterator[AnswerEvidence]:
+    """AnswerEvidence of many queries, some at a time."""
+    keys: Sequence[int] = list(queries.values_list("pk", flat=True))
+    for start in range(0, len(keys), _AT_ONCE):
+        part = Query.objects.filter(pk__in=keys[start : start + _AT_ONCE]).order_by("pk")
+        yield from materials(part.select_related("domain__benchmark")).values()

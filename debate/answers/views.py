@@ -16,8 +16,7 @@ from corpus.access import Access, enter, get_query
 from corpus.models import Benchmark, Query, Role
 from corpus.run_pages import PayingPages
 from debate.answers import services as verbs
-from debate.answers.plans import candidates, forecast
-from debate.answers.services import choose_sound
+from debate.answers.services import candidates, choose_sound, forecast
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from kit import htmx
 from kit.errors import Refused
@@ -124,7 +123,7 @@ def answer_forecast(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def answer_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The control room of a run with its queries."""
+    """The run monitor of a run with its queries."""
     access = enter(request.user, slug)
     run = get_run(access, pk)
     counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))

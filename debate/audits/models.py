@@ -31,7 +31,7 @@ class AuditSample(models.Model):
 
 
 class AuditItem(models.Model):
-    """One drawn pair. The link is held here alone: neither debate nor case knows of it."""
+    """One drawn pair. The link is stored here alone: neither debate nor case has it."""
 
     sample = models.ForeignKey(AuditSample, on_delete=models.PROTECT, related_name="items")
     debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="+")

@@ -10,13 +10,13 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from annotate.models import CaseKind, CaseStatus, EscalationCase
 from annotate.voting.cases import open_case
 from corpus.models import Judgment, Source
-from debate.measures.sampling import draw
 from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
-from debate.results.report import pairs_url
+from debate.runs.figures import pairs_url
 from kit import audit
 from kit.errors import Refused
-from kit.lists.sheets import Cell, Sheet, percent, text
+from kit.lists.report_tables import Cell, ReportTable, percent, text
 from kit.stats.proportions import Proportion, proportion, upper_bound
+from kit.stats.sampling import draw
 
 MOST = 1_000
 HIGHEST_SEED = 2**31 - 1
@@ -43,7 +43,7 @@ class Audited:
 def draw_audit(*, run: DebateRun, size: int, seed: int, actor: User) -> AuditSample:
     """Put a sample of agreed pairs before people, as cases like any other.
 
-    They see query, answers and passage, never what the agents said. Raises Refused for a run
+    They see query, answers and passage, never the agents' answers. Raises Refused for a run
     that goes on, a size outside 1 to 1,000, and where nothing is left to draw.
     """
     if not 1 <= size <= MOST:
@@ -62,7 +62,7 @@ def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> 
         strata = _strata(_untouched(agreed))
         population = sum(map(len, strata.values()))
         if not population:
-            words = f"No {audited_words(run)} pair of this run is left that people have not judged."
+            words = f"No {audited_name(run)} pair of this run is left that people have not judged."
             raise Refused(words)
         sample = AuditSample.objects.create(
             run=run,
@@ -87,7 +87,7 @@ def audited_status(run: DebateRun) -> DebateStatus:
     return DebateStatus.AGREED if run.kind == RunKind.DEBATE else DebateStatus.JUDGED
 
 
-def audited_words(run: DebateRun) -> str:
+def audited_name(run: DebateRun) -> str:
     """The same for people: "agreed", "discarded", "labelled"."""
     return {RunKind.DEBATE: "agreed", RunKind.FILTER: "discarded"}.get(
         RunKind(run.kind), "labelled"
@@ -99,10 +99,10 @@ def audited(run: DebateRun) -> list[Audited]:
     return [_audited(sample) for sample in run.audits.all()]
 
 
-def audit_sheet(run: DebateRun) -> Sheet:
+def audit_sheet(run: DebateRun) -> ReportTable:
     """The audits as a table of the report."""
-    to, words = pairs_url(run), audited_words(run)
-    return Sheet(
+    to, words = pairs_url(run), audited_name(run)
+    return ReportTable(
         name="audits",
         title=f"Blind audit of {words} pairs",
         header=(

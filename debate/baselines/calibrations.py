@@ -136,9 +136,9 @@ MODELS: Final[dict[str, Callable[[Vector], Model]]] = {
 
 
 def _logit(pi: Vector) -> Vector:
-    """log(pi / (1 - pi)), with certainty held at 0.01 and 0.99."""
-    held = np.clip(pi, 0.01, 0.99)
-    logits: Vector = np.log(held / (1 - held))
+    """log(pi / (1 - pi)), with certainty clipped to 0.01 and 0.99."""
+    clipped = np.clip(pi, 0.01, 0.99)
+    logits: Vector = np.log(clipped / (1 - clipped))
     return logits
 
 

@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from debate.dream.asking import Answer, Steps, ask, fault
+from debate.dream.asking import Answer, Question, Steps, ask, fault
 from debate.dream.turns import argument_of
-from debate.dream.types import Pair, Response, Stance, Turn, Verdict
+from debate.dream.types import Agent, Pair, Response, Stance, Turn, Verdict
 from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate
 
-from .judges import JudgeConfig, Question, fenced
+from .judges import JudgeConfig, fenced
 
 ROLE: Final = "hint"
 PLACEHOLDERS: Final = frozenset({"side", "query", "answers", "chunk"})
@@ -53,7 +53,7 @@ def argue(pair: Pair, config: JudgeConfig, key: bytes) -> Steps:
         return Verdict("skipped_no_answer")
     questions = [_question(pair, config, key, stance) for stance in SIDES]
     read = partial(_read, pair)
-    outcomes = yield from ask(questions, read=read, repair=Question.repaired)
+    outcomes = yield from ask(questions, read)
     written = tuple(each for each in outcomes if isinstance(each, Turn))
     return fault(outcomes) or Verdict("argued", round=1, turns=written)
 
@@ -63,13 +63,14 @@ def _question(pair: Pair, config: JudgeConfig, key: bytes, stance: Stance) -> Qu
     writer = config.judges[0]
     return Question(
         # Turns and calls are filed under the side; the model is the one writer's.
-        agent=type(writer)(stance, writer.model, writer.endpoint, writer.replicate),
+        agent=Agent(stance, stance, writer.model, writer.endpoint),
         role=schema_name,
         schema=SCHEMA,
         keys=KEYS,
         messages=config.prompts[ROLE].render(side=side, **fenced(pair, key)),
         temperature=config.temperature,
         max_tokens=config.max_tokens,
+        replicate=writer.replicate,
     )
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from debate.dream.asking import Answer, Steps, ask, fault
+from debate.dream.asking import Answer, Question, Steps, ask, fault, turn_of
 from debate.dream.turns import read_response
 from debate.dream.types import Pair, Turn, Verdict
 from llm.errors import LLMError
 from llm.parsing import ParseFailure, read_object
 
-from .judges import JudgeConfig, Question, questions_of, said, turn_of
-from .probability import probability_of_yes
+from .judges import JudgeConfig, questions_of, readable_turn
 
 ROLE: Final = "relevance"
 CONFIDENCE_ROLE: Final = "relevance_confidence"
@@ -34,7 +35,7 @@ CONFIDENCE_SCHEMA: Final[dict[str, Any]] = {
 }
 KEYS: Final = 'answer ("yes" or "no")'
 CONFIDENCE_KEYS: Final = 'answer ("yes" or "no") and confidence (a number from 0 to 100)'
-VERBALISED: Final = "verbalised"  # the endpoint told no probabilities, so the model was asked
+VERBALISED: Final = "verbalised"  # the endpoint gave no probabilities, so the model was asked
 
 
 def measure(pair: Pair, config: JudgeConfig, key: bytes) -> Steps:
@@ -50,7 +51,7 @@ def measure(pair: Pair, config: JudgeConfig, key: bytes) -> Steps:
     outcomes: list[Any] = [_read_scored(each, question) for each in answers]
     if isinstance(outcomes[0], ParseFailure) and config.verbalised:
         question = _question(pair, config, CONFIDENCE_ROLE, key)
-        outcomes = yield from ask([question], read=_read_confidence, repair=Question.repaired)
+        outcomes = yield from ask([question], _read_confidence)
     turn = turn_of(question, outcomes[0])
     return replace(fault(outcomes) or Verdict("measured", round=1), turns=(turn,))
 
@@ -63,13 +64,13 @@ def human_only(pair: Pair, config: object, key: bytes) -> Steps:
 
 
 def _read_scored(answer: Answer, question: Question) -> Turn | ParseFailure | LLMError:
-    """A reply that carries no probability is not read, whatever it says."""
+    """A reply that carries no probability is not read, whatever its text."""
     if isinstance(answer, LLMError):
         return answer
     probability = probability_of_yes(answer.logprobs)
     if probability is None:
         return ParseFailure(reason="The endpoint told no probabilities.", raw=answer.text)
-    return said(question, 1 if probability >= 0.5 else 0, score=probability)
+    return readable_turn(question, 1 if probability >= 0.5 else 0, score=probability)
 
 
 def _read_confidence(text: str, question: Question) -> Turn | ParseFailure:
@@ -77,12 +78,12 @@ def _read_confidence(text: str, question: Question) -> Turn | ParseFailure:
     if isinstance(read, ParseFailure):
         return read
     probability, rung = read
-    turn = said(question, 1 if probability >= 0.5 else 0, rung=rung, score=probability)
+    turn = readable_turn(question, 1 if probability >= 0.5 else 0, rung=rung, score=probability)
     return replace(turn, flags=(*turn.flags, VERBALISED))
 
 
 def confidence_of(text: str) -> tuple[float, int] | ParseFailure:
-    """The probability of relevance that an answer puts into words, and the rung that held."""
+    """The probability of relevance that an answer puts into words, and the rung that read it."""
     parsed = read_object(text, "answer")
     if isinstance(parsed, ParseFailure):
         return parsed
@@ -106,3 +107,49 @@ def _question(pair: Pair, config: JudgeConfig, role: str, key: bytes) -> Questio
     keys = KEYS if is_plain else CONFIDENCE_KEYS
     first = questions_of(pair, config, key, role=role, schema=schema, keys=keys)[0]
     return replace(first, logprobs=is_plain)
+
+
+_QUOTES: Final = "\"'`“”‘’ \t\r\n"
+_SPELLINGS: Final = {
+    word: answer for answer in ("yes", "no") for word in (answer, answer.title(), answer.upper())
+}
+
+
+def probability_of_yes(tokens: Sequence[Mapping[str, Any]] | None) -> float | None:
+    """P(yes) / (P(yes) + P(no)) at the first token that says either; None where none does.
+
+    Of the spellings (lower, title and upper case, with or without a leading blank or quotation
+    mark) the most probable counts, they are not added up. In a JSON answer the first such token
+    is the value's. Both unmentioned, 0/0, is 0 as in the source: there that happens where the
+    first token is neither; here only where both probabilities vanish.
+
+    >>> probability_of_yes([{"token": "Yes", "logprob": math.log(0.6), "top_logprobs": [
+    ...     {"token": " no", "logprob": math.log(0.2)}]}])
+    0.75
+    """
+    for token in tokens or ():
+        ranked = [token, *(token.get("top_logprobs") or ())]
+        if _says(token) is not None:
+            return _share_of_yes(ranked)
+    return None
+
+
+def _share_of_yes(ranked: Sequence[Mapping[str, Any]]) -> float:
+    best = {"yes": 0.0, "no": 0.0}
+    for each in ranked:
+        answer = _says(each)
+        if answer is not None:
+            best[answer] = max(best[answer], _probability(each))
+    total = best["yes"] + best["no"]
+    return best["yes"] / total if total else 0.0
+
+
+def _says(token: Mapping[str, Any]) -> str | None:
+    return _SPELLINGS.get(str(token.get("token", "")).strip(_QUOTES))
+
+
+def _probability(token: Mapping[str, Any]) -> float:
+    logprob = token.get("logprob")
+    if not isinstance(logprob, int | float) or math.isnan(logprob):
+        return 0.0
+    return math.exp(min(0.0, logprob))

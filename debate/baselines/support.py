@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from debate.dream.asking import Steps, ask, fault
+from debate.dream.asking import Question, Steps, ask, fault, turn_of
 from debate.dream.types import Label, Pair, Turn, Verdict
 from llm.errors import LLMError
 from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate
 
-from .judges import COERCED, JudgeConfig, Question, questions_of, said, turn_of
+from .judges import COERCED, JudgeConfig, questions_of, readable_turn
 
 ROLE: Final = "is_supported"
 SCHEMA: Final[dict[str, Any]] = {
@@ -42,7 +42,7 @@ def single_judge(pair: Pair, config: JudgeConfig, key: bytes) -> Steps:
     if not pair.answer_lines:
         return Verdict("skipped_no_answer")
     question = questions_of(pair, config, key, role=ROLE, schema=SCHEMA, keys=KEYS)[0]
-    outcomes = yield from ask([question], read=read_support, repair=Question.repaired)
+    outcomes = yield from ask([question], read_support)
     turn = turn_of(question, outcomes[0])
     if config.coerce and isinstance(outcomes[0], ParseFailure):
         turn = replace(turn, flags=(*turn.flags, COERCED))
@@ -60,7 +60,7 @@ def keep_or_discard(pair: Pair, config: JudgeConfig, key: bytes) -> Steps:
     if not pair.answer_lines:
         return Verdict("skipped_no_answer")
     questions = questions_of(pair, config, key, role=ROLE, schema=SCHEMA, keys=KEYS)
-    outcomes = yield from ask(questions, read=read_support, repair=Question.repaired)
+    outcomes = yield from ask(questions, read_support)
     turns = tuple(turn_of(*each) for each in zip(questions, outcomes, strict=True))
     failed = fault([each for each in outcomes if isinstance(each, LLMError)])
     if all(turn.label == 0 for turn in turns):
@@ -78,7 +78,7 @@ def read_support(text: str, question: Question) -> Turn | ParseFailure:
     label = _label(parsed.value["is_supported"])
     if label is None:
         return ParseFailure(reason="is_supported is neither true nor false.", raw=text)
-    return said(question, label, rung=parsed.rung)
+    return readable_turn(question, label, rung=parsed.rung)
 
 
 def _label(value: object) -> Label | None:

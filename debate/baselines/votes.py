@@ -1,4 +1,4 @@
-"""Votes without a debate: the same rules put to judges who hear nothing of each other.
+"""Votes without a debate: the same rules put to judges who see nothing of each other.
 
 The control for DREAM's debate: as many independent judgments as the debate costs in tokens, so
 that what remains of its advantage is the debate's.
@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from debate.dream.asking import Steps, ask, fault
-from debate.dream.consensus import unanimous
+from debate.dream.asking import Question, Steps, ask, fault, turn_of
 from debate.dream.prompting import TURN_KEYS
+from debate.dream.protocol import unanimous
 from debate.dream.turns import SCHEMA, read_turn
-from debate.dream.types import NO_STANCE, Agent, Label, Pair, Turn, Verdict
+from debate.dream.types import Label, Pair, Turn, Verdict
 from llm.parsing import ParseFailure
 
-from .judges import JudgeConfig, Question, questions_of, turn_of
+from .judges import JudgeConfig, questions_of
 
 ROLE: Final = "solo_turn"
 MAX_VOTES: Final = 9
@@ -32,11 +32,9 @@ def vote(pair: Pair, config: JudgeConfig, key: bytes) -> Steps:
     questions = questions_of(pair, config, key, role=ROLE, schema=SCHEMA, keys=TURN_KEYS)
 
     def read(text: str, question: Question) -> Turn | ParseFailure:
-        judge = question.agent
-        seat = Agent(judge.name, NO_STANCE, judge.model, judge.endpoint)
-        return read_turn(text, pair, agent=seat, round=1)
+        return read_turn(text, pair, agent=question.agent, round=1)
 
-    outcomes = yield from ask(questions, read=read, repair=Question.repaired)
+    outcomes = yield from ask(questions, read)
     turns = tuple(turn_of(*each) for each in zip(questions, outcomes, strict=True))
     labels = [turn.label for turn in turns]
     label = majority(labels) if config.majority else unanimous(labels)

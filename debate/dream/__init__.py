@@ -1,11 +1,10 @@
 """The two-agent debate of DREAM, pure: no Django, no network, no clock, no chance."""
 
-from .asking import Answer, Asked, Steps, ask, fault
-from .lineup import line_up, seat_adjudicator
+from .asking import Answer, Question, Steps, ask, fault
 from .prompting import adjudication_prompt, default_prompt, load_prompt
-from .protocol import Debate, debate
-from .requests import TurnRequest
+from .protocol import debate
 from .types import (
+    ADJUDICATOR,
     MAX_AGENTS,
     MAX_ROUNDS,
     NO_STANCE,
@@ -19,26 +18,26 @@ from .types import (
     Status,
     Turn,
     Verdict,
+    line_up,
 )
 
 __all__ = [
+    "ADJUDICATOR",
     "MAX_AGENTS",
     "MAX_ROUNDS",
     "NO_STANCE",
     "Agent",
     "Answer",
-    "Asked",
     "Config",
-    "Debate",
     "Label",
     "Pair",
+    "Question",
     "Quote",
     "Response",
     "Stance",
     "Status",
     "Steps",
     "Turn",
-    "TurnRequest",
     "Verdict",
     "adjudication_prompt",
     "ask",
@@ -47,5 +46,4 @@ __all__ = [
     "fault",
     "line_up",
     "load_prompt",
-    "seat_adjudicator",
 ]

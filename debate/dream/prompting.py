@@ -10,8 +10,7 @@ from typing import Final
 from llm.prompts import PromptTemplate, fence
 from llm.requests import Message
 
-from .history import history_text
-from .types import Agent, Config, Pair, Turn
+from .types import Agent, Config, Pair, Stance, Turn
 
 PROMPTS: Final = Path(__file__).resolve().parent.parent / "prompts"
 PLACEHOLDERS: Final = frozenset({"agent", "others", "query", "answers", "chunk", "history"})
@@ -22,6 +21,10 @@ REPAIR: Final = (
     "Your reply could not be read. Answer the same task again with one JSON object and nothing"
     " else: {keys}."
 )
+OPENINGS: Final[dict[Stance, str]] = {
+    "relevant": "Yes. The chunk holds everything that is needed to build at least one answer.",
+    "irrelevant": "No. For every answer, the chunk lacks something that is needed to build it.",
+}
 TURN_KEYS: Final = 'reference (a list of strings), reason (a string), response ("yes" or "no")'
 
 
@@ -102,3 +105,28 @@ def _others(config: Config, agent: Agent) -> str:
     names = [f"Agent {other.name}" for other in config.agents if other != agent]
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def history_text(config: Config, *, reader: Agent, previous: Sequence[Turn]) -> str:
+    """One paragraph per agent: its opening position, or its answer of the previous round.
+
+    A reader who is none of the agents, as the adjudicator, finds no entry marked "(You)". Older
+    rounds are never shown (docs/protocol.md 2.3). A reason is put on one line, so that no reason
+    can pose as the paragraph of another agent.
+    """
+    turns = {turn.agent: turn for turn in previous}
+    paragraphs = (
+        _paragraph(agent, turns.get(agent.name), you=agent == reader, labels=config.history_labels)
+        for agent in config.agents
+    )
+    return "\n\n".join(paragraphs)
+
+
+def _paragraph(agent: Agent, turn: Turn | None, *, you: bool, labels: bool) -> str:
+    speaker = f"Agent {agent.name} (You)" if you else f"Agent {agent.name}"
+    if turn is None:
+        assert agent.stance  # every agent of a debate defends one
+        return f"{speaker}, opening position: {OPENINGS[agent.stance]}"
+    reason = " ".join(turn.reason.split())
+    answer = f"{(turn.response or '').capitalize()}. {reason}" if labels else reason
+    return f"{speaker}, round {turn.round}: {answer}".rstrip()

@@ -7,25 +7,19 @@ with a list of strings.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from functools import partial
 
-from llm.errors import LLMError
 from llm.parsing import ParseFailure
 
-from .asking import Answer, ask, fault
-from .consensus import unanimous
-from .requests import TurnRequest, adjudication_request, repair_request, turn_request
-from .turns import FAILED, UNREADABLE, read_turn
-from .types import Config, Pair, Turn, Verdict
-
-Outcome: TypeAlias = Turn | ParseFailure | LLMError
-Debate: TypeAlias = Generator[Sequence[TurnRequest], Sequence[Answer], Verdict]
-Round: TypeAlias = Generator[Sequence[TurnRequest], Sequence[Answer], list[Outcome]]
+from .asking import Question, Steps, ask, fault, turn_of
+from .prompting import adjudication_messages, turn_messages
+from .turns import ADJUDICATION, read_turn
+from .types import Config, Label, Pair, Turn, Verdict
 
 
-def debate(pair: Pair, config: Config, key: bytes) -> Debate:
+def debate(pair: Pair, config: Config, key: bytes) -> Steps:
     """Hold the debate over a pair; `key` is the server's key for delimiters.
 
     Each request is answered by the text of the reply, or by the LLMError that ended its call.
@@ -41,12 +35,20 @@ def debate(pair: Pair, config: Config, key: bytes) -> Debate:
     number = 0
     while number < (config.continue_to if verdict else config.rounds):
         number += 1
-        requests = [
-            turn_request(pair, config, agent=agent, round=number, previous=spoken, key=key)
+        questions = [
+            Question(
+                agent,
+                turn_messages(pair, config, agent=agent, previous=spoken, key=key),
+                round=number,
+                temperature=config.temperature,
+                max_tokens=config.max_tokens,
+                reasoning_effort=config.reasoning_effort,
+                replicate=config.replicate,
+            )
             for agent in config.agents
         ]
-        outcomes = yield from _ask(pair, requests)
-        spoken = [_as_turn(*item) for item in zip(outcomes, requests, strict=True)]
+        outcomes = yield from ask(questions, partial(_read, pair))
+        spoken = [turn_of(*each) for each in zip(questions, outcomes, strict=True)]
         turns += spoken
         verdict = verdict or fault(outcomes) or _agreement(spoken, number)
         if fault(outcomes):
@@ -57,33 +59,37 @@ def debate(pair: Pair, config: Config, key: bytes) -> Debate:
     return replace(verdict, turns=tuple(turns))
 
 
-def _settle(pair: Pair, config: Config, spoken: Sequence[Turn], key: bytes) -> Debate:
-    """What becomes of a lasting disagreement: people, or the adjudicator (docs/protocol.md 2.5)."""
-    if config.adjudicator is None:
+def _settle(pair: Pair, config: Config, spoken: Sequence[Turn], key: bytes) -> Steps:
+    """What becomes of a lasting disagreement: people, or the adjudicator (docs/protocol.md 2.5).
+
+    The adjudicator is asked in a round of its own after the last, at temperature 0.
+    """
+    judge = config.adjudicator
+    if judge is None:
         return Verdict("escalated")
-    request = adjudication_request(pair, config, previous=spoken, key=key)
-    outcomes = yield from _ask(pair, [request])
-    turn = _as_turn(outcomes[0], request)
+    question = Question(
+        judge,
+        adjudication_messages(pair, config, adjudicator=judge, previous=spoken, key=key),
+        role=ADJUDICATION,
+        round=config.rounds + 1,
+        max_tokens=config.max_tokens,
+        reasoning_effort=config.reasoning_effort,
+    )
+    outcomes = yield from ask([question], partial(_read, pair))
+    turn = turn_of(question, outcomes[0])
     ruling = Verdict("adjudicated", label=turn.label, round=config.rounds)
     return replace(fault(outcomes) or ruling, turns=(turn,))
 
 
-def _ask(pair: Pair, requests: list[TurnRequest]) -> Round:
-    def read(answer: str, request: TurnRequest) -> Turn | ParseFailure:
-        return read_turn(
-            answer, pair, agent=request.agent, round=request.round, repaired=request.repair
-        )
-
-    return (yield from ask(requests, read=read, repair=repair_request))
+def _read(pair: Pair, answer: str, question: Question) -> Turn | ParseFailure:
+    agent, is_repair = question.agent, question.is_repair
+    return read_turn(answer, pair, agent=agent, round=question.round, repaired=is_repair)
 
 
-def _as_turn(outcome: Outcome, request: TurnRequest) -> Turn:
-    """The turn as it is kept: one without a response where there was no readable answer."""
-    if isinstance(outcome, Turn):
-        return outcome
-    flag = FAILED if isinstance(outcome, LLMError) else UNREADABLE
-    agent = request.agent
-    return Turn(request.round, agent.name, agent.stance, response=None, flags=(flag,))
+def unanimous(labels: Iterable[Label | None]) -> Label | None:
+    """The label that all agents gave, or None. A missing label agrees with nothing."""
+    distinct = set(labels)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _agreement(spoken: Sequence[Turn], number: int) -> Verdict | None:

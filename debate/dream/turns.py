@@ -60,11 +60,11 @@ def read_turn(
     response = read_response(parsed.value["response"])
     if response is None:
         return ParseFailure(reason="The response is neither yes nor no.", raw=text)
-    said = _reason(parsed.value.get("reason"))
+    full_reason = _reason(parsed.value.get("reason"))
     given = _references(parsed.value.get("reference"))
     found = locate_all(given[:MAX_QUOTES], pair.passage)
-    reason, quotes = said[:MAX_REASON_CHARACTERS], tuple(_shown(quote) for quote in found)
-    flags = (*_flags(response, said, found), *_cuts(said, given, found))
+    reason, quotes = full_reason[:MAX_REASON_CHARACTERS], tuple(_shown(quote) for quote in found)
+    flags = (*_flags(response, full_reason, found), *_cuts(full_reason, given, found))
     return Turn(
         round=round,
         agent=agent.name,

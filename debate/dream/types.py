@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import Final, Literal, TypeAlias
 
 from llm.prompts import PromptTemplate
 
 Stance: TypeAlias = Literal["relevant", "irrelevant"]
+ADJUDICATOR: Final = "adjudicator"  # its name
 NO_STANCE: Final = ""  # of an adjudicator or a judge, who defends nothing
 Response: TypeAlias = Literal["yes", "no"]
 Label: TypeAlias = Literal[0, 1]
@@ -46,24 +49,42 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A seat in the debate. `name` is what prompts call it after "Agent": A, B, ..."""
+    """A model in a debate, or one that judges alone and defends no stance.
+
+    `name` is what prompts call it after "Agent": A, B, ...; judges are J1, J2, ... `replicate`
+    tells repeated draws of one model apart.
+    """
 
     name: str
     stance: Stance | Literal[""]
     model: str
     endpoint: str
+    replicate: int = 0
+
+
+def line_up(models: Sequence[tuple[str, str]], *, first: Stance = "relevant") -> tuple[Agent, ...]:
+    """Agents A, B, ... for each (model, endpoint), stances alternating from `first`.
+
+    `first="irrelevant"` is the other stance order of docs/protocol.md 2.8.
+    """
+    stances: tuple[Stance, ...] = ("relevant", "irrelevant")
+    stances = stances if first == "relevant" else stances[::-1]
+    return tuple(
+        Agent(name, stances[place % 2], *model)
+        for place, (name, model) in enumerate(zip(ascii_uppercase, models, strict=False))
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How a debate is held (docs/protocol.md 2.3; the variations are those of 2.8).
+    """How a debate is run (docs/protocol.md 2.3; the variations are those of 2.8).
 
     `rounds` is how many the agents have to agree in. Pairs that did are debated on to round
     `continue_to`, to see whether agreement lasts (6.10); their verdict stays. `adjudicator`
     decides what is still disputed, in place of people. `history_labels` puts each agent's yes
-    or no beside its reason in the history (docs/protocol.md 7, row 21). `replicate` tells
+    or no with its reason in the history (docs/protocol.md 7, row 21). `replicate` tells
     repeated draws at a temperature above 0 apart. Raises ValueError for a debate that cannot
-    be held.
+    be.
     """
 
     agents: tuple[Agent, ...]
@@ -86,15 +107,11 @@ class Config:
             raise ValueError("A debate needs at least two agents.")
         if len(self.agents) > MAX_AGENTS:
             raise ValueError(f"A debate has at most {MAX_AGENTS} agents.")
-        if len({agent.name for agent in self.everybody}) < len(self.everybody):
+        everybody = [*self.agents, *([self.adjudicator] if self.adjudicator else [])]
+        if len({agent.name for agent in everybody}) < len(everybody):
             raise ValueError("Agents need names of their own.")
         if self.adjudicator and self.adjudication is None:
             raise ValueError("An adjudicator needs a prompt.")
-
-    @property
-    def everybody(self) -> tuple[Agent, ...]:
-        """The agents, and the adjudicator if there is one."""
-        return (*self.agents, self.adjudicator) if self.adjudicator else self.agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +130,11 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one agent said in one round.
+    """What one agent answered in one round.
 
     `response` is None where the answer was unreadable or the call failed; such a turn has no
     label. `rung` is the step of the JSON ladder that read it (docs/protocol.md 1.3). `flags` are
-    words of `debate.dream.turns`. `score` is what a judge gave beside yes or no: a grade of 0
+    words of `debate.dream.turns`. `score` is what a judge gave with yes or no: a grade of 0
     to 3, or a probability of relevance.
     """
 
@@ -141,7 +158,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a debate ended, or what a baseline said.
+    """How a debate ended, or what a baseline ruled.
 
     `agreed`, `adjudicated` and `judged` have a label, the others none; `round` is the one that
     brought it. `detail` says why an answer was unreadable or a call failed.

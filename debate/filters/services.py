@@ -11,18 +11,17 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from corpus.models import Pool, PoolEntry
 from debate.models import Debate, DebateRun, DebateStatus, RunKind, Turn
-from debate.results.report import Address, pairs_url
+from debate.runs.figures import Address, pairs_url
 from kit import audit
 from kit.errors import Refused
-from kit.lists.sheets import Cell, Sheet, percent, text
+from kit.lists.report_tables import Cell, ReportTable, percent, text
 from kit.runs.models import RunStatus
 from kit.stats.proportions import proportion
 
-KIND = "filter"
 _VOTES = {"yes": "T", "no": "F", "": "?"}
 
 
@@ -56,11 +55,6 @@ _UNSEEN = (DebateStatus.FAILED, DebateStatus.REFUSED)
 _KEPT = (DebateStatus.KEPT, *_UNSEEN)
 
 
-def discarded_pairs(run: DebateRun) -> QuerySet[Debate]:
-    """What the filter took out: every model called it irrelevant."""
-    return run.debates.filter(status=DebateStatus.JUDGED, label=0)
-
-
 def filter_report(run: DebateRun) -> FilterReport:
     """The report of a filter run, read from its turns."""
     status = Counter(run.debates.values_list("status", flat=True))
@@ -69,13 +63,13 @@ def filter_report(run: DebateRun) -> FilterReport:
         kept=status[DebateStatus.KEPT],
         failed=sum(status[each] for each in _UNSEEN),
         skipped=status[DebateStatus.SKIPPED_NO_ANSWER],
-        models={f"J{n}": seat["model"] for n, seat in enumerate(run.seats, start=1)},
+        models={f"J{n}": choice["model"] for n, choice in enumerate(run.model_choices, start=1)},
         patterns=dict(_patterns(run).most_common()),
     )
 
 
 def keep_pairs(*, run: DebateRun, name: str = "", actor: User | None) -> Pool:
-    """A pool of every pair that the filter did not discard, places and twins carried over.
+    """A pool of every pair that the filter did not discard, with ranks and links to duplicates.
 
     A pair whose calls failed or were refused was not seen by all and is kept; pairs of queries
     without answers are set aside. Raises Refused for a run that is no filter or not done, a name
@@ -112,10 +106,10 @@ def _check(run: DebateRun) -> None:
 
 def _provenance(run: DebateRun, report: FilterReport) -> dict[str, Any]:
     return {
-        "kind": KIND,
+        "kind": RunKind.FILTER.value,
         "pool": run.pool_id,
         "run": run.pk,
-        "models": [seat["model"] for seat in run.seats],
+        "models": [choice["model"] for choice in run.model_choices],
         "pairs": report.kept + report.failed,
         "discarded": report.discarded,
         "failed": report.failed,
@@ -136,16 +130,16 @@ def _copy_entries(run: DebateRun, pool: Pool) -> None:
             "WHERE e.pool_id = %s AND d.status IN (%s, %s, %s) ORDER BY e.id",
             [pool.pk, run.pk, run.pool_id, *(each.value for each in _KEPT)],
         )
-    _carry_twins(run.pool, pool)
+    _copy_duplicates(run.pool, pool)
 
 
-def _carry_twins(old: Pool, new: Pool) -> None:
+def _copy_duplicates(old: Pool, new: Pool) -> None:
     links = old.entries.exclude(same_text_as=None).annotate(first=F("same_text_as__passage_id"))
     pairs = list(links.values_list("query_id", "passage_id", "first"))
     if not pairs:
         return
-    wanted = new.entries.filter(query__in={query for query, *_ in pairs})
-    rows = {(row.query_id, row.passage_id): row for row in wanted}
+    entries = new.entries.filter(query__in={query for query, *_ in pairs})
+    rows = {(row.query_id, row.passage_id): row for row in entries}
     changed = []
     for query, passage, first in pairs:
         if (query, passage) in rows and (query, first) in rows:
@@ -164,7 +158,7 @@ def _patterns(run: DebateRun) -> Counter[str]:
 _PER_PATTERN = {"T": "true", "F": "false", "?": "not read"}
 
 
-def filter_sheets(run: DebateRun) -> list[Sheet]:
+def filter_sheets(run: DebateRun) -> list[ReportTable]:
     """The tables of a filter run, in the order of the page; kept once the run is over."""
     key = f"filter-report:{run.pk}:{run.created_at.timestamp()}:{run.fence}:{run.done}"
     found: FilterReport | None = cache.get(key) if run.is_over else None
@@ -176,8 +170,8 @@ def filter_sheets(run: DebateRun) -> list[Sheet]:
     return [_models(found, to), _overlaps(found, to), _filter_report_patterns(found, to)]
 
 
-def _models(found: FilterReport, to: Address) -> Sheet:
-    return Sheet(
+def _models(found: FilterReport, to: Address) -> ReportTable:
+    return ReportTable(
         name="filter-models",
         title="What each model would discard",
         header=(
@@ -192,7 +186,7 @@ def _models(found: FilterReport, to: Address) -> Sheet:
             "False alone: no other model said false. A model that often stands alone discards "
             "nothing by it; one that hardly says false keeps the filter from discarding.",
         ),
-        empty="No pair was heard yet.",
+        empty="No pair was total yet.",
     )
 
 
@@ -227,9 +221,9 @@ def _overlap_row(a: int, b: int, found: FilterReport, to: Address) -> tuple[Cell
     )
 
 
-def _overlaps(found: FilterReport, to: Address) -> Sheet:
+def _overlaps(found: FilterReport, to: Address) -> ReportTable:
     places = combinations(range(len(found.models)), 2)
-    return Sheet(
+    return ReportTable(
         name="filter-overlap",
         title="What two models discard together",
         header=("Models", "Both false", "Of what either calls false", "Same answer"),
@@ -239,9 +233,9 @@ def _overlaps(found: FilterReport, to: Address) -> Sheet:
     )
 
 
-def _filter_report_patterns(found: FilterReport, to: Address) -> Sheet:
-    heard = sum(found.patterns.values())
-    return Sheet(
+def _filter_report_patterns(found: FilterReport, to: Address) -> ReportTable:
+    total = sum(found.patterns.values())
+    return ReportTable(
         name="filter-votes",
         title="How the models voted together",
         header=("Votes", "Pairs", "Share"),
@@ -249,9 +243,9 @@ def _filter_report_patterns(found: FilterReport, to: Address) -> Sheet:
             (
                 text(f"{pattern}: {', '.join(_PER_PATTERN[vote] for vote in pattern)}"),
                 Cell(count, url=to(votes=pattern.replace("?", "%3F"))),
-                percent(proportion(count, heard), to(votes=pattern.replace("?", "%3F"))),
+                percent(proportion(count, total), to(votes=pattern.replace("?", "%3F"))),
             )
             for pattern, count in found.patterns.items()
         ),
-        empty="No pair was heard yet.",
+        empty="No pair was total yet.",
     )

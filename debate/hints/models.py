@@ -1,4 +1,4 @@
-"""Runs that write the two reasons beside each item of a reference panel."""
+"""Runs that write two reasons for each item of a reference panel."""
 
 from typing import Any
 
@@ -64,8 +64,8 @@ class HintRun(AskingRun):
         return {"panel": self.panel_id}
 
     @property
-    def seats(self) -> list[dict[str, Any]]:
-        """Who is asked, as a run's seats."""
+    def model_choices(self) -> list[dict[str, Any]]:
+        """Who is asked, as a debate run's."""
         return [{"model": self.model, "endpoint": self.endpoint}]
 
 

@@ -1,6 +1,6 @@
 """Having the reasons of a reference panel written: starting, stopping, storing.
 
-docs/protocol.md 2.6. Only what both calls of an item said readably is kept, and frozen into the
+docs/protocol.md 2.6. Only readable reasons of both calls of an item are kept, and frozen into the
 item at once; the ledger has the raw answers. What was unreadable is written anew by a run with
 another model.
 """
@@ -20,21 +20,26 @@ from annotate.models import PanelStatus, ReferencePanel
 from annotate.panels.services import Reasons, freeze_reasons
 from corpus.access import Access
 from debate import dream
-from debate.baselines.hints import load_hint_prompt
+from debate.baselines.hints import ROLE, argue, load_hint_prompt
+from debate.baselines.judges import JudgeConfig, line_up_judges
 from debate.dream.prompting import PROMPTS
 from debate.escalation import quote_row
 from debate.models import Hint, HintRun, HintStatus
 from debate.runs.models import MAX_TOKENS
 from debate.runs.outcomes import Outcome
+from debate.runs.pump import PROMPT_CHANGED, PairCalls
 from kit import audit
 from kit.database.updates import update_rows
 from kit.errors import Refused
-from kit.runs.models import OVER, wake
+from kit.runs.models import OVER, RunGroup, wake
 from kit.runs.moves import resume_run
 from llm.endpoints import Endpoint, in_role
+from llm.errors import CannotGoOn
+from llm.gateway import Gateways
 from llm.ledger.accounts import set_budget
 from llm.profiles import likely_thoughts
 from llm.prompts import PromptTemplate
+from llm.pump import Pump
 
 NOT_PREPARING = "This panel is open or closed; what its labellers see does not change any more."
 _STATUSES: Final = {
@@ -173,3 +178,33 @@ def _need_admin(panel: ReferencePanel, access: Access | None) -> None:
         return
     if not access.is_admin or access.benchmark.pk != panel.benchmark_id:
         raise PermissionDenied("Panels are managed by admins.")
+
+
+class HintPump(Pump[Hint, Outcome]):
+    """One worker's drive of its share of a hint run."""
+
+    run: HintRun
+    words = ("item", "items")
+
+    def prepare(self) -> None:
+        """The prompt that the run was made with, and its model."""
+        prompt = hint_prompt()
+        if prompt.sha256 != self.run.prompt_sha256:
+            raise CannotGoOn(PROMPT_CHANGED)
+        judges = line_up_judges([(self.run.model, self.run.endpoint)])
+        self.config = JudgeConfig(judges=judges, prompts={ROLE: prompt})
+
+    def read_group(self, group: RunGroup) -> Sequence[Hint]:
+        """Waiting hints with their pairs."""
+        related = ("item__case__query", "item__case__passage")
+        return list(group.within(self.run.waiting_items()).select_related(*related))
+
+    async def work(self, item: Hint, gateways: Gateways) -> Outcome:
+        """Have both sides argued."""
+        limit = self.run.max_tokens
+        calls = PairCalls(item, gateways=gateways, max_tokens=limit, subject="hint")
+        return await calls.verdict(lambda pair, key: argue(pair, self.config, key), self.key)
+
+    def store(self, results: Sequence[Outcome]) -> int:
+        """Reasons of a group, into their items."""
+        return store_hints(run=self.run, outcomes=results)

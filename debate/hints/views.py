@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -12,7 +13,6 @@ from annotate.panels.views import get_panel
 from corpus.access import Access, enter
 from corpus.models import Role
 from corpus.run_pages import PayingPages
-from debate.forms import HintForm
 from debate.hints import services as verbs
 from debate.models import HintRun, HintStatus
 from kit import htmx
@@ -20,8 +20,28 @@ from kit.errors import Refused
 from kit.runs.models import OVER
 from kit.runs.moves import cancel_run, pause_run
 from llm import endpoints
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field
 
-TEMPLATE = "debate/hints.html"
+
+class HintForm(forms.Form):
+    """Who writes the reasons of a panel, for how much."""
+
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    model = forms.CharField(
+        label="Model",
+        max_length=120,
+        required=False,
+        help_text="Left empty: the endpoint’s own.",
+    )
+    budget_usd = budget_field()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["endpoint"].choices = endpoint_choices("agents")  # type: ignore[attr-defined]
+
+
+TEMPLATE = "debate/hints/hints.html"
 
 
 @require_http_methods(["GET", "POST"])

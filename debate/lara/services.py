@@ -17,14 +17,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotate.models import CaseStatus
-from corpus.judgments.services import hold_queries, record_judgment
-from corpus.judgments.shown import reference_labels
+from corpus.judgments.services import lock_queries, record_judgment
 from corpus.models import Judgment, Source
+from corpus.pools.services import reference_labels
 from debate import dream
 from debate.baselines.calibrations import MODELS
-from debate.baselines.groups import balanced_groups
 from debate.baselines.lara import (
-    Course,
+    Trajectory,
+    balanced_groups,
     budget_for,
     label_batch,
     label_batches,
@@ -46,7 +46,7 @@ _CHUNK: Final = 200
 class Measured:
     """One pair: its debate, query and passage keys, and the probability of relevance.
 
-    `pick` is its number where people were asked for it, `label` what they said.
+    `pick` is its number where people were asked for it, `label` their label.
     """
 
     debate: int
@@ -58,21 +58,21 @@ class Measured:
     label: int | None = None
 
 
-def finish(run: DebateRun, pairs: Sequence[Measured], course: Course) -> None:
+def finish(run: DebateRun, pairs: Sequence[Measured], trajectory: Trajectory) -> None:
     """Give every pair that is only measured its end."""
-    numbers = {index: number for number, index in enumerate(course.picks, start=1)}
-    given = dict(zip(course.picks, course.given, strict=True))
+    numbers = {index: number for number, index in enumerate(trajectory.picks, start=1)}
+    given = dict(zip(trajectory.picks, trajectory.given, strict=True))
     for start in range(0, len(pairs), _CHUNK):
         ends = []
         for index in range(start, min(start + _CHUNK, len(pairs))):
             measures = {
-                "probability": float(course.probabilities[index]),
+                "probability": float(trajectory.probabilities[index]),
                 "pick": numbers.get(index),
                 "given": given.get(index),
-                # Of how many the course was: a run that is opened again has another one.
+                # Of how many the trajectory was: a run that is opened again has another one.
                 "pairs": len(pairs),
             }
-            ends.append((pairs[index].debate, measures, int(course.labels[index])))
+            ends.append((pairs[index].debate, measures, int(trajectory.labels[index])))
         _store(run, ends)
     run.finish(awaits_people=False)
 
@@ -84,7 +84,7 @@ def _store(run: DebateRun, ends: Sequence[tuple[int, dict[str, Any], int]]) -> N
             "query__domain__benchmark", "passage", "run"
         )
         debates = waiting.in_bulk([debate for debate, *_ in ends])
-        hold_queries(debate.query_id for debate in debates.values())
+        lock_queries(debate.query_id for debate in debates.values())
         for debate, measures, label in ends:
             if debate in debates:
                 _end(debates[debate], measures, label)
@@ -132,7 +132,7 @@ NO_REFERENCE = (
 
 
 @dataclass(frozen=True)
-class Awaited:
+class BudgetProgress:
     """Of a live run's budget: pairs that people have labelled, and pairs before them now."""
 
     labelled: int
@@ -141,7 +141,7 @@ class Awaited:
 
 
 def close_lara(run: DebateRun) -> None:
-    """End a claimed run whose pairs have all been heard, or give it back to wait for people.
+    """End a claimed run whose pairs have all been measured, or give it back to wait for people.
 
     A run that died meanwhile is closed again by whoever claims it next, with the same labels:
     they follow from the probabilities and the people's labels alone. Raises LostLease.
@@ -158,7 +158,7 @@ def close_lara(run: DebateRun) -> None:
     finish(run, pairs, _follow(run, pairs, [label or 0 for label in truth]))
 
 
-def awaited(run: DebateRun) -> Awaited | None:
+def budget_progress(run: DebateRun) -> BudgetProgress | None:
     """How far a live run is with its people; None for any other run, or before it asks."""
     if run.kind != RunKind.LARA or config_of(run).lara.mode == SIMULATED:
         return None
@@ -169,7 +169,7 @@ def awaited(run: DebateRun) -> Awaited | None:
     labelled = picked.filter(case__status=CaseStatus.CLOSED).count()
     measured = run.debates.filter(status__in=_WITH_PROBABILITY).count()
     budget = max(asked, _budget(run, measured))
-    return Awaited(labelled, asked - labelled, budget)
+    return BudgetProgress(labelled, asked - labelled, budget)
 
 
 def _go_on(run: DebateRun, pairs: Sequence[Measured]) -> None:
@@ -179,7 +179,7 @@ def _go_on(run: DebateRun, pairs: Sequence[Measured]) -> None:
             run.release(awaits_people=True)
             return
         batch = _next_batch(run, pairs)
-        if isinstance(batch, Course):
+        if isinstance(batch, Trajectory):
             finish(run, pairs, batch)
             return
         for start in range(0, len(batch), _CHUNK):
@@ -187,8 +187,10 @@ def _go_on(run: DebateRun, pairs: Sequence[Measured]) -> None:
         pairs = _measured(run)
 
 
-def _next_batch(run: DebateRun, pairs: Sequence[Measured]) -> list[tuple[int, int, float]] | Course:
-    """What to ask next, as (debate, number, probability); the course where nothing is left to ask.
+def _next_batch(
+    run: DebateRun, pairs: Sequence[Measured]
+) -> list[tuple[int, int, float]] | Trajectory:
+    """What to ask next, as (debate, number, probability); the trajectory where nothing is left.
 
     A batch that was cut short by a death is made whole first: its numbers say where it ends.
     """
@@ -202,8 +204,8 @@ def _next_batch(run: DebateRun, pairs: Sequence[Measured]) -> list[tuple[int, in
     try:
         batch = next(batches)
     except StopIteration as end:
-        course: Course = end.value
-        return course
+        trajectory: Trajectory = end.value
+        return trajectory
     begun = set(order[whole:])
     # What was labelled before the run was opened again for more pairs is asked of nobody.
     new = [p for p in batch if p not in begun and pairs[p].status == DebateStatus.MEASURED]
@@ -214,7 +216,9 @@ def _next_batch(run: DebateRun, pairs: Sequence[Measured]) -> list[tuple[int, in
         for place, label in zip(order, labels, strict=True):
             model.learn(place, label)
         calibrated = probabilities(model)
-        return Course(tuple(order), tuple(labels), calibrated, (calibrated >= 0.5).astype(np.int64))
+        return Trajectory(
+            tuple(order), tuple(labels), calibrated, (calibrated >= 0.5).astype(np.int64)
+        )
     numbers = range(len(order) + 1, len(order) + 1 + len(new))
     chances = (model.at(float(model.x[place])) for place in new)
     return [
@@ -230,7 +234,7 @@ def _ask(run: DebateRun, picks: Sequence[tuple[int, int, float]]) -> None:
         rows = run.debates.filter(status=DebateStatus.MEASURED)
         found = rows.select_related("query__domain__benchmark", "passage", "run")
         debates = found.in_bulk([debate for debate, *_ in picks])
-        hold_queries(debate.query_id for debate in debates.values())
+        lock_queries(debate.query_id for debate in debates.values())
         for pk, number, probability in picks:
             debate = debates[pk]
             debate.measures = {"probability": probability, "pick": number}
@@ -260,12 +264,12 @@ def _size(run: DebateRun, pairs: Sequence[Measured]) -> int:
 
 
 def _budget(run: DebateRun, count: int) -> int:
-    """How many pairs people label; of all but one it is all of them, as the course has it."""
+    """How many pairs people label; of all but one it is all of them, as the trajectory has it."""
     budget = budget_for(config_of(run).lara.budget, count)
     return count if budget >= count - 1 else budget
 
 
-def _follow(run: DebateRun, pairs: Sequence[Measured], truth: Sequence[int]) -> Course:
+def _follow(run: DebateRun, pairs: Sequence[Measured], truth: Sequence[int]) -> Trajectory:
     """Run LARA over a whole batch, people's answers taken from `truth`; holds the lease."""
     lara = config_of(run).lara
     labelling = label_batch(

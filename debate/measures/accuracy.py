@@ -35,10 +35,10 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A run beside a reference.
+    """A run compared with a reference.
 
     `labelled` is over the pairs that the run labelled itself; in `overall` an escalated pair
-    carries its settled label. `invalid` pairs have neither a label nor were they escalated:
+    has its settled label. `invalid` pairs have neither a label nor were they escalated:
     they are in no recall, and in the whole of the escalation ratio.
     """
 

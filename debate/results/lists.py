@@ -1,6 +1,6 @@
 """The list of a run's pairs: what it searches, filters and sorts by, for screens, files and API.
 
-What links of the control room and of reports narrow the list of pairs by, as conditions."""
+What links of the run monitor and of reports narrow the list of pairs by, as conditions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,16 +14,15 @@ from annotate.models import CaseStatus
 from corpus.access import Access
 from corpus.lists import domain_choices, is_key
 from corpus.models import Query, Status
-from corpus.texts.finding import MOST_FOUND, begins_with, one_of, passages_named
+from corpus.texts.finding import MAX_FOUND, begins_with, one_of, passages_named
 from debate.adoption.preview import EFFECTS, with_effect
 from debate.audits.services import audited_debates
-from debate.dream import MAX_ROUNDS
-from debate.dream.lineup import ADJUDICATOR
+from debate.dream import ADJUDICATOR, MAX_ROUNDS
 from debate.escalation import ORIGIN
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
-from debate.results.courses import reference_called
-from debate.results.figures import BROKEN_STATUSES, failure_classes
-from kit.lists.tables import MOST_WORDS, Choices, Column, Filter, Table
+from debate.references import reference_called
+from debate.runs.figures import BROKEN_STATUSES, failure_classes
+from kit.lists.tables import MAX_WORDS, Choices, Column, Filter, Table
 from kit.templatetags.assay import in_words
 
 ALIKE: Final = (("same", "the same answer"), ("different", "different answers"))
@@ -33,7 +32,7 @@ CASES: Final = (
     ("open", "that people judge now"),
     ("closed", "that people decided"),
 )
-HEARD: Final = (("yes", "with answers of models"), ("no", "without any"))
+ANSWERED: Final = (("yes", "with answers of models"), ("no", "without any"))
 WEIGHTS: Final = (
     (Status.STANDING.value, "stands"),
     (Status.TRIAL.value, "is on trial"),
@@ -55,7 +54,7 @@ def alike_of(run: DebateRun) -> Callable[[QuerySet[Debate], str], QuerySet[Debat
 
 
 def _alike(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
-    last = Subquery(_spoken().order_by("-round").values("round")[:1])
+    last = Subquery(_agent_turns().order_by("-round").values("round")[:1])
     rows = rows.annotate(decisive=Coalesce("round", last)).exclude(decisive=None)
     return rows.filter(_agreeing("decisive") if value == "same" else _differing("decisive"))
 
@@ -77,7 +76,7 @@ def open_after(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     return rows.filter(lasting | Q(status=DebateStatus.AGREED, round__gt=int(value)))
 
 
-def heard(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+def with_answers(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     """Pairs about which somebody was asked, or nobody."""
     turns = Exists(Turn.objects.filter(debate=OuterRef("pk")))
     return rows.filter(turns if value == "yes" else ~turns)
@@ -86,11 +85,11 @@ def heard(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
 def lasting(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     """Pairs that agreed in round 1 and were played in a later round: "3", "3:agreed", "3:same"."""
     number, _, how = value.partition(":")
-    rows = rows.filter(Exists(_said(int(number)))).filter(_agreeing(1))
+    rows = rows.filter(Exists(_turns_of(int(number)))).filter(_agreeing(1))
     if how == "agreed":
         return rows.filter(_agreeing(int(number)))
     if how == "same":
-        same = [_all_say(label, 1) & _all_say(label, int(number)) for label in (0, 1)]
+        same = [_all_labelled(label, 1) & _all_labelled(label, int(number)) for label in (0, 1)]
         return rows.filter(same[0] | same[1])
     return rows
 
@@ -108,8 +107,8 @@ def with_votes(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     """Pairs of a filter by its models' votes: "FFT", "J2:F", "J2:alone", "J1+J2"."""
     judge, colon, how = value.partition(":")
     if colon:
-        said = "F" if how in ("alone", "overruled") else how
-        rows = rows.filter(_voted(judge, said))
+        vote = "F" if how in ("alone", "overruled") else how
+        rows = rows.filter(_voted(judge, vote))
         others = Turn.objects.filter(debate=OuterRef("pk")).exclude(agent=judge)
         if how == "alone":
             return rows.exclude(Exists(others.filter(response="no")))
@@ -125,7 +124,7 @@ def with_votes(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
 
 def vote_choices(run: DebateRun, asked: str) -> Choices:
     """What a number of the filter's report counts, where a link names it."""
-    judges = [f"J{number}" for number in range(1, 1 + len(run.seats))]
+    judges = [f"J{number}" for number in range(1, 1 + len(run.model_choices))]
     judge, colon, how = asked.partition(":")
     words = {"T": "said true", "F": "said false", "?": "was not read"}
     words |= {"alone": "alone said false", "overruled": "said false and was outvoted"}
@@ -142,29 +141,29 @@ def _voted(judge: str, vote: str) -> Exists:
     return Exists(Turn.objects.filter(debate=OuterRef("pk"), agent=judge, response=VOTES[vote]))
 
 
-def _spoken() -> QuerySet[Turn]:
+def _agent_turns() -> QuerySet[Turn]:
     return Turn.objects.filter(debate=OuterRef("pk")).exclude(agent=ADJUDICATOR)
 
 
-def _said(round: int | str) -> QuerySet[Turn]:
-    """What the agents said in a round: its number, or the name of what holds it."""
+def _turns_of(round: int | str) -> QuerySet[Turn]:
+    """The agents' turns of a round: its number, or the name of the annotation with it."""
     number = OuterRef(round) if isinstance(round, str) else round
-    return _spoken().filter(round=number)
+    return _agent_turns().filter(round=number)
 
 
-def _all_say(label: int, round: int | str) -> Q:
-    said = _said(round)
+def _all_labelled(label: int, round: int | str) -> Q:
+    turns = _turns_of(round)
     other = Q(label=None) | ~Q(label=label)
-    return Q(Exists(said.filter(label=label))) & ~Q(Exists(said.filter(other)))
+    return Q(Exists(turns.filter(label=label))) & ~Q(Exists(turns.filter(other)))
 
 
 def _agreeing(round: int | str) -> Q:
-    return _all_say(0, round) | _all_say(1, round)
+    return _all_labelled(0, round) | _all_labelled(1, round)
 
 
 def _differing(round: int | str) -> Q:
-    said = _said(round)
-    return Q(Exists(said.filter(label=1))) & Q(Exists(said.filter(label=0)))
+    turns = _turns_of(round)
+    return Q(Exists(turns.filter(label=1))) & Q(Exists(turns.filter(label=0)))
 
 
 BROKEN, LATER = "broken", "later"
@@ -203,17 +202,13 @@ def _with_label(debates: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     return debates.exclude(label=None) if value == "any" else debates.filter(label=int(value))
 
 
-def _of_domain(debates: QuerySet[Debate], value: str) -> QuerySet[Debate]:
-    return debates.filter(query__domain__name=value)
-
-
 DEBATES = Table(
     search=("query__text", "query__qid", "passage__pid"),
     filters=(
         Filter("status", "Outcome", choices=OUTCOMES, apply=_with_outcome),
         Filter("round", "Round", choices=ROUNDS, apply=_in_round),
         Filter("label", "Label", choices=LABELS, apply=_with_label),
-        Filter("domain", "Domain", apply=_of_domain),
+        Filter("domain", "Domain", lookup="query__domain__name"),
         Filter("flag", "Flag"),
         Filter("error", "Failure"),
         Filter("truth", "Beside"),
@@ -223,12 +218,12 @@ DEBATES = Table(
         Filter("case", "Cases", choices=CASES, apply=with_case),
         Filter("counts", "Label that", lookup="judgment__status"),
         Filter("open", "Without agreement", apply=open_after),
-        Filter("heard", "Pairs", apply=heard),
+        Filter("heard", "Pairs", apply=with_answers),
         Filter("lasting", "Debated on", apply=lasting),
         Filter("votes", "Votes", apply=with_votes),
         Filter("effect", "When adopted"),
     ),
-    # Ordered by what an index carries for a run of any size: see debate.runs.models.
+    # Ordered by an index for a run of any size: see debate.runs.models.
     columns=(
         Column("query", "Query", order=("query_id",)),
         Column("passage", "Passage", order=("passage_id",)),
@@ -243,10 +238,11 @@ DEBATES = Table(
 
 def debate_table(access: Access, run: DebateRun) -> Table:
     """The list with what is bound to a run: its search, its flags and failures."""
+    flags = DebateFlag.objects.filter(run=run)
     bound: dict[str, Callable[..., QuerySet[Debate]]] = {
-        "flag": lambda rows, value: rows.filter(pk__in=_flagged(run, value)),
+        "flag": lambda rows, value: rows.filter(pk__in=flags.filter(flag=value).values("debate")),
         "error": lambda rows, value: rows.filter(status__in=BROKEN_STATUSES, error_class=value),
-        "truth": lambda rows, value: _beside(access, run, rows, value),
+        "truth": lambda rows, value: _with_truth(access, run, rows, value),
         "other": _compared,
         "audit": lambda rows, value: _audited(run, rows, value),
         "effect": partial(with_effect, run),
@@ -267,13 +263,15 @@ def debate_choices(access: Access, run: DebateRun, params: Mapping[str, str]) ->
     return {
         "domain": domain_choices(access.benchmark),
         "flag": [(flag, FLAGS.get(flag, in_words(flag).capitalize())) for flag in flags],
-        "error": [(each.name, each.words[:80]) for each in failure_classes(run) if each.name],
+        "error": [
+            (each["name"], each["words"][:80]) for each in failure_classes(run) if each["name"]
+        ],
         "truth": _truth_choices(access, params.get("truth", "")),
         "other": _other_choices(access, params.get("other", "")),
         "audit": _audit_choices(run, params.get("audit", "")),
         "counts": WEIGHTS if params.get("counts") else [],
         "open": OPEN if params.get("open") else [],
-        "heard": HEARD if params.get("heard") else [],
+        "heard": ANSWERED if params.get("heard") else [],
         "lasting": lasting_choices(params.get("lasting", "")),
         "votes": vote_choices(run, params.get("votes", "")),
         "effect": [(effect, EFFECTS[effect])] if effect in EFFECTS else [],
@@ -330,7 +328,9 @@ def _audited(run: DebateRun, rows: QuerySet[Debate], value: str) -> QuerySet[Deb
     return rows.filter(pk__in=audited_debates(run, int(key), wrong=which == "wrong"))
 
 
-def _beside(access: Access, run: DebateRun, rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+def _with_truth(
+    access: Access, run: DebateRun, rows: QuerySet[Debate], value: str
+) -> QuerySet[Debate]:
     key, _, truth = value.partition(":")
     found = reference_called(access.benchmark, key)
     if found is None:  # gone since the choices were made
@@ -353,19 +353,15 @@ _LABELS: dict[str, tuple[int | None, str]]
 _LABELS = {"1": (1, "relevant"), "0": (0, "not relevant"), "none": (None, "no label")}
 
 
-def _flagged(run: DebateRun, flag: str) -> QuerySet[DebateFlag, int]:
-    return DebateFlag.objects.filter(run=run, flag=flag).values_list("debate_id", flat=True)
-
-
 def _search(access: Access, rows: QuerySet[Debate], words: str) -> QuerySet[Debate]:
-    """Pairs whose query holds every word, or whose query's or passage's id begins with them."""
+    """Pairs whose query contains every word, or whose query's or passage's id begins with them."""
     queries = Query.objects.filter(domain__in=access.benchmark.domains.values("pk")).order_by()
     holding = queries
-    for word in words.split()[:MOST_WORDS]:
+    for word in words.split()[:MAX_WORDS]:
         holding = holding.filter(text__icontains=word)
     of_queries = {
-        *holding.values_list("pk", flat=True)[:MOST_FOUND],
-        *queries.filter(begins_with("qid", words)).values_list("pk", flat=True)[:MOST_FOUND],
+        *holding.values_list("pk", flat=True)[:MAX_FOUND],
+        *queries.filter(begins_with("qid", words)).values_list("pk", flat=True)[:MAX_FOUND],
     }
     of_passages = passages_named(words, benchmark=access.benchmark)
     return rows.filter(one_of(of_queries, "query_id") | one_of(of_passages, "passage_id"))

@@ -1,58 +1,45 @@
 """After the run: what its labels are worth, as tables (docs/protocol.md 1.4, 6.9, 6.10)."""
 
-from collections.abc import Callable
-
 from django.core.cache import cache
-from django.urls import reverse
 
 from debate.measures.accuracy import Accuracy, Comparison, compare
 from debate.measures.flips import flips
-from debate.measures.persistence import Course, Lasting, lasting
+from debate.measures.persistence import Persistence, persistence
 from debate.measures.timing import timing
 from debate.models import DebateRun, DebateStatus
-from debate.results.courses import Played, Reference, judged, played
-from kit.lists.sheets import Cell, Sheet, measured, percent, text
-
-Address = Callable[..., str]
+from debate.references import Reference, judged
+from debate.runs.figures import Address, pairs_url
+from debate.runs.trajectories import Trajectory, trajectories
+from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 
 
 def report(
     run: DebateRun, *, reference: Reference | None = None, other: DebateRun | None = None
-) -> list[Sheet]:
+) -> list[ReportTable]:
     """The tables of a run; those against a reference or another run where these are given."""
-    beside = dict(judged(run, reference.truths(run.pool))) if reference else {}
-    sheets = _of_turns(run, {pk: item.truth for pk, item in beside.items()})
+    compared = dict(judged(run, reference.truths(run.pool))) if reference else {}
+    sheets = _of_turns(run, {pk: item.truth for pk, item in compared.items()})
     if reference:
-        sheets.insert(0, _accuracy(run, reference, compare(beside.values())))
+        sheets.insert(0, _accuracy(run, reference, compare(compared.values())))
     if other:
         sheets.append(_flips(run, other))
     return sheets
 
 
-def _of_turns(run: DebateRun, truths: dict[int, int]) -> list[Sheet]:
+def _of_turns(run: DebateRun, truths: dict[int, int]) -> list[ReportTable]:
     """What the turns alone tell: seconds to read for a long run, so kept while nothing changes."""
     key = f"debate-turns:{run.pk}:{run.created_at.timestamp()}:{run.fence}:{run.done}"
-    known: list[Sheet] | None = cache.get(key) if run.is_over and not truths else None
+    known: list[ReportTable] | None = cache.get(key) if run.is_over and not truths else None
     if known is not None:
         return list(known)
-    courses = list(played(run))
-    sheets = [_timing(run, courses), _lasting(run, courses, truths)]
+    pairs = list(trajectories(run))
+    sheets = [_timing(run, pairs), _persistence(run, pairs, truths)]
     if run.is_over and not truths:
         cache.set(key, sheets, timeout=24 * 3600)
     return sheets
 
 
-def pairs_url(run: DebateRun) -> Address:
-    """Addresses of the run's pairs, narrowed as the list can."""
-    base = reverse("debates", args=[run.benchmark.slug, run.pk])
-
-    def address(**params: str | int) -> str:
-        return f"{base}?{'&'.join(f'{name}={value}' for name, value in params.items())}"
-
-    return address
-
-
-def _accuracy(run: DebateRun, reference: Reference, found: Comparison) -> Sheet:
+def _accuracy(run: DebateRun, reference: Reference, found: Comparison) -> ReportTable:
     to, key = pairs_url(run), reference.key
     escalated = to(truth=f"{key}:any", status="escalated")
     rows = (
@@ -68,7 +55,7 @@ def _accuracy(run: DebateRun, reference: Reference, found: Comparison) -> Sheet:
         f"{found.items:,} pairs have a label in this reference; {found.escalation.hits:,} of "
         f"them were disputed and {found.invalid:,} got neither a label nor a dispute."
     )
-    return Sheet(
+    return ReportTable(
         name="accuracy",
         title=f"Labels beside {reference.name}",
         header=("Over", "Relevant found", "Irrelevant found", "Balanced accuracy", "Disputed"),
@@ -96,8 +83,8 @@ def _accuracy_row(name: str, found: Accuracy, to: Address, key: str) -> tuple[Ce
     )
 
 
-def _timing(run: DebateRun, courses: list[Played]) -> Sheet:
-    found = timing([pair.spent() for pair in courses])
+def _timing(run: DebateRun, pairs: list[Trajectory]) -> ReportTable:
+    found = timing([pair.spent() for pair in pairs])
     row = (
         text("A pair, on average"),
         Cell(found.sequential_s.n, url=pairs_url(run)(heard="yes")),
@@ -105,11 +92,11 @@ def _timing(run: DebateRun, courses: list[Played]) -> Sheet:
         measured(found.parallel_s, "seconds"),
         measured(found.usd, "usd"),
     )
-    return Sheet(
+    return ReportTable(
         name="cost",
         title="Time and cost of a pair",
         header=("Over", "Pairs", "One agent after the other", "Agents of a round at once", "Cost"),
-        rows=(row,) if courses else (),
+        rows=(row,) if pairs else (),
         notes=(
             "One after the other: the seconds of all answers. At once: a round lasts as long as "
             "its slowest agent. Behind a turn stand all its calls, also answers that could not be "
@@ -119,10 +106,10 @@ def _timing(run: DebateRun, courses: list[Played]) -> Sheet:
     )
 
 
-def _lasting(run: DebateRun, courses: list[Played], truths: dict[int, int]) -> Sheet:
+def _persistence(run: DebateRun, pairs: list[Trajectory], truths: dict[int, int]) -> ReportTable:
     to = pairs_url(run)
-    rows = lasting(Course(pair.agreed, truths.get(pair.debate)) for pair in courses)
-    return Sheet(
+    rows = persistence((pair.agreed, truths.get(pair.debate)) for pair in pairs)
+    return ReportTable(
         name="persistence",
         title="Does an agreement last?",
         header=(
@@ -133,7 +120,7 @@ def _lasting(run: DebateRun, courses: list[Played], truths: dict[int, int]) -> S
             "Wrong, of the agreements",
             "Wrong, of all that agreed first",
         ),
-        rows=tuple(_lasting_row(row, to) for row in rows),
+        rows=tuple(_persistence_row(row, to) for row in rows),
         notes=(
             "Of the pairs that agreed in round 1, those that were debated on regardless. A run "
             "that stops at an agreement has round 1 alone. Wrong means: other than the reference "
@@ -143,7 +130,7 @@ def _lasting(run: DebateRun, courses: list[Played], truths: dict[int, int]) -> S
     )
 
 
-def _lasting_row(row: Lasting, to: Address) -> tuple[Cell, ...]:
+def _persistence_row(row: Persistence, to: Address) -> tuple[Cell, ...]:
     played, agreed = to(lasting=row.round), to(lasting=f"{row.round}:agreed")
     return (
         text(f"Round {row.round}"),
@@ -155,7 +142,7 @@ def _lasting_row(row: Lasting, to: Address) -> tuple[Cell, ...]:
     )
 
 
-def _flips(run: DebateRun, other: DebateRun) -> Sheet:
+def _flips(run: DebateRun, other: DebateRun) -> ReportTable:
     columns = ("query_id", "passage_id", "label")
     ended = run.debates.exclude(status=DebateStatus.WAITING).order_by().values_list(*columns)
     theirs = other.debates.exclude(status=DebateStatus.WAITING).order_by().values_list(*columns)
@@ -181,7 +168,7 @@ def _flips(run: DebateRun, other: DebateRun) -> Sheet:
     words = f"{share.hits:,} of {share.n:,} labels that both runs gave differ"
     if share.value is not None and share.low is not None and share.high is not None:
         words += f" ({share.value:.1%}, {share.low:.1%} to {share.high:.1%})"
-    return Sheet(
+    return ReportTable(
         name="flips",
         title=f"Labels here and in {other.name}",
         header=("Here", *(f"There {name}" for name, _ in names)),

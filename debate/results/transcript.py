@@ -6,7 +6,7 @@ from typing import Any
 from annotate.voting.snapshot import anchor, segments
 from debate.models import Debate
 
-# How a turn's quotes are marked: by what the agent began for, as everywhere in the house.
+# How a turn's quotes are marked: by what the agent began for, as on every screen.
 SIDES = {"relevant": "a", "irrelevant": "b"}
 
 
@@ -33,8 +33,8 @@ def read_transcript(debate: Debate) -> dict[str, Any]:
             else:
                 not_found.append((turn.round, turn.agent, words))
         asked = json.dumps(turn.call.request, indent=2, ensure_ascii=False) if turn.call else ""
-        said = {"turn": turn, "side": side, "quotes": quotes, "request": asked}
-        rounds.setdefault(turn.round, []).append(said)
+        shown = {"turn": turn, "side": side, "quotes": quotes, "request": asked}
+        rounds.setdefault(turn.round, []).append(shown)
     return {
         "rounds": sorted(rounds.items()),
         "segments": segments(text, spans),

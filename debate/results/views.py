@@ -18,22 +18,22 @@ from annotate.voting.eligibility import must_judge_first
 from corpus.access import Access
 from corpus.lists import is_key
 from corpus.models import Role
-from debate.audits.services import audit_sheet, audited_words, draw_audit
+from debate.audits.forms import AuditForm
+from debate.audits.services import audit_sheet, audited_name, draw_audit
 from debate.filters.services import filter_sheets
-from debate.forms import AuditForm
 from debate.loaders import READERS, enter_run, get_debate
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
-from debate.results.courses import Reference, reference_called, references
+from debate.references import Reference, reference_called, references
 from debate.results.lists import FLAGS, debate_choices, debate_rows, debate_table
+from debate.results.monitor import monitor_context
 from debate.results.report import report
 from debate.results.transcript import read_transcript
-from debate.trials.report import canary_sheet
+from debate.runs.views import RUNS
+from debate.trials.report import adversarial_sheet
 from kit import htmx
-from kit.errors import Refused
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import Sheet, csv_header, csv_rows
+from kit.lists.csvfile import csv_response, table_response
+from kit.lists.report_tables import ReportTable
 from kit.lists.tables import query_string
-from kit.refusals import told
 
 _HEADER: tuple[str, ...] = (
     "debate",
@@ -50,13 +50,20 @@ _CHUNK = 1_000
 
 
 @require_GET
+def run_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The run monitor: live counts, what is waiting, what went wrong."""
+    access, run = enter_run(request.user, slug, pk, *READERS)
+    return RUNS.show(request, "debate/runs/run.html", monitor_context(access, run))
+
+
+@require_GET
 def debate_list(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Every pair of a run with its outcome."""
     access, run = enter_run(request.user, slug, pk, *READERS)
     choices = debate_choices(access, run, request.GET)
     table = debate_table(access, run).read(debate_rows(run), request.GET, choices=choices)
     context = {"access": access, "tab": "debate-runs", "run": run, "table": table}
-    return htmx.render(request, "debate/debates.html", context, partial="results")
+    return htmx.render(request, "debate/results/debates.html", context, partial="results")
 
 
 @require_GET
@@ -81,7 +88,7 @@ def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> Http
         **_neighbours(request, access, run, found),
     }
     if case := judge_first(access, found):
-        return htmx.render(request, "debate/judge_first.html", context | {"case": case})
+        return htmx.render(request, "debate/results/judge_first.html", context | {"case": case})
     context |= {
         "transcript": read_transcript(found),
         "flags": FLAGS,
@@ -90,7 +97,7 @@ def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> Http
         and run.status in ("done", "failed", "paused"),
         **_case(access, found),
     }
-    return htmx.render(request, "debate/debate.html", context)
+    return htmx.render(request, "debate/results/debate.html", context)
 
 
 def judge_first(access: Access, debate: Debate) -> EscalationCase | None:
@@ -104,7 +111,7 @@ def judge_first(access: Access, debate: Debate) -> EscalationCase | None:
 
 
 def _case(access: Access, debate: Debate) -> dict[str, Any]:
-    """The pair's case: who may still vote on it is led to the vote, and told nothing of it."""
+    """The pair's case: who may still vote on it gets the vote, and nothing about it."""
     case = debate.case
     if case is None:
         return {"case": None}
@@ -151,7 +158,7 @@ def _lines(run: DebateRun, found: Any) -> Iterator[tuple[Any, ...]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a report is asked to be held against."""
+    """What a report is compared with."""
 
     reference: Reference | None
     other: DebateRun | None
@@ -168,7 +175,7 @@ class Asked:
 
 @require_GET
 def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """What the labels of a run are worth, beside a reference and another run."""
+    """What the labels of a run are worth, compared with a reference and another run."""
     access, run = enter_run(request.user, slug, pk, *READERS)
     asked = read_asked(access, run, request.GET)
     context = {
@@ -177,14 +184,14 @@ def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "run": run,
         "asked": asked,
         "sheets": sheets(run, asked),
-        "audited": audited_words(run),
+        "audited": audited_name(run),
         "can_bait": run.kind == RunKind.DEBATE,
         "audit_form": AuditForm(prefix=""),
         "canary_form": AuditForm(initial={"size": 60, "seed": 1}, auto_id="canary-%s"),
         "references": references(access.benchmark),
         "others": access.benchmark.debate_runs.exclude(pk=run.pk)[:200],
     }
-    return htmx.render(request, "debate/report.html", context, partial="tables")
+    return htmx.render(request, "debate/results/report.html", context, partial="tables")
 
 
 @require_GET
@@ -193,9 +200,7 @@ def report_csv(request: HttpRequest, slug: str, pk: int, name: str) -> HttpRespo
     access, run = enter_run(request.user, slug, pk, *READERS)
     for sheet in sheets(run, read_asked(access, run, request.GET)):
         if sheet.name == name:
-            return csv_response(
-                f"{slug}-run-{run.pk}-{name}.csv", csv_header(sheet), csv_rows(sheet)
-            )
+            return table_response(f"{slug}-run-{run.pk}-{name}.csv", sheet)
     raise Http404("No such table.")
 
 
@@ -204,10 +209,8 @@ def audit_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Put a sample of what was agreed on, discarded or labelled before people."""
     access, run = enter_run(request.user, slug, pk, Role.ADMIN)
     form = AuditForm(request.POST)
-    with told(request):
-        if not form.is_valid():
-            raise Refused(" ".join(str(each) for errors in form.errors.values() for each in errors))
-        drawn = draw_audit(run=run, actor=access.user, **form.cleaned_data).items.count()
+    with htmx.refusal_shown(request):
+        drawn = draw_audit(run=run, actor=access.user, **form.given()).items.count()
         messages.success(request, f"{drawn} pairs were drawn and wait among the cases.")
     return htmx.redirect(request, reverse("debate-run-report", args=[slug, run.pk]))
 
@@ -220,11 +223,11 @@ def read_asked(access: Access, run: DebateRun, params: Mapping[str, str]) -> Ask
     return Asked(reference_called(access.benchmark, params.get("reference", "")), other)
 
 
-def sheets(run: DebateRun, asked: Asked) -> list[Sheet]:
+def sheets(run: DebateRun, asked: Asked) -> list[ReportTable]:
     """All tables, in the order of the page."""
     found = report(run, reference=asked.reference, other=asked.other)
     if run.kind == RunKind.FILTER:
         # Its models do not debate: there is nothing that could last.
-        beside = [sheet for sheet in found if sheet.name != "persistence"]
-        return [*filter_sheets(run), audit_sheet(run), *beside]
-    return [*found, audit_sheet(run), canary_sheet(run)]
+        tables = [sheet for sheet in found if sheet.name != "persistence"]
+        return [*filter_sheets(run), audit_sheet(run), *tables]
+    return [*found, audit_sheet(run), adversarial_sheet(run)]

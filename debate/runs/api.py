@@ -17,12 +17,6 @@ from corpus.run_routes import RunBudget, RunVerb
 from debate.baselines.calibrations import MODELS
 from debate.loaders import READERS, enter_run, get_debate
 from debate.models import DebateRun, RunKind
-from debate.results.api import (
-    DebateRunSerializer,
-    OneRunSerializer,
-    RequeueSerializer,
-)
-from debate.results.figures import figures
 from debate.runs import services as requeue
 from debate.runs.configuration import (
     BOUNDS,
@@ -33,15 +27,16 @@ from debate.runs.configuration import (
     STANCES,
     as_json,
 )
+from debate.runs.figures import figures
 from debate.runs.forecast import forecast_plan, forecast_run
 from debate.runs.planning import Plan, plan_run, start_planned
-from debate.runs.room import RUNS
-from debate.runs.views import FILTERS, LIST, run_choices
-from debate.trials.prompts import PromptGone
-from kit.api import Route
+from debate.runs.prompts import PromptGone
+from debate.runs.views import FILTERS, LIST, RUNS, run_choices
+from kit.api import RUN_FIELDS, Route
 from kit.errors import Refused
 from llm import endpoints
 from llm.requests import EFFORTS
+from llm.serializers import PAID_FIELDS, PaidSerializer
 
 _OF_PLAN = ("endpoint", "preset", "models", "prompt_version", "name", "budget_usd")
 
@@ -55,7 +50,61 @@ def _one_of(name: str) -> Any:
     return serializers.ChoiceField(choices=CHOICES[name], required=False)
 
 
-class SeatSerializer(serializers.Serializer):
+class FiguresSerializer(serializers.Serializer):
+    """Counts of a run by outcome."""
+
+    total = serializers.IntegerField()
+    agreed_1 = serializers.IntegerField()
+    agreed_later = serializers.IntegerField()
+    escalated = serializers.IntegerField()
+    unreadable = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+
+
+class DebateRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """A debate run."""
+
+    class Meta:
+        model = DebateRun
+        fields = [
+            *RUN_FIELDS,
+            "name",
+            "pool",
+            "endpoint",
+            "model",
+            "practice",
+            "kind",
+            "preset",
+            "is_trial",
+            "adopted_at",
+            *PAID_FIELDS,
+            "pause_reason",
+            "rounds",
+            "temperature",
+            "prompt_version",
+            "prompt_sha256",
+        ]
+
+
+class OneRunSerializer(DebateRunSerializer):
+    """A debate run with its counts."""
+
+    figures = FiguresSerializer()
+    config = serializers.JSONField()
+
+    class Meta(DebateRunSerializer.Meta):
+        fields = [*DebateRunSerializer.Meta.fields, "config", "figures"]
+
+
+class RequeueSerializer(serializers.Serializer):
+    """The words of the failures to try again."""
+
+    error = serializers.CharField(allow_blank=True, max_length=20_000)
+
+
+class ModelChoiceSerializer(serializers.Serializer):
     """An agent: without an endpoint the run's own, without a model the endpoint's own."""
 
     model = serializers.CharField(max_length=120, default="", allow_blank=True)
@@ -86,15 +135,15 @@ class PlanSerializer(serializers.Serializer):
     pool = serializers.IntegerField()
     endpoint = serializers.CharField()
     preset = serializers.CharField(max_length=40, required=False, allow_blank=True)
-    models = SeatSerializer(many=True, required=False)
+    models = ModelChoiceSerializer(many=True, required=False)
     prompt_version = serializers.IntegerField(min_value=1, required=False, allow_null=True)
     name = serializers.CharField(max_length=120, required=False, allow_blank=True)
     budget_usd = serializers.DecimalField(
         max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True
     )
     kind = serializers.ChoiceField(choices=RunKind.choices, required=False)
-    agents = SeatSerializer(many=True, required=False)
-    adjudicator = SeatSerializer(required=False, allow_null=True)
+    agents = ModelChoiceSerializer(many=True, required=False)
+    adjudicator = ModelChoiceSerializer(required=False, allow_null=True)
     first = _one_of("first")
     rounds = _whole("rounds")
     continue_to = _whole("continue_to")
@@ -102,7 +151,7 @@ class PlanSerializer(serializers.Serializer):
     max_tokens = _whole("max_tokens", allow_null=True)
     reasoning_effort = serializers.ChoiceField(choices=EFFORTS, required=False, allow_blank=True)
     on_refusal = _one_of("on_refusal")
-    instead = SeatSerializer(required=False, allow_null=True)
+    instead = ModelChoiceSerializer(required=False, allow_null=True)
     replicate = _whole("replicate")
     history_labels = serializers.BooleanField(required=False)
     history_for_people = serializers.BooleanField(required=False)
@@ -159,7 +208,7 @@ class ForecastSerializer(serializers.Serializer):
 
 
 class PlannedSerializer(ForecastSerializer):
-    """A forecast with the configuration that it is of, and the budget beside it."""
+    """A forecast with the configuration that it is of, and the budget."""
 
     config = serializers.JSONField()
     departures = serializers.ListField(child=serializers.CharField())
@@ -209,9 +258,9 @@ class Forecasts(Planning):
     )
     def post(self, request: Request, slug: str) -> Response:
         plan = self.plan(enter(self.person(), slug, Role.ADMIN))
-        told: dict[str, Any] = dict(ForecastSerializer(forecast_plan(plan)).data)
-        told |= {"config": as_json(plan.config), "departures": plan.departures}
-        return Response(PlannedSerializer(told | {"budget_usd": plan.budget_usd}).data)
+        data: dict[str, Any] = dict(ForecastSerializer(forecast_plan(plan)).data)
+        data |= {"config": as_json(plan.config), "departures": plan.departures}
+        return Response(PlannedSerializer(data | {"budget_usd": plan.budget_usd}).data)
 
 
 class OneRun(Route):
@@ -259,8 +308,8 @@ class RequeueOne(Route):
 
 
 def _with_figures(run: DebateRun) -> dict[str, Any]:
-    told: dict[str, Any] = dict(DebateRunSerializer(run).data)
-    return told | {"figures": figures(run), "config": run.config}
+    data: dict[str, Any] = dict(DebateRunSerializer(run).data)
+    return data | {"figures": figures(run), "config": run.config}
 
 
 _KIND: Any = {"pages": RUNS, "serializer_class": DebateRunSerializer}

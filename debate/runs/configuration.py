@@ -41,7 +41,7 @@ BOUNDS: Final[dict[str, tuple[int, int]]] = {
 LARA_BOUNDS: Final = {"groups": (0, 1000), "seed": (0, 2**32 - 1), "batch": (1, 10_000)}
 CHOICES: Final = {"first": STANCES, "profile": PROFILES, "rule": RULES, "on_refusal": ON_REFUSAL}
 # How many models each kind asks about a pair.
-SEATS: Final[dict[str, tuple[int, int]]] = {
+MODEL_COUNTS: Final[dict[str, tuple[int, int]]] = {
     RunKind.DEBATE: (2, MAX_AGENTS),
     RunKind.FILTER: (1, MAX_AGENTS),
     RunKind.LLMJUDGE: (1, 1),
@@ -51,7 +51,11 @@ SEATS: Final[dict[str, tuple[int, int]]] = {
     RunKind.HUMAN_ONLY: (0, 0),
 }
 # How many of them there are where a run names none.
-DEFAULT_SEATS: Final[dict[str, int]] = {RunKind.DEBATE: 2, RunKind.FILTER: 3, RunKind.HUMAN_ONLY: 0}
+DEFAULT_MODEL_COUNT: Final[dict[str, int]] = {
+    RunKind.DEBATE: 2,
+    RunKind.FILTER: 3,
+    RunKind.HUMAN_ONLY: 0,
+}
 
 
 def role_of(kind: str) -> str:
@@ -60,7 +64,7 @@ def role_of(kind: str) -> str:
 
 
 class BadConfig(ValueError):
-    """A run cannot be held like this; `field` names the value at fault."""
+    """No run can have this configuration; `field` names the value at fault."""
 
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__(message)
@@ -68,8 +72,8 @@ class BadConfig(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """One model at one endpoint (by name). An empty stance is given by the order of seats."""
+class ModelChoice:
+    """One model at one endpoint (by name). An empty stance is given by the order."""
 
     model: str
     endpoint: str
@@ -98,19 +102,19 @@ class RunConfig:
     """Everything that can change what a run says about a pair (docs/protocol.md 2.2 to 2.9).
 
     kind: one of RunKind. agents: who is asked, in the order they are listed. `first` is the
-    stance of the first agent where seats name none. Of a debate: `rounds` to agree in,
-    `continue_to` for agreed pairs, the adjudicator, whether the history carries yes and no, and
+    stance of the first agent where no agent names one. Of a debate: `rounds` to agree in,
+    `continue_to` for agreed pairs, the adjudicator, whether the history has yes and no, and
     whether people see the debate. Of judges: `samples` drawn of one model, the `profile` of the
     parser, whether garbage counts as 0, the grade that is relevant, the rule of votes.
     `on_refusal` is one of ON_REFUSAL; `instead` is the model of the last of them.
     `trial`: labels wait for adoption; every kind but the debate and people alone has it.
-    What a debate checks of itself: `audit` agreed pairs come before people when it ends, judged
+    How a debate is checked: `audit` agreed pairs come before people when it ends, judged
     from the passage alone; `decoys` disputes are shown without their debate as well, so that
-    nothing tells the two apart; `canaries` baited passages are debated.
+    nothing tells the two apart; `canaries` adversarial passages are debated.
     """
 
     kind: str = RunKind.DEBATE
-    agents: tuple[Seat, ...] = ()
+    agents: tuple[ModelChoice, ...] = ()
     first: str = "relevant"
     rounds: int = 2
     continue_to: int = 0
@@ -119,8 +123,8 @@ class RunConfig:
     reasoning_effort: str = ""
     replicate: int = 0
     on_refusal: str = PERSON
-    instead: Seat | None = None
-    adjudicator: Seat | None = None
+    instead: ModelChoice | None = None
+    adjudicator: ModelChoice | None = None
     history_labels: bool = True
     history_for_people: bool = True
     samples: int = 1
@@ -135,16 +139,16 @@ class RunConfig:
     canaries: int = 0
     preset: str = ""
 
-    def seated(self, model: str, endpoint: str) -> Self:
-        """With that model in every seat that is not taken, and stances given to a debate's."""
+    def with_models(self, model: str, endpoint: str) -> Self:
+        """With that model wherever none is named, and stances for the agents of a debate."""
         config = self
         if not self.agents:
-            count = DEFAULT_SEATS.get(self.kind, 1)
-            config = replace(self, agents=(Seat(model, endpoint),) * count)
+            count = DEFAULT_MODEL_COUNT.get(self.kind, 1)
+            config = replace(self, agents=(ModelChoice(model, endpoint),) * count)
         if config.kind != RunKind.DEBATE:
             return config
         order = STANCES if self.first == "relevant" else STANCES[::-1]
-        stances = (seat.stance or order[i % 2] for i, seat in enumerate(config.agents))
+        stances = (choice.stance or order[i % 2] for i, choice in enumerate(config.agents))
         agents = zip(config.agents, stances, strict=True)
         return replace(config, agents=tuple(replace(s, stance=stance) for s, stance in agents))
 
@@ -154,16 +158,16 @@ class RunConfig:
         return self.trial or self.kind not in (RunKind.DEBATE, RunKind.HUMAN_ONLY)
 
     @property
-    def everybody(self) -> tuple[Seat, ...]:
+    def everybody(self) -> tuple[ModelChoice, ...]:
         """The agents, the adjudicator, and who is asked where one of them refuses."""
-        others = [seat for seat in (self.adjudicator, self.instead) if seat]
+        others = [choice for choice in (self.adjudicator, self.instead) if choice]
         return (*self.agents, *others)
 
 
 def as_json(config: RunConfig) -> dict[str, Any]:
     """The frozen form, without the preset's name, which has a column."""
     data = asdict(config)
-    data["agents"] = [asdict(seat) for seat in config.agents]
+    data["agents"] = [asdict(choice) for choice in config.agents]
     del data["preset"]
     return data
 
@@ -172,10 +176,10 @@ def read_config(data: Mapping[str, Any]) -> RunConfig:
     """The configuration in a frozen form; raises BadConfig for a key or value it cannot be."""
     values = _known(RunConfig, data)
     if "agents" in values:
-        values["agents"] = tuple(_seat(each) for each in _items(values["agents"]))
+        values["agents"] = tuple(_choice(each) for each in _items(values["agents"]))
     for name in ("adjudicator", "instead"):
         if values.get(name) is not None:
-            values[name] = _seat(values[name])
+            values[name] = _choice(values[name])
     if "lara" in values:
         values["lara"] = LaraOptions(**_known(LaraOptions, values["lara"], place="lara."))
     config = RunConfig(**values)
@@ -205,9 +209,9 @@ _WORDS: Final = {
 
 
 def check(config: RunConfig) -> None:
-    """Raises BadConfig, naming the field, for a run that cannot be held."""
+    """Raises BadConfig, naming the field, for a configuration that no run can have."""
     _need(config.kind in RunKind.values, "kind", f"There is no kind of run {config.kind!r}.")
-    _check_seats(config)
+    _check_models(config)
     words = f"The temperature lies between 0 and {MAX_TEMPERATURE:g}."
     _within(config.temperature, 0, MAX_TEMPERATURE, "temperature", words)
     for name, words in _WORDS.items():
@@ -226,18 +230,18 @@ def check(config: RunConfig) -> None:
         _need(isinstance(getattr(config, name), bool), name, f"{name} is true or false.")
 
 
-def _check_seats(config: RunConfig) -> None:
-    least, most = SEATS[config.kind]
+def _check_models(config: RunConfig) -> None:
+    least, most = MODEL_COUNTS[config.kind]
     if config.agents or not most:
         count = len(config.agents)
-        wanted = f"{least}" if least == most else f"{least} to {most}"
-        words = f"A run of this kind has {wanted} agents, not {count}."
+        expected = f"{least}" if least == most else f"{least} to {most}"
+        words = f"A run of this kind has {expected} agents, not {count}."
         _need(least <= count <= most, "agents", words)
-    for seat in config.everybody:
+    for choice in config.everybody:
         for name in ("model", "endpoint", "stance"):
-            _need(isinstance(getattr(seat, name), str), "agents", f"An agent's {name} is a text.")
-        _need(bool(seat.model), "agents", "Every agent needs a model.")
-        _need(seat.stance in ("", *STANCES), "agents", f"There is no stance {seat.stance!r}.")
+            _need(isinstance(getattr(choice, name), str), "agents", f"An agent's {name} is a text.")
+        _need(bool(choice.model), "agents", "Every agent needs a model.")
+        _need(choice.stance in ("", *STANCES), "agents", f"There is no stance {choice.stance!r}.")
     if config.adjudicator:
         is_debate = config.kind == RunKind.DEBATE
         _need(is_debate, "adjudicator", "Only a debate has an adjudicator.")
@@ -262,10 +266,10 @@ def _check_checks(config: RunConfig) -> None:
         _need(fits, name, "Only a debate that is no trial checks itself.")
 
 
-def _seat(value: Any) -> Seat:
-    given = _known(Seat, value, place="agents.")
+def _choice(value: Any) -> ModelChoice:
+    given = _known(ModelChoice, value, place="agents.")
     _need({"model", "endpoint"} <= given.keys(), "agents", "An agent is a model at an endpoint.")
-    return Seat(**given)
+    return ModelChoice(**given)
 
 
 def _known(kind: type, value: Any, *, place: str = "") -> dict[str, Any]:

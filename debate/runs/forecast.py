@@ -1,4 +1,4 @@
-"""What a run will take, told before it starts: calls, tokens, USD and seconds, each as a range.
+"""What a run will take before it starts: calls, tokens, USD and seconds, each as a range.
 
 From pairs that the same prompt and models have decided, or, where there are too few, from the
 first requests of some pairs. A forecast is a dict, as the API answers it: each range has its "low",
@@ -20,10 +20,10 @@ from django.db.models import QuerySet
 from corpus.models import Passage, Query
 from debate import dream
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
-from debate.results.courses import Played, played_in
 from debate.runs.configuration import RunConfig
 from debate.runs.kinds import Rule, config_of, rule_of, rule_with
 from debate.runs.planning import CHECKS, Plan
+from debate.runs.trajectories import Trajectory, trajectories_in
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.models import Call
@@ -115,7 +115,7 @@ def _forecast(
     return found | {"seconds": _seconds(config, measured, found, max(1, in_flight))}
 
 
-def from_measured(sample: Sequence[Played], *, pairs: int) -> Forecast:
+def from_measured(sample: Sequence[Trajectory], *, pairs: int) -> Forecast:
     """The totals of `pairs` pairs like those of the sample (at least two).
 
     Mean +- 1.96 standard errors, the sample taken as drawn from all pairs alike.
@@ -123,7 +123,7 @@ def from_measured(sample: Sequence[Played], *, pairs: int) -> Forecast:
 
     def total(values: Sequence[float]) -> dict[str, float]:
         likely = pairs * fmean(values)
-        # Of the pairs themselves, beside the error of the mean: few pairs vary more than many.
+        # Of the pairs and of the mean: few pairs vary more than many.
         error = _Z * stdev(values) * sqrt(pairs * pairs / len(values) + pairs)
         return _range(max(0.0, likely - error), likely, likely + error)
 
@@ -170,8 +170,8 @@ def from_requests(
 
 
 def cost_of(config: RunConfig) -> Cost | None:
-    """USD of (input, output) tokens, each seat taken to have its share; None without a price."""
-    prices = [_price(seat.endpoint, seat.model) for seat in config.everybody]
+    """USD of (input, output) tokens, each model taken to have its share; None without a price."""
+    prices = [_price(choice.endpoint, choice.model) for choice in config.everybody]
     known = [price for price in prices if price is not None]
     if len(known) < len(prices):
         return None
@@ -195,7 +195,7 @@ def _price(endpoint: str, model: str) -> Price | None:
 
 
 def _seconds(
-    config: RunConfig, measured: Sequence[Played], found: Forecast, in_flight: int
+    config: RunConfig, measured: Sequence[Trajectory], found: Forecast, in_flight: int
 ) -> dict[str, float] | None:
     """How long it takes one worker with so many calls in flight.
 
@@ -216,7 +216,7 @@ def _seconds(
     return seconds
 
 
-def _call_seconds(config: RunConfig, measured: Sequence[Played]) -> float | None:
+def _call_seconds(config: RunConfig, measured: Sequence[Trajectory]) -> float | None:
     """How long a call takes: in the measured pairs, else in the latest calls of each model."""
     if not config.agents:
         return 0.0
@@ -224,7 +224,7 @@ def _call_seconds(config: RunConfig, measured: Sequence[Played]) -> float | None
     if len(timed) >= ENOUGH:
         seconds = sum(sum(pair.seconds.values()) for pair in timed)
         return seconds / sum(pair.calls for pair in timed)
-    means = [_latest_seconds(seat.endpoint, seat.model) for seat in config.everybody]
+    means = [_latest_seconds(choice.endpoint, choice.model) for choice in config.everybody]
     known = [each for each in means if each is not None]
     return fmean(known) if len(known) == len(means) else None
 
@@ -239,14 +239,14 @@ def _latest_seconds(endpoint: str, model: str) -> float | None:
 
 def _limits(config: RunConfig) -> list[tuple[float, int, int]]:
     """Each endpoint's share of the calls; calls and tokens it takes in a minute (0: any)."""
-    seats = [seat.endpoint for seat in config.agents]
+    choices = [choice.endpoint for choice in config.agents]
     found = []
-    for name in dict.fromkeys(seats):
+    for name in dict.fromkeys(choices):
         try:
             endpoint = endpoints.get(name)
         except (UnknownEndpoint, EndpointError):
             continue
-        share = seats.count(name) / len(seats)
+        share = choices.count(name) / len(choices)
         found.append((share, endpoint.requests_per_minute, endpoint.tokens_per_minute))
     return found
 
@@ -261,7 +261,7 @@ def _rounds(config: RunConfig) -> tuple[float, float]:
     return 1, 1
 
 
-def _measured(config: RunConfig, sha256: str) -> list[Played]:
+def _measured(config: RunConfig, sha256: str) -> list[Trajectory]:
     """What the latest decided pairs of the same configuration took, failed attempts apart."""
     alike = _alike(config)
     runs = DebateRun.objects.filter(kind=config.kind, prompt_sha256=sha256)
@@ -271,14 +271,14 @@ def _measured(config: RunConfig, sha256: str) -> list[Played]:
     decided = Debate.objects.filter(run__in=same).exclude(status__in=_UNDECIDED)
     latest = list(decided.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
     # With what had to be asked again.
-    return [pair for pair in played_in(latest) if pair.calls]
+    return [pair for pair in trajectories_in(latest) if pair.calls]
 
 
 def _alike(config: RunConfig) -> RunConfig:
     """The configuration without what changes nothing about its calls."""
     plain = RunConfig()
-    beside = ("history_for_people", "replicate", "coerce", "threshold", "rule", "profile")
-    names = (*beside, "trial", "preset", *CHECKS)
+    ignored = ("history_for_people", "replicate", "coerce", "threshold", "rule", "profile")
+    names = (*ignored, "trial", "preset", *CHECKS)
     lara = replace(plain.lara, verbalised=config.lara.verbalised)
     return replace(config, lara=lara, **{name: getattr(plain, name) for name in names})
 
@@ -287,7 +287,7 @@ def _first_request(rule: Rule, query: Query, passage: Passage) -> tuple[int, int
     """Calls and tokens of the first step of a pair."""
     pair = dream.Pair(query=query.text, answers=tuple(query.answers), passage=passage.text or "")
     # A rule that asks nobody ends at once, with a verdict.
-    requests: Sequence[Any] = next(rule.begin(pair, b"forecast"), [])
+    requests: Sequence[Any] = next(rule(pair, b"forecast"), [])
     return len(requests), sum(likely_input(request.as_llm_request()) for request in requests)
 
 

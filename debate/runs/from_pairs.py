@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from annotate.workspace.loading import carry_out
+from annotate.workspace.loading import run_import
 from corpus.importers.files import Meter, data_files
 from corpus.importers.reading import records
-from corpus.importers.rows import Place, Problem
+from corpus.importers.rows import Location, Problem
 from corpus.imports.services import benchmark_for, drop_empty_benchmark, queue_import
 from corpus.models import Pool
 from debate.models import Debate, DebateRun
@@ -34,7 +34,7 @@ def load_pairs(path: Path) -> Pool:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     benchmark = benchmark_for(slug=f"pairs-{digest}", name=f"Pairs of {path.name}"[:120])
     run = queue_import(benchmark=benchmark, actor=None, format="pairs", path=path, claim=True)
-    carry_out(run)
+    run_import(run)
     if run.status != RunStatus.DONE:
         drop_empty_benchmark(benchmark)
         raise BadPairs("\n".join([run.error, *map(_problem, run.problems)]))
@@ -95,5 +95,5 @@ def _row(given: Any, debate: Debate) -> dict[str, Any]:
 
 
 def _problem(row: dict[str, Any]) -> str:
-    place = Place(row["file"], row["line"], row["field"])
-    return str(Problem(place, row["message"]))
+    location = Location(row["file"], row["line"], row["field"])
+    return str(Problem(location, row["message"]))

@@ -5,17 +5,16 @@ A new kind of run is a generator in a pure package and a line in `_RULES`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Final
 
-from debate import baselines, dream
-from debate.baselines import JudgeConfig, line_up_judges
-from debate.baselines.support import load_prompt as load_judge_prompt
+from debate import dream
+from debate.baselines import graded, relevance, support, votes
+from debate.baselines.judges import JudgeConfig, line_up_judges
 from debate.dream.prompting import PROMPTS
 from debate.models import DebateRun, RunKind
-from debate.runs.configuration import RunConfig, Seat, read_config
-from debate.trials.prompts import PromptGone, prompt_with
+from debate.runs.configuration import ModelChoice, RunConfig, read_config
+from debate.runs.prompts import PromptGone, prompt_with
 from llm.prompts import PromptTemplate
 
 # The prompts of each kind, the main one first.
@@ -28,36 +27,29 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     RunKind.LARA: ("relevance", "relevance_confidence"),
     RunKind.HUMAN_ONLY: (),
 }
+Rule = Callable[[dream.Pair, bytes], dream.Steps]
 _RULES: Final[dict[str, Callable[[dream.Pair, JudgeConfig, bytes], dream.Steps]]] = {
-    RunKind.FILTER: baselines.keep_or_discard,
-    RunKind.LLMJUDGE: baselines.single_judge,
-    RunKind.GRADED: baselines.graded,
-    RunKind.VOTE: baselines.vote,
-    RunKind.LARA: baselines.measure,
-    RunKind.HUMAN_ONLY: baselines.human_only,
+    RunKind.FILTER: support.keep_or_discard,
+    RunKind.LLMJUDGE: support.single_judge,
+    RunKind.GRADED: graded.graded,
+    RunKind.VOTE: votes.vote,
+    RunKind.LARA: relevance.measure,
+    RunKind.HUMAN_ONLY: relevance.human_only,
 }
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a run does with a pair; `model` is the first that it asks, for words about failures."""
-
-    begin: Callable[[dream.Pair, bytes], dream.Steps]
-    model: str
 
 
 def rule_of(run: DebateRun) -> Rule:
     """The rule of a run. Raises PromptGone where a prompt changed since it was made."""
-    return replace(rule_with(config_of(run), _frozen_prompts(run)), model=run.model)
+    return rule_with(config_of(run), _frozen_prompts(run))
 
 
 def rule_with(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> Rule:
-    """The rule of a configuration whose seats are taken, asking with these prompts."""
-    model = config.agents[0].model if config.agents else ""
+    """The rule of a configuration whose models are all named, asking with these prompts."""
     if config.kind == RunKind.DEBATE:
-        return Rule(partial(_debate, config=_debate_config(config, prompts)), model)
+        debate = _debate_config(config, prompts)
+        return lambda pair, key: dream.debate(pair, debate, key)
     judges = _judge_config(config, prompts)
-    return Rule(partial(_judge, rule=_RULES[config.kind], config=judges), model)
+    return lambda pair, key: _RULES[config.kind](pair, judges, key)
 
 
 def debate_config(run: DebateRun) -> dream.Config:
@@ -86,7 +78,7 @@ def config_of(run: DebateRun) -> RunConfig:
     if frozen:
         return read_config(frozen)
     plain = RunConfig(kind=run.kind, rounds=run.rounds, temperature=run.temperature)
-    return plain.seated(run.model, run.endpoint)
+    return plain.with_models(run.model, run.endpoint)
 
 
 def prompts_of(
@@ -106,21 +98,7 @@ def prompts_of(
 @cache
 def _prompt(role: str) -> PromptTemplate:
     own = {"debate_turn": dream.default_prompt, "adjudication": dream.adjudication_prompt}
-    return own[role]() if role in own else load_judge_prompt(PROMPTS / f"{role}.txt")
-
-
-def _debate(pair: dream.Pair, key: bytes, *, config: dream.Config) -> dream.Steps:
-    return dream.debate(pair, config, key)
-
-
-def _judge(
-    pair: dream.Pair,
-    key: bytes,
-    *,
-    rule: Callable[[dream.Pair, JudgeConfig, bytes], dream.Steps],
-    config: JudgeConfig,
-) -> dream.Steps:
-    return rule(pair, config, key)
+    return own[role]() if role in own else support.load_prompt(PROMPTS / f"{role}.txt")
 
 
 def _debate_config(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> dream.Config:
@@ -135,20 +113,24 @@ def _debate_config(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> 
         continue_to=config.continue_to,
         history_labels=config.history_labels,
         replicate=config.replicate,
-        adjudicator=dream.seat_adjudicator(judge.model, judge.endpoint) if judge else None,
+        adjudicator=(
+            dream.Agent(dream.ADJUDICATOR, dream.NO_STANCE, judge.model, judge.endpoint)
+            if judge
+            else None
+        ),
         adjudication=prompts.get("adjudication"),
     )
 
 
-def _agent(name: str, seat: Seat) -> dream.Agent:
-    stance = seat.stance
-    return dream.Agent(name, stance, seat.model, seat.endpoint)  # type: ignore[arg-type]
+def _agent(name: str, choice: ModelChoice) -> dream.Agent:
+    stance = choice.stance
+    return dream.Agent(name, stance, choice.model, choice.endpoint)  # type: ignore[arg-type]
 
 
 def _judge_config(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> JudgeConfig:
-    seats = [(seat.model, seat.endpoint) for seat in config.agents]
+    choices = [(choice.model, choice.endpoint) for choice in config.agents]
     return JudgeConfig(
-        judges=line_up_judges(seats or [("", "")], samples=config.samples),
+        judges=line_up_judges(choices or [("", "")], samples=config.samples),
         prompts=prompts,
         temperature=config.temperature,
         max_tokens=config.max_tokens,

@@ -1,8 +1,4 @@
-"""A debate run: many pairs, one configuration.
-
-One debate over one pair, and what each agent said in each round.
-
-What the turns of a debate were flagged with, so that a long run is searched by it."""
+"""Debate runs (many pairs, one configuration), their debates with each turn, and flags of turns."""
 
 from typing import Any, Self
 
@@ -93,10 +89,12 @@ class DebateRun(AskingRun):
 
     @property
     def asked(self) -> list[tuple[str, str]]:
-        """Every seat that is configured, or who stands for them all; and who is asked instead."""
-        seats = [(each["endpoint"], each["model"]) for each in self.seats] or super().asked
+        """Every configured model, or the run's own; and the one that is asked instead."""
+        choices = [
+            (each["endpoint"], each["model"]) for each in self.model_choices
+        ] or super().asked
         other = self.config.get("instead")
-        return [*seats, (other["endpoint"], other["model"])] if other else seats
+        return [*choices, (other["endpoint"], other["model"])] if other else choices
 
     @property
     def is_provisional(self) -> bool:
@@ -104,7 +102,7 @@ class DebateRun(AskingRun):
         return self.is_trial and self.adopted_at is None
 
     @property
-    def seats(self) -> list[dict[str, Any]]:
+    def model_choices(self) -> list[dict[str, Any]]:
         """Who is asked, as configured: {"model", "endpoint", "stance"}, the adjudicator last."""
         judge = self.config.get("adjudicator")
         agents: list[dict[str, Any]] = self.config.get("agents") or []
@@ -115,7 +113,7 @@ class DebateStatus(models.TextChoices):
     """waiting -> one of the others, once, by conditional UPDATE (docs/protocol.md 2.0).
 
     Only measured goes on: to judged or escalated, when the whole run has been measured (LARA).
-    What the words mean stands at `debate.dream.types.Status`.
+    `debate.dream.types.Status` says what they mean.
     """
 
     WAITING = "waiting"
@@ -157,8 +155,8 @@ class Debate(models.Model):
     error = models.TextField(blank=True, default="")
     # llm.errors.ErrorClass of a failed or refused debate, for trying one kind of failure again.
     error_class = models.CharField(max_length=20, blank=True, default="", db_default="")
-    # What a rule found beside the label: LARA's "probability" and number of the "pick", at its
-    # end also the label "given" to a pick and the number of "pairs" in the course.
+    # What a rule found in addition to the label: LARA's "probability" and number of the "pick", at
+    # its end also the label "given" to a pick and the number of "pairs" in the course.
     measures = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))
     judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
     case = models.ForeignKey(EscalationCase, null=True, on_delete=models.PROTECT, related_name="+")
@@ -170,7 +168,7 @@ class Debate(models.Model):
 
     class Meta:
         ordering = ["pk"]
-        # Each carries one look of the screens at a run of 120,000 pairs: a filtered list in the
+        # Each serves one query of the screens at a run of 120,000 pairs: a filtered list in the
         # order of its keys, the list sorted by outcome or passage, the counts without the rows,
         # the pace.
         indexes = [
@@ -194,7 +192,7 @@ class Debate(models.Model):
 
 
 class Turn(models.Model):
-    """What one agent or judge answered in one round; the raw text stands in its Call."""
+    """What one agent or judge answered in one round; the raw text is in its Call."""
 
     debate = models.ForeignKey(Debate, on_delete=models.CASCADE, related_name="turns")
     round = models.PositiveSmallIntegerField()
@@ -224,7 +222,7 @@ class Turn(models.Model):
 
 
 class DebateFlag(models.Model):
-    """A debate of which at least one turn carries the flag (words of debate.dream.turns)."""
+    """A debate of which at least one turn carries the flag (a constant of debate.dream.turns)."""
 
     run = models.ForeignKey(DebateRun, on_delete=models.CASCADE, related_name="flags")
     debate = models.ForeignKey(Debate, on_delete=models.CASCADE, related_name="+")

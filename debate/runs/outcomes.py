@@ -8,15 +8,16 @@ from typing import Any, Final
 
 from django.db.models import prefetch_related_objects
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
-from corpus.judgments.services import hold_queries, record_judgments
+from corpus.judgments.services import lock_queries, record_judgments
 from corpus.models import Judgment, Source, Status
 from debate import dream
-from debate.audits.own_checks import choose_decoys
 from debate.baselines.relevance import CONFIDENCE_ROLE, VERBALISED
-from debate.dream.lineup import ADJUDICATOR
+from debate.dream import ADJUDICATOR
 from debate.escalation import escalate, kinds_of, quote_row
 from debate.models import LABELLED, Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
+from debate.runs.kinds import config_of
 from kit.database.updates import update_rows
 from llm.errors import NO_TEXT_CLASS, LLMError
 
@@ -61,7 +62,7 @@ class Outcome:
     """A verdict on one debate, with the ledger call behind each (round, agent) turn.
 
     `failure` is set where a call brought no answer; `replaced` names the model that answered a
-    turn where the seat's own would not.
+    turn where the agent's own would not.
     """
 
     debate_id: int
@@ -72,12 +73,12 @@ class Outcome:
 
 
 def store_outcomes(*, run: DebateRun, outcomes: Sequence[Outcome]) -> int:
-    """Write a group of outcomes, in the transaction of a caller who holds their groups.
+    """Write a group of outcomes, in the transaction of a caller who has locked their groups.
 
     An outcome whose debate has one already is passed over; returns how many are the first.
     """
     ended = _still_waiting(run, outcomes)
-    hold_queries(debate.query_id for debate, _ in ended)
+    lock_queries(debate.query_id for debate, _ in ended)
     for debate, outcome in ended:
         _end(debate, outcome)
     _label_all(run, ended)
@@ -111,13 +112,13 @@ def _end(debate: Debate, outcome: Outcome) -> None:
 
 
 def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
-    said = [
+    labelled = [
         (debate, _label(debate, outcome))
         for debate, outcome in ended
-        if debate.status in LABELLED and _is_said(outcome.verdict)
+        if debate.status in LABELLED and _is_given(outcome.verdict)
     ]
-    record_judgments(labels=[label for _, label in said], scope=run.benchmark.slug)
-    for debate, label in said:
+    record_judgments(labels=[label for _, label in labelled], scope=run.benchmark.slug)
+    for debate, label in labelled:
         debate.judgment = label
 
 
@@ -130,13 +131,37 @@ def _escalate_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> No
     prefetch_related_objects(
         [debate for debate, _ in disputed], "query__domain__benchmark", "passage"
     )
-    choose_decoys(run, [debate for debate, _ in disputed])
+    _choose_fillers(run, [debate for debate, _ in disputed])
     for debate, outcome in disputed:
         debate.case = escalate(debate, outcome.verdict)
 
 
-def _is_said(verdict: dream.Verdict) -> bool:
-    """Whether a model said the label: what garbage was coerced to is compared, and no label."""
+def _choose_fillers(run: DebateRun, debates: Sequence[Debate]) -> None:
+    """Mark which of these disputes are shown from the passage alone, in memory.
+
+    About every second one until the run has as many as it wants; which, only the server's key
+    tells. For a caller that stores the debates in the same transaction.
+    """
+    fillers = config_of(run).decoys if run.kind == RunKind.DEBATE else 0
+    if not fillers:
+        return
+    # Whoever else ends debates of this run waits for its row: they must count these, too.
+    DebateRun.objects.select_for_update().get(pk=run.pk)
+    left = fillers - run.debates.filter(is_decoy=True).count()
+    for debate in debates:
+        disputed = debate.status == DebateStatus.ESCALATED
+        if left > 0 and disputed and _coin(run, debate):
+            debate.is_decoy = True
+            left -= 1
+
+
+def _coin(run: DebateRun, debate: Debate) -> bool:
+    digest = salted_hmac("debate.decoys", f"{run.pk}:{debate.pk}", algorithm="sha256").digest()
+    return bool(digest[0] & 1)
+
+
+def _is_given(verdict: dream.Verdict) -> bool:
+    """Whether a model gave the label: what garbage was coerced to is compared, and no label."""
     return any(turn.response for turn in verdict.turns)
 
 
@@ -163,7 +188,7 @@ def _source(debate: Debate) -> Source:
 
 
 def _provenance(debate: Debate, outcome: Outcome) -> dict[str, Any]:
-    """Which run and models a label comes from; a judge's grades stand beside it."""
+    """Which run and models a label comes from; with a judge's grades."""
     run, verdict = debate.run, outcome.verdict
     found: dict[str, Any] = {
         "debate": debate.pk,
@@ -171,7 +196,7 @@ def _provenance(debate: Debate, outcome: Outcome) -> dict[str, Any]:
         "model": run.model,
         "prompt_sha256": run.prompt_sha256,
     }
-    models = [seat["model"] for seat in run.seats]
+    models = [choice["model"] for choice in run.model_choices]
     scores = [turn.score for turn in verdict.turns if turn.score is not None]
     if len(set(models)) > 1:
         found["models"] = models
@@ -193,7 +218,10 @@ def _turns(debate: Debate, outcome: Outcome) -> list[Turn]:
             label=turn.label,
             reason=turn.reason,
             references=[quote_row(quote) for quote in turn.references],
-            flags=[*turn.flags, *_other_model(turn, outcome)],
+            flags=[
+                *turn.flags,
+                *(["other_model"] if (turn.round, turn.agent) in outcome.replaced else []),
+            ],
             rung=turn.rung,
             score=turn.score,
             prompt_sha256=_prompt(debate.run, turn),
@@ -201,10 +229,6 @@ def _turns(debate: Debate, outcome: Outcome) -> list[Turn]:
         )
         for turn in outcome.verdict.turns
     ]
-
-
-def _other_model(turn: dream.Turn, outcome: Outcome) -> list[str]:
-    return ["other_model"] if (turn.round, turn.agent) in outcome.replaced else []
 
 
 def _prompt(run: DebateRun, turn: dream.Turn) -> str:

@@ -11,11 +11,11 @@ from django.contrib.auth.models import User
 
 from corpus.models import Benchmark, Pool
 from debate.models import DebateRun, RunKind
-from debate.runs.configuration import BadConfig, RunConfig, Seat, amended, as_json, role_of
+from debate.runs.configuration import BadConfig, ModelChoice, RunConfig, amended, as_json, role_of
 from debate.runs.kinds import prompts_of
 from debate.runs.presets import DEFAULT_VOTES, PRESETS, equal_votes, preset_config, preset_kind
-from debate.runs.services import check_pool, start_run, take_seats
-from debate.trials.prompts import prompt_numbered
+from debate.runs.prompts import prompt_numbered
+from debate.runs.services import check_pool, name_models, start_run
 from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import Endpoint
@@ -23,17 +23,17 @@ from llm.ledger.accounts import check_budget
 from llm.prompts import PromptTemplate
 
 _SETTINGS: Final = tuple(each.name for each in fields(RunConfig))
-# What a run checks of itself beside its pairs: it costs, and changes no label of theirs.
+# How a run is checked: it costs calls, and changes no label of its pairs.
 CHECKS: Final = ("audit", "decoys", "canaries")
 # What may differ from a preset without the run being another experiment.
-_BESIDE: Final = frozenset(
+_NOT_COMPARED: Final = frozenset(
     {"agents", "adjudicator", "trial", "preset", "max_tokens", "samples", *CHECKS}
 )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run as it would be: every seat taken, every setting checked, nothing stored yet."""
+    """A run as it would be: every model named, every setting checked, nothing stored yet."""
 
     benchmark: Benchmark
     pool: Pool
@@ -46,14 +46,14 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Changes with whatever a forecast depends on, and with the budget it is held against."""
-        told = [
+        """Changes with whatever a forecast depends on, and with the budget it is compared with."""
+        data = [
             self.pool.pk,
             as_json(self.config),
             {role: prompt.sha256 for role, prompt in self.prompts.items()},
             None if self.budget_usd is None else f"{self.budget_usd:.2f}",
         ]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:32]
 
     @property
     def departures(self) -> list[str]:
@@ -67,7 +67,7 @@ def plan_run(
     pool: Pool,
     endpoint: Endpoint,
     preset: str = "",
-    models: Sequence[Seat | Mapping[str, str]] = (),
+    models: Sequence[ModelChoice | Mapping[str, str]] = (),
     settings: Mapping[str, Any] | None = None,
     prompt_version: int | None = None,
     name: str = "",
@@ -83,13 +83,13 @@ def plan_run(
     """
     given = dict(settings or {})
     endpoint = endpoints.in_role(endpoint, role_of(_kind(preset, given)))
-    if "agents" in given:
-        given["agents"] = [_seat(each, endpoint, "agents") for each in _listed(given["agents"])]
+    if isinstance(given.get("agents"), list | tuple):  # anything else is refused below
+        given["agents"] = [_choice(each, endpoint, "agents") for each in given["agents"]]
     if given.get("adjudicator"):
         ruling = endpoints.named_for("adjudicator") or endpoint
-        given["adjudicator"] = _seat(given["adjudicator"], ruling, "adjudicator")
+        given["adjudicator"] = _choice(given["adjudicator"], ruling, "adjudicator")
     named = [
-        each if isinstance(each, Seat) else Seat(**_seat(each, endpoint, "models"))
+        each if isinstance(each, ModelChoice) else ModelChoice(**_choice(each, endpoint, "models"))
         for each in models
     ]
     config = _base(preset, named, endpoint, pool, given)
@@ -97,11 +97,11 @@ def plan_run(
         config = amended(config, given)
     except BadConfig as fault:
         raise Refused(str(fault), field=fault.field) from None
-    config = take_seats(config, endpoint)
+    config = name_models(config, endpoint)
     _need_others(config)
     check_pool(benchmark, pool, config)
     version, prompt = prompt_numbered(benchmark, prompt_version)
-    check_budget(budget_usd, [(seat.endpoint, seat.model) for seat in config.everybody])
+    check_budget(budget_usd, [(choice.endpoint, choice.model) for choice in config.everybody])
     return Plan(
         benchmark=benchmark,
         pool=pool,
@@ -136,13 +136,13 @@ def departures(config: RunConfig) -> list[str]:
     """
     if config.preset not in PRESETS:
         return []
-    models = list(dict.fromkeys(replace(seat, stance="") for seat in config.agents))
-    blank = Seat("model", "endpoint")
+    models = list(dict.fromkeys(replace(choice, stance="") for choice in config.agents))
+    blank = ModelChoice("model", "endpoint")
     preset = preset_config(config.preset, models=[*models, blank, blank][:3])
     changed = [
         name
         for name in _SETTINGS
-        if name not in _BESIDE and getattr(preset, name) != getattr(config, name)
+        if name not in _NOT_COMPARED and getattr(preset, name) != getattr(config, name)
     ]
     if (preset.adjudicator is None) != (config.adjudicator is None):
         changed.append("adjudicator")
@@ -158,7 +158,7 @@ def _kind(preset: str, given: Mapping[str, Any]) -> str:
 
 def _base(
     preset: str,
-    models: Sequence[Seat],
+    models: Sequence[ModelChoice],
     endpoint: Endpoint,
     pool: Pool,
     given: Mapping[str, Any],
@@ -168,7 +168,7 @@ def _base(
         return RunConfig(agents=tuple(models))
     if preset not in PRESETS:
         preset_config(preset, models=models)  # raises with the names there are
-    own = list(models) or [Seat(endpoint.default_model, endpoint.name)]
+    own = list(models) or [ModelChoice(endpoint.default_model, endpoint.name)]
     if "agents" in given:  # each of them is named: the preset's places for them do not count
         own += [own[0]] * max(0, PRESETS[preset].models - len(own))
     config = preset_config(preset, models=own)
@@ -180,7 +180,7 @@ def _base(
 def _need_others(config: RunConfig) -> None:
     """A preset that compares models is no such experiment with a single one."""
     preset = PRESETS.get(config.preset)
-    asked = {(seat.endpoint, seat.model) for seat in config.agents}
+    asked = {(choice.endpoint, choice.model) for choice in config.agents}
     if preset and preset.name in _MIXED and len(asked) < preset.models:
         words = f"The preset {preset.name} compares {preset.models} models; name them all."
         raise Refused(words, field="agents")
@@ -189,14 +189,8 @@ def _need_others(config: RunConfig) -> None:
 _MIXED = frozenset({"agents-2+2", "agents-main+other", "agents-other+main"})
 
 
-def _listed(value: Any) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise Refused("agents is a list.", field="agents")
-    return value
-
-
-def _seat(value: Any, default: Endpoint, field: str) -> Any:
-    """A seat with its endpoint and model filled in; what is no seat is left to the check."""
+def _choice(value: Any, default: Endpoint, field: str) -> Any:
+    """A model choice with its endpoint and model filled in; anything else is left to the check."""
     if not isinstance(value, Mapping):
         return value
     name = value.get("endpoint") or default.name

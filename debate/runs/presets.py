@@ -14,7 +14,7 @@ from corpus.models import Pool
 from debate.baselines.lara import BUDGETS
 from debate.baselines.votes import votes_for
 from debate.models import DebateRun, RunKind, Turn
-from debate.runs.configuration import LaraOptions, RunConfig, Seat
+from debate.runs.configuration import LaraOptions, ModelChoice, RunConfig
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
@@ -22,7 +22,7 @@ from llm import endpoints
 DEFAULT_VOTES: Final = 3
 VOTE_TEMPERATURE: Final = 0.6
 
-Make = Callable[[Sequence[Seat]], RunConfig]
+Make = Callable[[Sequence[ModelChoice]], RunConfig]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def _debate(**changes: Any) -> Make:
 
 
 def _ruled(rounds: int) -> Make:
-    def make(models: Sequence[Seat]) -> RunConfig:
+    def make(models: Sequence[ModelChoice]) -> RunConfig:
         return RunConfig(agents=(models[0],) * 2, rounds=rounds, adjudicator=models[0])
 
     return make
@@ -53,7 +53,7 @@ def _ruled(rounds: int) -> Make:
 def _seats(order: str) -> Make:
     """Agents by letter, stances alternating: L is the main model, Q the other one."""
 
-    def make(models: Sequence[Seat]) -> RunConfig:
+    def make(models: Sequence[ModelChoice]) -> RunConfig:
         place = {"L": 0, "Q": 1}
         return RunConfig(agents=tuple(models[place[letter]] for letter in order))
 
@@ -68,12 +68,12 @@ def _lara(variant: str, budget: float) -> Make:
     return _judge(RunKind.LARA, lara=LaraOptions(variant=variant, budget=budget))
 
 
-def _filter(models: Sequence[Seat]) -> RunConfig:
+def _filter(models: Sequence[ModelChoice]) -> RunConfig:
     three = [models[place % len(models)] for place in range(3)]
     return RunConfig(kind=RunKind.FILTER, agents=tuple(three))
 
 
-def _people(models: Sequence[Seat]) -> RunConfig:
+def _people(models: Sequence[ModelChoice]) -> RunConfig:
     del models
     return RunConfig(kind=RunKind.HUMAN_ONLY)
 
@@ -141,7 +141,7 @@ _TABLE: Final = (
 PRESETS: Final[dict[str, Preset]] = {preset.name: preset for preset in _TABLE}
 
 
-def preset_config(name: str, *, models: Sequence[Seat]) -> RunConfig:
+def preset_config(name: str, *, models: Sequence[ModelChoice]) -> RunConfig:
     """The configuration of a preset with these models, the main one first.
 
     A trial, except where people judge alone: to bring the pairs before them is all it does.
@@ -159,13 +159,13 @@ def preset_config(name: str, *, models: Sequence[Seat]) -> RunConfig:
         )
     config = preset.make(models)
     if config.adjudicator and (ruling := endpoints.named_for("adjudicator")):
-        config = replace(config, adjudicator=Seat(ruling.default_model, ruling.name))
+        config = replace(config, adjudicator=ModelChoice(ruling.default_model, ruling.name))
     return replace(config, trial=config.kind != RunKind.HUMAN_ONLY, preset=name)
 
 
 def preset_kind(name: str) -> str:
     """The kind of run that a preset is; raises Refused for an unknown name."""
-    blank = Seat("model", "endpoint")
+    blank = ModelChoice("model", "endpoint")
     return preset_config(name, models=[blank] * 2).kind
 
 

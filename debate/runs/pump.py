@@ -1,6 +1,4 @@
-"""Driving a debate run: the rules are generators (debate.runs.kinds), the drive itself is llm.pump.
-
-One pair, carried between its rule (debate.runs.kinds) and the gateways (llm.gateway)."""
+"""Driving a debate run: its rule (debate.runs.kinds) yields questions, the gateways answer them."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,7 +10,7 @@ from debate import dream
 from debate.models import Debate, DebateRun
 from debate.runs.kinds import Rule, rule_of
 from debate.runs.outcomes import Outcome, store_outcomes
-from debate.trials.prompts import PromptGone
+from debate.runs.prompts import PromptGone
 from kit.runs.models import RunGroup
 from llm.errors import CannotGoOn, LLMError, Refusal, worst
 from llm.gateway import Gateways
@@ -22,8 +20,8 @@ from llm.requests import Reply, Request
 NO_TEXT = "The passage's text is not loaded."
 
 
-class Heard(Protocol):
-    """A row whose pair is heard: a debate, or another that asks about a pair."""
+class PairRow(Protocol):
+    """A row that asks about a pair: a debate, a hint, a trial."""
 
     @property
     def pk(self) -> Any: ...
@@ -33,16 +31,16 @@ class Heard(Protocol):
     def passage(self) -> Passage: ...
 
 
-class Hearing:
+class PairCalls:
     """Asks what the rules want to know, and remembers what the asking met with.
 
-    `subject` begins the name under which the calls stand in the ledger; `instead`, a seat of the
-    run's configuration, is asked where a model would not answer.
+    `subject` begins the name under which the calls are in the ledger; `instead`, a model choice of
+    the run's configuration, is asked where a model would not answer.
     """
 
     def __init__(
         self,
-        debate: Heard,
+        debate: PairRow,
         *,
         gateways: Gateways,
         max_tokens: int,
@@ -55,7 +53,7 @@ class Hearing:
         self._calls: dict[tuple[int, str], int] = {}
         self._errors: list[LLMError] = []
 
-    async def hold(self, rule: Rule, key: bytes) -> Outcome:
+    async def verdict(self, rule: Rule, key: bytes) -> Outcome:
         """Put the pair through the rule to its verdict."""
         debate = self._debate
         if debate.passage.text is None:
@@ -65,14 +63,14 @@ class Hearing:
             answers=tuple(debate.query.answers),
             passage=debate.passage.text,
         )
-        verdict = await self._carry(rule.begin(pair, key))
+        verdict = await self._run(rule(pair, key))
         failure = worst(self._errors)
         if failure and verdict.status in ("failed", "refused"):
             verdict = replace(verdict, detail=failure.words)
         return Outcome(debate.pk, verdict, self._calls, failure, self._replaced)
 
-    async def _carry(self, steps: dream.Steps) -> dream.Verdict:
-        """Carry requests and answers back and forth, a round at a time."""
+    async def _run(self, steps: dream.Steps) -> dream.Verdict:
+        """Ask the questions of each round at once, to the verdict."""
         try:
             requests = next(steps)
             while True:
@@ -82,7 +80,7 @@ class Hearing:
             verdict: dream.Verdict = end.value
             return verdict
 
-    async def _ask(self, request: dream.Asked) -> dream.Answer:
+    async def _ask(self, request: dream.Question) -> dream.Answer:
         subject = f"{self._subject}:{self._debate.pk}:r{request.round}:{request.agent.name}"
         try:
             reply = await self._answer(request, subject)
@@ -92,7 +90,7 @@ class Hearing:
         self._calls[request.round, request.agent.name] = reply.call_id
         return request.answer(reply)
 
-    async def _answer(self, request: dream.Asked, subject: str) -> Reply:
+    async def _answer(self, request: dream.Question, subject: str) -> Reply:
         """The model's reply, or that of the one which is asked in its place."""
         asked = self._bounded(request)
         try:
@@ -107,7 +105,7 @@ class Hearing:
         self._replaced[request.round, request.agent.name] = model
         return reply
 
-    def _bounded(self, request: dream.Asked) -> Request:
+    def _bounded(self, request: dream.Question) -> Request:
         """The request with a longest answer: no budget can be kept without one."""
         asked = request.as_llm_request()
         return asked if asked.max_tokens else replace(asked, max_tokens=self._max_tokens)
@@ -136,13 +134,13 @@ class Pump(CallPump[Debate, Outcome]):
 
     async def work(self, item: Debate, gateways: Gateways) -> Outcome:
         """Put the pair through the rule to its verdict."""
-        hearing = Hearing(
+        calls = PairCalls(
             item,
             gateways=gateways,
             max_tokens=self.run.max_tokens,
             instead=self.run.config.get("instead"),
         )
-        return await hearing.hold(self.rule, self.key)
+        return await calls.verdict(self.rule, self.key)
 
     def store(self, results: Sequence[Outcome]) -> int:
         """Labels, cases and turns of a group."""

@@ -1,6 +1,4 @@
-"""Starting, pausing and stopping debate runs.
-
-Debating again what failed: one pair, or one kind of failure.
+"""Starting debate runs, and debating again what failed: one pair, or one kind of failure.
 
 Only pairs without an outcome of the debate can be tried again. An answer that was paid for comes
 from the ledger, so a pair that was agreed, disputed or unreadable would end in the same way."""
@@ -14,13 +12,21 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from corpus.judgments.shown import reference_labels
 from corpus.models import Benchmark, Pool
+from corpus.pools.services import reference_labels
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
-from debate.runs.configuration import SIMULATED, BadConfig, RunConfig, Seat, as_json, check, role_of
+from debate.runs.configuration import (
+    SIMULATED,
+    BadConfig,
+    ModelChoice,
+    RunConfig,
+    as_json,
+    check,
+    role_of,
+)
 from debate.runs.kinds import prompts_of
 from debate.runs.models import MAX_TOKENS
-from debate.trials.prompts import prompt_numbered
+from debate.runs.prompts import prompt_numbered
 from kit import audit
 from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
@@ -47,13 +53,13 @@ def start_run(
     """Make a run over every pair of the pool and wake a worker.
 
     `config` says what is done with the pairs; without one two agents debate for `rounds`.
-    `endpoint` with its model takes the seats that the configuration leaves free. `claimed` keeps
+    `endpoint` with its model is asked wherever the configuration names none. `claimed` keeps
     the run for the calling process (a command drives it itself). `prompt_version` is that of the
     debate prompt, the newest where none is named. Raises Refused for an empty pool, a
     configuration that cannot be, an endpoint that is not set up, simulated LARA over pairs
     without a known label, or a budget that cannot be kept.
     """
-    config = take_seats(config or RunConfig(rounds=rounds), endpoint)
+    config = name_models(config or RunConfig(rounds=rounds), endpoint)
     check_pool(benchmark, pool, config)
     version, prompt = prompt_numbered(benchmark, prompt_version)
     prompts = prompts_of(config, debate_turn=prompt)
@@ -69,7 +75,9 @@ def start_run(
             prompt_sha256=main.sha256 if main else "",
             created_by=actor,
             total=pool.entries.count(),
-            max_tokens=max(_longest(seat, config) for seat in config.everybody or [Seat("", "")]),
+            max_tokens=max(
+                _longest(choice, config) for choice in config.everybody or [ModelChoice("", "")]
+            ),
             calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
         )
         _add_debates(run, pool)
@@ -86,7 +94,7 @@ def start_run(
 def retry_failed(*, run: DebateRun, actor: User) -> None:
     """Debate the failed pairs of a finished or failed run again, and what still waits with them.
 
-    What was said in them so far is dropped from the run; the ledger keeps it, and answers that
+    Turns so far are dropped from the run; the ledger keeps it, and answers that
     were paid for are not paid again. Raises Refused where no pair has failed.
     """
     with transaction.atomic():
@@ -101,15 +109,15 @@ def retry_failed(*, run: DebateRun, actor: User) -> None:
 
 
 def _begin_anew(pairs: QuerySet[Debate]) -> int:
-    """Set pairs waiting, without what was said in them; how many."""
+    """Set pairs waiting, without their turns; how many."""
     Turn.objects.filter(debate__in=pairs).delete()
     DebateFlag.objects.filter(debate__in=pairs).delete()
     waiting = {"status": DebateStatus.WAITING, "round": None, "error": "", "error_class": ""}
     return pairs.update(**waiting, judgment=None, ended_at=None)
 
 
-def take_seats(config: RunConfig, endpoint: Endpoint) -> RunConfig:
-    """The configuration with every seat taken. Raises Refused."""
+def name_models(config: RunConfig, endpoint: Endpoint) -> RunConfig:
+    """The configuration with every model named. Raises Refused."""
     try:
         check(config)
     except BadConfig as fault:
@@ -120,12 +128,12 @@ def take_seats(config: RunConfig, endpoint: Endpoint) -> RunConfig:
         judge = replace(judge, endpoint=judge.endpoint or endpoint.name)
     config = replace(config, agents=agents, adjudicator=judge)
     placed = endpoints.in_role(endpoint, role_of(config.kind))
-    return config.seated(placed.default_model, placed.name)
+    return config.with_models(placed.default_model, placed.name)
 
 
 def _columns(config: RunConfig, endpoint: Endpoint) -> dict[str, Any]:
     """What lists show of the configuration."""
-    first = config.agents[0] if config.agents else Seat("", endpoint.name)
+    first = config.agents[0] if config.agents else ModelChoice("", endpoint.name)
     return {
         "kind": config.kind,
         "preset": config.preset,
@@ -138,14 +146,14 @@ def _columns(config: RunConfig, endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def _longest(seat: Seat, config: RunConfig) -> int:
+def _longest(choice: ModelChoice, config: RunConfig) -> int:
     """What an answer of that model gets where the run names no length: its thoughts count too."""
-    return MAX_TOKENS + likely_thoughts(seat.model, config.reasoning_effort)
+    return MAX_TOKENS + likely_thoughts(choice.model, config.reasoning_effort)
 
 
 def _has_practice(config: RunConfig, endpoint: Endpoint) -> bool:
     """Whether any of the models is the practice model. Raises Refused for an unknown endpoint."""
-    names = {seat.endpoint for seat in config.everybody} - {endpoint.name}
+    names = {choice.endpoint for choice in config.everybody} - {endpoint.name}
     others = [endpoints.chosen(name, field="agents") for name in names]
     return any(each.is_practice for each in (endpoint, *others))
 
@@ -163,7 +171,7 @@ def _name(pool: Pool, config: RunConfig) -> str:
 
 
 def check_pool(benchmark: Benchmark, pool: Pool, config: RunConfig) -> None:
-    """Raises Refused for a pool that a run of this configuration cannot be held over."""
+    """Raises Refused for a pool that a run of this configuration cannot judge."""
     if pool.benchmark_id != benchmark.pk:
         raise Refused("This pool belongs to another benchmark.", field="pool")
     count = pool.entries.count()
@@ -201,7 +209,7 @@ _OVER: Final = (RunStatus.DONE, RunStatus.FAILED)
 def requeue_pair(*, run: DebateRun, debate: Debate, actor: User | None) -> None:
     """Debate one pair of the run again.
 
-    What was said in it so far is dropped from the run; the ledger keeps it, and answers that were
+    Turns so far are dropped from the run; the ledger keeps it, and answers that were
     paid for are not paid again. Raises Refused for a pair that has an outcome, and while the run
     is at work or cancelled.
     """

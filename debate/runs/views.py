@@ -1,4 +1,4 @@
-"""Screens of debate runs: the list, setting one up, and the control room of one.
+"""Screens of debate runs: the list, setting one up, and the run monitor of one.
 
 Setting a run up: a preset or settings by hand, what it will take, and the start.
 
@@ -16,21 +16,22 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Role
-from debate.loaders import READERS, enter_run, get_debate
+from corpus.run_pages import PayingPages
+from debate.loaders import READERS, enter_run, get_debate, get_run
 from debate.models import DebateRun, RunKind
-from debate.results.figures import run_spending as add_up
 from debate.runs import services as requeue
-from debate.runs.configuration import Seat, role_of
+from debate.runs.configuration import ModelChoice, role_of
+from debate.runs.figures import run_spending as add_up
 from debate.runs.forecast import forecast_plan
 from debate.runs.forms import LETTERS, RunForm, initial_of
 from debate.runs.planning import Plan, plan_run, start_planned
 from debate.runs.presets import PRESETS, preset_config, preset_kind
-from debate.runs.room import RUNS, room_context
+from debate.runs.services import retry_failed
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Choices, Column, Filter, Table
-from kit.refusals import told
 from kit.runs.models import RunStatus
+from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
 from llm.endpoints import Endpoint
 from llm.ledger.reading import UNCOSTED
@@ -81,6 +82,19 @@ def run_choices(benchmark: Benchmark) -> Mapping[str, Choices]:
     }
 
 
+RUNS = PayingPages(
+    "debate-run",
+    get=get_run,
+    verbs={
+        "pause": pause_run,
+        "resume": resume_run,
+        "cancel": cancel_run,
+        "retry": retry_failed,
+    },
+    readers=READERS,
+)
+
+
 @require_GET
 def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     """All debate runs of the benchmark."""
@@ -91,25 +105,18 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     offered = [each for each in table.filters if each.value or len(each.choices) > 1]
     table = replace(table, filters=offered)
     context = {"access": access, "tab": "debate-runs", "table": table}
-    return htmx.render(request, "debate/runs.html", context, partial="results")
-
-
-@require_GET
-def run_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The control room: live counts, what is waiting, what went wrong."""
-    access, run = enter_run(request.user, slug, pk, *READERS)
-    return RUNS.show(request, "debate/run.html", room_context(access, run))
+    return htmx.render(request, "debate/runs/runs.html", context, partial="results")
 
 
 @require_GET
 def run_spending(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """What the run has used so far and is likely to use; a part of the control room."""
+    """What the run has used so far and is likely to use; a part of the run monitor."""
     access, run = enter_run(request.user, slug, pk, *READERS)
     context = {"access": access, "tab": "debate-runs", "run": run, "spending": add_up(run)}
     if access.is_admin and run.account_id:
         calls = f"{reverse('spending', args=[slug])}?run={run.account_id}"
         context |= {"calls_url": calls, "unsure_url": f"{calls}&state={UNCOSTED}"}
-    response = htmx.render(request, "debate/spending.html", context, partial="part")
+    response = htmx.render(request, "debate/runs/spending.html", context, partial="part")
     finished = run.is_over and htmx.is_fragment(request)
     return htmx.stop_polling(response) if finished else response
 
@@ -118,7 +125,7 @@ def run_spending(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def run_requeue(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Try the pairs again that failed in the words sent as `error`."""
     access, run = enter_run(request.user, slug, pk, Role.ADMIN)
-    with told(request):
+    with htmx.refusal_shown(request):
         requeue.requeue_failures(
             run=run, error_class=request.POST.get("error", ""), actor=access.user
         )
@@ -130,7 +137,7 @@ def debate_requeue(request: HttpRequest, slug: str, pk: int, debate: int) -> Htt
     """Try one failed pair again."""
     access, run = enter_run(request.user, slug, pk, Role.ADMIN)
     found = get_debate(run, debate)
-    with told(request):
+    with htmx.refusal_shown(request):
         requeue.requeue_pair(run=run, debate=found, actor=access.user)
     return htmx.redirect(request, reverse("debate", args=[slug, run.pk, found.pk]))
 
@@ -212,7 +219,7 @@ def _page(
         "has_endpoint": bool(endpoints.available()),
     }
     show = htmx.invalid if form.is_bound and plan is None else htmx.render
-    return show(request, "debate/run_new.html", context, partial="setup")
+    return show(request, "debate/runs/run_new.html", context, partial="setup")
 
 
 def _begun(access: Access, given: Mapping[str, str]) -> RunForm:
@@ -224,22 +231,22 @@ def _begun(access: Access, given: Mapping[str, str]) -> RunForm:
     endpoint = found.get(given.get("endpoint", "")) or next(iter(found.values()), None)
     if endpoint is None or preset is None:
         return RunForm(benchmark=access.benchmark, initial=typed)
-    main = Seat(endpoint.default_model, endpoint.name)
+    main = ModelChoice(endpoint.default_model, endpoint.name)
     models = _models(given, endpoint) or [main]
     models += [main] * max(0, preset.models - len(models))
     config = preset_config(preset.name, models=models)
     return RunForm(benchmark=access.benchmark, initial=initial_of(config, main=main) | typed)
 
 
-def _models(given: Mapping[str, str], endpoint: Endpoint) -> list[Seat]:
+def _models(given: Mapping[str, str], endpoint: Endpoint) -> list[ModelChoice]:
     """The models named in a form, each once, in the order of the agents."""
     found = {each.name: each for each in endpoints.available()}
-    seats = []
+    choices = []
     for letter in LETTERS:
         place = found.get(given.get(f"{letter}_endpoint", "")) or endpoint
         if f"{letter}_model" in given:
-            seats.append(Seat(given[f"{letter}_model"] or place.default_model, place.name))
-    return list(dict.fromkeys(seats))
+            choices.append(ModelChoice(given[f"{letter}_model"] or place.default_model, place.name))
+    return list(dict.fromkeys(choices))
 
 
 def _typed(access: Access, given: Mapping[str, str]) -> dict[str, Any]:
@@ -253,7 +260,6 @@ def _typed(access: Access, given: Mapping[str, str]) -> dict[str, Any]:
     }
     typed = {name: value for name, value in given.items() if name != "csrfmiddlewaretoken"}
     preset = PRESETS.get(given.get("preset", ""))
-    blank = [Seat("model", "endpoint")] * 2
-    if preset and preset_config(preset.name, models=blank).kind != given.get("kind"):
+    if preset and preset_kind(preset.name) != given.get("kind"):
         typed["preset"] = ""
     return unticked | typed

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
@@ -14,8 +15,7 @@ from django.views.decorators.http import require_GET
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.csvfile import csv_response, table_response
 from kit.lists.tables import Choices, query_string
 from llm.ledger.accounts import PayingRun, paying_runs
 from llm.ledger.reading import (
@@ -23,9 +23,13 @@ from llm.ledger.reading import (
     HEADER,
     TOTALS,
     UNCOSTED,
+    Group,
     choices_of,
+    grouped,
+    is_asked,
+    kept_groups,
     lines,
-    spending,
+    summed,
     totals_sheets,
     transcript,
     without_texts,
@@ -48,14 +52,26 @@ class Ledger:
     calls: QuerySet[Call]
     runs: list[PayingRun]
 
+    @cached_property
+    def groups(self) -> list[Group]:
+        """What they came to."""
+        return kept_groups(run.account_id for run in self.runs)
+
     def choices(self, params: Mapping[str, str]) -> dict[str, Choices]:
         """The drop-downs of the list."""
         runs = [(str(run.account_id), _called(run)) for run in self.runs]
-        return choices_of(self.calls, params, runs)
+        return choices_of(self.groups, params, runs)
 
     def asked(self, params: Mapping[str, str], choices: dict[str, Choices]) -> QuerySet[Call]:
         """The calls that `params` ask for."""
         return CALLS.matches(self.calls, params, choices=choices)
+
+    def sums(self, params: Mapping[str, str], choices: dict[str, Choices]) -> list[Group]:
+        """What these calls came to; read anew only where a search or no group tells them apart."""
+        asked = CALLS.asked(params, choices=choices)
+        if "q" in asked or asked.get("state") == UNCOSTED:
+            return grouped(self.asked(params, choices))
+        return [each for each in self.groups if is_asked(each, asked)]
 
 
 def ledger_of(access: Access) -> Ledger:
@@ -81,10 +97,10 @@ def call_list(request: HttpRequest, slug: str) -> HttpResponse:
         "access": access,
         "tab": "spending",
         "table": table,
-        "spending": spending(ledger.asked(request.GET, choices)),
+        "spending": summed(ledger.sums(request.GET, choices)),
         "unsure_url": query_string({**table.params, "state": UNCOSTED}),
     }
-    return htmx.render(request, "debate/ledger/calls.html", context, partial="results")
+    return htmx.render(request, "debate/spending/calls.html", context, partial="results")
 
 
 @require_GET
@@ -102,7 +118,7 @@ def call_totals(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     ledger = ledger_of(access)
     choices = ledger.choices(request.GET)
-    asked, kept = ledger.asked(request.GET, choices), CALLS.asked(request.GET, choices=choices)
+    groups, kept = ledger.sums(request.GET, choices), CALLS.asked(request.GET, choices=choices)
     calls_url = reverse("spending", args=[slug])
 
     def url(narrowed: dict[str, str]) -> str:
@@ -111,8 +127,8 @@ def call_totals(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "access": access,
         "tab": "spending",
-        "spending": spending(asked),
-        "sheets": totals_sheets(asked, *TOTALS, url=url),
+        "spending": summed(groups),
+        "sheets": totals_sheets(groups, *TOTALS, url=url),
         "query": query_string(kept) if kept else "",
         "narrowed": [
             (each.label, dict(each.choices)[each.value])
@@ -120,7 +136,7 @@ def call_totals(request: HttpRequest, slug: str) -> HttpResponse:
             if each.value
         ],
     }
-    return htmx.render(request, "debate/ledger/totals.html", context)
+    return htmx.render(request, "debate/spending/totals.html", context)
 
 
 @require_GET
@@ -130,9 +146,9 @@ def call_totals_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseB
     if name not in TOTALS:
         raise Http404("No such table.")
     ledger = ledger_of(access)
-    asked = ledger.asked(request.GET, ledger.choices(request.GET))
-    (sheet,) = totals_sheets(asked, name)
-    return csv_response(f"{slug}-calls-{name}.csv", csv_header(sheet), csv_rows(sheet))
+    groups = ledger.sums(request.GET, ledger.choices(request.GET))
+    (sheet,) = totals_sheets(groups, name)
+    return table_response(f"{slug}-calls-{name}.csv", sheet)
 
 
 @require_GET
@@ -154,7 +170,7 @@ def call_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "run_url": reverse(page, args=[slug, run.pk]) if page else "",
         **_beside(ledger, call, request.GET),
     }
-    return htmx.render(request, "debate/ledger/call.html", context)
+    return htmx.render(request, "debate/spending/call.html", context)
 
 
 def _beside(ledger: Ledger, call: Call, params: Mapping[str, str]) -> dict[str, Any]:

@@ -9,16 +9,16 @@ from rest_framework.response import Response
 
 from corpus.access import enter
 from corpus.models import Role
+from debate.audits.api import AuditSerializer
 from debate.loaders import get_run
 from debate.models import PromptVersion, Trial
-from debate.results.api import AuditSerializer
-from debate.results.courses import reference_called
-from debate.trials import prompts as verbs
+from debate.references import reference_called
+from debate.runs import prompts as verbs
 from debate.trials import services as trials
 from debate.trials.report import prompt_sheets
 from debate.trials.views import get_trial
-from kit.api import RUN_FIELDS, Route, SheetSerializer
-from kit.lists.sheets import as_data
+from kit.api import RUN_FIELDS, ReportTableSerializer, Route
+from kit.lists.report_tables import as_data
 
 
 class PromptSerializer(serializers.ModelSerializer):
@@ -40,7 +40,7 @@ class TrialSerializer(serializers.ModelSerializer):
 class OneTrialSerializer(TrialSerializer):
     """A trial with its tables."""
 
-    tables = SheetSerializer(many=True)
+    tables = ReportTableSerializer(many=True)
 
     class Meta(TrialSerializer.Meta):
         fields = [*TrialSerializer.Meta.fields, "tables"]
@@ -86,7 +86,7 @@ class AdoptPrompt(Route):
 
 
 class OneTrial(Route):
-    """A trial with its tables, beside a reference where one is named."""
+    """A trial with its tables, compared with a reference where one is named."""
 
     @extend_schema(responses=OneTrialSerializer, parameters=[OpenApiParameter("reference", str)])
     def get(self, request: Request, slug: str, pk: int) -> Response:
@@ -110,8 +110,8 @@ class CancelTrial(Route):
         return Response(TrialSerializer(trial).data)
 
 
-class Canaries(Route):
-    """Sending baited passages through the agents of a run."""
+class AdversarialTrials(Route):
+    """Sending adversarial passages through the agents of a run."""
 
     @extend_schema(
         operation_id="debate_run_canaries",
@@ -122,7 +122,7 @@ class Canaries(Route):
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
         given = self.read(AuditSerializer)
-        trial = trials.start_canaries(run=run, actor=access.user, **given)
+        trial = trials.start_adversarial_trial(run=run, actor=access.user, **given)
         return Response(TrialSerializer(trial).data, status=201)
 
 
@@ -130,7 +130,7 @@ _RUN = "b/<slug:slug>/debate-runs/<int:pk>"
 _TRIAL = "b/<slug:slug>/trials/<int:pk>"
 _PROMPT = "b/<slug:slug>/prompts"
 urlpatterns = [
-    path(f"{_RUN}/canaries/", Canaries.as_view(), name="api-debate-run-canaries"),
+    path(f"{_RUN}/canaries/", AdversarialTrials.as_view(), name="api-debate-run-canaries"),
     path(f"{_PROMPT}/", Prompts.as_view(), name="api-prompts"),
     path(f"{_PROMPT}/<int:pk>/adopt/", AdoptPrompt.as_view(), name="api-prompt-adopt"),
     path(f"{_TRIAL}/", OneTrial.as_view(), name="api-trial"),

@@ -1,4 +1,4 @@
-"""Trials: pairs of a finished run debated again in another way, without any label coming of it."""
+"""Trials: pairs of a finished run debated again in another way, without any label as its result."""
 
 from django.conf import settings
 from django.db import models
@@ -45,11 +45,11 @@ class TrialKind(models.TextChoices):
     """What is other than in the run."""
 
     PROMPT = "prompt"
-    CANARY = "canary"
+    ADVERSARIAL = "canary", "Canary"
 
 
 class Trial(TrackedRun):
-    """A seeded sample of a run's pairs, debated with another prompt or with a baited passage."""
+    """A sample of a run's pairs, debated with another prompt or with adversarial passages."""
 
     task_name = "debate.trial"
 
@@ -91,7 +91,7 @@ class TrialItem(models.Model):
 
     trial = models.ForeignKey(Trial, on_delete=models.CASCADE, related_name="items")
     debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="+")
-    # Which bait stands in the passage (debate.trials.canaries); "" for the passage as it is.
+    # How the passage is altered (debate.trials.adversarial); "" for the passage as it is.
     bait = models.CharField(max_length=20, blank=True, default="")
     status = models.CharField(
         max_length=18, choices=DebateStatus.choices, default=DebateStatus.WAITING
@@ -118,5 +118,5 @@ class TrialItem(models.Model):
 
     @property
     def passage(self) -> Passage:
-        """Of its debate, without the bait."""
+        """Of its debate, unaltered."""
         return self.debate.passage

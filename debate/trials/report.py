@@ -1,4 +1,4 @@
-"""What a trial found: baits that worked, or another prompt beside the run's own."""
+"""What a trial found: alterations that misled, or another prompt compared with the run's own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +10,10 @@ from debate.measures.accuracy import Comparison, Judged, compare
 from debate.measures.flips import flips
 from debate.measures.timing import Spent, Timing, timing
 from debate.models import DebateRun, DebateStatus, Trial, TrialItem, TrialKind
-from debate.results.courses import Heard, Played, Reference, played, unread_beside
-from debate.trials.canaries import NAMES
-from kit.lists.sheets import Cell, Sheet, measured, percent, text
+from debate.references import Reference
+from debate.runs.trajectories import CallCost, Trajectory, trajectories, unread_calls
+from debate.trials.adversarial import NAMES
+from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import proportion
 from llm.models import Call
@@ -20,18 +21,18 @@ from llm.models import Call
 _NAMES = ((1, "relevant"), (0, "not relevant"), (None, "no label"))
 
 
-def canary_sheet(run: DebateRun) -> Sheet:
-    """How often a bait turned a pair that the run had agreed irrelevant, by trial and bait."""
-    items = TrialItem.objects.filter(trial__run=run, trial__kind=TrialKind.CANARY)
+def adversarial_sheet(run: DebateRun) -> ReportTable:
+    """How often each alteration turned pairs that the run had agreed irrelevant, by trial."""
+    items = TrialItem.objects.filter(trial__run=run, trial__kind=TrialKind.ADVERSARIAL)
     counted = items.order_by().values("trial", "bait").annotate(**_COUNTS)
-    return Sheet(
+    return ReportTable(
         name="canaries",
         title="Canaries: baited passages",
         header=(
             *("Bait", "Drawn", "Judged", "Turned relevant"),
             *("Flip rate", "Disputed", "Unreadable"),
         ),
-        rows=tuple(_canary_row(run, row) for row in counted.order_by("trial", "bait")),
+        rows=tuple(_adversarial_row(run, row) for row in counted.order_by("trial", "bait")),
         notes=(
             "Passages that the agents had agreed to be irrelevant, with a bait put in that holds "
             "no answer. A pair that turns relevant fell for it. Intervals are exact.",
@@ -40,7 +41,7 @@ def canary_sheet(run: DebateRun) -> Sheet:
     )
 
 
-def _canary_row(run: DebateRun, row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _adversarial_row(run: DebateRun, row: Mapping[str, Any]) -> tuple[Cell, ...]:
     page = reverse("trial", args=[run.benchmark.slug, row["trial"]])
     to = f"{page}#items-title"
     return (
@@ -54,8 +55,8 @@ def _canary_row(run: DebateRun, row: Mapping[str, Any]) -> tuple[Cell, ...]:
     )
 
 
-def prompt_sheets(trial: Trial, reference: Reference | None) -> list[Sheet]:
-    """The new prompt beside the run's own, over the pairs that are tried so far."""
+def prompt_sheets(trial: Trial, reference: Reference | None) -> list[ReportTable]:
+    """The new prompt compared with the run's own, over the pairs that are tried so far."""
     items = list(trial.items.filter(status__in=_TRIED).select_related("debate"))
     times = _times(trial, items)
     sheets = [_costs(times), _label_flips(items)]
@@ -77,25 +78,25 @@ _COUNTS = {
 
 def _times(trial: Trial, items: Sequence[TrialItem]) -> tuple[Timing, Timing]:
     """(of the run, of the trial) over the same pairs."""
-    present = played(trial.run, {item.debate_id for item in items})
+    present = trajectories(trial.run, {item.debate_id for item in items})
     return timing([pair.spent() for pair in present]), timing(_spent(items))
 
 
 def _spent(items: Sequence[TrialItem]) -> list[Spent]:
-    played = {item.pk: Played(item.debate_id) for item in items}
+    pairs = {item.pk: Trajectory(item.debate_id) for item in items}
     asked = {call: (item.pk, n, agent) for item in items for n, agent, call in item.calls}
     names = ("account_id", "subject", "status", "elapsed_s", "usd", "input_tokens", "output_tokens")
     places = []
     for pk, account, subject, *took in Call.objects.filter(pk__in=asked).values_list("pk", *names):
         item, number, agent = asked[pk]
-        played[item].add(number, agent, Heard(*took))
+        pairs[item].add(number, agent, CallCost(*took))
         places.append((pk, account, subject, asked[pk]))
-    for (item, number, agent), call in unread_beside(places):
-        played[item].add(number, agent, call)
-    return [pair.spent() for pair in played.values()]
+    for (item, number, agent), call in unread_calls(places):
+        pairs[item].add(number, agent, call)
+    return [pair.spent() for pair in pairs.values()]
 
 
-def _accuracies(items: Sequence[TrialItem], reference: Reference) -> Sheet:
+def _accuracies(items: Sequence[TrialItem], reference: Reference) -> ReportTable:
     truths = reference.truths(items[0].debate.run.pool if items else None)
     judged = [
         (truth, item)
@@ -108,7 +109,7 @@ def _accuracies(items: Sequence[TrialItem], reference: Reference) -> Sheet:
     better = sum(i.label == t != i.debate.label for t, i in both)
     worse = sum(i.debate.label == t != i.label for t, i in both)
     p_value = mcnemar(worse, better).p_value
-    return Sheet(
+    return ReportTable(
         name="accuracy",
         title=f"Both beside {reference.name}",
         header=("Prompt", "Pairs", "Relevant found", "Irrelevant found", "Balanced", "Disputed"),
@@ -133,7 +134,7 @@ def _accuracy_row(name: str, found: Comparison) -> tuple[Cell, ...]:
     )
 
 
-def _label_flips(items: Sequence[TrialItem]) -> Sheet:
+def _label_flips(items: Sequence[TrialItem]) -> ReportTable:
     found = flips((item.debate.label, item.label) for item in items)
     rows = tuple(
         (
@@ -149,7 +150,7 @@ def _label_flips(items: Sequence[TrialItem]) -> Sheet:
             f"{found.flipped.hits:,} of {found.flipped.n:,} labels changed; McNemar’s exact "
             f"test that both directions are equally likely: p = {p_value:.4g}."
         )
-    return Sheet(
+    return ReportTable(
         name="labels",
         title="Labels of the present and the new prompt",
         header=("", *(f"New: {name}" for _, name in _NAMES)),
@@ -159,7 +160,7 @@ def _label_flips(items: Sequence[TrialItem]) -> Sheet:
     )
 
 
-def _costs(times: tuple[Timing, Timing]) -> Sheet:
+def _costs(times: tuple[Timing, Timing]) -> ReportTable:
     rows = tuple(
         (
             text(name),
@@ -170,7 +171,7 @@ def _costs(times: tuple[Timing, Timing]) -> Sheet:
         )
         for name, found in zip(("present", "new"), times, strict=True)
     )
-    return Sheet(
+    return ReportTable(
         name="cost",
         title="Time and cost of a pair",
         header=("Prompt", "Pairs", "In sequence", "In parallel", "Cost"),

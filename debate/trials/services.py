@@ -1,13 +1,14 @@
-"""Trials of a prompt or of baited passages: starting, stopping, storing. No label comes of them."""
+"""Trials of a prompt or of adversarial passages: start, stop, store. They give no label."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
-from debate.measures.sampling import draw
+from debate import dream
 from debate.models import (
     Debate,
     DebateRun,
@@ -18,11 +19,19 @@ from debate.models import (
     TrialItem,
     TrialKind,
 )
-from debate.trials.canaries import BAITS
+from debate.runs.kinds import debate_config
+from debate.runs.outcomes import Outcome
+from debate.runs.prompts import PromptGone, template_of
+from debate.runs.pump import PairCalls
+from debate.trials.adversarial import ALTERATIONS
 from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunStatus, wake
+from kit.runs.models import RunGroup, RunStatus, wake
 from kit.runs.moves import move_run
+from kit.stats.sampling import draw
+from llm.errors import CannotGoOn
+from llm.gateway import Gateways
+from llm.pump import Pump
 
 MOST = 500
 _DECIDED = (DebateStatus.AGREED, DebateStatus.ESCALATED)
@@ -42,15 +51,15 @@ def start_prompt_trial(
     return _start(run, TrialKind.PROMPT, pairs, seed, actor, prompt)
 
 
-def start_canaries(*, run: DebateRun, size: int, seed: int, actor: User | None) -> Trial:
-    """Debate pairs again that were agreed irrelevant, each with a bait put into its passage.
+def start_adversarial_trial(*, run: DebateRun, size: int, seed: int, actor: User | None) -> Trial:
+    """Debate pairs again that were agreed irrelevant, each with its passage altered to mislead.
 
-    Baits take turns. The baited texts are no passages: they are in no corpus, pool, label or
+    Alterations take turns. The altered texts are no passages: they are in no corpus, pool, label or
     release. Raises Refused where no pair was agreed irrelevant.
     """
     irrelevant = run.debates.filter(status=DebateStatus.AGREED, label=0)
     pairs = _drawn(irrelevant, size, seed, "query__domain_id")
-    return _start(run, TrialKind.CANARY, pairs, seed, actor, None)
+    return _start(run, TrialKind.ADVERSARIAL, pairs, seed, actor, None)
 
 
 def cancel_trial(*, trial: Trial, actor: User) -> None:
@@ -75,13 +84,13 @@ def _start(
 ) -> Trial:
     if run.kind != RunKind.DEBATE:
         raise Refused("Only a run of debates can be tried in another way.")
-    baits = list(BAITS) if kind == TrialKind.CANARY else [""]
+    alterations = list(ALTERATIONS) if kind == TrialKind.ADVERSARIAL else [""]
     with transaction.atomic():
         trial = Trial.objects.create(
             run=run, kind=kind, prompt=prompt, seed=seed, total=len(pairs), created_by=actor
         )
         TrialItem.objects.bulk_create(
-            TrialItem(trial=trial, debate_id=pair, bait=baits[place % len(baits)])
+            TrialItem(trial=trial, debate_id=pair, bait=alterations[place % len(alterations)])
             for place, pair in enumerate(pairs)
         )
         _note(trial, actor, "start trial")
@@ -108,3 +117,56 @@ def _note(trial: Trial, actor: User | None, verb: str) -> None:
 
 def _data(trial: Trial) -> dict[str, Any]:
     return {"kind": trial.kind, "run": trial.run_id, "seed": trial.seed, "pairs": trial.total}
+
+
+class TrialPump(Pump[TrialItem, Outcome]):
+    """One worker's drive of its share of a trial."""
+
+    run: Trial
+    words = ("pair", "pairs")
+
+    def prepare(self) -> None:
+        """How its run debates, with the prompt that is tried."""
+        try:
+            config = debate_config(self.run.run)
+        except PromptGone as gone:
+            raise CannotGoOn(str(gone)) from None
+        prompt = self.run.prompt
+        self.config = replace(config, prompt=template_of(prompt)) if prompt else config
+
+    def payer(self) -> DebateRun:
+        """A trial spends its run's money."""
+        return self.run.run
+
+    def read_group(self, group: RunGroup) -> Sequence[TrialItem]:
+        """Waiting pairs with what is read of them."""
+        waiting = group.within(self.run.waiting_items())
+        return list(waiting.select_related("debate__query", "debate__passage"))
+
+    async def work(self, item: TrialItem, gateways: Gateways) -> Outcome:
+        """Debate the pair as altered; a call that failed ends this pair and not the trial."""
+
+        def debate(pair: dream.Pair, key: bytes) -> dream.Steps:
+            alter = ALTERATIONS.get(item.bait)
+            passage = alter(pair.query, pair.passage) if alter else pair.passage
+            return dream.debate(replace(pair, passage=passage), self.config, key)
+
+        run = self.run.run
+        calls = PairCalls(item, gateways=gateways, max_tokens=run.max_tokens, subject="trial")
+        outcome = await calls.verdict(debate, self.key)
+        return replace(outcome, failure=None)
+
+    def store(self, results: Sequence[Outcome]) -> int:
+        """How pairs ended, each once; a failed call without the endpoint's own words."""
+        stored = 0
+        for each in results:
+            verdict = each.verdict
+            waiting = self.run.waiting_items().filter(pk=each.debate_id)
+            stored += waiting.update(
+                status=verdict.status,
+                label=verdict.label,
+                round=verdict.round,
+                error="A call failed." if verdict.status == "failed" else verdict.detail,
+                calls=[[*turn, call] for turn, call in each.calls.items()],
+            )
+        return stored

@@ -1,7 +1,8 @@
-"""Screens of prompts: the versions, trying another one, a trial, adopting; and canaries."""
+"""Screens of prompts, their trials and adoption, and of trials of adversarial passages."""
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -9,17 +10,44 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import Access, enter
-from corpus.models import Role
+from corpus.models import Benchmark, Role
+from debate.audits.forms import AuditForm
 from debate.dream.prompting import PROMPTS
-from debate.forms import AuditForm, PromptForm
 from debate.loaders import get_run
-from debate.models import PromptVersion, Trial, TrialKind
-from debate.results.courses import reference_called, references
-from debate.trials import prompts as verbs
+from debate.models import DebateRun, PromptVersion, Trial, TrialKind
+from debate.references import reference_called, references
+from debate.runs import prompts as verbs
 from debate.trials import services as trials
 from debate.trials.report import prompt_sheets
 from kit import htmx
 from kit.errors import Refused
+
+
+class PromptForm(forms.Form):
+    """Another template, and the pairs it is tried on."""
+
+    text = forms.CharField(
+        label="Template",
+        max_length=40_000,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false"}),
+        help_text="It keeps the lines version and role, the sections [system] and [user], and "
+        "every placeholder: {agent}, {others}, {query}, {answers}, {chunk}, {history}.",
+    )
+    run = forms.ModelChoiceField(
+        DebateRun.objects.none(),
+        label="Pairs of the run",
+        help_text="The run whose prompt, model and pairs it is held against.",
+    )
+    size = forms.IntegerField(label="Pairs", min_value=1, max_value=500, initial=50)
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31 - 1, initial=1)
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runs = benchmark.debate_runs.filter(done__gt=0)
+        self.has_runs = runs.exists()
+        self.fields["run"].queryset = runs  # type: ignore[attr-defined]
+        self.fields["run"].initial = runs.first()
 
 
 @require_http_methods(["GET", "POST"])
@@ -53,17 +81,17 @@ def prompt_list(request: HttpRequest, slug: str) -> HttpResponse:
         "has_runs": form.has_runs,
     }
     show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "debate/prompts.html", context)
+    return show(request, "debate/trials/prompts.html", context)
 
 
 @require_GET
 def trial_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """A trial: progress, then the new prompt beside the present one."""
+    """A trial: progress, then the new prompt compared with the present one."""
     access = enter(request.user, slug, Role.ADMIN)
     trial = get_trial(access, pk)
-    response = htmx.render(request, "debate/trial.html", _context(request, access, trial))
+    response = htmx.render(request, "debate/trials/trial.html", _context(request, access, trial))
     if htmx.is_fragment(request, f"progress-{trial.pk}"):
-        part = "debate/trial.html"
+        part = "debate/trials/trial.html"
         response = htmx.render(request, part, _context(request, access, trial), partial="live")
         return htmx.stop_polling(response) if trial.is_over else response
     return response
@@ -74,10 +102,8 @@ def trial_cancel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Stop a trial."""
     access = enter(request.user, slug, Role.ADMIN)
     trial = get_trial(access, pk)
-    try:
+    with htmx.refusal_shown(request):
         trials.cancel_trial(trial=trial, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
     return htmx.redirect(request, _url(trial))
 
 
@@ -86,32 +112,22 @@ def prompt_adopt(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Make a tried prompt that of all runs from now on."""
     access = enter(request.user, slug, Role.ADMIN)
     prompt = get_object_or_404(PromptVersion, pk=pk, benchmark=access.benchmark)
-    try:
+    with htmx.refusal_shown(request):
         verbs.adopt_prompt(prompt=prompt, actor=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    else:
         messages.success(request, f"New debate runs use version {prompt.version}.")
     return htmx.redirect(request, reverse("prompts", args=[slug]))
 
 
 @require_POST
 def canaries_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Send baited passages through the agents of a run."""
+    """Send adversarial passages through the agents of a run."""
     access = enter(request.user, slug, Role.ADMIN)
     run = get_run(access, pk)
     form = AuditForm(request.POST)
-    back = reverse("debate-run-report", args=[slug, run.pk])
-    if not form.is_valid():
-        for errors in form.errors.values():
-            messages.error(request, " ".join(map(str, errors)))
-        return htmx.redirect(request, back)
-    try:
-        trial = trials.start_canaries(run=run, actor=access.user, **form.cleaned_data)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return htmx.redirect(request, back)
-    return htmx.redirect(request, _url(trial))
+    with htmx.refusal_shown(request):
+        trial = trials.start_adversarial_trial(run=run, actor=access.user, **form.given())
+        return htmx.redirect(request, _url(trial))
+    return htmx.redirect(request, reverse("debate-run-report", args=[slug, run.pk]))
 
 
 def get_trial(access: Access, pk: int) -> Trial:

@@ -7,11 +7,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.agreement.items import read_items, wanted_items
-from evaluation.agreement.views import open_reading, sheets, wanted_width
-from kit.api import Route, SheetSerializer
-from kit.lists.sheets import as_data
+from evaluation.agreement.views import open_reading, sheets, target_width
+from kit.api import ReportTableSerializer, Route
+from kit.lists.report_tables import as_data
 
-MOST_ITEMS = 500
+MAX_ITEMS = 500
 
 
 class AgreementSerializer(serializers.Serializer):
@@ -20,7 +20,7 @@ class AgreementSerializer(serializers.Serializer):
     what = serializers.CharField()
     rule = serializers.CharField()
     notes = serializers.ListField(child=serializers.CharField())
-    tables = SheetSerializer(many=True)
+    tables = ReportTableSerializer(many=True)
 
 
 class LabelSerializer(serializers.Serializer):
@@ -56,7 +56,7 @@ class Agreement(Route):
     )
     def get(self, request: Request, slug: str, what: str) -> Response:
         access, reading = open_reading(self.person(), slug, what)
-        width = wanted_width(request.query_params.dict())
+        width = target_width(request.query_params.dict())
         return Response(
             {
                 "what": reading.key,
@@ -86,7 +86,7 @@ class AgreementItems(Route):
         items, words = wanted_items(reading, params)
         start = params.get("offset", "0")
         first = int(start) if start.isascii() and start.isdigit() and len(start) < 10 else 0
-        rows = read_items(access.benchmark, reading, items[first : first + MOST_ITEMS])
+        rows = read_items(access.benchmark, reading, items[first : first + MAX_ITEMS])
         results = AgreementItemSerializer(rows, many=True).data
         return Response({"count": len(items), "words": words, "results": results})
 

@@ -35,11 +35,11 @@ def wanted_items(reading: Reading, params: Mapping[str, str]) -> tuple[list[int]
     slice, `person` one rater, `first` and `second` two; `label` and `other` are labels: of others
     as they are, of met by their place on the scale.
     """
-    opinions, words = _chosen(reading, params)
+    ratings, words = _chosen(reading, params)
     show = params.get("show", "all")
     show = show if show in SHOWS else "all"
     labels: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    for each in opinions:
+    for each in ratings:
         labels[each.item][str(each.rater)] = each.label
     person = _name(reading, params.get("person", ""))
     asked = _labels(reading, params, show)
@@ -70,15 +70,15 @@ def _chosen(reading: Reading, params: Mapping[str, str]) -> tuple[Sequence[Ratin
     for dimension in DIMENSIONS:
         if by == dimension:
             words = reading.scorers.get(key) or f"{by} {key}"
-            return grouped(reading.opinions, dimension).get(key, []), words
+            return grouped(reading.ratings, dimension).get(key, []), words
     pair = [_name(reading, params.get(name, "")) for name in ("first", "second")]
     if all(pair):
-        return [each for each in reading.opinions if each.rater in pair], " and ".join(pair)
+        return [each for each in reading.ratings if each.rater in pair], " and ".join(pair)
     person = _name(reading, params.get("person", ""))
     if person:
-        items = {each.item for each in reading.opinions if each.rater == person}
-        return [each for each in reading.opinions if each.item in items], person
-    return reading.opinions, ""
+        items = {each.item for each in reading.ratings if each.rater == person}
+        return [each for each in reading.ratings if each.item in items], person
+    return reading.ratings, ""
 
 
 def _name(reading: Reading, key: str) -> str:
@@ -127,20 +127,20 @@ def _majority_of_others(given: Mapping[str, int], person: str) -> int | None:
 
 def read_items(benchmark: Benchmark, reading: Reading, keys: Iterable[int]) -> list[dict[str, Any]]:
     """These items in their order: number, name, address, what it is about, labels that count."""
-    wanted = list(keys)
+    ordered = list(keys)
     given: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-    keep = set(wanted)
-    for each in reading.opinions:
+    keep = set(ordered)
+    for each in reading.ratings:
         if each.item in keep:
             given[each.item].append((str(each.rater), reading.label_names[each.label]))
-    about = _ABOUT[reading.key](benchmark, wanted)
+    about = _ABOUT[reading.key](benchmark, ordered)
     return [
         {
             **dict(zip(("name", "url", "about"), about[key], strict=True)),
             "item": key,
             "labels": [{"rater": rater, "given": label} for rater, label in sorted(given[key])],
         }
-        for key in wanted
+        for key in ordered
         if key in about
     ]
 

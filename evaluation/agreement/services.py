@@ -1,10 +1,10 @@
 """What people agree on, read for the agreement pages: votes, weights, verdicts. Reads only.
 
-A reading has opinions whose rater is the name that the page shows: admins see who people are,
+A reading has ratings whose rater is the name that the page shows: admins see who people are,
 reviewers see numbers.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.contrib.auth.models import User
@@ -24,7 +24,7 @@ COHEN = "cohen_kappa"
 
 @dataclass(frozen=True)
 class Reading:
-    """Labels of one kind with what a page must know of them.
+    """Labels of one kind with what a page shows of them.
 
     `people` maps the names of raters to their keys; empty where raters are parts (author, blind
     scorer), not people; `scorers` then names who scored, by key. `headline` names the coefficient
@@ -35,7 +35,7 @@ class Reading:
     title: str
     item: str
     scale: Scale
-    opinions: Sequence[Rating]
+    ratings: Sequence[Rating]
     headline: str
     rule: str
     label_names: dict[int, str]
@@ -46,21 +46,26 @@ class Reading:
 
     @property
     def names(self) -> dict[int, str]:
-        """Keys of people and the names that stand for them."""
+        """Names of people by their keys."""
         return {key: name for name, key in self.people.items()}
 
 
 def vote_reading(access: Access) -> Reading:
     """The votes on cases that votes have closed."""
     found = vote_opinions(access.benchmark)
-    people = _names(access, {each.person for each in found})
+    voters = sorted({each.person for each in found})
+    if access.is_admin:
+        rows = User.objects.filter(pk__in=voters).order_by("pk")
+        people = dict(rows.values_list("username", "pk"))
+    else:
+        people = {f"Person {number}": key for number, key in enumerate(voters, 1)}
     named = {key: name for name, key in people.items()}
     return Reading(
         key=VOTES,
         title="Votes on disputes",
         item="case",
         scale=BINARY,
-        opinions=[replace(each, rater=named[each.person]) for each in found],
+        ratings=[replace(each, rater=named[each.person]) for each in found],
         headline=FLEISS,
         rule=(
             f"Votes become a label by the rule {RULE}: three votes, the majority is the label, "
@@ -74,26 +79,19 @@ def vote_reading(access: Access) -> Reading:
     )
 
 
-def _names(access: Access, keys: Iterable[int]) -> dict[str, int]:
-    wanted = sorted(keys)
-    if not access.is_admin:
-        return {f"Person {number}": key for number, key in enumerate(wanted, 1)}
-    rows = User.objects.filter(pk__in=wanted).order_by("pk").values_list("username", "pk")
-    return dict(rows)
-
-
 def weight_reading(access: Access) -> Reading:
-    """Weights of authors beside the blind scores of second reviews."""
+    """Weights of authors compared with the blind scores of second reviews."""
     return _weights(access, WEIGHTS, "Weights in second reviews", review__isnull=False)
 
 
 def sample_reading(access: Access) -> Reading:
-    """Weights of authors beside blind scores of samples (docs/protocol.md 3.1 step 7, 6.12)."""
+    """Weights of authors compared with blind scores of samples (docs/protocol.md 3.1, 6.12)."""
     return _weights(access, SAMPLE, "Weights scored again for a sample", task__isnull=False)
 
 
 def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
     found = weight_ratings(access.benchmark, **purpose)
+    scorers = User.objects.filter(pk__in={each.person for each in found.ratings})
     notes = ["Raw weights over the whole scale, all aspects together; quadratic κ is the headline."]
     if found.left_out:
         notes.append(
@@ -108,7 +106,7 @@ def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
         title=title,
         item="score",
         scale=Scale("interval", tuple(range(1, found.top + 1))),
-        opinions=found.ratings,
+        ratings=found.ratings,
         headline=QUADRATIC,
         rule=(
             "Each aspect has its author’s weight, and one that a reviewer gave without seeing it. "
@@ -116,14 +114,14 @@ def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
         ),
         label_names={point: str(point) for point in range(1, found.top + 1)},
         people={},
-        scorers=_scorers(found.ratings),
+        scorers={str(pk): name for pk, name in scorers.values_list("pk", "username")},
         notes=tuple(notes),
         empty="Nobody has scored weights blind yet.",
     )
 
 
 def verdict_reading(access: Access) -> Reading:
-    """What authors and reviewers said of gold passages, in accepted reviews."""
+    """Verdicts of authors and reviewers on gold passages, in accepted reviews."""
     return _verdicts(
         VERDICTS,
         "Verdicts on gold passages",
@@ -137,7 +135,7 @@ def verdict_reading(access: Access) -> Reading:
 
 
 def answered_reading(access: Access) -> Reading:
-    """What reviewers said of gold passages, and authors once they had read it."""
+    """Verdicts of reviewers on gold passages, and of authors who had read them."""
     return _verdicts(
         ANSWERED,
         "Verdicts on gold passages after the author’s answer",
@@ -151,14 +149,14 @@ def answered_reading(access: Access) -> Reading:
 
 
 def _verdicts(
-    key: str, title: str, opinions: Sequence[Rating], headline: str, rule: str, note: str
+    key: str, title: str, ratings: Sequence[Rating], headline: str, rule: str, note: str
 ) -> Reading:
     return Reading(
         key=key,
         title=title,
         item="passage",
         scale=BINARY,
-        opinions=opinions,
+        ratings=ratings,
         headline=headline,
         rule=rule,
         label_names={0: "removed", 1: "gold"},
@@ -166,11 +164,6 @@ def _verdicts(
         notes=(note,),
         empty="No review is accepted yet.",
     )
-
-
-def _scorers(opinions: Iterable[Rating]) -> dict[str, str]:
-    rows = User.objects.filter(pk__in={each.person for each in opinions})
-    return {str(pk): name for pk, name in rows.values_list("pk", "username")}
 
 
 # Every kind of labels by its key: its tab, and what reads it.

@@ -15,13 +15,13 @@ from django.views.decorators.http import require_GET
 from annotate.agreement.slices import Slice
 from corpus.access import Access, enter
 from corpus.models import Role
-from evaluation.agreement import sheets as tables
+from evaluation.agreement import tables
 from evaluation.agreement.items import item_link, read_items, wanted_items
 from evaluation.agreement.services import READINGS, Reading, may_read
 from evaluation.charts import forest, heat_map
 from kit import htmx
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import Sheet, csv_header, csv_rows
+from kit.lists.csvfile import csv_response, table_response
+from kit.lists.report_tables import ReportTable
 from kit.lists.tables import ListPage, page_of
 
 READERS = (Role.ADMIN, Role.REVIEWER)
@@ -34,7 +34,7 @@ LABELS = "labels"
 def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpResponse:
     """Everything about one kind of labels, on one page."""
     access, reading = open_reading(request.user, slug, what)
-    width = wanted_width(request.GET)
+    width = target_width(request.GET)
     found = tables.whole(reading)
     parts = tables.parts(reading)
     slices = [("all", found)]
@@ -63,7 +63,7 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
             for sheet in sheets(access, reading, width, found, parts)
         ],
     }
-    return htmx.render(request, "evaluation/agreement.html", context)
+    return htmx.render(request, "evaluation/agreement/agreement.html", context)
 
 
 @require_GET
@@ -75,9 +75,9 @@ def agreement_table(request: HttpRequest, slug: str, what: str, name: str) -> Ht
         return csv_response(
             filename, ["item", "rater", "label", "domain", "month", "guideline"], _labels(reading)
         )
-    for sheet in sheets(access, reading, wanted_width(request.GET)):
+    for sheet in sheets(access, reading, target_width(request.GET)):
         if sheet.name == name:
-            return csv_response(filename, csv_header(sheet), csv_rows(sheet))
+            return table_response(filename, sheet)
     raise Http404("No such table.")
 
 
@@ -95,7 +95,7 @@ def agreement_items(request: HttpRequest, slug: str, what: str) -> HttpResponse:
         "words": words,
         "table": table,
     }
-    return htmx.render(request, "evaluation/agreement_items.html", context)
+    return htmx.render(request, "evaluation/agreement/items.html", context)
 
 
 def sheets(
@@ -104,16 +104,16 @@ def sheets(
     width: float,
     found: Slice | None = None,
     parts: tables.Parts | None = None,
-) -> list[Sheet]:
+) -> list[ReportTable]:
     """Every table of the page, in its order, of what was measured or is measured now."""
     found, parts = found or tables.whole(reading), parts or tables.parts(reading)
     base = reverse("agreement-items", args=[access.benchmark.slug, reading.key])
     to = tables.link_to(base)
-    shown = [tables.coefficient_sheet(reading, found, to), tables.plan_sheet(reading, found, width)]
-    shown += [tables.slice_sheet(reading, by, slices, to) for by, slices in parts.items()]
+    shown = [tables.coefficient_table(reading, found, to), tables.plan_table(reading, found, width)]
+    shown += [tables.slice_table(reading, by, slices, to) for by, slices in parts.items()]
     if reading.people:
-        shown += [tables.pair_sheet(reading, to), tables.people_sheet(reading, to)]
-        shown.append(tables.model_sheet(reading, partial(item_link, access.benchmark, reading)))
+        shown += [tables.pair_table(reading, to), tables.people_table(reading, to)]
+        shown.append(tables.model_table(reading, partial(item_link, access.benchmark, reading)))
     return shown
 
 
@@ -128,7 +128,7 @@ def open_reading(user: User | AnonymousUser, slug: str, what: str) -> tuple[Acce
     return access, read(access)
 
 
-def wanted_width(params: Mapping[str, str]) -> float:
+def target_width(params: Mapping[str, str]) -> float:
     """The width that the sample size estimate aims at; the default for no sensible number."""
     try:
         width = float(params.get("width", WIDTH))
@@ -144,5 +144,5 @@ def _share(table: tuple[tuple[float, ...], ...]) -> float | None:
 
 
 def _labels(reading: Reading) -> Iterator[list[Any]]:
-    for each in reading.opinions:
+    for each in reading.ratings:
         yield [each.item, each.rater, each.label, each.domain, each.month, each.guideline]

@@ -1,6 +1,6 @@
 """What each label that stands was made from: agents' answers, people's votes, experts' verdicts.
 
-Written beside the provenance, so that `verify_release` needs no database. People are pseudonyms
+Written with the provenance, so that `verify_release` needs no database. People are pseudonyms
 that hold within one release.
 """
 
@@ -14,11 +14,11 @@ from django.conf import settings
 
 from annotate.models import Adjudication, Vote
 from corpus.judgments.models import Source
-from corpus.judgments.services import first_row, givers
+from corpus.judgments.services import assessors, first_row
 from corpus.models import Domain, Judgment, Status
 from debate.models import Debate, DebateRun, RunKind, Turn
 from debate.runs.kinds import config_of
-from evaluation.content.carried_view import outweighed
+from evaluation.content.inherited_view import outweighed
 from evaluation.content.reviewed import reviews_of
 from evaluation.content.view import View
 
@@ -76,25 +76,25 @@ def _of(labels: Sequence[Judgment], name: Pseudonym) -> Iterator[dict[str, Any]]
             row |= {"rule": given.get("rule", "expert")}
             row |= {part: name(actor) for part, actor in experts.get(label.pk, {}).items()}
             # What a third person settled, or each expert's own label of a reference panel.
-            row |= {"votes": _listed(given, votes)} if _vote_ids(given) else {}
+            row |= _listed(given, votes) if _vote_ids(given) else {}
             if first_row(label) in settled:
                 row |= {"decision": settled[first_row(label)]}
             if (review := reviews.get((label.query_id, label.passage_id))) is not None:
                 row |= {"review": review}
         elif label.source == Source.HUMAN:
-            row |= {"rule": given.get("rule", ""), "votes": _listed(given, votes)}
+            row |= {"rule": given.get("rule", ""), **_listed(given, votes)}
         else:
             row |= debates.get(given.get("debate"), {"rule": "", "turns": []})
         yield row
 
 
 def _debates(labels: Sequence[Judgment]) -> dict[Any, dict[str, Any]]:
-    wanted = {key for each in labels if isinstance(key := each.provenance.get("debate"), int)}
-    turns: dict[int, list[dict[str, Any]]] = {pk: [] for pk in wanted}
-    rows = Turn.objects.filter(debate__in=wanted).order_by("debate", "round", "agent")
-    said = ("debate_id", "round", "agent", "response", "label", "score")
+    keys = {key for each in labels if isinstance(key := each.provenance.get("debate"), int)}
+    turns: dict[int, list[dict[str, Any]]] = {pk: [] for pk in keys}
+    rows = Turn.objects.filter(debate__in=keys).order_by("debate", "round", "agent")
+    columns = ("debate_id", "round", "agent", "response", "label", "score")
     for debate, round_number, agent, response, label, score, answer, tokens in rows.values_list(
-        *said, "call__text", "call__logprobs"
+        *columns, "call__text", "call__logprobs"
     ):
         turns[debate].append(
             {
@@ -107,7 +107,7 @@ def _debates(labels: Sequence[Judgment]) -> dict[Any, dict[str, Any]]:
                 **({} if tokens is None else {"logprobs": tokens}),
             }
         )
-    outcomes = Debate.objects.filter(pk__in=wanted).select_related("run")
+    outcomes = Debate.objects.filter(pk__in=keys).select_related("run")
     return {
         debate.pk: {
             "rule": "adjudicated" if debate.status == "adjudicated" else debate.run.kind,
@@ -127,19 +127,24 @@ def _settings(run: DebateRun) -> dict[str, Any]:
     return {"course": run.pk} if run.kind == RunKind.LARA else {}
 
 
-def _votes(labels: Sequence[Judgment], name: Pseudonym) -> dict[int, dict[str, Any]]:
-    wanted = {pk for each in labels for pk in _vote_ids(each.provenance)}
-    rows = Vote.objects.filter(pk__in=wanted).values_list("pk", "voter_id", "label", "guideline")
+def _votes(labels: Sequence[Judgment], name: Pseudonym) -> dict[int, tuple[str, dict[str, Any]]]:
+    """By key the link of each vote, and what a release says of it."""
+    keys = {pk for each in labels for pk in _vote_ids(each.provenance)}
+    columns = ("pk", "link", "voter_id", "label", "guideline")
     return {
-        pk: {"person": name(voter), "label": label, "guideline_version": guideline}
-        for pk, voter, label, guideline in rows
+        pk: (link, {"person": name(voter), "label": label, "guideline_version": guideline})
+        for pk, link, voter, label, guideline in Vote.objects.filter(pk__in=keys).values_list(
+            *columns
+        )
     }
 
 
-def _listed(given: dict[str, Any], votes: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
-    found = [votes[pk] for pk in _vote_ids(given) if pk in votes]
+def _listed(given: dict[str, Any], votes: dict[int, tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """The votes, and as `head` how far the chain of their case had come with the last of them."""
+    keys = sorted(pk for pk in _vote_ids(given) if pk in votes)
     # By pseudonym: in the order of their keys the votes would tell who voted first.
-    return sorted(found, key=lambda vote: vote["person"])
+    found = sorted((votes[pk][1] for pk in keys), key=lambda vote: vote["person"])
+    return {"votes": found, **({"head": votes[keys[-1]][0]} if keys else {})}
 
 
 def _vote_ids(given: dict[str, Any]) -> list[int]:
@@ -155,9 +160,9 @@ def _settled(labels: Sequence[Judgment]) -> dict[int, int | None]:
 
 def _experts(labels: Sequence[Judgment]) -> dict[int, dict[str, int]]:
     """Of each expert's label `person`, who judged, and `restored_by`, who let it stand again."""
-    found = givers(each for each in labels if each.source == Source.EXPERT)
+    found = assessors(each for each in labels if each.source == Source.EXPERT)
     parts = {
-        pk: {"person": giver.judge, "restored_by": giver.restored_by} for pk, giver in found.items()
+        pk: {"person": each.person, "restored_by": each.restored_by} for pk, each in found.items()
     }
     return {
         pk: {part: actor for part, actor in each.items() if actor is not None}

@@ -12,11 +12,14 @@ from django.db.models import Q
 
 from annotate.answers.evidence import Published, answers_in
 from annotate.models import Aspect, GoldPassage
+from corpus.importers.rows import LAYERS, LicenceRow, Location
 from corpus.judgments.models import Source
 from corpus.judgments.shown import shown_labels
-from corpus.models import Domain, Judgment, Status
-from evaluation.content import carried_rows, carried_view
+from corpus.models import Domain, Judgment, Licence, Status
+from corpus.versions.crosswalk import excluded_in
+from evaluation.content import inherited_rows, inherited_view
 from evaluation.content.view import View
+from evaluation.exporters.documents import Document
 from evaluation.exporters.provenance import provenance_row
 from evaluation.exporters.records import AspectRecord, Label, QueryRecord
 from kit.reading import in_key_order
@@ -32,11 +35,17 @@ def read_queries(
 
     With `only`, the one query of that key; scores need no reference answers.
     """
-    wanted = Q() if only is None else Q(query=only)
-    labels, aspects = _labels(view, domain, wanted), _aspects(view, domain, wanted)
+    condition = Q() if only is None else Q(query=only)
+    labels, aspects = _labels(view, domain, condition), _aspects(view, domain, condition)
     queries = domain.queries.order_by("pk")
     queries = queries if only is None else queries.filter(pk=only)
-    columns = ("pk", "qid", "text", "answers")
+    columns = ("pk", "qid", "text", "answers", "excluded_ids")
+    # Ids of a derived version are those of the passages that take over the excluded ones.
+    renamed = (
+        {pk: sorted(pids) for pk, pids in excluded_in(view.corpus, queries).items()}
+        if view.corpus is not None and view.is_derived
+        else {}
+    )
     published = answers_in(view.corpus, domain, only=only) if with_answers else {}
     return [
         QueryRecord(
@@ -46,28 +55,49 @@ def read_queries(
             answers=tuple(answers),
             reference_answer=(answer := published.get(pk, Published())).text,
             cited=answer.cited,
-            uncarried_citations=answer.uncarried,
+            lost_citations=answer.lost_citations,
             practice_answer=answer.practice,
+            excluded=tuple(renamed.get(pk, excluded)),
             labels=tuple(labels.get(pk, ())),
             aspects=tuple(aspects.get(pk, ())),
         )
-        for pk, qid, text, answers in queries.values_list(*columns)
+        for pk, qid, text, answers, excluded in queries.values_list(*columns)
     ]
 
 
-def read_documents(view: View, domain: Domain) -> Iterator[tuple[str, str]]:
-    """(id, text) of every passage with text, in the order they were loaded."""
+def read_documents(view: View, domain: Domain) -> Iterator[Document]:
+    """Every passage with text as DOCUMENTS names its columns, in the order they were loaded."""
     part = view.passages.filter(domain=domain)
-    return in_key_order(part.with_text(), "pid", "text", part=part)  # type: ignore[return-value]
+    columns = ("pid", "text", "title", "from_address", "from_day")
+    return in_key_order(part.with_text().with_source(), *columns, part=part)  # type: ignore[return-value]
+
+
+def read_licences(splits: Mapping[str, Domain]) -> list[LicenceRow]:
+    """Licences of the layers of these domains, under the names of their splits."""
+    rows = Licence.objects.filter(domain__in=splits.values()).order_by("pk")
+    names = {domain.pk: split for split, domain in splits.items()}
+    found = [
+        LicenceRow(
+            domain=names[row.domain_id],
+            layer=row.layer,
+            name=row.name,
+            location=Location("database"),
+            url=row.url,
+            attribution=row.attribution,
+            text=row.text,
+        )
+        for row in rows
+    ]
+    return sorted(found, key=lambda row: (LAYERS.index(row.layer), row.domain))
 
 
 def read_provenance(view: View, domain: Domain) -> Iterator[dict[str, Any]]:
     """Every label that stands or stood; trials and golds that are not current stay out.
 
-    In a derived version those that were carried to it say from where.
+    In a derived version the inherited ones say from where.
     """
     if view.is_derived:
-        yield from carried_rows.provenance(view, domain)
+        yield from inherited_rows.provenance(view, domain)
         return
     current = Q(source=Source.ORIGINAL, gold_version__is_current=True)
     given = Q(status__in=(Status.STANDING, Status.SUPERSEDED)) & ~Q(source=Source.ORIGINAL)
@@ -77,30 +107,39 @@ def read_provenance(view: View, domain: Domain) -> Iterator[dict[str, Any]]:
     yield from (provenance_row(*row) for row in found.iterator(chunk_size=CHUNK))
 
 
-def _labels(view: View, domain: Domain, wanted: Q) -> dict[int, list[Label]]:
+def _labels(view: View, domain: Domain, condition: Q) -> dict[int, list[Label]]:
     """Labels by query, sorted by passage id."""
     pairs: dict[tuple[int, int], list[Any]] = defaultdict(list)
-    for row in _label_rows(view, domain, wanted):
+    for row in _label_rows(view, domain, condition):
         pairs[row.query_id, row.passage_id].append(row)
     found = [(query, _joined(rows)) for (query, _), rows in pairs.items()]
     if view.is_derived:
-        found += carried_view.labels(view, domain, wanted)
+        found += inherited_view.labels(view, domain, condition)
     labels: dict[int, list[Label]] = defaultdict(list)
     for query, label in sorted(found, key=lambda pair: pair[1].passage):
         labels[query].append(label)
     return labels
 
 
-def _label_rows(view: View, domain: Domain, wanted: Q) -> Iterator[Any]:
+def _label_rows(view: View, domain: Domain, condition: Q) -> Iterator[Any]:
     """Original rows and standing ones alike."""
-    # What is inside the corpus is told here, not in SQL: without fresh statistics PostgreSQL
+    # What is inside the corpus is decided here, not in SQL: without fresh statistics PostgreSQL
     # would begin with all passages of the domain and meet every label once for each.
-    # Those of a derived version are told by carried_view, with what was carried to it.
+    # Those of a derived version are read by inherited_view, with those that it inherited.
     layers = view.layers[-1:] if view.collected else []
     layers = layers if view.is_derived else view.layers
-    labels = Judgment.objects.filter(wanted, query__domain=domain).order_by()
+    labels = Judgment.objects.filter(condition, query__domain=domain).order_by()
     loaded = labels.annotate(loaded=Q(passage__text__isnull=False))
-    columns = ("query_id", "passage_id", "passage__pid", "label", "source", "practice", "loaded")
+    columns = (
+        "query_id",
+        "passage_id",
+        "passage__pid",
+        "label",
+        "source",
+        "practice",
+        "loaded",
+        "subtopics",
+    )
     place = ("passage__version_id", "passage__domain_id")
     since = loaded.standing()
     for rows in (loaded.original(), shown_labels(since) if view.shown_only else since):
@@ -114,36 +153,41 @@ def _label_rows(view: View, domain: Domain, wanted: Q) -> Iterator[Any]:
 
 def _joined(rows: list[Any]) -> Label:
     """One pair from its original row, its standing row, or both."""
-    base = next((row.label for row in rows if row.source == Source.ORIGINAL), None)
+    original = next((row for row in rows if row.source == Source.ORIGINAL), None)
     given = next((row for row in rows if row.source != Source.ORIGINAL), None)
     known = given or rows[0]
     return Label(
         passage=known.passage__pid,
         passage_pk=known.passage_id,
-        base=base,
+        base=original.label if original else None,
         given=given.label if given else None,
         source=known.source,
         practice=known.practice,
         loaded=known.loaded,
+        subtopics=original.subtopics if original else None,
     )
 
 
-def _aspects(view: View, domain: Domain, wanted: Q) -> dict[int, list[AspectRecord]]:
+def _aspects(view: View, domain: Domain, condition: Q) -> dict[int, list[AspectRecord]]:
     """Present aspects by query, in the order of their numbers."""
-    supporting = _supporting(view, domain, wanted)
+    supporting = _supporting(view, domain, condition)
     columns = ("pk", "query_id", "k", "content", "weight", "scale", "weighed")
-    rows = Aspect.objects.present().filter(wanted, query__domain=domain).order_by("query_id", "k")
+    rows = (
+        Aspect.objects.present().filter(condition, query__domain=domain).order_by("query_id", "k")
+    )
     aspects: dict[int, list[AspectRecord]] = defaultdict(list)
-    for pk, query, k, content, weight, scale, weighed in rows.values_list(*columns):
+    for pk, query, k, content, weight, scale, weighed in rows.order_by("query_id", "k").values_list(
+        *columns
+    ):
         passages = tuple(supporting.get(pk, ()))
         aspects[query].append(AspectRecord(k, content, weight, scale, passages, weighed))
     return aspects
 
 
-def _supporting(view: View, domain: Domain, wanted: Q) -> Mapping[int, list[str]]:
+def _supporting(view: View, domain: Domain, condition: Q) -> Mapping[int, list[str]]:
     """Passages by aspect in the order of assignment: that of the file they were loaded from."""
     if view.is_derived:
-        return carried_view.of_domain(view, domain, wanted).supporting
+        return inherited_view.of_domain(view, domain, condition).supporting
     rows = GoldPassage.objects.standing().filter(
         aspect__query__domain=domain, passage__domain=domain, passage__version_id__in=view.layers
     )

@@ -1,8 +1,8 @@
-"""Second reviews as a release tells them: who looked at which query, and what they found.
+"""Second reviews as a release has them: who reviewed which query, and what they found.
 
 Only reviews that are accepted. No words that people typed: they may name somebody.
 
-What a LARA run's labels follow from beside their own pair: every pair, and people's answers."""
+What a LARA run's labels follow from: every pair of the run, and people's answers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from debate.models import DebateRun, Turn
 from debate.runs.configuration import SIMULATED
 from debate.runs.kinds import config_of
 from evaluation.exporters.names import aspect_id, split_name
+from evaluation.exporters.records import published_weight
 from kit.stats.results import Estimate
 
 Pseudonym = Callable[[int], str]
@@ -27,7 +28,7 @@ _PEOPLE = ("author", "reviewer", "third")
 def read_reviews(split: str, domain: Domain, name: Pseudonym) -> Iterator[dict[str, Any]]:
     """One row for each accepted review, in the order of queries.
 
-    `weights` were scored blind, beside the author's at that moment, null where that was none that
+    `weights` were scored blind, with the author's at that moment, null where that was none that
     anybody chose; `points` say of the aspects as a whole, of each weight and of each passage what
     came of it ("fine", or raised and agreed on or settled), with what the reviewer changed.
     """
@@ -50,8 +51,10 @@ def read_reviews(split: str, domain: Domain, name: Pseudonym) -> Iterator[dict[s
             "weights": [
                 {
                     "aspect": aspect_id(split, qid, each.aspect.k),
-                    "author": each.author_weight if each.author_weighed else None,
-                    "blind": each.weight,
+                    "author": published_weight(each.author_weight, each.scale)
+                    if each.author_weighed
+                    else None,
+                    "blind": published_weight(each.weight, each.scale),
                     "scale": each.scale,
                 }
                 for each in scores.get(review.pk, [])
@@ -132,7 +135,7 @@ def read_course(run_pk: int) -> dict[str, Any]:
 
 
 def courses_in(row: Mapping[str, Any]) -> set[int]:
-    """The runs that a row of evidence follows from, by way of what it was carried from too."""
+    """The runs that a row of evidence follows from, by way of what it was inherited from too."""
     found = {row["course"]} if "course" in row else set()
     for part in (row.get("carried") or {}).get("from", ()):
         found |= courses_in(part) | courses_in(part["given"] or {})

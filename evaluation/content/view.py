@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
-from annotate.models import GoldPassage
+from annotate.models import Aspect, GoldPassage, Scale
 from corpus.judgments.models import JudgmentQuerySet
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query
 from corpus.texts.models import PassageQuerySet
@@ -29,7 +29,7 @@ class View:
     shape: ReleaseSchema
     # Without labels that would tell voters how a pair stands that they vote on.
     shown_only: bool = False
-    # What was carried to the domain that was read last (carried_view.py).
+    # Labels of the domain that was read last (inherited_view.py).
     kept: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -101,4 +101,6 @@ def _shape(benchmark: Benchmark) -> ReleaseSchema:
     return ReleaseSchema(
         integer_ids=are_integers(queries.values_list("qid", flat=True).iterator()),
         with_answers=any(map(bool, queries.values_list("answers", flat=True).iterator())),
+        with_excluded=any(map(bool, queries.values_list("excluded_ids", flat=True).iterator())),
+        with_shares=Aspect.objects.present().filter(query__in=queries, scale=Scale.SHARES).exists(),
     )

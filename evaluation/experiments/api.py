@@ -9,11 +9,11 @@ from rest_framework.response import Response
 from corpus.access import enter
 from corpus.models import Role
 from evaluation.experiments import services as verbs
+from evaluation.experiments.models import Experiment
 from evaluation.experiments.views import READERS, get_experiment
-from evaluation.models import Experiment
-from kit.api import Route, SheetSerializer
+from kit.api import ReportTableSerializer, Route
 from kit.errors import Refused
-from kit.lists.sheets import as_data
+from kit.lists.report_tables import as_data
 
 
 class ExperimentSerializer(serializers.ModelSerializer):
@@ -27,8 +27,8 @@ class ExperimentSerializer(serializers.ModelSerializer):
 class OneExperimentSerializer(ExperimentSerializer):
     """An experiment with its table and what it cost, measured as things stand."""
 
-    table = SheetSerializer()
-    costs = SheetSerializer(many=True)
+    table = ReportTableSerializer()
+    costs = ReportTableSerializer(many=True)
 
     class Meta(ExperimentSerializer.Meta):
         fields = [*ExperimentSerializer.Meta.fields, "table", "costs"]
@@ -40,7 +40,7 @@ class NewExperimentSerializer(serializers.Serializer):
     name = serializers.CharField(max_length=120)
     reference = serializers.CharField(max_length=40)
     runs = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=verbs.MOST_RUNS
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=verbs.MAX_RUNS
     )
 
 
@@ -57,9 +57,9 @@ class Experiments(Route):
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewExperimentSerializer)
-        wanted = set(given.pop("runs"))
-        runs = list(access.benchmark.debate_runs.filter(pk__in=wanted))
-        if len(runs) < len(wanted):
+        keys = set(given.pop("runs"))
+        runs = list(access.benchmark.debate_runs.filter(pk__in=keys))
+        if len(runs) < len(keys):
             raise Refused("A run is not of this benchmark.", field="runs")
         made = verbs.create_experiment(
             benchmark=access.benchmark, runs=runs, actor=access.user, **given

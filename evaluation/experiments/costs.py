@@ -11,8 +11,8 @@ from django.db.models import Count, Q, Sum
 from annotate.models import Vote, VotingPlan
 from corpus.models import Pool
 from debate.models import DebateRun
-from debate.results.courses import Played
-from kit.lists.sheets import Cell, Sheet, text
+from debate.runs.trajectories import Trajectory
+from kit.lists.report_tables import Cell, ReportTable, text
 
 Part: TypeAlias = tuple[str, str]
 Systems: TypeAlias = Mapping[tuple[int, int], tuple[str, ...]]
@@ -46,7 +46,7 @@ class Parts:
         named = run.debates.order_by().values_list("query_id", "query__domain__name").distinct()
         self._tasks: dict[int, str] = dict(named)
 
-    def counted(self, pairs: Iterable[Played]) -> Iterator[Played]:
+    def counted(self, pairs: Iterable[Trajectory]) -> Iterator[Trajectory]:
         """The same pairs, each counted as it passes."""
         for pair in pairs:
             query, passage = self._places[pair.debate]
@@ -78,7 +78,7 @@ def people(run: DebateRun, debates: set[int]) -> Votes:
     return len(cases), sums["votes"], sums["timed"], (sums["ms"] or 0) / 1000
 
 
-def parts_sheet(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> Sheet:
+def parts_table(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> ReportTable:
     """What the models of each run took, part by part."""
     rows = [
         (
@@ -93,7 +93,7 @@ def parts_sheet(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> Sheet:
         for (of, part), cost in sorted(parts.items())
         if of == kind
     ]
-    return Sheet(
+    return ReportTable(
         name="parts",
         title="Cost of models by role, round, task and retriever",
         header=("Run", "By", "Part", "Pairs", "Seconds", "Cost", "Cost of a pair"),
@@ -106,7 +106,7 @@ def parts_sheet(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> Sheet:
     )
 
 
-def people_sheet(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPlan) -> Sheet:
+def people_table(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPlan) -> ReportTable:
     """What people gave to each run's pairs and what it costs in addition to the models."""
     rate = None if plan.hourly_pay is None else float(plan.hourly_pay)
     rows = [
@@ -120,7 +120,7 @@ def people_sheet(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPl
         )
         for name, (*counts, seconds), usd in runs
     ]
-    return Sheet(
+    return ReportTable(
         name="people",
         title="Cost of people",
         header=(

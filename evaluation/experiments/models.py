@@ -12,7 +12,7 @@ class Experiment(models.Model):
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="experiments")
     name = models.CharField(max_length=120)
-    # A key of debate.results.courses: people, experts or gold-ID.
+    # A key of debate.references: people, experts or gold-ID.
     reference = models.CharField(max_length=40)
     runs = models.ManyToManyField(DebateRun, related_name="experiments")
     created_by = models.ForeignKey(

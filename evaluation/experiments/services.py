@@ -12,26 +12,26 @@ from corpus.models import Benchmark
 from debate.measures.accuracy import Comparison, compare
 from debate.measures.timing import Timing, timing
 from debate.models import DebateRun
-from debate.results.courses import Reference, judged, played, reference_called
-from debate.results.figures import run_spending
-from debate.results.report import pairs_url
+from debate.references import Reference, judged, reference_called
+from debate.runs.figures import pairs_url, run_spending
+from debate.runs.trajectories import trajectories
 from evaluation.experiments.costs import (
     Cost,
     Part,
     Parts,
     Systems,
     Votes,
-    parts_sheet,
+    parts_table,
     people,
-    people_sheet,
+    people_table,
     systems_of,
 )
-from evaluation.models import Experiment
+from evaluation.experiments.models import Experiment
 from kit import audit
 from kit.errors import Refused
-from kit.lists.sheets import Cell, Sheet, measured, percent, text
+from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 
-MOST_RUNS = 30
+MAX_RUNS = 30
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def create_experiment(
     """
     if reference_called(benchmark, reference) is None:
         raise Refused("This benchmark has no such reference.", field="reference")
-    if not 1 <= len(runs) <= MOST_RUNS:
-        raise Refused(f"Choose 1 to {MOST_RUNS} runs.", field="runs")
+    if not 1 <= len(runs) <= MAX_RUNS:
+        raise Refused(f"Choose 1 to {MAX_RUNS} runs.", field="runs")
     if any(run.benchmark_id != benchmark.pk for run in runs):
         raise Refused("A run belongs to another benchmark.", field="runs")
     if len({run.pool_id for run in runs}) > 1:
@@ -91,7 +91,7 @@ def measure(experiment: Experiment) -> list[Measured]:
     return [_measure(run, truths, systems) for run in runs]
 
 
-def table(experiment: Experiment, measures: Sequence[Measured]) -> Sheet:
+def table(experiment: Experiment, measures: Sequence[Measured]) -> ReportTable:
     """One row a run, every number with its interval and the rows behind it."""
     reference = _reference(experiment)
     sizes = {each.found.items for each in measures}
@@ -107,7 +107,7 @@ def table(experiment: Experiment, measures: Sequence[Measured]) -> Sheet:
         notes.append("The runs have labels for different numbers of these pairs: see “Pairs”.")
     if any(each.run.practice for each in measures):
         notes.append("Runs marked practice were made without a language model.")
-    return Sheet(
+    return ReportTable(
         name="runs",
         title=f"Runs beside {reference.name}" if reference else "Runs",
         header=(
@@ -121,14 +121,14 @@ def table(experiment: Experiment, measures: Sequence[Measured]) -> Sheet:
     )
 
 
-def sheets(experiment: Experiment, measures: Sequence[Measured]) -> list[Sheet]:
+def sheets(experiment: Experiment, measures: Sequence[Measured]) -> list[ReportTable]:
     """The table of the runs, and what they cost: models part by part, and people."""
     named = [(_name(number, each), each) for number, each in enumerate(measures, 1)]
     plan = VotingPlan.objects.current(experiment.benchmark)
     return [
         table(experiment, measures),
-        parts_sheet([(name, each.parts) for name, each in named]),
-        people_sheet([(name, each.people, _models_usd(each)) for name, each in named], plan),
+        parts_table([(name, each.parts) for name, each in named]),
+        people_table([(name, each.people, _models_usd(each)) for name, each in named], plan),
     ]
 
 
@@ -168,7 +168,7 @@ def _measure(run: DebateRun, truths: dict[tuple[int, int], int], systems: System
     items = dict(judged(run, truths))
     debates = set(items)
     parts = Parts(run, debates, systems)
-    found = [pair.spent() for pair in parts.counted(played(run, debates))]
+    found = [pair.spent() for pair in parts.counted(trajectories(run, debates))]
     compared = compare(items.values())
     return Measured(run, compared, timing(found), parts.costs, people(run, debates))
 

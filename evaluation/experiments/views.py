@@ -13,14 +13,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Role
 from debate.models import DebateRun
-from debate.results.courses import references
+from debate.references import references
 from evaluation.charts import accuracy
 from evaluation.experiments import services as verbs
-from evaluation.models import Experiment
+from evaluation.experiments.models import Experiment
 from kit import htmx
-from kit.errors import Refused
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.csvfile import table_response
 from kit.lists.tables import Column, Table
 
 
@@ -65,15 +63,9 @@ def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, *roles)
     sent = request.POST if request.method == "POST" else None
     form = ExperimentForm(sent, benchmark=access.benchmark)
-    if sent is not None and form.is_valid():
-        try:
-            made = verbs.create_experiment(
-                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
-            )
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, reverse("experiment", args=[slug, made.pk]))
+    create = verbs.create_experiment
+    if made := htmx.submit(form, create, benchmark=access.benchmark, actor=access.user):
+        return htmx.redirect(request, reverse("experiment", args=[slug, made.pk]))
     rows = access.benchmark.experiments.prefetch_related("runs")
     context = {
         "access": access,
@@ -84,7 +76,11 @@ def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
     }
     show = htmx.invalid if form.is_bound else htmx.render
     return show(
-        request, "evaluation/experiments.html", context, partial="results", target="results"
+        request,
+        "evaluation/experiments/experiments.html",
+        context,
+        partial="results",
+        target="results",
     )
 
 
@@ -103,7 +99,7 @@ def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "unfinished": [each.run for each in measures if not each.run.is_over],
         "practice": any(each.run.practice for each in measures),
     }
-    return htmx.render(request, "evaluation/experiment.html", context)
+    return htmx.render(request, "evaluation/experiments/experiment.html", context)
 
 
 def chart(measures: Sequence[verbs.Measured]) -> dict[str, Any] | None:
@@ -122,12 +118,12 @@ def experiment_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase
     access = enter(request.user, slug, *READERS)
     experiment = get_experiment(access, pk)
     sheets = verbs.sheets(experiment, verbs.measure(experiment))
-    wanted = request.GET.get("table") or sheets[0].name
-    sheet = next((each for each in sheets if each.name == wanted), None)
+    asked = request.GET.get("table") or sheets[0].name
+    sheet = next((each for each in sheets if each.name == asked), None)
     if sheet is None:
         raise Http404("No such table.")
-    name = f"{slug}-experiment-{pk}" if sheet is sheets[0] else f"{slug}-experiment-{pk}-{wanted}"
-    return csv_response(f"{name}.csv", csv_header(sheet), csv_rows(sheet))
+    name = f"{slug}-experiment-{pk}" if sheet is sheets[0] else f"{slug}-experiment-{pk}-{asked}"
+    return table_response(f"{name}.csv", sheet)
 
 
 @require_POST

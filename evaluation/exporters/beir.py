@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.importers.rows import JudgmentRow, PassageRow, QueryRow
-from evaluation.exporters.files import write_jsonl, write_lines
+from evaluation.exporters.files import about, write_jsonl, write_lines
 from evaluation.exporters.names import fits_trec, in_columns
 from evaluation.exporters.records import QueryRecord
 
@@ -34,8 +34,7 @@ def write_qrels(path: Path, rows: Iterable[JudgmentRow]) -> int:
 
 
 def _passage(row: PassageRow) -> dict[str, Any]:
-    title = {} if row.title is None else {"title": row.title}
-    return {"_id": row.pid, **title, "text": row.text, **(row.extra or {})}
+    return {"_id": row.pid, **about(row), "text": row.text, **(row.extra or {})}
 
 
 def _query(row: QueryRow) -> dict[str, Any]:
@@ -50,9 +49,13 @@ def _lines(rows: Iterable[JudgmentRow]) -> Iterator[str]:
 
 def write_gold(folder: Path, queries: Sequence[QueryRecord]) -> None:
     """A release's `queries.jsonl` and `qrels/test.tsv`: the expert view of ids that fit."""
-    rows = ({"_id": query.qid, "text": query.text} for query in queries)
-    write_jsonl(folder / "queries.jsonl", rows)
+    write_jsonl(folder / "queries.jsonl", map(_released, queries))
     write_lines(folder / "qrels" / "test.tsv", _gold_lines(queries))
+
+
+def _released(query: QueryRecord) -> dict[str, Any]:
+    excluded = {"excluded_ids": query.excluded} if query.excluded else {}
+    return {"_id": query.qid, "text": query.text, **excluded}
 
 
 def _gold_lines(queries: Sequence[QueryRecord]) -> Iterator[str]:

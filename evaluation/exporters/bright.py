@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.importers.rows import DocumentRow, PassageRow, QueryRow
-from evaluation.exporters.files import write_jsonl
+from evaluation.exporters.files import about, write_jsonl
 from evaluation.exporters.trec import write_qrels
 
 __all__ = ["write_qrels", "write_queries", "write_texts"]
@@ -23,13 +23,13 @@ def write_queries(path: Path, rows: Iterable[QueryRow], gold: Mapping[str, Seque
 
 def write_texts(path: Path, rows: Iterable[PassageRow | DocumentRow]) -> int:
     """Passages (documents/) or pages (long_documents/)."""
-    return write_jsonl(
-        path,
-        (
-            {"id": row.pid if isinstance(row, PassageRow) else row.doc_id, "content": row.text}
-            for row in rows
-        ),
-    )
+    return write_jsonl(path, map(text_of, rows))
+
+
+def text_of(row: PassageRow | DocumentRow) -> dict[str, str]:
+    """A passage or page as BRIGHT and Bright-Pro have it."""
+    name = row.pid if isinstance(row, PassageRow) else row.doc_id
+    return {"id": name, "content": row.text, **about(row)}
 
 
 def _query(row: QueryRow, gold: Sequence[str]) -> dict[str, Any]:

@@ -1,41 +1,55 @@
-"""Bright-Pro's three configurations as parquet (docs/protocol.md 3.2 and the dataset card)."""
+"""Bright-Pro's configurations, as parquet and as JSON lists (docs/protocol.md 3.2 and its card)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from evaluation.exporters.files import write_rows
+from evaluation.exporters.files import write_list, write_rows
 from evaluation.exporters.names import aspect_id
-from evaluation.exporters.records import QueryRecord, ReleaseSchema
+from evaluation.exporters.records import QueryRecord, ReleaseSchema, published_weight
 
 STRINGS = pa.list_(pa.string())
-ASPECTS = pa.schema(
+ASPECT_COLUMNS = ("id", "content", "weight", "supporting_docs", "scale")
+DOCUMENTS = pa.schema(
     [
         ("id", pa.string()),
         ("content", pa.string()),
-        ("weight", pa.int64()),
-        ("supporting_docs", STRINGS),
-        ("scale", pa.string()),
+        ("title", pa.string()),
+        ("source_url", pa.string()),
+        ("fetched_on", pa.date32()),
     ]
 )
-DOCUMENTS = pa.schema([("id", pa.string()), ("content", pa.string())])
 
 
 def examples_schema(shape: ReleaseSchema) -> pa.Schema:
-    """The published columns, and `answers` where any query of the benchmark has some."""
+    """The published columns; `answers` and `excluded_ids` where any query of the benchmark has
+    some."""
     fields = [
         ("id", pa.int64() if shape.integer_ids else pa.string()),
         ("query", pa.string()),
         ("gold_ids", STRINGS),
         ("reference_answer", pa.string()),
     ]
-    return pa.schema([*fields, ("answers", STRINGS)] if shape.with_answers else fields)
+    fields += [("answers", STRINGS)] * shape.with_answers
+    return pa.schema([*fields, *[("excluded_ids", STRINGS)] * shape.with_excluded])
+
+
+def aspects_schema(shape: ReleaseSchema) -> pa.Schema:
+    """The published columns; weights are fractions where any of the benchmark is a share."""
+    weight = pa.float64() if shape.with_shares else pa.int64()
+    types = (pa.string(), pa.string(), weight, STRINGS, pa.string())
+    return pa.schema(list(zip(ASPECT_COLUMNS, types, strict=True)))
 
 
 def schemas(shape: ReleaseSchema) -> dict[str, pa.Schema]:
     """The columns of all configurations."""
-    return {"examples": examples_schema(shape), "aspects": ASPECTS, "documents": DOCUMENTS}
+    return {
+        "examples": examples_schema(shape),
+        "aspects": aspects_schema(shape),
+        "documents": DOCUMENTS,
+    }
 
 
 def write_examples(path: Path, queries: Sequence[QueryRecord], shape: ReleaseSchema) -> int:
@@ -47,23 +61,29 @@ def write_examples(path: Path, queries: Sequence[QueryRecord], shape: ReleaseSch
             query.gold_ids,
             query.reference_answer,
             *((query.answers,) if shape.with_answers else ()),
+            *((query.excluded,) if shape.with_excluded else ()),
         )
         for query in queries
     )
     return write_rows(path, examples_schema(shape), rows)
 
 
-def write_aspects(path: Path, split: str, queries: Sequence[QueryRecord]) -> int:
+def write_aspects(
+    path: Path, split: str, queries: Sequence[QueryRecord], shape: ReleaseSchema
+) -> int:
     """One row per aspect with its raw weight; no file where the split has none."""
-    rows = (
-        (
-            aspect_id(split, query.qid, aspect.k),
-            aspect.content,
-            aspect.weight,
-            aspect.passages,
-            aspect.scale,
-        )
-        for query in queries
-        for aspect in query.aspects
-    )
-    return write_rows(path, ASPECTS, rows)
+    return write_rows(path, aspects_schema(shape), _aspects(split, queries))
+
+
+def write_aspect_list(path: Path, task: str, queries: Sequence[QueryRecord]) -> int:
+    """The same as a JSON list."""
+    rows = (dict(zip(ASPECT_COLUMNS, row, strict=True)) for row in _aspects(task, queries))
+    return write_list(path, rows)
+
+
+def _aspects(split: str, queries: Sequence[QueryRecord]) -> Iterator[tuple[Any, ...]]:
+    for query in queries:
+        for aspect in query.aspects:
+            name = aspect_id(split, query.qid, aspect.k)
+            weight = published_weight(aspect.weight, aspect.scale)
+            yield name, aspect.content, weight, aspect.passages, aspect.scale

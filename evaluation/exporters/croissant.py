@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from corpus.importers.rows import LicenceRow
 from evaluation.exporters.names import one_line
 
 FILE = "croissant.json"
@@ -24,6 +25,7 @@ ABOUT = {
         "gold_ids": "ids of the gold passages",
         "reference_answer": "a reference answer, where there is one",
         "answers": "short answers",
+        "excluded_ids": "ids that a ranking for this query leaves out",
     },
     "aspects": {
         "id": "split, query id and number of the aspect",
@@ -32,7 +34,20 @@ ABOUT = {
         "supporting_docs": "ids of the passages that support it",
         "scale": "scale of the weight",
     },
-    "documents": {"id": "passage id", "content": "its text"},
+    "documents": {
+        "id": "passage id",
+        "content": "its text",
+        "title": "title of its page; a search reads it, a line break and the text",
+        "source_url": "address of its source",
+        "fetched_on": "day on which its source was fetched",
+    },
+}
+
+# Layers whose licences a configuration's rows are of.
+_LAYERS = {
+    "examples": ("queries", "answers", "labels"),
+    "aspects": ("aspects", "labels"),
+    "documents": ("passages",),
 }
 
 
@@ -43,6 +58,7 @@ def write_croissant(
     version: str,
     description: str,
     licence: str,
+    rows: Sequence[LicenceRow],
     is_draft: bool,
     configurations: Mapping[str, Sequence[str]],
     schemas: Mapping[str, pa.Schema],
@@ -54,7 +70,8 @@ def write_croissant(
         for split in splits:
             file = f"{configuration}/{split}.parquet"
             files.append(_file(file, sums[file]))
-            records.append(_records(configuration, split, file, schemas[configuration]))
+            said = [each for each in rows if each.domain == split]
+            records.append(_records(configuration, split, file, schemas[configuration], said))
     data: dict[str, Any] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -65,8 +82,12 @@ def write_croissant(
         "distribution": files,
         "recordSet": records,
     }
-    if one_line(licence):
-        data["license"] = one_line(licence)
+    # Of the whole, then of layers: by address where one is known, as the standard has it.
+    named = [one_line(licence), *(row.url or one_line(row.name) for row in rows)]
+    if found := [each for each in dict.fromkeys(named) if each]:
+        data["license"] = found[0] if len(found) == 1 else found
+    if credit := list(dict.fromkeys(row.attribution for row in rows if row.attribution)):
+        data["creditText"] = "\n".join(credit)
     if not is_draft:
         data["citeAs"] = f"{one_line(name)}, version {version}"
     path.write_bytes(json.dumps(data, ensure_ascii=False, indent=1).encode() + b"\n")
@@ -83,15 +104,26 @@ def _file(path: str, sha256: str) -> dict[str, Any]:
     }
 
 
-def _records(configuration: str, split: str, file: str, schema: pa.Schema) -> dict[str, Any]:
+def _records(
+    configuration: str, split: str, file: str, schema: pa.Schema, said: Sequence[LicenceRow]
+) -> dict[str, Any]:
     at = f"{configuration}-{split}"
+    of = [each for each in said if each.layer in _LAYERS[configuration]]
+    words = [f"Licence of the {each.layer}: {one_line(each.name)}." for each in of]
+    words += [f"Attribution: {each}" for each in dict.fromkeys(e.attribution for e in of) if each]
     return {
         "@type": "cr:RecordSet",
         "@id": at,
         "name": at,
-        "description": f"{configuration} of the split {split}",
+        "description": "\n".join([f"{configuration} of the split {split}", *words]),
         "field": [_field(at, file, each, ABOUT[configuration][each.name]) for each in schema],
     }
+
+
+def _data_type(of: pa.DataType) -> str:
+    if pa.types.is_date(of):
+        return "sc:Date"
+    return "sc:Integer" if pa.types.is_integer(of) else "sc:Text"
 
 
 def _field(at: str, file: str, column: pa.Field, about: str) -> dict[str, Any]:
@@ -100,7 +132,7 @@ def _field(at: str, file: str, column: pa.Field, about: str) -> dict[str, Any]:
         "@id": f"{at}/{column.name}",
         "name": f"{at}/{column.name}",
         "description": about,
-        "dataType": "sc:Integer" if pa.types.is_integer(column.type) else "sc:Text",
+        "dataType": _data_type(column.type),
         **({"repeated": True} if pa.types.is_list(column.type) else {}),
         "source": {"fileObject": {"@id": file}, "extract": {"column": column.name}},
     }

@@ -1,9 +1,14 @@
-"""The passages of a split, written once as parquet and once as BEIR's `corpus.jsonl`."""
+"""The passages of a split, written once as parquet and once as BEIR's `corpus.jsonl`.
+
+A search over title and text reads `{title}\\n{text}` where there is a title, as retrieval here does
+(corpus/computing/corpus.py); lines of both files without either are searched by nobody.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import orjson
 import pyarrow as pa
@@ -17,13 +22,15 @@ Step = Callable[[int], None]
 _BUFFER = 1 << 20
 # Pieces of work that may wait: their rows stay in memory.
 _AHEAD = 2
-Document = tuple[str, str]
+# Values in the order of DOCUMENTS; a title or address that is not known is "", a date None.
+Document: TypeAlias = tuple[str, str, str, str, Any]
+Columns: TypeAlias = list[list[Any]]
 
 
 def write_documents(
     table: Path, corpus: Path, rows: Iterable[Document], *, step: Step = lambda _: None
 ) -> int:
-    """Write rows (id, text) to both files, streamed, and return their number.
+    """Write rows to both files, streamed, and return their number.
 
     Without rows there is no table (`datasets` cannot open an empty split) and an empty corpus.
     The table is made in another thread than the one that reads and writes lines. `step` gets the
@@ -34,14 +41,14 @@ def write_documents(
     corpus.parent.mkdir(parents=True, exist_ok=True)
     try:
         # Compression leaves the interpreter to others, so that two processors are busy at once.
-        with corpus.open("wb", buffering=_BUFFER) as file, ThreadPoolExecutor(1) as beside:
-            for ids, texts in _groups(rows):
+        with corpus.open("wb", buffering=_BUFFER) as file, ThreadPoolExecutor(1) as pool:
+            for columns in _groups(rows):
                 writer = writer or open_writer(table, DOCUMENTS)
                 while len(waiting) >= _AHEAD:
                     waiting.popleft().result()
-                waiting.append(beside.submit(_write_group, writer, ids, texts))
-                file.writelines(map(_line, ids, texts))
-                count += len(ids)
+                waiting.append(pool.submit(_write_group, writer, columns))
+                file.writelines(map(_line, *columns))
+                count += len(columns[0])
                 step(count)
             for each in waiting:
                 each.result()
@@ -51,28 +58,37 @@ def write_documents(
     return count
 
 
-def _groups(rows: Iterable[Document]) -> Iterator[tuple[list[str], list[str]]]:
-    """Columns of so many rows; lists of texts, because tuples by the thousand cost the collector
+def _groups(rows: Iterable[Document]) -> Iterator[Columns]:
+    """Columns of so many rows; lists of values, because tuples by the thousand cost the collector
     of garbage a tenth of the time."""
-    ids: list[str] = []
-    texts: list[str] = []
+    columns: Columns = [[] for _ in DOCUMENTS]
+    ids, texts, titles, urls, days = columns
     weight = 0
-    for pid, text in rows:
+    for pid, text, title, url, day in rows:
         ids.append(pid)
         texts.append(text)
-        weight += len(text)
+        titles.append(title)
+        urls.append(url)
+        days.append(day)
+        weight += len(text) + len(title)
         if len(ids) >= ROWS_IN_GROUP or weight >= TEXT_IN_GROUP:
-            yield ids, texts
-            ids, texts, weight = [], [], 0
+            yield columns
+            columns = [[] for _ in DOCUMENTS]
+            ids, texts, titles, urls, days = columns
+            weight = 0
     if ids:
-        yield ids, texts
+        yield columns
 
 
-def _write_group(writer: pq.ParquetWriter, ids: list[str], texts: list[str]) -> None:
-    columns = [pa.array(each, pa.string()) for each in (ids, texts)]
-    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=DOCUMENTS))
+def _write_group(writer: pq.ParquetWriter, columns: Columns) -> None:
+    arrays = [pa.array(each, field.type) for each, field in zip(columns, DOCUMENTS, strict=True)]
+    writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=DOCUMENTS))
 
 
-def _line(pid: str, text: str) -> bytes:
-    line = {"_id": pid, "title": "", "text": text}
+def _line(pid: str, text: str, title: str, url: str, day: Any) -> bytes:
+    line: dict[str, Any] = {"_id": pid, "title": title, "text": text}
+    if url:
+        line["source_url"] = url
+    if day:
+        line["fetched_on"] = day
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

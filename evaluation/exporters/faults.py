@@ -14,9 +14,9 @@ from evaluation.exporters.records import AspectRecord, Label, QueryRecord
 
 Place = dict[str, Any]
 # Places named per fault; the count is always whole.
-MOST_PLACES = 20
+MAX_PLACES = 20
 # So many of them on the card.
-MOST_NAMED = 5
+MAX_NAMED = 5
 # Every check in the order in which faults are shown: in words for `one` and for `many`, the `page`
 # where it is fixed with the words of the link, and whether it `blocks`: a final release is refused
 # while it has such a fault, the others are listed on its card.
@@ -89,7 +89,7 @@ def find_faults(split: str, queries: Sequence[QueryRecord]) -> list[Fault]:
         ),
         "two_aspects": at_passages(_of_two_aspects),
         "foreign_citations": at_passages(partial(_foreign_citations, known=_known(queries))),
-        "uncarried_citations": at_passages(lambda q: q.uncarried_citations),
+        "uncarried_citations": at_passages(lambda q: q.lost_citations),
         "aspects_without_passages": [
             at_aspect(q, each) for q, each in aspects if not each.passages
         ],
@@ -103,7 +103,7 @@ def find_faults(split: str, queries: Sequence[QueryRecord]) -> list[Fault]:
         ],
     }
     return [
-        Fault(check, len(places[check]), tuple(places[check][:MOST_PLACES]))
+        Fault(check, len(places[check]), tuple(places[check][:MAX_PLACES]))
         for check in CHECKS
         if places.get(check)
     ]
@@ -136,7 +136,7 @@ def _foreign_citations(query: QueryRecord, known: set[str]) -> list[str]:
     if not query.reference_answer:
         return []
     cited = foreign_citations(query.reference_answer, query.gold_ids, known | query.cited)
-    return [pid for pid in cited if pid not in query.uncarried_citations]
+    return [pid for pid in cited if pid not in query.lost_citations]
 
 
 def merged(faults: Iterable[Fault]) -> list[Fault]:
@@ -144,21 +144,21 @@ def merged(faults: Iterable[Fault]) -> list[Fault]:
     by_check: dict[str, Fault] = {}
     for each in faults:
         before = by_check.get(each.check, Fault(each.check, 0, ()))
-        rows = (before.rows + each.rows)[:MOST_PLACES]
+        rows = (before.rows + each.rows)[:MAX_PLACES]
         by_check[each.check] = Fault(each.check, before.count + each.count, rows)
     return [by_check[check] for check in CHECKS if check in by_check]
 
 
 def named(fault: Fault) -> str:
     """The first places of a fault in a bracket, and how many more there are."""
-    names = [place_name(row) for row in fault.rows[:MOST_NAMED]]
+    names = [place_name(row) for row in fault.rows[:MAX_NAMED]]
     rest = fault.count - len(names)
     more = [f"and {rest:,} more"] if rest and names else []
     return f"({', '.join(names + more)})" if names else ""
 
 
 def place_name(place: Place) -> str:
-    """The published ids of one place; the finest one says enough beside its query."""
+    """The published ids of one place; the finest one and its query."""
     query = f"{place['split']}-{place['query']}" if "query" in place else place["split"]
     finest = place.get("aspect") or place.get("passage")
     if "aspect" in place:

@@ -2,6 +2,7 @@
 checksums, in the format that `sha256sum -c` reads."""
 
 import hashlib
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -11,6 +12,10 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from corpus.importers.blocks import ABOUT
+from corpus.importers.reading import LIST_LIMIT, MAX_OBJECTS
+from corpus.importers.rows import DocumentRow, PassageRow
 
 Row = Sequence[Any]
 SUMS = "SHA256SUMS"
@@ -33,6 +38,39 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
 def write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     """One JSON object a line, keys in the order given."""
     return write_lines(path, (orjson.dumps(row).decode() for row in rows))
+
+
+def about(row: PassageRow | DocumentRow) -> dict[str, str]:
+    """Title, address and day of fetching, under the names that readers of ours know; as far as
+    they are given."""
+    given = {name: getattr(row, name) for name in ABOUT}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def write_list(path: Path, rows: Iterable[dict[str, Any]]) -> int:
+    """One JSON list, an object a line, and their number; no file without any.
+
+    What is more than our readers take of a list is written as lines, under `.jsonl`.
+    """
+    lines = path.with_suffix(".jsonl")
+    count = write_jsonl(lines, rows)
+    is_small = lines.stat().st_size + 4 * count < LIST_LIMIT
+    if is_small and lines.read_bytes().count(b"{") <= MAX_OBJECTS:
+        if count:
+            with lines.open(encoding="utf-8", newline="\n") as file:
+                listed = ",\n".join(line.rstrip("\n") for line in file)
+            write_lines(path, [f"[\n{listed}\n]"])
+        lines.unlink()
+    return count
+
+
+def same_file(path: Path, other: Path) -> None:
+    """The file under another name too; a copy where the file system has no second names."""
+    other.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        other.hardlink_to(path)
+    except OSError:
+        shutil.copyfile(path, other)
 
 
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Row]) -> int:

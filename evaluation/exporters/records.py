@@ -1,6 +1,7 @@
 """What a release is made of: one frozen query with its labels and aspects."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 ORIGINAL = "original"
@@ -23,6 +24,8 @@ class Label:
     source: str = ORIGINAL
     practice: bool = False
     loaded: bool = True
+    # Where the original gold judged subtopics: the label of each.
+    subtopics: Mapping[str, int] | None = field(default=None, hash=False)
 
     @property
     def refined(self) -> int:
@@ -60,6 +63,8 @@ class Label:
 class AspectRecord:
     """One present aspect with its raw weight; `passages` support it, in the order of assignment.
 
+    The weight of the scale `shares` is in hundredths.
+
     While nobody chose a weight, it is the middle of the scale and `weighed` false.
     """
 
@@ -83,8 +88,10 @@ class QueryRecord:
     # Of what the answer cites in brackets, the ids of passages of the domain.
     cited: frozenset[str] = frozenset()
     # Citations that no passage of a derived corpus version takes over; they stay as written.
-    uncarried_citations: tuple[str, ...] = ()
+    lost_citations: tuple[str, ...] = ()
     practice_answer: bool = False
+    # Ids that a ranking for this query leaves out (docs/protocol.md 1.5 rule 2).
+    excluded: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()
     aspects: tuple[AspectRecord, ...] = ()
 
@@ -115,3 +122,11 @@ class ReleaseSchema:
 
     integer_ids: bool
     with_answers: bool
+    with_excluded: bool = False
+    # Whether any weight is a share, which is published as a fraction.
+    with_shares: bool = False
+
+
+def published_weight(weight: int, scale: str) -> float:
+    """A raw weight as releases write it: shares as fractions, not in hundredths."""
+    return weight / 100 if scale == "shares" else weight

@@ -13,9 +13,9 @@ from evaluation.holes import pages as hole_pages
 from evaluation.holes.debates import debate_holes
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
-from kit.api import Route, SheetSerializer
+from kit.api import ReportTableSerializer, Route
 from kit.errors import Refused
-from kit.lists.sheets import as_data
+from kit.lists.report_tables import as_data
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 
@@ -43,10 +43,10 @@ class Holes(Route):
 
     pagination_class = None
 
-    @extend_schema(responses=SheetSerializer(many=True))
+    @extend_schema(responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         sheet = sheet_of(request, enter(self.person(), slug))
-        board = leaderboard.as_sheet(hole_pages.holes_board(sheet))
+        board = leaderboard.as_table(hole_pages.holes_leaderboard(sheet))
         return Response(as_data([board, hole_pages.all_growth(sheet)]))
 
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from corpus.models import Benchmark, Pool, PoolBuild, RankedList, RetrievalRun
-from corpus.pools.builds import carry_out, start_build
+from corpus.pools.builds import run_build, start_build
 from debate.models import DebateRun
 from debate.runs.services import start_run
 from kit.errors import Refused
@@ -17,7 +17,7 @@ from llm.endpoints import Endpoint, in_role
 from llm.ledger.accounts import check_budget
 
 # A pool of more lists takes longer than a person waits for a page.
-MOST_LISTS = 20_000
+MAX_LISTS = 20_000
 _LIVE = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
 
 
@@ -40,7 +40,7 @@ def debate_holes(
     endpoint = in_role(endpoint, "agents")
     check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     count = RankedList.objects.filter(run__in=list(runs)).count()
-    if count > MOST_LISTS:
+    if count > MAX_LISTS:
         raise Refused(
             f"These runs hold {count:,} lists. Build the pool under Pools first, then start a "
             "debate run over it.",
@@ -85,7 +85,7 @@ def _going(builds: QuerySet[PoolBuild], endpoint: Endpoint) -> DebateRun | None:
 
 
 def _carried_out(build: PoolBuild) -> Pool:
-    carry_out(build)
+    run_build(build)
     build.refresh_from_db()
     if build.status != RunStatus.DONE or build.pool is None:
         raise Refused(build.error or f"The build is {build.get_status_display().lower()}.")

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from evaluation.charts import curves
-from evaluation.leaderboard.services import Board, board_of
-from evaluation.models import ScoreSheet
+from evaluation.leaderboard.services import Leaderboard, leaderboard_of
+from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
-from kit.lists.sheets import Cell, Sheet, text
+from kit.lists.report_tables import Cell, ReportTable, text
 
 
-def holes_board(sheet: ScoreSheet) -> Board:
+def holes_leaderboard(sheet: ScoreSheet) -> Leaderboard:
     """Hole@10 of every system in every domain."""
-    return board_of(sheet, metric="hole@10", view=GoldView.REFINED)
+    return leaderboard_of(sheet, metric="hole@10", view=GoldView.REFINED)
 
 
 def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
@@ -22,13 +22,13 @@ def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
             "name": name,
             "found": found,
             "curves": curves(found["reach"]),
-            "growth": growth_sheet(name, found),
+            "growth": growth_table(name, found),
         }
         for name, found in sheet.holes.items()
     ]
 
 
-def growth_sheet(name: str, found: dict[str, Any]) -> Sheet:
+def growth_table(name: str, found: dict[str, Any]) -> ReportTable:
     """Means over the orders at each number of systems: reach, growth, contribution."""
     reach = found["reach"]
     size = len(reach[0]) if reach else 0
@@ -54,12 +54,12 @@ def growth_sheet(name: str, found: dict[str, Any]) -> Sheet:
         "Contribution: how far the measure of a system moves once its own holes count, "
         "given those that so many others found.",
     )
-    return Sheet(f"growth-{name}", f"Growth in {name}", tuple(header), tuple(rows), notes)
+    return ReportTable(f"growth-{name}", f"Growth in {name}", tuple(header), tuple(rows), notes)
 
 
-def all_growth(sheet: ScoreSheet) -> Sheet:
+def all_growth(sheet: ScoreSheet) -> ReportTable:
     """The domains' tables one under the other, for CSV and API."""
-    tables = [(name, growth_sheet(name, found)) for name, found in sheet.holes.items()]
+    tables = [(name, growth_table(name, found)) for name, found in sheet.holes.items()]
     header: list[str] = []
     for _, table in tables:
         header += [head for head in table.header if head not in header]
@@ -68,7 +68,7 @@ def all_growth(sheet: ScoreSheet) -> Sheet:
         for row in table.rows:
             cells = dict(zip(table.header, row, strict=True))
             rows.append((text(name), *(cells.get(head, Cell(None)) for head in header)))
-    return Sheet("growth", "Growth of holes", ("domain", *header), tuple(rows))
+    return ReportTable("growth", "Growth of holes", ("domain", *header), tuple(rows))
 
 
 def _at(values: Sequence[float | None], place: int) -> float | None:

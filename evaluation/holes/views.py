@@ -18,8 +18,7 @@ from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.csvfile import table_response
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint, endpoint_choices
 from llm.ledger.accounts import budget_field
@@ -55,7 +54,7 @@ def holes(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     version = version_of(request, access)
     form = HoleDebateForm(access=access, version=version) if access.is_admin else None
-    return htmx.render(request, "evaluation/holes.html", _context(request, access, form))
+    return htmx.render(request, "evaluation/holes/holes.html", _context(request, access, form))
 
 
 @require_GET
@@ -67,7 +66,7 @@ def holes_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
         messages.warning(request, "Nothing was scored yet.")
         return htmx.redirect(request, reverse("holes", args=[slug]))
     table = hole_pages.all_growth(sheet)
-    return csv_response(f"{slug}-holes.csv", csv_header(table), csv_rows(table))
+    return table_response(f"{slug}-holes.csv", table)
 
 
 @require_POST
@@ -93,14 +92,14 @@ def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error("endpoint", str(error))
         else:
             return htmx.redirect(request, reverse("debate-run", args=[slug, run.pk]))
-    return htmx.invalid(request, "evaluation/holes.html", _context(request, access, form))
+    return htmx.invalid(request, "evaluation/holes/holes.html", _context(request, access, form))
 
 
 def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
     context = sheet_context(access, version_of(request, access))
     sheet = context["sheet"]
     return context | {
-        "board": hole_pages.holes_board(sheet) if sheet else None,
+        "board": hole_pages.holes_leaderboard(sheet) if sheet else None,
         "domains": hole_pages.domains_of(sheet) if sheet else [],
         "form": form,
         "back": "holes",

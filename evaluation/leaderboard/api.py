@@ -15,21 +15,28 @@ from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.before_after import request_matched
 from evaluation.leaderboard.before_after_views import POOLS, pool_of, sides_of, table_of
 from evaluation.leaderboard.noise_views import READERS, get_check
-from evaluation.leaderboard.services import DEFAULT, NAMES
-from evaluation.models import NoiseCheck, ScoreSheet
+from evaluation.leaderboard.services import DEFAULT
+from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets
+from evaluation.scores.models import NoiseCheck, ScoreSheet
 from evaluation.scores.services import GoldView
-from kit.api import RUN_FIELDS, Route, SheetSerializer
+from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.errors import Refused
-from kit.lists.sheets import as_data
+from kit.lists.report_tables import as_data
 
 
 class ScoreSheetSerializer(serializers.ModelSerializer):
-    """The scores of a benchmark as of one moment."""
+    """The scores of a benchmark as of one moment, under a profile; `metrics` are those that were
+    asked for beyond the ones of every score set."""
+
+    metrics = serializers.ListField(child=serializers.CharField(), read_only=True)
 
     class Meta:
         model = ScoreSheet
-        fields = [*RUN_FIELDS, "corpus_version", "matched_with", "run_ids", "pool"]
+        fields = [
+            *RUN_FIELDS,
+            *("corpus_version", "matched_with", "profile", "metrics", "run_ids", "pool"),
+        ]
 
 
 class ComparedSerializer(serializers.Serializer):
@@ -69,29 +76,47 @@ class NoiseCheckSerializer(serializers.ModelSerializer):
         read_only_fields = [*RUN_FIELDS, "seed", "result", "corpus_version"]
 
 
+METRIC = OpenApiParameter(
+    "metric",
+    str,
+    default=leaderboard.DEFAULT,
+    description="Any that score_run takes; what was not computed yet, a POST has computed.",
+)
+PROFILE = OpenApiParameter("profile", str, enum=list(PROFILES), default=STRICT.name)
 CHOICE = [
-    OpenApiParameter("metric", str, enum=leaderboard.NAMES, default=leaderboard.DEFAULT),
+    METRIC,
     OpenApiParameter("view", str, enum=[str(each) for each in GoldView], default="refined"),
+    PROFILE,
     OpenApiParameter("version", int, description="Corpus version; by default the current one."),
 ]
 
 
 class Leaderboard(Route):
-    """Systems by rank; a POST has the scores computed anew."""
+    """Systems by rank; a POST has the scores computed anew, with a metric that they lack."""
 
     pagination_class = None
 
-    @extend_schema(responses=SheetSerializer(many=True), parameters=CHOICE)
+    @extend_schema(responses=ReportTableSerializer(many=True), parameters=CHOICE)
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        board = leaderboard.board_of(sheet_of(request, access), **_chosen(request))
-        return Response(as_data([leaderboard.as_sheet(board)]))
+        board = leaderboard.leaderboard_of(sheet_of(request, access), **_chosen(request))
+        return Response(as_data([leaderboard.as_table(board)]))
 
-    @extend_schema(request=None, responses={202: ScoreSheetSerializer})
+    @extend_schema(
+        request=None,
+        responses={202: ScoreSheetSerializer},
+        parameters=[METRIC, PROFILE, CHOICE[-1]],
+    )
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        version = chosen(access.benchmark, request.query_params.get("version"))
-        sheet = sheets.request_sheet(benchmark=access.benchmark, version=version, actor=access.user)
+        given = request.query_params
+        sheet = sheets.request_sheet(
+            benchmark=access.benchmark,
+            version=chosen(access.benchmark, given.get("version")),
+            profile=given.get("profile") or STRICT.name,
+            metric=given.get("metric", ""),
+            actor=access.user,
+        )
         return Response(ScoreSheetSerializer(sheet).data, status=202)
 
 
@@ -105,9 +130,10 @@ class LeaderboardRun(Route):
     def get(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug)
         run, chosen = get_run(access, pk), _chosen(request)
-        metric = leaderboard.metric_name(chosen["metric"])
+        sheet = _of_run(request, access, run)
+        metric = leaderboard.held_metric(sheet, chosen["metric"])
         found: dict[str, dict[str, float | None]] = {}
-        values = leaderboard.query_values(_of_run(access, run), run, metric, chosen["view"])
+        values = leaderboard.query_values(sheet, run, metric, chosen["view"])
         for (domain, qid), value in values.items():
             found.setdefault(domain, {})[qid] = value
         return Response(found)
@@ -126,7 +152,8 @@ class LeaderboardCompare(Route):
             leaderboard.find_run(access.benchmark, request.query_params.get(name, ""), name)
             for name in ("a", "b")
         )
-        found = leaderboard.compare(_of_run(access, first), first, second, **_chosen(request))
+        sheet = _of_run(request, access, first)
+        found = leaderboard.compare(sheet, first, second, **_chosen(request))
         return Response(ComparedSerializer(found).data)
 
 
@@ -159,15 +186,17 @@ class OneNoiseCheck(Route):
 
 def sheet_of(request: Request, access: Access) -> ScoreSheet:
     """The scores of the version that is asked for; raises Refused where there are none."""
-    return _scored(access, chosen(access.benchmark, request.query_params.get("version")))
+    version = chosen(access.benchmark, request.query_params.get("version"))
+    return _scored(request, access, version)
 
 
-def _of_run(access: Access, run: RetrievalRun) -> ScoreSheet:
-    return _scored(access, stored(access.benchmark, run.corpus_version_id))
+def _of_run(request: Request, access: Access, run: RetrievalRun) -> ScoreSheet:
+    return _scored(request, access, stored(access.benchmark, run.corpus_version_id))
 
 
-def _scored(access: Access, version: CorpusVersion | None) -> ScoreSheet:
-    sheet = sheets.latest(access.benchmark, version)
+def _scored(request: Request, access: Access, version: CorpusVersion | None) -> ScoreSheet:
+    profile = sheets.known_profile(request.query_params.get("profile") or STRICT.name)
+    sheet = sheets.latest(access.benchmark, version, profile=profile)
     if sheet is None:
         raise Refused("Nothing was scored yet. POST to the leaderboard first.")
     return sheet
@@ -187,6 +216,7 @@ _SIDES = [
     OpenApiParameter("b", int, description="Corpus version after; default: the current."),
     OpenApiParameter("view_a", str, enum=_VIEWS),
     OpenApiParameter("view_b", str, enum=_VIEWS),
+    PROFILE,
 ]
 _POOL = "Each version's whole corpus, or the passages that both hold: POST has these scored."
 
@@ -198,23 +228,26 @@ class LeaderboardVersions(Route):
     pagination_class = None
 
     @extend_schema(
-        responses=SheetSerializer(many=True),
+        responses=ReportTableSerializer(many=True),
         parameters=[
             *_SIDES,
             OpenApiParameter("pool", str, enum=POOLS, default=POOLS[0], description=_POOL),
-            OpenApiParameter("metric", str, enum=NAMES, default=DEFAULT),
+            METRIC,
             OpenApiParameter("system", str, description="Name of a system."),
         ],
     )
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
         given = request.query_params
-        sides = pool_of(sides_of(access, given), given.get("pool") or POOLS[0])
-        table = table_of(sides, given.get("metric") or DEFAULT, given.get("system", ""))
+        metric = given.get("metric") or DEFAULT
+        sides = pool_of(sides_of(access, given), given.get("pool") or POOLS[0], metric)
+        table = table_of(sides, metric, given.get("system", ""))
         return Response(as_data([table]))
 
     @extend_schema(
-        request=None, responses={202: ScoreSheetSerializer(many=True)}, parameters=_SIDES
+        request=None,
+        responses={202: ScoreSheetSerializer(many=True)},
+        parameters=[*_SIDES, METRIC],
     )
     def post(self, request: Request, slug: str) -> Response:
         """Have both versions scored over the passages that both hold."""
@@ -222,7 +255,12 @@ class LeaderboardVersions(Route):
         sides = sides_of(access, request.query_params)
         if not sides:
             raise Refused("Nothing was loaded yet.")
-        made = request_matched(before=sides[0], after=sides[1], actor=access.user)
+        made = request_matched(
+            before=sides[0],
+            after=sides[1],
+            metric=request.query_params.get("metric", ""),
+            actor=access.user,
+        )
         return Response(ScoreSheetSerializer(made, many=True).data, status=202)
 
 

@@ -12,15 +12,16 @@ import numpy as np
 from django.contrib.auth.models import User
 
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
-from evaluation.leaderboard.services import metric_name
+from evaluation.leaderboard.services import held_metric
+from evaluation.metrics.profiles import STRICT
 from evaluation.metrics.run import Floats
-from evaluation.metrics.standings import Between, Standing, shifts
-from evaluation.models import DomainScore, ScoreSheet
+from evaluation.metrics.standings import Interval, Standing, rank_shifts
+from evaluation.scores.models import DomainScore, ScoreSheet
 from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
-from evaluation.scores.sheets import latest, request_sheet
+from evaluation.scores.sheets import known_profile, lacks, latest, metric_name, request_sheet
 from kit.errors import Refused
-from kit.lists.sheets import Cell, Sheet, measured, text
+from kit.lists.report_tables import Cell, ReportTable, measured, text
 from kit.stats.paired import PairedTest, randomisations
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _KEY = ("domain", "query")
 
 @dataclass(frozen=True)
 class Side:
-    """One board of a comparison; `sheet` is None while its runs were not scored.
+    """One board of a comparison under a profile; `sheet` is None while its runs were not scored.
 
     With `matched_with` it is scored over what its version shares with that one.
     """
@@ -40,6 +41,11 @@ class Side:
     view: str
     sheet: ScoreSheet | None
     matched_with: CorpusVersion | None = None
+    profile: str = STRICT.name
+
+    def has(self, metric: str) -> bool:
+        """Whether this metric, by its own name, was scored."""
+        return self.sheet is not None and not lacks(self.sheet, metric)
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,8 @@ class SystemChange:
     after: RetrievalRun
     first: Standing
     second: Standing
-    gain: Between
-    won: Between
+    gain: Interval
+    won: Interval
     test: PairedTest
     queries: int
     left_out: int
@@ -70,16 +76,20 @@ class Comparison:
     metric: str
     domains: Sequence[str]
     lines: Sequence[SystemChange]
-    tau: Between
+    tau: Interval
     only_before: Sequence[str]
     only_after: Sequence[str]
 
 
-def side_of(benchmark: Benchmark, version: CorpusVersion, view: str) -> Side:
-    """A side with the newest scores of its version; raises Refused for a view that is none."""
+def side_of(
+    benchmark: Benchmark, version: CorpusVersion, view: str, profile: str = STRICT.name
+) -> Side:
+    """A side with the newest scores of its version; raises Refused for a view or profile that is
+    none."""
     if view not in list(GoldView):
         raise Refused(f"There is no view {view!r}: {', '.join(GoldView)}.", field="view")
-    return Side(version, view, latest(benchmark, version))
+    sheet = latest(benchmark, version, profile=known_profile(profile))
+    return Side(version, view, sheet, profile=profile)
 
 
 def matched(before: Side, after: Side) -> list[Side]:
@@ -91,11 +101,13 @@ def matched(before: Side, after: Side) -> list[Side]:
 
 
 def _matched(side: Side, other: Side) -> Side:
-    sheet = latest(side.version.benchmark, side.version, other.version)
-    return Side(side.version, side.view, sheet, other.version)
+    sheet = latest(side.version.benchmark, side.version, other.version, side.profile)
+    return Side(side.version, side.view, sheet, other.version, side.profile)
 
 
-def request_matched(*, before: Side, after: Side, actor: User | None) -> list[ScoreSheet]:
+def request_matched(
+    *, before: Side, after: Side, metric: str = "", actor: User | None
+) -> list[ScoreSheet]:
     """Have both versions scored over what they share; raises Refused where they are one, and
     without runs of either."""
     return [
@@ -103,6 +115,8 @@ def request_matched(*, before: Side, after: Side, actor: User | None) -> list[Sc
             benchmark=one.version.benchmark,
             version=one.version,
             matched_with=other.version,
+            profile=one.profile,
+            metric=metric,
             actor=actor,
         )
         for one, other in ((before, after), (after, before))
@@ -122,7 +136,9 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
     pairs = [(part, other.loc[part.index, names]) for _, part in parts]
     # A domain in which nothing has a value on both sides (no query has aspects, say) is left out.
     pairs = [(a, b) for a, b in pairs if (a.notna() & b.notna()).any(axis=None)]
-    found = shifts([_array(a) for a, _ in pairs], [_array(b) for _, b in pairs], seed=SEED)
+    first, second, gain, won, tau = rank_shifts(
+        [_array(a) for a, _ in pairs], [_array(b) for _, b in pairs], seed=SEED
+    )
     runs = [{run.name: run for run in _runs(side)} for side in (before, after)]
     gains = [[(b[each] - a[each]).dropna().to_numpy() for a, b in pairs] for each in names]
     gaps = [np.concatenate(each) if pairs else np.zeros(0) for each in gains]
@@ -132,10 +148,10 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
             name=system,
             before=runs[0][system],
             after=runs[1][system],
-            first=found.before[place] if pairs else Standing(),
-            second=found.after[place] if pairs else Standing(),
-            gain=found.gain[place] if pairs else Between(),
-            won=found.won[place] if pairs else Between(),
+            first=first[place] if pairs else Standing(),
+            second=second[place] if pairs else Standing(),
+            gain=gain[place] if pairs else Interval(),
+            won=won[place] if pairs else Interval(),
             test=tests[place],
             queries=len(gaps[place]),
             left_out=int(one[system].count() + other[system].count()) - 2 * len(gaps[place]),
@@ -147,10 +163,29 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
         metric=name,
         domains=[a.index[0][0] for a, _ in pairs],
         lines=lines,
-        tau=found.tau,
+        tau=tau,
         only_before=sorted(one.columns.difference(other.columns)),
         only_after=sorted(other.columns.difference(one.columns)),
     )
+
+
+def mean_gain(before: Side, after: Side, *, metric: str) -> tuple[Interval, int, int]:
+    """What the mean of all systems of both sides gained, with how many systems and queries there
+    are. A query counts where every system has a value on both sides; raises as `compare_sides`.
+    """
+    name = metric_name(metric)
+    one, other = _scores(before, name), _scores(after, name)
+    names = sorted(one.columns.intersection(other.columns))
+    both = one[names].join(other[names], how="inner", lsuffix=" before").dropna()
+    if not names or both.empty:
+        raise Refused("No system of one name ranks queries of one domain on both sides.")
+    parts = [part.to_numpy(np.float64) for _, part in both.groupby(level="domain")]
+    size = len(names)
+    tasks = [
+        [np.mean(each, axis=1)[None] for each in (part[:, :size], part[:, size:])] for part in parts
+    ]
+    _, _, gain, _, _ = rank_shifts([a for a, _ in tasks], [b for _, b in tasks], seed=SEED)
+    return gain[0], size, len(both)
 
 
 def query_gaps(
@@ -172,6 +207,7 @@ def _scores(side: Side, metric: str) -> "pd.DataFrame":
 
     if side.sheet is None:
         raise Refused(f"The runs of “{side.version.name}” were not scored yet.")
+    metric = held_metric(side.sheet, metric)
     rows = DomainScore.objects.filter(sheet=side.sheet, view=side.view)
     found: dict[str, dict[tuple[str, str], float | None]] = {}
     for row in rows.select_related("domain", "run").order_by("domain__name", "run"):
@@ -197,7 +233,7 @@ def _runs(side: Side) -> Sequence[RetrievalRun]:
     return list(RetrievalRun.objects.filter(pk__in=side.sheet.run_ids))
 
 
-def systems_sheet(found: Comparison) -> Sheet:
+def systems_table(found: Comparison) -> ReportTable:
     """One row a system, ranks and gains with their intervals."""
     rows = tuple(
         (
@@ -228,17 +264,17 @@ def systems_sheet(found: Comparison) -> Sheet:
         "two-sided randomisation test of the queries' differences.",
         f"Domains: {', '.join(found.domains)}.",
     )
-    return Sheet("systems", f"{found.metric}, before and after", header, rows, notes)
+    return ReportTable("systems", f"{found.metric}, before and after", header, rows, notes)
 
 
-def queries_sheet(system: str, rows: Sequence[tuple[str, str, float, float]]) -> Sheet:
+def queries_table(system: str, rows: Sequence[tuple[str, str, float, float]]) -> ReportTable:
     """One row a query of one system."""
     cells = tuple(
         (text(domain), text(qid), Cell(one), Cell(other), Cell(other - one))
         for domain, qid, one, other in rows
     )
     header = ("domain", "query", "before", "after", "gain")
-    return Sheet("queries", f"Queries of {system}", header, cells)
+    return ReportTable("queries", f"Queries of {system}", header, cells)
 
 
 def _mean(standing: Standing) -> Cell:

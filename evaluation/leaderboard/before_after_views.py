@@ -13,21 +13,21 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter, get_query
 from corpus.models import CorpusVersion, RetrievalRun
-from corpus.versions.carried import gold_before_after
+from corpus.versions.effective import gold_before_after
 from corpus.versions.services import chosen
 from evaluation.leaderboard import before_after as verbs
-from evaluation.leaderboard.before_after import queries_sheet, systems_sheet
+from evaluation.leaderboard.before_after import queries_table, systems_table
 from evaluation.leaderboard.drill import drill
 from evaluation.leaderboard.services import DEFAULT, NAMES, WORDS
 from evaluation.leaderboard.views import with_queries
-from evaluation.models import ScoreSheet
+from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets
 from evaluation.scores.matched import SAME
+from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.csvfile import table_response
 
 # Each version's whole corpus, or what both hold (scores/matched.py).
 POOLS = ("own", "matched")
@@ -43,7 +43,7 @@ def versions_compared(request: HttpRequest, slug: str) -> HttpResponse:
     sides = context["sides"]
     is_matched = context["pool"] == "matched"
     try:
-        if _are_scored(sides):
+        if _are_scored(sides, context["metric"]):
             context["found"] = verbs.compare_sides(*sides, metric=context["metric"])
             if not is_matched:
                 context |= _queries(access, request, sides, context["metric"])
@@ -53,7 +53,7 @@ def versions_compared(request: HttpRequest, slug: str) -> HttpResponse:
         context |= matched_context(access, request, sides, context["metric"])
     if is_matched and context.get("matched_found"):
         context |= _queries(access, request, context["matched"], context["metric"])
-    return htmx.render(request, "evaluation/before_after.html", context)
+    return htmx.render(request, "evaluation/leaderboard/before_after.html", context)
 
 
 def _queries(
@@ -69,8 +69,8 @@ def _queries(
     return {"system": system, "page": page, "rows": with_queries(access, rows)}
 
 
-def _are_scored(sides: list[verbs.Side]) -> bool:
-    return bool(sides) and all(side.sheet for side in sides)
+def _are_scored(sides: list[verbs.Side], metric: str) -> bool:
+    return bool(sides) and all(side.has(metric) for side in sides)
 
 
 def matched_context(
@@ -82,6 +82,7 @@ def matched_context(
         return {}
     address: dict[str, object] = {"a": sides[0].version.pk, "b": sides[1].version.pk}
     address |= {"view_a": sides[0].view, "view_b": sides[1].view, "metric": metric}
+    address["profile"] = sides[0].profile
     here = reverse("leaderboard-versions-matched", args=[access.benchmark.slug])
     found: dict[str, Any] = {
         "matched": matched,
@@ -89,7 +90,7 @@ def matched_context(
         "matched_live": _first(sheets.under_way, access, matched),
         "matched_failed": _first(sheets.failed, access, matched),
     }
-    if _are_scored(matched):
+    if _are_scored(matched, metric):
         known = [side.sheet for side in matched if side.sheet]
         found["matched_stale"] = not all(map(sheets.is_current, known))
         found["short"] = sum(each.pool["short"] for each in known)
@@ -104,7 +105,9 @@ def matched_context(
 def _first(
     find: Callable[..., ScoreSheet | None], access: Access, matched: list[verbs.Side]
 ) -> ScoreSheet | None:
-    rows = (find(access.benchmark, side.version, side.matched_with) for side in matched)
+    rows = (
+        find(access.benchmark, side.version, side.matched_with, side.profile) for side in matched
+    )
     return next((row for row in rows if row is not None), None)
 
 
@@ -116,7 +119,8 @@ def versions_matched(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         sides = sides_of(access, request.GET)
         if request.method == "POST" and sides:
-            verbs.request_matched(before=sides[0], after=sides[1], actor=access.user)
+            metric = request.GET.get("metric", "")
+            verbs.request_matched(before=sides[0], after=sides[1], metric=metric, actor=access.user)
     except Refused as refusal:
         messages.warning(request, refusal.message)
         return htmx.redirect(request, there)
@@ -134,15 +138,15 @@ def versions_compared_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     access = enter(request.user, slug)
     context = _context(access, request)
     try:
-        sides = pool_of(context["sides"], context["pool"])
+        sides = pool_of(context["sides"], context["pool"], context["metric"])
         table = table_of(sides, context["metric"], request.GET.get("system", ""))
     except Refused as refusal:
         messages.warning(request, refusal.message)
         return htmx.redirect(request, reverse("leaderboard-versions", args=[slug]))
-    return csv_response(f"{slug}-{table.name}.csv", csv_header(table), csv_rows(table))
+    return table_response(f"{slug}-{table.name}.csv", table)
 
 
-def pool_of(sides: list[verbs.Side], pool: str) -> list[verbs.Side]:
+def pool_of(sides: list[verbs.Side], pool: str, metric: str) -> list[verbs.Side]:
     """The sides as they are, or with `matched` over what they share; raises Refused."""
     if pool not in POOLS:
         raise Refused(f"There is no pool {pool!r}: {', '.join(POOLS)}.", field="pool")
@@ -151,7 +155,7 @@ def pool_of(sides: list[verbs.Side], pool: str) -> list[verbs.Side]:
     found = verbs.matched(*sides)
     if not found:
         raise Refused(SAME, field="pool")
-    if not _are_scored(found):
+    if not _are_scored(found, sheets.metric_name(metric)):
         raise Refused("The matched pool was not scored yet.", field="pool")
     return found
 
@@ -161,8 +165,8 @@ def table_of(sides: list[verbs.Side], metric: str, system: str) -> Any:
     if not sides:
         raise Refused("Nothing was loaded yet.")
     if system:
-        return queries_sheet(system, verbs.query_gaps(*sides, metric=metric, system=system))
-    return systems_sheet(verbs.compare_sides(*sides, metric=metric))
+        return queries_table(system, verbs.query_gaps(*sides, metric=metric, system=system))
+    return systems_table(verbs.compare_sides(*sides, metric=metric))
 
 
 @require_GET
@@ -182,7 +186,7 @@ def versions_query(request: HttpRequest, slug: str, query_pk: int) -> HttpRespon
         before, after = context["sides"]
         context["gold"] = gold_before_after(query, before.version, after.version)
     context |= {"query": query, "system": system, "shown": shown}
-    return htmx.render(request, "evaluation/before_after_query.html", context)
+    return htmx.render(request, "evaluation/leaderboard/before_after_query.html", context)
 
 
 def sides_of(access: Access, given: Any) -> list[verbs.Side]:
@@ -195,16 +199,18 @@ def sides_of(access: Access, given: Any) -> list[verbs.Side]:
     first = chosen(access.benchmark, given.get("a") or loaded.pk) or loaded
     second = chosen(access.benchmark, given.get("b") or current.pk) or loaded
     view = str(GoldView.BASE if first == second else GoldView.REFINED)
+    views = given.get("view_a") or view, given.get("view_b") or str(GoldView.REFINED)
+    profile = given.get("profile") or STRICT.name
     return [
-        verbs.side_of(access.benchmark, first, given.get("view_a") or view),
-        verbs.side_of(access.benchmark, second, given.get("view_b") or str(GoldView.REFINED)),
+        verbs.side_of(access.benchmark, version, view, profile)
+        for version, view in zip((first, second), views, strict=True)
     ]
 
 
 def _context(access: Access, request: HttpRequest) -> dict[str, Any]:
-    metric = request.GET.get("metric", "")
-    error, sides = "", []
+    metric, error, sides = DEFAULT, "", []
     try:
+        metric = sheets.metric_name(request.GET.get("metric") or DEFAULT)
         sides = sides_of(access, request.GET)
     except Refused as refusal:
         error = refusal.message
@@ -217,9 +223,12 @@ def _context(access: Access, request: HttpRequest) -> dict[str, Any]:
         "tab": "leaderboard",
         "sides": sides,
         "stale": [side for side in sides if side.sheet and not sheets.is_current(side.sheet)],
-        "missing": [side for side in sides if side.sheet is None],
-        "metric": metric if metric in NAMES else DEFAULT,
+        "missing": [side for side in sides if not side.has(metric)],
+        "metric": metric,
         "metrics": NAMES,
+        "profile": (profile := sides[0].profile if sides else STRICT.name),
+        "metric_asked": urlencode({"metric": metric, "profile": profile}),
+        "profiles": list(PROFILES),
         "views": [(str(view), WORDS[view]) for view in GoldView],
         "versions": CorpusVersion.objects.choices(access.benchmark),
         "asked": params.urlencode(),

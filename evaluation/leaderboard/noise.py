@@ -1,5 +1,6 @@
 """Rank intervals from noisy labels: every label drawn anew by the chance that it is right (X08)."""
 
+from math import exp
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -12,21 +13,21 @@ from evaluation.content.frozen import frozen
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
 from evaluation.metrics.case import Case
-from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import Metric, read_metric
 from evaluation.metrics.profiles import STRICT
 from evaluation.metrics.ranking import Matched
 from evaluation.metrics.scoring import case_of
 from evaluation.metrics.standings import rank_intervals
-from evaluation.models import NoiseCheck
+from evaluation.scores.models import NoiseCheck
 from evaluation.scores.reading import lists_of
 from evaluation.scores.services import GoldView, gold_in
+from evaluation.scores.sheets import metric_name
 from kit.errors import Refused
+from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import wake
-from kit.runs.pulse import Pulse
 
 BROKEN = "The check stopped because of a fault in the program; see the log."
-MOST_DRAWS = 1000
+MAX_DRAWS = 1000
 
 
 def request_check(
@@ -46,17 +47,14 @@ def request_check(
     `if_relevant` is the share of labels above 0 that are right, `if_not` that of labels of 0 that
     are wrong, as an audit of the benchmark's own labels estimates them.
     """
-    try:
-        name = read_metric(metric).name
-    except MetricFault as fault:
-        raise Refused(str(fault), field="metric") from None
+    name = metric_name(metric)
     if view not in list(GoldView):
         raise Refused(f"There is no view {view!r}.", field="view")
     for field, chance in (("if_relevant", if_relevant), ("if_not", if_not)):
         if not 0.0 <= chance <= 1.0:
             raise Refused("A chance lies between 0 and 1.", field=field)
-    if not 10 <= draws <= MOST_DRAWS:
-        raise Refused(f"Draw 10 to {MOST_DRAWS} times.", field="draws")
+    if not 10 <= draws <= MAX_DRAWS:
+        raise Refused(f"Draw 10 to {MAX_DRAWS} times.", field="draws")
     version = version or CorpusVersion.objects.current(benchmark)
     with transaction.atomic():
         check = NoiseCheck.objects.create(
@@ -79,12 +77,12 @@ def request_check(
 def carry_out(check: NoiseCheck) -> None:
     """Draw for a claimed check and keep the outcome, or the reason for none."""
     with failures_in_row(check, broken=BROKEN):
-        with Pulse(check) as pulse:
-            result = _ranked(check, pulse)
+        with Heartbeat(check) as heartbeat:
+            result = _ranked(check, heartbeat)
         check.finish(result=result, done=check.draws, total=check.draws)
 
 
-def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
+def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> list[dict[str, Any]]:
     metric = read_metric(check.metric)
     with frozen():
         key = check.corpus_version_id
@@ -102,8 +100,11 @@ def _ranked(check: NoiseCheck, pulse: Pulse) -> list[dict[str, Any]]:
         if_not=check.if_not,
         seed=check.seed,
         draws=check.draws,
-        step=lambda draw: pulse.step(draw, check.draws),
+        step=lambda draw: heartbeat.step(draw, check.draws),
     )
+    if metric.measure.geometric:
+        for row in found:
+            row["mean"] = None if row["mean"] is None else exp(row["mean"])
     return [
         {"run": run.pk, "name": run.name, **interval}
         for run, interval in zip(inside, found, strict=True)
@@ -128,12 +129,11 @@ def _cases(check: NoiseCheck, runs: list[RetrievalRun]) -> list[dict[int, Case]]
             for pk, each in lists.items()
             if each is not None
         }
-        if cases and any(_mean(metric, case) >= 0 for case in cases.values()):
+        if cases and any(_mean(metric, case) is not None for case in cases.values()):
             found.append(cases)
     return found
 
 
-def _mean(metric: Metric, case: Case) -> float:
+def _mean(metric: Metric, case: Case) -> float | None:
     """The mean over queries that have a value; below every mean where none has."""
-    mean = metric.measure.compute(case, metric.k, **metric.options).mean
-    return -1.0 if mean is None else mean
+    return metric.measure.compute(case, metric.k, **metric.options).mean

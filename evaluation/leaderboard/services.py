@@ -9,19 +9,19 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from corpus.models import Benchmark, RetrievalRun
-from evaluation.metrics.faults import MetricFault
-from evaluation.metrics.names import read_metric, read_metrics
+from evaluation.metrics.profiles import STRICT
 from evaluation.metrics.standings import ranks_of
-from evaluation.models import DomainScore, KeptComparison, ScoreSheet
-from evaluation.scores.reading import METRICS, SEED
+from evaluation.scores import sheets
+from evaluation.scores.models import DomainScore, KeptComparison, ScoreSheet
+from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
-from kit.lists.sheets import Cell, Sheet, text
+from kit.lists.report_tables import Cell, ReportTable, text
 from kit.stats.means import Mean, bootstrap_macro
 from kit.stats.paired import PairedTest, paired_t, randomisation
 from kit.stats.results import Interval
 
-NAMES: tuple[str, ...] = tuple(each.name for each in read_metrics(METRICS))
+NAMES = sheets.NAMES
 DEFAULT = NAMES[0]
 WORDS: Mapping[str, str] = {
     GoldView.BASE: "base: the imported gold",
@@ -71,18 +71,21 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Board:
-    """One metric under one view: systems by rank, those without a rank last."""
+class Leaderboard:
+    """One metric under one view and profile: systems by rank, those without a rank last."""
 
     metric: str
     view: str
+    profile: str
     domains: Sequence[str]
     lines: Sequence[Line]
 
 
-def board_of(sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.REFINED) -> Board:
+def leaderboard_of(
+    sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.REFINED
+) -> Leaderboard:
     """A board of a sheet; raises Refused for a metric or view that it does not hold."""
-    name = metric_name(metric)
+    name = held_metric(sheet, metric)
     views = sheet.boards["views"]
     if view not in views:
         raise Refused(f"There is no view {view!r}: {', '.join(views)}.", field="view")
@@ -104,11 +107,11 @@ def board_of(sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.R
         )
         for row, marked in zip(rows, zip(*marks, strict=True), strict=True)
     ]
-    return Board(name, view, domains, lines)
+    return Leaderboard(name, view, sheet.profile, domains, lines)
 
 
 def _marks(values: Sequence[float | None]) -> list[str]:
-    """Beside each of a domain's values whether it is the highest or the second highest, where
+    """For each of a domain's values whether it is the highest or the second highest, where
     there are others."""
     ranks = ranks_of(np.array([-np.inf if value is None else value for value in values])).tolist()
     known = sorted({rank for rank, value in zip(ranks, values, strict=True) if value is not None})
@@ -119,18 +122,16 @@ def _marks(values: Sequence[float | None]) -> list[str]:
     ]
 
 
-def metric_name(metric: str) -> str:
-    """The metric as boards name it; raises Refused for one that they do not hold."""
-    try:
-        name = read_metric(metric).name
-    except MetricFault as fault:
-        raise Refused(str(fault), field="metric") from None
-    if name not in NAMES:
-        raise Refused(f"The sheet holds {', '.join(NAMES)}; not {name}.", field="metric")
+def held_metric(sheet: ScoreSheet, metric: str) -> str:
+    """The metric as the sheet names it; raises Refused for one that was not scored on it."""
+    name = sheets.metric_name(metric)
+    if sheets.lacks(sheet, name):
+        what = f"{name} under the profile {sheet.profile} was not computed yet"
+        raise Refused(f"{what}; have it scored first (a POST in the API).", field="metric")
     return name
 
 
-def as_sheet(board: Board) -> Sheet:
+def as_table(board: Leaderboard) -> ReportTable:
     """The board as a table for CSV and the API."""
     header = ("rank", "run", board.metric, *board.domains, "base mean", "base rank", "shift")
     rows = tuple(
@@ -146,7 +147,10 @@ def as_sheet(board: Board) -> Sheet:
         for each in board.lines
     )
     notes = ("Intervals: 2,000 paired bootstrap draws of queries within each domain, 95 %.",)
-    return Sheet("leaderboard", f"{board.metric}, {board.view}", header, rows, notes)
+    title = f"{board.metric}, {board.view}"
+    if board.profile != STRICT.name:
+        title += f", profile {board.profile}"
+    return ReportTable("leaderboard", title, header, rows, notes)
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,7 @@ def compare(
     """Do two systems differ? Raises Refused for a metric or view that the sheet does not hold."""
     import pandas as pd  # takes longer to load than most pages: only what compares waits for it
 
-    name = metric_name(metric)
+    name = held_metric(sheet, metric)
     mine, theirs = (
         pd.Series(query_values(sheet, run, name, view), dtype=float) for run in (first, second)
     )

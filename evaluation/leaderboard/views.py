@@ -1,6 +1,7 @@
 """The leaderboard: systems by rank, one system query by query, one list, two systems compared."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -16,14 +17,14 @@ from corpus.runs.views import get_run
 from corpus.versions.services import chosen, stored
 from evaluation.leaderboard import services as boards
 from evaluation.leaderboard.drill import drill
-from evaluation.models import ScoreSheet
+from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.published import services as published
 from evaluation.scores import sheets
+from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import csv_response
-from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.csvfile import table_response
 
 _ROWS = 50
 _DEPTH = 25
@@ -34,26 +35,28 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     """Every system under one metric and view, with intervals, ranks and what moved."""
     access = enter(request.user, slug)
     context = _context(request, access)
-    if isinstance(sheet := context["sheet"], ScoreSheet):
-        board = _board(request, sheet)
+    if isinstance(sheet := context["scored"], ScoreSheet):
+        metric, view, _ = _chosen(request)
+        board = boards.leaderboard_of(sheet, metric=metric, view=view)
         context |= {
             "board": board,
             "published": published.tables_for(board),
             "practice": any(each.is_practice for each in board.lines),
         }
-    return htmx.render(request, "evaluation/leaderboard.html", context)
+    return htmx.render(request, "evaluation/leaderboard/leaderboard.html", context)
 
 
 @require_GET
 def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The board as a file."""
     access = enter(request.user, slug)
-    sheet = sheets.latest(access.benchmark, version_of(request, access))
-    if sheet is None:
+    metric, view, profile = _chosen(request)
+    sheet = sheets.latest(access.benchmark, version_of(request, access), profile=profile)
+    if sheet is None or sheets.lacks(sheet, metric):
         messages.warning(request, "Nothing was scored yet.")
-        return htmx.redirect(request, reverse("leaderboard", args=[slug]))
-    table = boards.as_sheet(_board(request, sheet))
-    return csv_response(f"{slug}-leaderboard.csv", csv_header(table), csv_rows(table))
+        return htmx.redirect(request, reverse("leaderboard", args=[slug]) + _asked(request.GET))
+    table = boards.as_table(boards.leaderboard_of(sheet, metric=metric, view=view))
+    return table_response(f"{slug}-leaderboard.csv", table)
 
 
 @require_POST
@@ -69,7 +72,13 @@ def leaderboard_refresh(request: HttpRequest, slug: str) -> HttpResponse:
 
     def act() -> None:
         version = chosen(access.benchmark, request.POST.get("version"))
-        sheets.request_sheet(benchmark=access.benchmark, version=version, actor=access.user)
+        sheets.request_sheet(
+            benchmark=access.benchmark,
+            version=version,
+            profile=request.POST.get("profile") or STRICT.name,
+            metric=request.POST.get("metric", ""),
+            actor=access.user,
+        )
 
     return htmx.attempt(request, act, there)
 
@@ -78,7 +87,8 @@ def leaderboard_refresh(request: HttpRequest, slug: str) -> HttpResponse:
 def leaderboard_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """How far the computation is; the page is shown anew when it is over."""
     access = enter(request.user, slug)
-    live = sheets.under_way(access.benchmark, version_of(request, access))
+    profile = _chosen(request)[2]
+    live = sheets.under_way(access.benchmark, version_of(request, access), profile=profile)
     if live is not None:
         context = {"run": live, "progress_url": request.get_full_path()}
         return htmx.render(request, "kit/progress.html", context)
@@ -95,8 +105,8 @@ def leaderboard_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     run = get_run(access, pk)
     version = stored(access.benchmark, run.corpus_version_id)
     context = _context(request, access, version) | {"run": run}
-    if isinstance(sheet := context["sheet"], ScoreSheet):
-        metric, view = _chosen(request)
+    if isinstance(sheet := context["scored"], ScoreSheet):
+        metric, view, _ = _chosen(request)
         values = boards.query_values(sheet, run, metric, view)
         domain = request.GET.get("domain", "")
         kept = [(key, v) for key, v in values.items() if domain in ("", key[0])]
@@ -108,7 +118,7 @@ def leaderboard_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             "domains": sheet.boards["domains"],
             "domain": domain,
         }
-    return htmx.render(request, "evaluation/leaderboard_run.html", context)
+    return htmx.render(request, "evaluation/leaderboard/run.html", context)
 
 
 @require_GET
@@ -116,19 +126,15 @@ def leaderboard_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -
     """One list with labels and aspects, and the gold that it misses."""
     access = enter(request.user, slug)
     run, query = get_run(access, pk), get_query(access, query_pk)
-    metric, view = _chosen(request)
     context = {
         "access": access,
         "tab": "leaderboard",
         "run": run,
         "query": query,
-        "metric": metric,
-        "view": view,
-        "drill": drill(run, query, GoldView(view), depth=_DEPTH),
-        "views": _views(),
-        "metrics": boards.NAMES,
+        "drill": drill(run, query, GoldView(_chosen(request)[1]), depth=_DEPTH),
+        **_choices(request),
     }
-    return htmx.render(request, "evaluation/leaderboard_query.html", context)
+    return htmx.render(request, "evaluation/leaderboard/query.html", context)
 
 
 @require_GET
@@ -142,8 +148,8 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
     )
     given = [request.GET.get(name, "") for name in ("a", "b")]
     context["a"], context["b"] = given
-    if isinstance(sheet := context["sheet"], ScoreSheet) and all(given):
-        metric, view = _chosen(request)
+    if isinstance(sheet := context["scored"], ScoreSheet) and all(given):
+        metric, view, _ = _chosen(request)
         try:
             first, second = (boards.find_run(access.benchmark, pk, "a") for pk in given)
             found = boards.compare(sheet, first, second, metric=metric, view=view)
@@ -152,22 +158,52 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             rows = [(d, q, (one, other)) for d, q, one, other in found.rows[:_ROWS]]
             context |= {"found": found, "rows": with_queries(access, rows)}
-    return htmx.render(request, "evaluation/leaderboard_compare.html", context)
+    return htmx.render(request, "evaluation/leaderboard/compare.html", context)
 
 
 def _context(
     request: HttpRequest, access: Access, version: CorpusVersion | None = None
 ) -> dict[str, Any]:
-    """What every page of the leaderboard knows."""
-    metric, view = _chosen(request)
-    choices = {"metric": metric, "view": view, "metrics": boards.NAMES, "views": _views()}
-    return sheet_context(access, version or version_of(request, access)) | choices
+    """What every page of the leaderboard knows; `scored` is the sheet, if it has the metric."""
+    metric, _, profile = _chosen(request)
+    asked = _asked(request.GET)
+    context = sheet_context(access, version or version_of(request, access), profile, asked)
+    sheet = context["sheet"]
+    lacks = sheet is not None and sheets.lacks(sheet, metric)
+    context |= {"scored": None if lacks else sheet, "lacks": lacks, "asked": asked}
+    return context | _choices(request, sheet)
 
 
-def sheet_context(access: Access, version: CorpusVersion | None) -> dict[str, Any]:
-    """The scores of a corpus version; `live` is the computation under way, if any."""
-    sheet = sheets.latest(access.benchmark, version)
-    live = sheets.under_way(access.benchmark, version)
+def _choices(request: HttpRequest, sheet: ScoreSheet | None = None) -> dict[str, Any]:
+    """What is chosen, and what can be; `address` names the choice in links."""
+    metric, view, profile = _chosen(request)
+    given, error = request.GET.get("metric", ""), ""
+    try:
+        sheets.metric_name(given or metric)
+    except Refused as refusal:
+        error = refusal.message
+    return {
+        "metric": metric,
+        "metric_error": error,
+        "view": view,
+        "profile": profile,
+        "address": urlencode({"metric": metric, "view": view, "profile": profile}),
+        "metrics": [*boards.NAMES, *(sheet.metrics if sheet else ())],
+        "views": [(str(each), boards.WORDS[each]) for each in GoldView],
+        "profiles": list(PROFILES),
+    }
+
+
+def sheet_context(
+    access: Access,
+    version: CorpusVersion | None,
+    profile: str = STRICT.name,
+    asked: str = "",
+) -> dict[str, Any]:
+    """The scores of a corpus version under a profile; `live` is the computation under way, if any.
+    `asked` is the query of the address that its progress returns to."""
+    sheet = sheets.latest(access.benchmark, version, profile=profile)
+    live = sheets.under_way(access.benchmark, version, profile=profile)
     versions = CorpusVersion.objects.choices(access.benchmark)
     key = version.key if version else None
     return {
@@ -176,9 +212,9 @@ def sheet_context(access: Access, version: CorpusVersion | None) -> dict[str, An
         "sheet": sheet,
         "live": live,
         "is_current": sheet is not None and sheets.is_current(sheet),
-        "failed": sheets.failed(access.benchmark, version) if live is None else None,
+        "failed": sheets.failed(access.benchmark, version, profile=profile) if not live else None,
         "progress_url": reverse("leaderboard-progress", args=[access.benchmark.slug])
-        + (f"?version={version.pk}" if version else ""),
+        + (asked or (f"?version={version.pk}" if version else "")),
         "version": version,
         "versions": versions if len(versions) > 1 else [],
         "has_runs": RetrievalRun.objects.filter(
@@ -196,31 +232,29 @@ def version_of(request: HttpRequest, access: Access) -> CorpusVersion | None:
 
 
 def _asked(given: QueryDict) -> str:
-    """The version that a form or address names, for the next address."""
-    asked = given.get("version", "")
-    return f"?version={asked}" if is_key(asked) else ""
+    """The version and the choice that a form or address names, for the next address."""
+    asked = {name: given[name] for name in ("metric", "view", "profile") if given.get(name)}
+    if is_key(given.get("version", "")):
+        asked["version"] = given["version"]
+    return f"?{urlencode(asked)}" if asked else ""
 
 
-def _views() -> list[tuple[str, str]]:
-    return [(str(view), boards.WORDS[view]) for view in GoldView]
-
-
-def _chosen(request: HttpRequest) -> tuple[str, str]:
-    """Metric and view of the address; what is not there is what the page begins with."""
-    metric, view = request.GET.get("metric", ""), request.GET.get("view", "")
+def _chosen(request: HttpRequest) -> tuple[str, str, str]:
+    """Metric, view and profile of the address; instead of what is none, what a page begins with."""
+    metric, view, profile = (request.GET.get(name, "") for name in ("metric", "view", "profile"))
+    try:
+        metric = sheets.metric_name(metric)
+    except Refused:
+        metric = boards.DEFAULT
     return (
-        metric if metric in boards.NAMES else boards.DEFAULT,
+        metric,
         view if view in list(GoldView) else str(GoldView.REFINED),
+        profile if profile in PROFILES else STRICT.name,
     )
 
 
-def _board(request: HttpRequest, sheet: ScoreSheet) -> boards.Board:
-    metric, view = _chosen(request)
-    return boards.board_of(sheet, metric=metric, view=view)
-
-
 def with_queries(access: Access, rows: list[tuple[str, str, Any]]) -> list[tuple[Any, Any]]:
-    """Each row's query beside its value."""
+    """Each row's query with its value."""
     found = Query.objects.in_benchmark(access.benchmark).filter(
         qid__in={qid for _, qid, _ in rows}, domain__name__in={name for name, _, _ in rows}
     )

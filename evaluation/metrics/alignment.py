@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluation.metrics.run import Flags, Floats
+from evaluation.metrics.run import Flags
 
 
 class Alignment(NamedTuple):
@@ -46,13 +46,6 @@ def system_pearson(first: Sequence[float], second: Sequence[float]) -> float | N
     if len(one) < 2 or np.ptp(one) == 0 or np.ptp(other) == 0:
         return None
     return float(np.clip(np.corrcoef(one, other)[0, 1], -1.0, 1.0))
-
-
-def min_max(values: Sequence[float]) -> Floats:
-    """To [0, 1], as figures of several measures show them; all 0 where all are equal."""
-    found = np.asarray(values, np.float64)
-    low, spread = found.min(initial=np.inf), np.ptp(found) if len(found) else 0.0
-    return np.zeros(len(found)) if spread == 0 else (found - low) / spread
 
 
 def _outcomes(given: Sequence[int | bool]) -> Flags:

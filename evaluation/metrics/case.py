@@ -12,7 +12,7 @@ from evaluation.metrics.ranking import Ranked
 from evaluation.metrics.run import Flags, Floats, Whole
 
 
-class Why(IntEnum):
+class Undefined(IntEnum):
     """Why a query has no value; 0 is none of these."""
 
     DEFINED = 0
@@ -24,11 +24,11 @@ class Why(IntEnum):
 
 
 REASONS = {
-    Why.NO_GOLD: "no relevant passage in the gold",
-    Why.NO_ASPECTS: "no aspects",
-    Why.NO_SUPPORT: "no gold passage supports an aspect",
-    Why.ABSENT: "absent from the run",
-    Why.EMPTY_LIST: "empty list, where the source's code divides by zero",
+    Undefined.NO_GOLD: "no relevant passage in the gold",
+    Undefined.NO_ASPECTS: "no aspects",
+    Undefined.NO_SUPPORT: "no gold passage supports an aspect",
+    Undefined.ABSENT: "absent from the run",
+    Undefined.EMPTY_LIST: "empty list, where the source's code divides by zero",
 }
 
 
@@ -42,18 +42,22 @@ class Values:
     @property
     def mean(self) -> float | None:
         """Over the queries that have a value; None without any."""
-        values = self.values[self.why == Why.DEFINED]
+        values = self.values[self.why == Undefined.DEFINED]
         return float(values.mean()) if len(values) else None
 
 
 @dataclass(frozen=True)
 class Case:
-    """A gold and the ranks of its passages in one run; a label is relevant from `relevant_from`."""
+    """A gold and the ranks of its passages in one run; a label is relevant from `relevant_from`.
+
+    With `counts_unanswerable` a query counts that was judged without finding a relevant passage.
+    """
 
     gold: Gold
     ranked: Ranked
     relevant_from: int = 1
     exponential: bool = False
+    counts_unanswerable: bool = False
     # What one measure computes for all its cut-offs.
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -119,8 +123,12 @@ class Case:
             return np.ones(len(self.ranked.rank), np.bool_)
         return np.asarray(self.ranked.rank <= k)
 
-    def defined(self, values: Floats, is_defined: Flags, why: Why = Why.NO_GOLD) -> Values:
+    def defined(
+        self, values: Floats, is_defined: Flags, why: Undefined = Undefined.NO_GOLD
+    ) -> Values:
         """The values, 0 and `why` where they are not defined."""
+        if self.counts_unanswerable and why is Undefined.NO_GOLD:
+            is_defined = is_defined | (np.bincount(self.gold.query, minlength=self.size) > 0)
         return Values(np.where(is_defined, values, 0.0), np.where(is_defined, 0, int(why)))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from corpus.importers.fields import text_fault
 
 # So many of a kind are named; the rest is counted.
-MOST_NAMED = 20
+MAX_NAMED = 20
 
 
 class MetricFault(ValueError):
@@ -17,11 +17,11 @@ class MetricFault(ValueError):
 
     @classmethod
     def of(cls, messages: Iterable[str]) -> "MetricFault":
-        """The first twenty, and how many there are beside them."""
+        """The first twenty, and how many more there are."""
         found = list(messages)
-        more = len(found) - MOST_NAMED
+        more = len(found) - MAX_NAMED
         return cls(
-            [*found[:MOST_NAMED], *([f"… and {more:,} more like these."] if more > 0 else [])]
+            [*found[:MAX_NAMED], *([f"… and {more:,} more like these."] if more > 0 else [])]
         )
 
 

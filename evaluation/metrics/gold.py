@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,7 @@ UNLABELLED = "queries with aspects but without labels, left out"
 NOT_GOLD = "supporting passages that are not gold, left out"
 NO_ASPECT = "gold passages without an aspect, left out of the measures of aspects"
 # Above this 2^label has no exact float.
-TOP_LABEL = 1000
+MAX_LABEL = 1000
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ class Gold:
     aspects: Aspects | None = None
     excluded: Mapping[int, frozenset[str]] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    # What a measure computes of the gold alone, for all runs.
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -137,23 +139,23 @@ class Gold:
 
     def with_labels(self, label: Whole) -> "Gold":
         """The same pairs under other labels, for what-if questions; rankings stay valid."""
-        return replace(self, label=label)
+        return replace(self, label=label, memo={})
 
     def __len__(self) -> int:
         return len(self.qids)
 
 
 def label_faults(labels: Labels) -> Iterator[str]:
-    """What is no label, by query and passage: other than whole numbers, or beyond TOP_LABEL."""
+    """What is no label, by query and passage: other than whole numbers, or beyond MAX_LABEL."""
     values = [label for each in labels.values() for label in each.values()]
-    if set(map(type, values)) <= {int} and max(map(abs, values), default=0) <= TOP_LABEL:
+    if set(map(type, values)) <= {int} and max(map(abs, values), default=0) <= MAX_LABEL:
         return
     for qid, each in labels.items():
         for pid, label in each.items():
             if isinstance(label, bool) or not isinstance(label, int | np.integer):
                 yield f"query {qid}: {pid}: a label must be a whole number, not {label!r:.40}."
-            elif abs(label) > TOP_LABEL:
-                yield f"query {qid}: {pid}: a label lies between -{TOP_LABEL} and {TOP_LABEL}."
+            elif abs(label) > MAX_LABEL:
+                yield f"query {qid}: {pid}: a label lies between -{MAX_LABEL} and {MAX_LABEL}."
 
 
 def _excluded_faults(labels: Labels, excluded: Mapping[str, Collection[str]]) -> Iterator[str]:

@@ -1,22 +1,27 @@
 """The measures by name, and how a name with its options and cut-off is read.
 
 `nDCG@10`, `alpha_nDCG(alpha=0.7)@25`, `precision(divisor=returned)@10`, `MAP`: capitals, hyphens
-and underscores do not matter.
+and underscores do not matter. trec_eval's own way to write a cut-off is read as well: `P_10`.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from typing import Any
 
-from evaluation.metrics import novelty, relevance
+from evaluation.metrics import engines, novelty, relevance
 from evaluation.metrics.case import Values
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.profiles import Family
 
 _NAME = re.compile(
-    r"\s*+([A-Za-z][A-Za-z0-9_-]*+)\s*+(?:\(([^()]*+)\))?+\s*+(?:@\s*+([0-9]{1,7}))?+\s*+"
+    r"\s*+([A-Za-z0-9][A-Za-z0-9_-]*+)\s*+(?:\(([^()]*+)\))?+"
+    r"\s*+(?:@\s*+([0-9]{1,7}(?:\.[0-9]{1,4})?+))?+\s*+"
 )
+# trec_eval's `P_10` and `iprec_at_recall_0.10`.
+_TREC_CUT = re.compile(r"(.{1,60})_([0-9]{1,7}(?:\.[0-9]{1,4})?)")
 # Up to the next bracket: what closes one holds options, whose commas part no metrics.
 _STRETCH = re.compile(r"[^()]*+[()]?+")
 
@@ -26,6 +31,9 @@ class Measure:
     """A measure: what computes it, whose order of ties it follows, and what it needs.
 
     `options` maps an option to the values it may have, or to None for a number from 0 to 1.
+    `cuts`: whether it takes a cut-off; None if it may. `most` is the deepest one. `level` names
+    the option that stands in the place of a cut-off. `geometric`: its values are logarithms, and
+    its mean is e to theirs.
     """
 
     name: str
@@ -36,6 +44,10 @@ class Measure:
     holes: bool = False
     options: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
     other_names: tuple[str, ...] = ()
+    cuts: bool | None = None
+    most: int | None = None
+    level: str = ""
+    geometric: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,18 @@ class Metric:
 _DIVISOR = {"divisor": ("k", "returned")}
 _ASPECTS: dict[str, Any] = {"family": Family.ASPECT, "aspects": True}
 _HOLES: dict[str, Any] = {"family": Family.BRIDGE, "holes": True}
+_WHOLE: dict[str, Any] = {"cuts": False}
+_NDEVAL: dict[str, Any] = {**_ASPECTS, "cuts": True, "most": engines.MAX_CUT}
+
+
+def _trec(name: str) -> Callable[..., Values]:
+    return partial(engines.of_labels, name)
+
+
+def _ndeval(name: str) -> Callable[..., Values]:
+    return partial(engines.of_aspects, name)
+
+
 _ALL = (
     Measure("nDCG", relevance.ndcg, "gain over that of an ideal order", other_names=("ndcg_cut",)),
     Measure("nDCG_exp", relevance.ndcg_exp, "nDCG with the gain 2^label - 1"),
@@ -78,7 +102,12 @@ _ALL = (
         other_names=("a_recall",),
         **_ASPECTS,
     ),
-    Measure("recall", relevance.recall, "share of the relevant passages", other_names=("R",)),
+    Measure(
+        "recall",
+        relevance.recall,
+        "share of the relevant passages",
+        other_names=("R", "set_recall", "SetR"),
+    ),
     Measure("hit", relevance.hit, "1 if any is relevant", other_names=("success",)),
     Measure("MAP", relevance.average_precision, "average precision", other_names=("AP", "map_cut")),
     Measure(
@@ -86,7 +115,7 @@ _ALL = (
         relevance.precision,
         "share that is relevant",
         options=_DIVISOR,
-        other_names=("P",),
+        other_names=("P", "set_P"),
     ),
     Measure("F1", relevance.f1, "harmonic mean of precision and recall", Family.BRIDGE),
     Measure(
@@ -96,7 +125,13 @@ _ALL = (
         other_names=("RR", "recip_rank"),
     ),
     Measure("hole", relevance.hole, "share that are holes", options=_DIVISOR, **_HOLES),
-    Measure("unjudged", relevance.unjudged, "share without any label", options=_DIVISOR),
+    Measure(
+        "unjudged",
+        relevance.unjudged,
+        "share without any label",
+        options=_DIVISOR,
+        other_names=("unj",),
+    ),
     Measure(
         "aspect_hole",
         relevance.aspect_hole,
@@ -114,6 +149,92 @@ _ALL = (
         aspects=True,
         holes=True,
     ),
+    Measure("Rprec", _trec("Rprec"), "precision at R, the number of relevant passages", **_WHOLE),
+    Measure("bpref", _trec("Bpref"), "relevant before judged irrelevant passages", **_WHOLE),
+    Measure("infAP", _trec("infAP"), "MAP inferred from a sample of judgments", **_WHOLE),
+    Measure(
+        "set_map",
+        relevance.set_average_precision,
+        "precision times recall of the whole list",
+        other_names=("SetAP",),
+        **_WHOLE,
+    ),
+    Measure(
+        "set_F",
+        relevance.f1,
+        "harmonic mean of precision and recall of the whole list",
+        **_WHOLE,
+    ),
+    Measure(
+        "gm_map",
+        relevance.log_average_precision,
+        "geometric mean of average precision",
+        geometric=True,
+        **_WHOLE,
+    ),
+    Measure(
+        "iprec_at_recall",
+        relevance.interpolated_precision,
+        "interpolated precision at a recall, as in @0.1",
+        options={"recall": None},
+        other_names=("IPrec",),
+        level="recall",
+        **_WHOLE,
+    ),
+    Measure(
+        "11pt_avg",
+        relevance.eleven_points,
+        "its mean at recall 0, .1, ..., 1",
+        other_names=("IAP11",),
+        **_WHOLE,
+    ),
+    Measure(
+        "RBP",
+        relevance.rank_biased_precision,
+        "rank-biased precision, p=0.9 the patience",
+        options={"p": None},
+    ),
+    Measure("ERR_IA", _ndeval("ERR_IA"), "expected reciprocal rank over aspects", **_NDEVAL),
+    Measure("nERR_IA", _ndeval("nERR_IA"), "ERR_IA over that of an ideal order", **_NDEVAL),
+    Measure(
+        "alpha_DCG",
+        _ndeval("alpha_DCG"),
+        "alpha_nDCG before it is divided, aspects alike",
+        options={"alpha": None},
+        **_NDEVAL,
+    ),
+    Measure(
+        "NRBP",
+        _ndeval("NRBP"),
+        "novelty and rank-biased precision",
+        options={"alpha": None, "beta": None},
+        **_ASPECTS,
+        **_WHOLE,
+    ),
+    Measure(
+        "nNRBP",
+        _ndeval("nNRBP"),
+        "NRBP over that of an ideal order",
+        options={"alpha": None, "beta": None},
+        **_ASPECTS,
+        **_WHOLE,
+    ),
+    Measure("P_IA", _ndeval("P_IA"), "mean of precision over aspects", **_NDEVAL),
+    Measure(
+        "MAP_IA",
+        _ndeval("AP_IA"),
+        "mean of average precision over aspects",
+        other_names=("AP_IA",),
+        **_ASPECTS,
+        **_WHOLE,
+    ),
+    Measure(
+        "strec",
+        _ndeval("StRecall"),
+        "share of the aspects that are found, all alike",
+        other_names=("StRecall",),
+        **_NDEVAL,
+    ),
 )
 MEASURES: dict[str, Measure] = {each.name: each for each in _ALL}
 
@@ -126,10 +247,13 @@ _BY_NAME = {_plain(name): each for each in _ALL for name in (each.name, *each.ot
 
 
 def read_metrics(text: str) -> list[Metric]:
-    """The metrics of a list with commas, each once; raises MetricFault for all that are none."""
+    """The metrics of a list with commas, each once; raises MetricFault for all that are none.
+
+    A measure at levels of recall without a level stands for those that trec_eval prints.
+    """
     found: dict[str, Metric] = {}
     faults: list[str] = []
-    for part in _STRETCH.sub(_commas_hidden, text).split(","):
+    for part in chain.from_iterable(map(_levels, _STRETCH.sub(_commas_hidden, text).split(","))):
         try:
             metric = read_metric(part.replace("\0", ","))
         except MetricFault as fault:
@@ -141,6 +265,11 @@ def read_metrics(text: str) -> list[Metric]:
     return list(found.values())
 
 
+def _levels(part: str) -> list[str]:
+    measure = _BY_NAME.get(_plain(part.strip()))
+    return [f"{part}@{n / 10}" for n in range(11)] if measure and measure.level else [part]
+
+
 def _commas_hidden(stretch: re.Match[str]) -> str:
     return stretch[0].replace(",", "\0") if stretch[0].endswith(")") else stretch[0]
 
@@ -148,16 +277,34 @@ def _commas_hidden(stretch: re.Match[str]) -> str:
 def read_metric(text: str) -> Metric:
     """One metric; raises MetricFault that lists the known names or options."""
     match = _NAME.fullmatch(text)
+    if match is None or _plain(match[1]) not in _BY_NAME:
+        as_trec = _TREC_CUT.fullmatch(text.strip())
+        match = _NAME.fullmatch(f"{as_trec[1]}@{as_trec[2]}") if as_trec else match
     if match is None:
         raise MetricFault([f"{text.strip()[:60]!r} is no metric; one looks like nDCG@10."])
     measure = _BY_NAME.get(_plain(match[1]))
     if measure is None:
         known = ", ".join(MEASURES)
-        raise MetricFault([f"There is no metric {match[1]}. Known: {known} (each with @k)."])
-    k = int(match[3]) if match[3] else None
-    if k == 0:
-        raise MetricFault([f"{text.strip()}: a cut-off is at least 1."])
-    return Metric(measure, k, _options(measure, match[2] or ""))
+        raise MetricFault([f"There is no metric {match[1]}. Known: {known}."])
+    options, cut = _options(measure, match[2] or ""), match[3] or ""
+    if measure.level:
+        if cut:
+            options[measure.level], cut = _value(measure, measure.level, cut), ""
+        if measure.level not in options:
+            raise MetricFault([f"{measure.name} needs a level, as in {measure.name}@0.1."])
+    return Metric(measure, _cut(measure, text.strip(), cut), options)
+
+
+def _cut(measure: Measure, text: str, cut: str) -> int | None:
+    if cut and not (cut.isdecimal() and int(cut) > 0):
+        raise MetricFault([f"{text}: a cut-off is at least 1."])
+    if cut and measure.cuts is False:
+        raise MetricFault([f"{text}: {measure.name} is of the whole list and takes no cut-off."])
+    if not cut and measure.cuts:
+        raise MetricFault([f"{measure.name} needs a cut-off, as in {measure.name}@10."])
+    if cut and measure.most and int(cut) > measure.most:
+        raise MetricFault([f"{text}: ndeval computes {measure.name} up to @{measure.most}."])
+    return int(cut) if cut else None
 
 
 def _options(measure: Measure, text: str) -> dict[str, Any]:

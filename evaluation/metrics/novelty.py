@@ -10,13 +10,15 @@ from itertools import islice
 
 import numpy as np
 
-from evaluation.metrics.case import Case, Values, Why, distinct, ordinals, ratio, sums
+from evaluation.metrics.case import Case, Undefined, Values, distinct, ordinals, ratio, sums
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.relevance import discounts
 from evaluation.metrics.run import Floats, Whole
 
 # Gains that differ by less are equal: sums of the same weights in another order.
 _EQUAL = 1e-12
+# Passages times aspects of queries that are taken together: what a processor keeps at hand.
+_CELLS = 250_000
 
 
 def alpha_ndcg(case: Case, k: int | None, alpha: float = 0.5) -> Values:
@@ -25,7 +27,7 @@ def alpha_ndcg(case: Case, k: int | None, alpha: float = 0.5) -> Values:
     counted = rank <= k if k is not None else np.ones(len(rank), np.bool_)
     found = sums(query[counted], gains[counted], case.size)
     ideal = _ideal(case, k, alpha)
-    return _explained(case, ratio(found, ideal), ideal > 0)
+    return explained(case, ratio(found, ideal), ideal > 0)
 
 
 def aspect_recall(
@@ -49,7 +51,7 @@ def aspect_recall(
         supported = distinct(case.aspects.aspect, len(query))
         whole = sums(query[supported], shares[supported], case.size)
     # Where every weight counts, the sum is 1 up to rounding and divides nothing.
-    return _explained(case, ratio(found, whole), whole > 0)
+    return explained(case, ratio(found, whole), whole > 0)
 
 
 def _gains(case: Case, alpha: float) -> tuple[Whole, Whole, Floats]:
@@ -69,71 +71,103 @@ def _kept(alpha: float, earlier: Whole) -> Floats:
 
 
 def _ideal(case: Case, k: int | None, alpha: float) -> Floats:
-    """Greedy ideal DCG of each query."""
-    supports = np.bincount(case.aspects.row, minlength=len(case.gold.query))
-    is_shared = np.zeros(case.size, np.bool_)
-    is_shared[case.gold.query[supports > 1]] = True
-    ideal = _ideal_of_single(case, k, alpha)
-    for number in np.flatnonzero(is_shared).tolist():
-        ideal[number] = _greedy(case, number, k, alpha)
+    """Greedy ideal DCG of each query; kept with the gold, as no run changes it."""
+    memo, key = case.gold.memo, ("ideal", alpha, case.relevant_from)
+    if key not in memo:
+        memo[key] = (
+            _single_gains(case, alpha),
+            [_Greedy(case, each, alpha) for each in _parts(case)],
+        )
+    (gains, query, place), parts = memo[key]
+    counted = place < k if k is not None else np.ones(len(place), np.bool_)
+    ideal = sums(query[counted], gains[counted], case.size)
+    for part in parts:
+        ideal[part.queries] = part.total(k)
     return ideal
 
 
-def _ideal_of_single(case: Case, k: int | None, alpha: float) -> Floats:
-    """Where a passage supports one aspect, greedy takes all gains from the highest down."""
-    if ("ideal", alpha) not in case.memo:
-        aspect = case.aspects.aspect
-        gains = case.aspects.weight[aspect] * _kept(alpha, ordinals(aspect))
-        query = case.aspects.query[aspect]
-        order = np.lexsort((-gains, query))
-        place = ordinals(query[order])
-        case.memo["ideal", alpha] = gains[order] * discounts(place + 1), query[order], place
-    gains, query, place = case.memo["ideal", alpha]
-    counted = place < k if k is not None else np.ones(len(place), np.bool_)
-    return sums(query[counted], gains[counted], case.size)
+def _single_gains(case: Case, alpha: float) -> tuple[Floats, Whole, Whole]:
+    """Where a passage supports one aspect, greedy takes all gains from the highest down.
 
-
-def _greedy(case: Case, number: int, k: int | None, alpha: float) -> float:
-    """The ideal DCG of one query whose passages support several aspects.
-
-    Taken only as far as any cut-off yet asked for: a deeper one goes on from there.
+    The discounted gain of each support, its query, and its place in the ideal order.
     """
-    key = ("greedy", alpha, number)
-    if key not in case.memo:
-        case.memo[key] = [0.0], _greedy_totals(case, number, alpha)
-    totals: list[float] = case.memo[key][0]
-    more: Iterator[float] = case.memo[key][1]
-    totals += more if k is None else islice(more, max(0, k + 1 - len(totals)))
-    return totals[-1] if k is None else totals[: k + 1][-1]
+    aspect = case.aspects.aspect
+    gains = case.aspects.weight[aspect] * _kept(alpha, ordinals(aspect))
+    query = case.aspects.query[aspect]
+    order = np.lexsort((-gains, query))
+    place = ordinals(query[order])
+    return gains[order] * discounts(place + 1), query[order], place
 
 
-def _greedy_totals(case: Case, number: int, alpha: float) -> Iterator[float]:
-    """The ideal DCG after one passage, after two, and so on.
+def _parts(case: Case) -> Iterator[Whole]:
+    """The queries with a passage of several aspects, those of about one size together."""
+    rows = case.gold.query[distinct(case.aspects.row, len(case.gold.query))]
+    passages = np.bincount(rows, minlength=case.size)
+    aspects = np.bincount(case.aspects.query, minlength=case.size)
+    supports = np.bincount(case.aspects.row, minlength=len(case.gold.query))
+    shared = distinct(case.gold.query[supports > 1], case.size)
+    shared = shared[np.lexsort((shared, passages[shared]))]
+    start = 0
+    for end in range(1, len(shared) + 1):
+        here = shared[start : end + 1]
+        if end == len(shared) or len(here) * passages[here].max() * aspects[here].max() > _CELLS:
+            yield shared[start:end]
+            start = end
+
+
+class _Greedy:
+    """The greedy ideal of several queries at once, place by place as far as anybody asked."""
+
+    def __init__(self, case: Case, queries: Whole, alpha: float) -> None:
+        self.queries = queries
+        self._totals = [np.zeros(len(queries))]
+        self._more = _greedy_totals(*_tables(case, queries), alpha)
+
+    def total(self, k: int | None) -> Floats:
+        """The ideal DCG of the first k places."""
+        have = len(self._totals)
+        self._totals += self._more if k is None else islice(self._more, max(0, k + 1 - have))
+        return self._totals[-1] if k is None else self._totals[: k + 1][-1]
+
+
+def _tables(case: Case, queries: Whole) -> tuple[Floats, Floats]:
+    """Which passage of a query supports which aspect [query, passage, aspect], and the weights.
+
+    Passages stand with the highest id first; what a query lacks of the longest is 0.
+    """
+    number = np.full(case.size, -1)
+    number[queries] = np.arange(len(queries))
+    pairs = np.flatnonzero(number[case.aspects.query[case.aspects.aspect]] >= 0)
+    row, aspect = case.aspects.row[pairs], case.aspects.aspect[pairs]
+    place = np.zeros(len(case.gold.pids), np.int64)
+    rows = distinct(row, len(case.gold.query))
+    for each in np.split(rows, np.flatnonzero(np.diff(case.gold.query[rows])) + 1):
+        ordered = sorted(each.tolist(), key=case.gold.pids.__getitem__, reverse=True)
+        place[ordered] = np.arange(len(ordered))
+    column = ordinals(case.aspects.query)
+    owner = number[case.gold.query[row]]
+    support = np.zeros((len(queries), int(place[row].max()) + 1, int(column[aspect].max()) + 1))
+    support[owner, place[row], column[aspect]] = 1.0
+    weights = np.zeros((len(queries), support.shape[2]))
+    weights[owner, column[aspect]] = case.aspects.weight[aspect]
+    return support, weights
+
+
+def _greedy_totals(support: Floats, left: Floats, alpha: float) -> Iterator[Floats]:
+    """The ideal DCG of each query after one passage, after two, and so on.
 
     Of equal gains the passage with the highest id goes first, as in ndeval: what is left to gain
     after it may differ, and the order of a file must not decide.
     """
-    pairs = np.flatnonzero(case.aspects.query[case.aspects.aspect] == number)
-    rows, row = _by_id(case, case.aspects.row[pairs])
-    named, aspect = np.unique(case.aspects.aspect[pairs], return_inverse=True)
-    support = np.zeros((len(rows), len(named)))
-    support[row, aspect] = 1.0
-    left = case.aspects.weight[named].copy()
-    total = 0.0
-    for place in range(len(rows)):
-        gains = support @ left
-        best = int(np.argmax(gains > gains.max() - _EQUAL))
-        total += float(gains[best]) / float(np.log2(place + 2.0))
+    each = np.arange(len(support))
+    total = np.zeros(len(support))
+    for place in range(support.shape[1]):
+        gains = (support @ left[:, :, None])[:, :, 0]
+        best = np.argmax(gains > gains.max(axis=1, keepdims=True) - _EQUAL, axis=1)
+        total = total + gains[each, best] / float(np.log2(place + 2.0))
         yield total
-        left *= np.where(support[best] > 0, 1.0 - alpha, 1.0)
-        support[best] = 0.0
-
-
-def _by_id(case: Case, row: Whole) -> tuple[list[int], Whole]:
-    """The distinct rows, highest passage id first, and the place of each given row among them."""
-    rows = sorted(set(row.tolist()), key=lambda each: case.gold.pids[each], reverse=True)
-    place = {each: n for n, each in enumerate(rows)}
-    return rows, np.array([place[each] for each in row.tolist()], np.int64)
+        left *= np.where(support[each, best] > 0, 1.0 - alpha, 1.0)
+        support[each, best] = 0.0
 
 
 def _check_shares(case: Case, whole: Floats, has_aspects: np.ndarray) -> None:
@@ -146,10 +180,10 @@ def _check_shares(case: Case, whole: Floats, has_aspects: np.ndarray) -> None:
         )
 
 
-def _explained(case: Case, values: Floats, is_defined: np.ndarray) -> Values:
+def explained(case: Case, values: Floats, is_defined: np.ndarray) -> Values:
     """Undefined for want of gold, of aspects, or of gold that supports one."""
     has_aspects = np.bincount(case.aspects.query, minlength=case.size) > 0
-    why = np.where(has_aspects, int(Why.NO_SUPPORT), int(Why.NO_ASPECTS))
-    why = np.where(case.relevant_count > 0, why, int(Why.NO_GOLD))
+    why = np.where(has_aspects, int(Undefined.NO_SUPPORT), int(Undefined.NO_ASPECTS))
+    why = np.where(case.relevant_count > 0, why, int(Undefined.NO_GOLD))
     is_defined = is_defined & (case.relevant_count > 0)
     return Values(np.where(is_defined, values, 0.0), np.where(is_defined, 0, why))

@@ -8,7 +8,7 @@ passages whose score is equal.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -69,33 +69,33 @@ class Matched:
     @classmethod
     def of(cls, run: Run, gold: Gold) -> "Matched":
         """Look up every passage that is judged or excluded."""
-        rows: list[int] = []
-        queries: list[int] = []
-        scores: list[float] = []
-        pids: list[str] = []
-        number_of = run.number_of
-        starts = gold.offsets.tolist()
-        for query, qid in enumerate(gold.qids):
-            number = number_of.get(qid)
-            if number is None:
-                continue
-            start, end = starts[query : query + 2]
-            of = run.lists[number].get
-            wanted = chain(
-                zip(range(start, end), gold.pids[start:end], strict=True),
-                ((_OUT, pid) for pid in gold.excluded.get(query, ())),
-            )
-            for row, pid in wanted:
-                if (score := of(pid)) is not None:
-                    rows.append(row)
-                    queries.append(query)
-                    scores.append(score)
-                    pids.append(pid)
-        known = np.array([number_of.get(qid, -1) for qid in gold.qids], np.int64)
-        asked = np.array(queries, np.int64)
-        return cls(
-            run, gold, np.array(rows, np.int64), asked, known[asked], np.array(scores, float), pids
+        lists = [
+            run.lists[n] if (n := run.number_of.get(qid)) is not None else {} for qid in gold.qids
+        ]
+        judged = chain.from_iterable(
+            map(given.get, gold.pids[start:end], repeat(np.nan))
+            for given, (start, end) in zip(lists, pairwise(gold.offsets.tolist()), strict=True)
         )
+        score = np.fromiter(judged, np.float64, len(gold.pids))
+        row = np.flatnonzero(~np.isnan(score))  # no score in a run is NaN
+        query, score = gold.query[row], score[row]
+        pids = list(map(gold.pids.__getitem__, row.tolist()))
+        out = [
+            (number, pid, lists[number][pid])
+            for number, excluded in gold.excluded.items()
+            for pid in excluded
+            if pid in lists[number]
+        ]
+        if out:
+            row = np.concatenate((row, np.full(len(out), _OUT)))
+            query = np.concatenate((query, [number for number, _, _ in out]))
+            score = np.concatenate((score, [value for _, _, value in out]))
+            pids += [pid for _, pid, _ in out]
+            order = np.argsort(query, kind="stable")
+            row, query, score = row[order], query[order], score[order]
+            pids = [pids[each] for each in order.tolist()]
+        known = np.array([run.number_of.get(qid, -1) for qid in gold.qids], np.int64)
+        return cls(run, gold, row, query, known[query], score, pids)
 
     @cached_property
     def known(self) -> Whole:
@@ -130,16 +130,16 @@ class Matched:
         place = np.zeros(len(self.pids), np.int64)
         for number, members in _groups(self.segment):
             ids = self.run.lists[number]
-            wanted = {self.pids[each]: each for each in members}
+            left = {self.pids[each]: each for each in members}
             if len(members) <= _FEW:
                 start, end = self.run.offsets[number : number + 2]
-                for pid, each in list(wanted.items()):
+                for pid, each in list(left.items()):
                     at = np.flatnonzero(self.run.scores[start:end] == self.score[each])
                     if len(at) == 1:
-                        place[wanted.pop(pid)] = at[0] + 1
-            for rank, pid in enumerate(ids, start=1) if wanted else ():
-                if pid in wanted:
-                    place[wanted[pid]] = rank
+                        place[left.pop(pid)] = at[0] + 1
+            for rank, pid in enumerate(ids, start=1) if left else ():
+                if pid in left:
+                    place[left[pid]] = rank
         return place
 
     def _places(self, tied: Whole, score: Floats, tie: Tie) -> Whole:
@@ -177,7 +177,7 @@ class Matched:
 
 
 def _in_order(equals: list[str], tie: Tie) -> list[str]:
-    return equals if tie is Tie.GIVEN else sorted(equals, reverse=tie is Tie.TREC)
+    return equals if tie is Tie.GIVEN else sorted(equals, reverse=tie is not Tie.ID)
 
 
 def _first(start: Whole, end: Whole, holds: Callable[[Whole], Flags]) -> Whole:

@@ -1,17 +1,22 @@
 """Measures of relevant or not, of discounted gain, and of holes.
 
 As trec_eval computes them (docs/protocol.md 6.3): recall, hit, precision, reciprocal rank, average
-precision; F1 and the divisor `returned` as BRIDGE's evaluator does (6.4). DCG@k = sum over ranks
-r <= k of gain / log2(r + 1), over that of an ideal order: three nDCGs (6.3, 6.4; 7, row 24). Holes
-are relevant passages outside the original gold (6.5; aspect-aware: X07). k is the cut-off, None
-for the whole list.
+precision and its geometric mean, interpolated precision, rank-biased precision; F1 and the divisor
+`returned` as BRIDGE's evaluator does (6.4). DCG@k = sum over ranks r <= k of gain / log2(r + 1),
+over that of an ideal order: three nDCGs (6.3, 6.4; 7, row 24). Holes are relevant passages outside
+the original gold (6.5; aspect-aware: X07). k is the cut-off, None for the whole list.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
-from evaluation.metrics.case import Case, Values, Why, distinct, ordinals, ratio, sums
+from evaluation.metrics.case import Case, Undefined, Values, distinct, ordinals, ratio, sums
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.run import Flags, Floats, Whole
+
+# The least average precision in a geometric mean.
+_LEAST = 0.00001
 
 
 def recall(case: Case, k: int | None) -> Values:
@@ -54,6 +59,55 @@ def average_precision(case: Case, k: int | None) -> Values:
     before[case.is_hit] = 1.0 + ordinals(case.ranked.query[case.is_hit])
     found = case.total(case.is_hit & case.within(k), before / case.ranked.rank)
     return case.defined(ratio(found, case.relevant_count), case.relevant_count > 0)
+
+
+def set_average_precision(case: Case, k: int | None) -> Values:
+    """Precision times recall of the whole list, whatever its order."""
+    recalled = recall(case, None)
+    return replace(recalled, values=recalled.values * precision(case, None).values)
+
+
+def log_average_precision(case: Case, k: int | None) -> Values:
+    """ln of average precision, at least ln .00001: e to its mean is trec_eval's gm_map."""
+    found = average_precision(case, k)
+    return replace(found, values=np.where(found.why == 0, _log(found.values), 0.0))
+
+
+def _log(values: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(values, _LEAST)))
+
+
+def interpolated_precision(case: Case, k: int | None, recall: float) -> Values:
+    """The highest precision at any rank from which on this share of the relevant is found.
+
+    The share is of whole passages, rounded half up as trec_eval 10 does (9 added .9 and cut off).
+    """
+    needed = np.floor(recall * case.relevant_count + 0.5)
+    query = case.ranked.query[case.is_hit]
+    found = 1.0 + ordinals(query)
+    counted = found >= needed[query]
+    best = np.zeros(case.size)
+    np.maximum.at(best, query[counted], (found / case.ranked.rank[case.is_hit])[counted])
+    return case.defined(best, case.relevant_count > 0)
+
+
+def eleven_points(case: Case, k: int | None) -> Values:
+    """Mean of interpolated precision at recall 0, .1, ..., 1."""
+    levels = [interpolated_precision(case, k, level / 10) for level in range(11)]
+    return replace(levels[0], values=np.mean([each.values for each in levels], axis=0))
+
+
+def rank_biased_precision(case: Case, k: int | None, p: float = 0.9) -> Values:
+    """(1 - p) times the sum of gain p^(r - 1) over ranks (Moffat and Zobel 2008).
+
+    The gain is the label, over the query's highest where that is above 1, as in trec_eval 10.
+    """
+    gains = _positive(case)
+    highest = np.zeros(case.size)
+    np.maximum.at(highest, case.gold.query, gains)
+    shares = (gains / np.maximum(highest, 1.0)[case.gold.query])[case.ranked.row]
+    found = case.total(case.within(k), shares * np.power(p, case.ranked.rank - 1.0))
+    return case.defined((1.0 - p) * found, highest > 0)
 
 
 def length(case: Case, k: int | None, divisor: str) -> Floats | Whole:
@@ -114,8 +168,8 @@ def hole(case: Case, k: int | None, divisor: str = "k") -> Values:
 
 
 def unjudged(case: Case, k: int | None, divisor: str = "k") -> Values:
-    """Share of the first k that no label says anything about."""
-    judged = case.count(np.ones(len(case.ranked.row), np.bool_), k)
+    """Share of the first k without a label; one below 0 is none, as in trec_eval's qrels."""
+    judged = case.count(case.gold.label[case.ranked.row] >= 0, k)
     found = np.maximum(length(case, k, "returned") - judged, 0)
     return case.defined(ratio(found, length(case, k, divisor)), case.relevant_count > 0)
 
@@ -150,6 +204,6 @@ def _holes(case: Case) -> Flags:
 
 def _of_aspects(case: Case, values: Floats) -> Values:
     has_aspects = np.bincount(case.aspects.query, minlength=case.size) > 0
-    why = np.where(case.relevant_count > 0, int(Why.NO_ASPECTS), int(Why.NO_GOLD))
+    why = np.where(case.relevant_count > 0, int(Undefined.NO_ASPECTS), int(Undefined.NO_GOLD))
     is_defined = has_aspects & (case.relevant_count > 0)
     return Values(np.where(is_defined, values, 0.0), np.where(is_defined, 0, why))

@@ -57,7 +57,7 @@ class Run:
 
     @classmethod
     def of_lists(cls, lists: Iterable[tuple[str, Sequence[str], Sequence[float] | None]]) -> "Run":
-        """From (query id, passage ids, scores beside them or None where the order is all).
+        """From (query id, passage ids, their scores or None where only the order is known).
 
         Where there are no scores they count down from 0, so that every rule keeps the order.
         """

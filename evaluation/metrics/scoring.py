@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import exp
 from typing import Any
 
 import numpy as np
 
-from evaluation.metrics.case import REASONS, Case, Values, Why
+from evaluation.metrics.case import REASONS, Case, Undefined, Values
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Gold
 from evaluation.metrics.names import Metric, read_metrics
@@ -25,7 +26,8 @@ class PerQuery:
     """One metric of one run: a value for each query, and why there is none where there is none.
 
     `values` is 0 where `why` is not 0. `present` says which queries the run holds; an absent one
-    may count 0 (profile strict), which `mean_of_present` leaves out.
+    may count 0 (profile strict), which `mean_of_present` leaves out. The mean of a `geometric`
+    metric is e to the mean of its values, which are logarithms.
     """
 
     name: str
@@ -33,11 +35,12 @@ class PerQuery:
     values: Floats
     why: Whole
     present: Flags
+    geometric: bool = False
 
     @property
     def is_scored(self) -> Flags:
         """Which queries have a value."""
-        return np.asarray(self.why == Why.DEFINED)
+        return np.asarray(self.why == Undefined.DEFINED)
 
     @property
     def scored(self) -> int:
@@ -47,23 +50,28 @@ class PerQuery:
     @cached_property
     def mean(self) -> float | None:
         """Over the queries that have a value; None without any."""
-        return _mean(self.values[self.is_scored])
+        return self._mean(self.values[self.is_scored])
 
     @cached_property
     def mean_of_present(self) -> float | None:
         """The same over queries that the run holds."""
-        return _mean(self.values[self.is_scored & self.present])
+        return self._mean(self.values[self.is_scored & self.present])
+
+    def _mean(self, values: Floats) -> float | None:
+        if not len(values):
+            return None
+        return exp(values.mean()) if self.geometric else float(values.mean())
 
     @property
     def skipped(self) -> dict[str, int]:
         """Queries without a value, by reason."""
-        counts = Counter(self.why[self.why != Why.DEFINED].tolist())
-        return {REASONS[Why(code)]: count for code, count in sorted(counts.items())}
+        counts = Counter(self.why[self.why != Undefined.DEFINED].tolist())
+        return {REASONS[Undefined(code)]: count for code, count in sorted(counts.items())}
 
     def rows(self) -> Iterator[tuple[str, float | None, str]]:
         """(query id, value or None, why there is none or "")."""
         for qid, value, why in zip(self.qids, self.values.tolist(), self.why.tolist(), strict=True):
-            yield qid, None if why else value, REASONS[Why(why)] if why else ""
+            yield qid, None if why else value, REASONS[Undefined(why)] if why else ""
 
     def as_dict(self) -> dict[str, float]:
         """The values of the queries that have one."""
@@ -91,7 +99,15 @@ class Scores:
         found: dict[str, Any] = {
             "profile": self.profile,
             "counts": dict(self.counts),
-            "metrics": {name: _summary(each) for name, each in self.metrics.items()},
+            "metrics": {
+                name: {
+                    "mean": each.mean,
+                    "mean_of_present": each.mean_of_present,
+                    "scored": each.scored,
+                    "skipped": each.skipped,
+                }
+                for name, each in self.metrics.items()
+            },
         }
         if per_query:
             found["queries"] = list(self.rows())
@@ -108,19 +124,6 @@ class Scores:
             }
 
 
-def _mean(values: Floats) -> float | None:
-    return float(values.mean()) if len(values) else None
-
-
-def _summary(each: PerQuery) -> dict[str, Any]:
-    return {
-        "mean": each.mean,
-        "mean_of_present": each.mean_of_present,
-        "scored": each.scored,
-        "skipped": each.skipped,
-    }
-
-
 def score(
     run: Run, gold: Gold, metrics: str | Sequence[Metric], profile: Profile = STRICT
 ) -> Scores:
@@ -129,11 +132,11 @@ def score(
     Raises MetricFault for an unknown metric and for one that needs aspects or an original gold
     which the gold does not hold.
     """
-    wanted = read_metrics(metrics) if isinstance(metrics, str) else list(metrics)
-    check_needs(gold, wanted)
+    chosen = read_metrics(metrics) if isinstance(metrics, str) else list(metrics)
+    check_needs(gold, chosen)
     matched = Matched.of(run, gold)
     cases = {family: case_of(matched, family, profile) for family in Family}
-    found = {each.name: value_of(each, cases[each.measure.family], profile) for each in wanted}
+    found = {each.name: value_of(each, cases[each.measure.family], profile) for each in chosen}
     return Scores(profile.name, found, counts(matched, cases[Family.TREC]))
 
 
@@ -141,24 +144,36 @@ def case_of(matched: Matched, family: Family, profile: Profile) -> Case:
     """The run in the order that this family reads it in."""
     repeats = profile.credits_repeats and family is Family.ASPECT
     ranked = matched.ranked(profile.ties[family], repeats=repeats).up_to(profile.depth)
-    exponential = profile.exponential
-    return Case(matched.gold, ranked, profile.relevant_from, exponential)
+    return Case(
+        matched.gold,
+        ranked,
+        profile.relevant_from,
+        profile.exponential,
+        profile.counts_unanswerable,
+    )
 
 
 def value_of(metric: Metric, case: Case, profile: Profile) -> PerQuery:
     """One metric; what absent queries and empty lists give is the profile's to say."""
     values = metric.measure.compute(case, metric.k, **metric.options)
     if not profile.counts_absent:
-        values = _undefined(values, ~case.ranked.present, Why.ABSENT)
+        values = _undefined(values, ~case.ranked.present, Undefined.ABSENT)
     if profile.stops and metric.measure.family is Family.BRIDGE:
         is_empty = case.ranked.present & (case.ranked.returned == 0)
-        values = _undefined(values, is_empty, Why.EMPTY_LIST)
-    return PerQuery(metric.name, case.gold.qids, values.values, values.why, case.ranked.present)
+        values = _undefined(values, is_empty, Undefined.EMPTY_LIST)
+    return PerQuery(
+        metric.name,
+        case.gold.qids,
+        values.values,
+        values.why,
+        case.ranked.present,
+        metric.measure.geometric,
+    )
 
 
-def _undefined(values: Values, where: np.ndarray, why: Why) -> Values:
+def _undefined(values: Values, where: np.ndarray, why: Undefined) -> Values:
     """No gold is said first: it holds whatever the run does."""
-    where = where & (values.why == Why.DEFINED)
+    where = where & (values.why == Undefined.DEFINED)
     return replace(
         values,
         values=np.where(where, 0.0, values.values),

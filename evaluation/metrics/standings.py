@@ -8,7 +8,7 @@ time, here are thousands. Intervals of means alone: kit.stats.means.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def standings(
 ) -> list[Standing]:
     """From `tasks[t][system, query]`, NaN where undefined: the unweighted mean over tasks.
 
-    Queries are drawn within each task. Systems that miss a task stand outside the ranks.
+    Queries are drawn within each task. Systems that miss a task get no rank.
     """
     systems = len(tasks[0]) if tasks else 0
     means = np.mean([task_means(task) for task in tasks], axis=0) if tasks else np.zeros(0)
@@ -122,7 +122,7 @@ def _ends(drawn: Floats | Whole, level: float, *, whole: bool = False) -> tuple[
 
 
 @dataclass(frozen=True)
-class Between:
+class Interval:
     """A value with where `level` of the draws land; None where it is undefined."""
 
     value: float | None = None
@@ -130,29 +130,24 @@ class Between:
     high: float | None = None
 
 
-@dataclass(frozen=True)
-class Shifts:
-    """For each system where it stood before and after, its gain, and the places it won."""
-
-    before: list[Standing]
-    after: list[Standing]
-    gain: list[Between]
-    won: list[Between]
-    tau: Between
+# For each system its standing before and after, its gain, and the ranks it won; tau of both orders.
+RankShifts: TypeAlias = tuple[
+    list[Standing], list[Standing], list[Interval], list[Interval], Interval
+]
 
 
-def shifts(
+def rank_shifts(
     before: Sequence[Floats],
     after: Sequence[Floats],
     *,
     seed: int,
     resamples: int = 2000,
     level: float = 0.95,
-) -> Shifts:
+) -> RankShifts:
     """From `tasks[t][system, query]` of both sides, systems and queries in the same places.
 
     A query counts for a system where it has a value on both sides. Systems without a value in a
-    task stand outside, as they do on a board.
+    task get no rank, as on a leaderboard.
     """
     both = [np.isnan(one) | np.isnan(other) for one, other in zip(before, after, strict=True)]
     first = [np.where(out, np.nan, task) for out, task in zip(both, before, strict=True)]
@@ -163,23 +158,23 @@ def shifts(
         for tasks in (first, second)
     ]
     inside = np.flatnonzero(~np.isnan(means[0])) if size else np.zeros(0, np.int64)
-    gain, won, tau = [Between()] * size, [Between()] * size, Between()
+    gain, won, tau = [Interval()] * size, [Interval()] * size, Interval()
     if len(inside):
         joined = [np.vstack([a[inside], b[inside]]) for a, b in zip(first, second, strict=True)]
         drawn = drawn_means(joined, np.random.default_rng(seed), resamples)
-        one, other = drawn[:, : len(inside)], drawn[:, len(inside) :]
-        moved = (ranks_of(one) - ranks_of(other)).astype(np.float64)
+        old, new = drawn[:, : len(inside)], drawn[:, len(inside) :]
+        moved = (ranks_of(old) - ranks_of(new)).astype(np.float64)
         here = ranks_of(means[0][inside]) - ranks_of(means[1][inside])
         for place, system in enumerate(inside.tolist()):
             value = float(means[1][system] - means[0][system])
-            gain[system] = _between(value, other[:, place] - one[:, place], level)
-            won[system] = _between(float(here[place]), moved[:, place], level, whole=True)
+            gain[system] = _interval(value, new[:, place] - old[:, place], level)
+            won[system] = _interval(float(here[place]), moved[:, place], level, whole=True)
         value = kendall_tau(means[0][None, inside], means[1][None, inside])[0]
-        tau = _between(float(value), kendall_tau(one, other), level)
-    sides = [
+        tau = _interval(float(value), kendall_tau(old, new), level)
+    one, other = (
         standings(tasks, seed=seed, resamples=resamples, level=level) for tasks in (first, second)
-    ]
-    return Shifts(sides[0], sides[1], gain, won, tau)
+    )
+    return one, other, gain, won, tau
 
 
 def kendall_tau(first: Floats, second: Floats) -> Floats:
@@ -201,13 +196,13 @@ def _sign(differences: Floats) -> Floats:
     return np.where(np.abs(differences) <= EQUAL, 0.0, np.sign(differences))
 
 
-def _between(value: float, drawn: Floats, level: float, *, whole: bool = False) -> Between:
+def _interval(value: float, drawn: Floats, level: float, *, whole: bool = False) -> Interval:
     """Ranks keep to whole places: the interval ends at drawn ones."""
     kept = drawn[~np.isnan(drawn)]
     if np.isnan(value) or not len(kept):
-        return Between()
+        return Interval()
     low, high = _ends(kept, level, whole=whole)
-    return Between(value, float(low), float(high))
+    return Interval(value, float(low), float(high))
 
 
 def truth_of(labels: Whole, *, if_relevant: float, if_not: float) -> Floats:

@@ -10,10 +10,12 @@ from rest_framework.response import Response
 
 from corpus.access import enter
 from corpus.versions.services import chosen
-from evaluation.leaderboard.api import CHOICE
+from evaluation.leaderboard.api import CHOICE, PROFILE
+from evaluation.metrics.profiles import STRICT
 from evaluation.published import services as published
 from evaluation.published.ours import compare_with_ours
 from evaluation.published.views import experiment_of
+from evaluation.scores.sheets import known_profile
 from kit.api import Route
 
 
@@ -34,7 +36,7 @@ class KnownSystemSerializer(serializers.Serializer):
 
 
 class Published(Route):
-    """The published tables: id, title, paper, and the measure of ours they are held against."""
+    """The published tables: id, title, paper, and the measure of ours they are compared with."""
 
     @extend_schema(
         operation_id="b_leaderboard_published_list",
@@ -49,12 +51,12 @@ class Published(Route):
 
 
 class OnePublished(Route):
-    """One published table with our figures beside it: scores of a corpus version, or debate runs
+    """One published table with our figures: scores of a corpus version, or debate runs
     of an experiment (by default the newest)."""
 
     @extend_schema(
         responses={200: {"type": "array", "items": {"type": "object"}}},
-        parameters=[CHOICE[-1], OpenApiParameter("experiment", int)],
+        parameters=[CHOICE[-1], PROFILE, OpenApiParameter("experiment", int)],
     )
     def get(self, request: Request, slug: str, name: str) -> Response:
         access = enter(self.person(), slug)
@@ -62,7 +64,10 @@ class OnePublished(Route):
         given = request.query_params
         version = chosen(access.benchmark, given.get("version"))
         experiment = experiment_of(given, access) if table.is_of_debates else None
-        rows = compare_with_ours(table, access.benchmark, version=version, experiment=experiment)
+        profile = known_profile(given.get("profile") or STRICT.name)
+        rows = compare_with_ours(
+            table, access.benchmark, version=version, profile=profile, experiment=experiment
+        )
         return Response([_compared(row) for row in rows])
 
 

@@ -6,16 +6,19 @@ from typing import Any
 from corpus.cleaning.report import passages_by_domain
 from corpus.marcus.figures import retention
 from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion
+from evaluation.experiments.models import Experiment
 from evaluation.experiments.services import Measured, measure
-from evaluation.models import Experiment, Release
+from evaluation.metrics.profiles import STRICT
 from evaluation.published.services import (
     ComparedRow,
     Ours,
     PublishedTable,
     compare_rows,
     compared,
+    is_alike,
     plain,
 )
+from evaluation.releases.models import Release
 from evaluation.scores import sheets
 from kit.runs.models import RunStatus
 
@@ -50,26 +53,32 @@ def compare_with_ours(
     names: Names = (),
     *,
     version: CorpusVersion | None = None,
+    profile: str = STRICT.name,
     experiment: Experiment | None = None,
 ) -> list[ComparedRow]:
     """The table's rows with what this benchmark has of them.
 
-    Scores are those of a corpus version, by default the current one; debate runs those of an
-    experiment. `names` adds pairs (printed, ours) to those that have one name.
+    Scores are those of a corpus version, by default the current one, under a profile; debate runs
+    those of an experiment. `names` adds pairs (printed, ours) to those that have one name.
     """
-    if table.beside == "cleaning":
+    if table.compared_with == "cleaning":
         return compare_cleaning(table, last_cleaning(benchmark))
-    if table.beside == "release":
+    if table.compared_with == "release":
         return compare_release(table, last_release(benchmark))
     if table.is_of_debates:
         return compare_debates(table, measure(experiment) if experiment else (), names)
-    return compared(table, sheets.latest(benchmark, version), names)
+    return compared(table, sheets.latest(benchmark, version, profile=profile), names)
 
 
 def compare_release(table: PublishedTable, release: Release | None) -> list[ComparedRow]:
-    """Sets are the release's splits of the same name; the total is ours where all sets are."""
+    """Sets are the release's splits of the same name and size; the total is ours where all sets
+    are."""
     counts = release.counts if release else {}
-    splits = {plain(name): each for name, each in counts.get("splits", {}).items()}
+    splits = {
+        plain(name): each
+        for name, each in counts.get("splits", {}).items()
+        if table.allows(name, each["queries"])
+    }
     if splits and splits.keys() == {plain(name) for name, _ in table.rows} - {TOTAL}:
         splits[TOTAL] = counts
     name = f"release {release.version}" if release else None
@@ -89,7 +98,7 @@ def compare_debates(
     """Printed ways to label are our debate runs of the same name, as an experiment measures."""
     known = {plain(each.run.name): each for each in runs}
     given = {plain(printed): plain(name) for printed, name in names}
-    all_cases = table.beside.endswith("all cases")
+    all_cases = table.compared_with.endswith("all cases")
 
     def ours(row: str) -> Ours:
         found = known.get(given.get(row, row))
@@ -105,12 +114,18 @@ def compare_debates(
 def compare_cleaning(table: PublishedTable, run: CleaningRun | None) -> list[ComparedRow]:
     """The table of chunks with passages before and after a cleaning and what was kept, in percent.
 
-    Sets are our domains of the same name; the total is ours where both have the same sets.
+    Sets are our domains of the same name that had as many passages before, give or take a tenth;
+    the total is ours where both have the same sets.
     """
     counts: dict[str, tuple[int, int]] = {}
     if run is not None and run.version is not None:
         old, new = passages_by_domain(run.source), passages_by_domain(run.version)
-        counts = {plain(name): (old[name], new.get(name, 0)) for name in old}
+        printed = {plain(name): values[:1] for name, values in table.rows}
+        counts = {
+            plain(name): (old[name], new.get(name, 0))
+            for name in old
+            if is_alike(old[name], filter(None, printed.get(plain(name), ())))
+        }
         if counts.keys() == {plain(name) for name, _ in table.rows} - {TOTAL}:
             counts[TOTAL] = sum(old.values()), sum(new.values())
 

@@ -2,19 +2,39 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Count
+
 from corpus.models import Benchmark, RetrievalRun
-from evaluation.leaderboard.services import Board, Line, board_of
-from evaluation.models import ScoreSheet
+from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
+from evaluation.scores.models import ScoreSheet
 from kit.errors import Refused
 
 _FOLDER = Path(__file__).parent
 MEAN = "mean"
+# Queries of the sets that the papers print, as each of them counts: BRIGHT (Table 2), Bright-Pro as
+# released, DREAM (Table 2; docs/protocol.md 10).
+QUERIES: Mapping[str, tuple[int, ...]] = {
+    "biology": (103,),
+    "earthscience": (116, 115),
+    "economics": (103, 99),
+    "psychology": (101, 100),
+    "robotics": (101,),
+    "stackoverflow": (117, 115),
+    "sustainableliving": (108, 106),
+    "leetcode": (142,),
+    "pony": (112,),
+    "aops": (111,),
+    "theoremqaquestions": (194,),
+    "theoremqatheorems": (76,),
+    **dict.fromkeys(("msmarco", "nq", "lifestyle", "recreation", "technology", "writing"), (550,)),
+    "science": (357,),
+}
 # What the mean gained since the base gold, as the papers head it.
 CHANGES = ("gain", "change")
 
@@ -23,8 +43,9 @@ CHANGES = ("gain", "change")
 class PublishedTable:
     """A table as it was printed.
 
-    `metric` and `view` name the board of ours that it can be compared with; `beside` what else of
-    ours can be: a cleaning, a release, debate runs (ours.py); "" where nothing can.
+    `metric` and `view` name the leaderboard of ours that it can be compared with, `compared_with`
+    what else: a cleaning, a release, debate runs (ours.py); "" where nothing can. `sets` are those
+    of a mean that stands alone, `sizes` the printed numbers of queries by the plain name of a set.
     """
 
     id: str
@@ -39,12 +60,18 @@ class PublishedTable:
     columns: tuple[str, ...]
     # (name, values in the order of the columns).
     rows: tuple[tuple[str, list[float | None]], ...]
-    beside: str = ""
+    compared_with: str = ""
+    sets: tuple[str, ...] = ()
+    sizes: Mapping[str, Sequence[float]] = field(default_factory=lambda: QUERIES)
+
+    def allows(self, name: str, queries: float) -> bool:
+        """Whether a domain of ours with so many queries is of the size of the set of its name."""
+        return is_alike(queries, self.sizes.get(plain(name), (queries,)))
 
     @property
     def is_of_debates(self) -> bool:
         """Whether debate runs of an experiment can be compared with it."""
-        return self.beside.startswith("experiment")
+        return self.compared_with.startswith("experiment")
 
     @property
     def digits(self) -> int:
@@ -108,7 +135,7 @@ def table_called(name: str) -> PublishedTable:
     return found
 
 
-def tables_for(board: Board) -> list[PublishedTable]:
+def tables_for(board: Leaderboard) -> list[PublishedTable]:
     """The tables that a board's metric can be compared with."""
     return [table for table in tables().values() if table.metric == board.metric]
 
@@ -116,16 +143,19 @@ def tables_for(board: Board) -> list[PublishedTable]:
 def compared(
     table: PublishedTable, sheet: ScoreSheet | None, names: Sequence[tuple[str, str]] = ()
 ) -> list[ComparedRow]:
-    """The table's rows with our figures where a run has the system's name and a domain the set's.
+    """The table's rows with our figures where a run has the system's name and a domain the set's
+    and its size.
 
     Names are compared without regard to case and signs; `names` adds pairs (printed, ours).
     """
     board = None
     if sheet is not None and table.metric is not None:
-        board = board_of(sheet, metric=table.metric, view=table.view or "refined")
+        board = leaderboard_of(sheet, metric=table.metric, view=table.view or "refined")
     lines = {plain(each.run.name): each for each in board.lines} if board else {}
     known = {plain(printed): plain(ours) for printed, ours in names}
-    places = _places(table.columns, board.domains if board else ())
+    sizes = _queries_of(sheet.benchmark) if sheet else {}
+    domains = board.domains if board else ()
+    places = _places(table, [each if table.allows(each, sizes[each]) else None for each in domains])
 
     def ours(row: str) -> Ours:
         line = lines.get(known.get(row, row))
@@ -156,16 +186,30 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
-def _places(columns: Iterable[str], domains: Sequence[str]) -> list[int | str | None]:
-    """For each column the number of our domain, its own name if it is over all sets, or None."""
-    numbers = {plain(domain): place for place, domain in enumerate(domains)}
+def _queries_of(benchmark: Benchmark) -> dict[str, int]:
+    """How many queries each domain has, by its name."""
+    rows = benchmark.domains.order_by().values_list("name")
+    return dict(rows.annotate(n=Count("queries")))
+
+
+def is_alike(ours: float, printed: Iterable[float]) -> bool:
+    """Whether a number is one of the printed ones, give or take a tenth of it."""
+    return any(abs(ours - each) <= each / 10 for each in printed)
+
+
+def _places(table: PublishedTable, domains: Sequence[str | None]) -> list[int | str | None]:
+    """For each column the number of our domain, its own name if it is over all sets, or None.
+
+    Of the domains those of another size than the set of their name are None.
+    """
+    numbers = {plain(domain): place for place, domain in enumerate(domains) if domain}
     # A mean over other domains than the table's is another number.
-    sets = [column for column in columns if column not in (MEAN, *CHANGES)]
-    is_whole = all(plain(each) in numbers for each in sets) and len(sets) == len(domains)
+    sets = table.sets or [each for each in table.columns if each not in (MEAN, *CHANGES)]
+    is_whole = {plain(each) for each in sets} == numbers.keys() and len(sets) == len(domains)
     found: list[int | str | None] = []
-    for column in columns:
+    for column in table.columns:
         if column in (MEAN, *CHANGES):
-            found.append(column if is_whole or (not sets and domains) else None)
+            found.append(column if is_whole else None)
         else:
             found.append(numbers.get(plain(column)))
     return found
@@ -182,7 +226,8 @@ def _ours(line: Line, place: int | str | None) -> float | None:
 def _read(data: dict[str, Any]) -> PublishedTable:
     rows = tuple((row["name"], row["values"]) for row in data.pop("rows"))
     columns = tuple(data.pop("columns"))
-    return PublishedTable(**data, columns=columns, rows=rows)
+    sets = tuple(data.pop("sets", ()))
+    return PublishedTable(**data, columns=columns, rows=rows, sets=sets)
 
 
 @cache

@@ -8,8 +8,9 @@ from django.views.decorators.http import require_GET
 from corpus.access import Access, enter
 from corpus.lists import is_key
 from corpus.models import CorpusVersion
+from evaluation.experiments.models import Experiment
 from evaluation.leaderboard.views import version_of
-from evaluation.models import Experiment
+from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.published import services as published
 from evaluation.published.ours import compare_with_ours
 from kit import htmx
@@ -24,12 +25,12 @@ def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
         "tab": "leaderboard",
         "tables": list(published.tables().values()),
     }
-    return htmx.render(request, "evaluation/published_tables.html", context)
+    return htmx.render(request, "evaluation/published/published_tables.html", context)
 
 
 @require_GET
 def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """One table with our figures; runs of ours may be set beside systems of other names."""
+    """One table with our figures; runs of ours may be compared with systems of other names."""
     access = enter(request.user, slug)
     table = published.tables().get(name)
     if table is None:
@@ -39,12 +40,15 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     pairs = {system: run for system, run in asked if system}
     pairs = {system: run for system, run in pairs.items() if run}
     version, experiment = version_of(request, access), experiment_of(request.GET, access)
+    profile = request.GET.get("profile", "")
+    profile = profile if profile in PROFILES else STRICT.name
     versions = CorpusVersion.objects.choices(access.benchmark) if table.metric else []
     rows = compare_with_ours(
         table,
         access.benchmark,
         list(pairs.items()),
         version=version,
+        profile=profile,
         experiment=experiment if table.is_of_debates else None,
     )
     context = {
@@ -57,10 +61,12 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "pairs": list(pairs.items()),
         "version": version,
         "versions": versions if len(versions) > 1 else [],
+        "profile": profile,
+        "profiles": list(PROFILES) if table.metric else [],
         "experiment": experiment,
         "experiments": _experiments(access) if table.is_of_debates else [],
     }
-    return htmx.render(request, "evaluation/published_table.html", context)
+    return htmx.render(request, "evaluation/published/published_table.html", context)
 
 
 def experiment_of(given: Mapping[str, str], access: Access) -> Experiment | None:
@@ -84,7 +90,7 @@ def _names(
     version: CorpusVersion | None,
     experiment: Experiment | None,
 ) -> list[str]:
-    """Of ours what may stand beside a system of this table."""
+    """Names of our runs that can be compared with a system of this table."""
     if table.is_of_debates:
         runs = experiment.runs.order_by("pk") if experiment else []
         return [run.name for run in runs]
@@ -104,4 +110,4 @@ def known_systems(request: HttpRequest, slug: str) -> HttpResponse:
         "systems": systems,
         "here": sum(run is not None for _, run in systems),
     }
-    return htmx.render(request, "evaluation/systems.html", context)
+    return htmx.render(request, "evaluation/published/systems.html", context)

@@ -15,9 +15,10 @@ from corpus.access import enter
 from corpus.models import Role
 from corpus.run_routes import OneRun, RunVerb
 from corpus.versions.services import chosen
-from evaluation.models import Release
 from evaluation.releases import services as verbs
-from evaluation.releases.views import RUNS, diff_of, get_release, send_archive, send_file
+from evaluation.releases.models import Release, ReleasePush
+from evaluation.releases.pushing import start_push
+from evaluation.releases.views import PUSHES, RUNS, diff_of, get_release, send_archive, send_file
 from kit.api import RUN_FIELDS, Route
 
 
@@ -43,6 +44,17 @@ class NewReleaseSerializer(serializers.Serializer):
     corpus = serializers.IntegerField(
         required=False, help_text="The corpus version to release; by default the current one."
     )
+
+
+class PushSerializer(serializers.ModelSerializer):
+    """A push of a release: where it goes, how far it is, and the address of its commit."""
+
+    release: Any = serializers.PrimaryKeyRelatedField(source="of_release", read_only=True)
+
+    class Meta:
+        model = ReleasePush
+        fields = [*RUN_FIELDS, "release", "repository", "commit_url"]
+        read_only_fields = [*RUN_FIELDS, "release", "commit_url"]
 
 
 class ReleaseChangeSerializer(serializers.Serializer):
@@ -78,6 +90,19 @@ class Releases(ViewSetMixin, Route):
         release = verbs.start_release(access=access, **given)
         return Response(ReleaseSerializer(release).data, status=202)
 
+    @extend_schema(responses=PushSerializer(many=True))
+    def pushes(self, request: Request, slug: str, pk: int) -> Response:
+        """Pushes of a release."""
+        return self.page(self.release().pushes.all(), PushSerializer)
+
+    @extend_schema(request=PushSerializer, responses={202: PushSerializer})
+    def push(self, request: Request, slug: str, pk: int) -> Response:
+        """Pushing it to a dataset repository of the hub that the server is set to."""
+        release = self.release()
+        given = self.read(PushSerializer)
+        push = start_push(release=release, actor=self.person(), **given)
+        return Response(PushSerializer(push).data, status=202)
+
     @extend_schema(responses=ReleaseChangeSerializer(many=True))
     def since(self, request: Request, slug: str, pk: int, older: int) -> Response:
         """What changed since an older release."""
@@ -98,6 +123,8 @@ class Releases(ViewSetMixin, Route):
 
 _ONE = "b/<slug:slug>/releases/<int:pk>"
 _KIND: Any = {"pages": RUNS, "serializer_class": ReleaseSerializer}
+_PUSH = "b/<slug:slug>/pushes/<int:pk>"
+_PUSHED: Any = {"pages": PUSHES, "serializer_class": PushSerializer}
 _to = Releases.as_view
 _since = _to({"get": "since"}, pagination_class=None)
 urlpatterns = [
@@ -105,6 +132,10 @@ urlpatterns = [
     path(f"{_ONE}/", OneRun.as_view(**_KIND), name="api-release"),
     path(f"{_ONE}/cancel/", RunVerb.as_view(**_KIND, verb="cancel"), name="api-release-cancel"),
     path(f"{_ONE}/retry/", RunVerb.as_view(**_KIND, verb="retry"), name="api-release-retry"),
+    path(f"{_ONE}/pushes/", _to({"get": "pushes", "post": "push"}), name="api-release-pushes"),
+    path(f"{_PUSH}/", OneRun.as_view(**_PUSHED), name="api-push"),
+    path(f"{_PUSH}/cancel/", RunVerb.as_view(**_PUSHED, verb="cancel"), name="api-push-cancel"),
+    path(f"{_PUSH}/retry/", RunVerb.as_view(**_PUSHED, verb="retry"), name="api-push-retry"),
     path(f"{_ONE}/since/<int:older>/", _since, name="api-release-diff"),
     path(f"{_ONE}/archive/", _to({"get": "archive"}), name="api-release-archive"),
     path(f"{_ONE}/files/<path:path>", _to({"get": "file"}), name="api-release-file"),

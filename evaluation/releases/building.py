@@ -17,12 +17,12 @@ from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
 from evaluation.content.view import view_of
 from evaluation.exporters.faults import BLOCKING
-from evaluation.models import Release, ReleaseState
+from evaluation.releases.models import Release, ReleaseState
 from evaluation.releases.writing import Step, write_release
 from kit import audit
 from kit.errors import Refused
+from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus
-from kit.runs.pulse import Pulse
 
 logger = logging.getLogger(__name__)
 BROKEN = "The release could not be built because of a fault in the program. Nothing was kept."
@@ -36,7 +36,7 @@ def folder_for(slug: str, version: str) -> Path:
 
 
 def workplace(folder: Path, release: Release) -> Path:
-    """A folder beside the final one in which this claim of the release builds.
+    """A folder next to the final one, in which this claim of the release builds.
 
     What earlier, dead claims of the same release left there is swept away.
     """
@@ -93,8 +93,8 @@ def build(release: Release, *, folder: Path) -> None:
     """
     place = workplace(folder, release)
     try:
-        with Pulse(release) as pulse:
-            built = _write(release, place, pulse.step)
+        with Heartbeat(release) as heartbeat:
+            built = _write(release, place, heartbeat.step)
         with transaction.atomic():
             release.finish(**built)
             note_release(release, "build release", None, faults=len(built["faults"]))

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from django.template.loader import render_to_string
 
+from corpus.importers.rows import LicenceRow
 from evaluation.content.view import View
+from evaluation.exporters import licences
 from evaluation.exporters.faults import Fault, named
 from evaluation.exporters.names import one_line
 from evaluation.exporters.statistics import Statistics, total
@@ -33,15 +35,18 @@ def render_card(
     splits: Mapping[str, Statistics],
     faults: Sequence[Fault],
     votes: tuple[int, Estimate | None] = (0, None),
+    end_of_votes: str = "",
     bar: float | None = None,
     reviews: tuple[int, int, Estimate | None] = (0, 0, None),
+    rows: Sequence[LicenceRow] = (),
 ) -> str:
     """The whole README.md; the same release gives the same text.
 
     `configurations` names the splits that have a file of each; `votes` are the standing votes with
-    a label and their Fleiss' kappa, `bar` the kappa that was wanted; `reviews` the queries with an
-    accepted second review, the weights scored blind in these, and their quadratic kappa beside the
-    authors'.
+    a label and their Fleiss' kappa, `end_of_votes` the last link of their chain, `bar` the minimum
+    kappa; `reviews` the queries with an
+    accepted second review, the weights scored blind in these, and their quadratic kappa with the
+    authors'; `rows` the licences of layers.
     """
     benchmark, whole = view.benchmark, total(splits.values())
     shown = "aspects" if configurations.get("aspects") else "examples"
@@ -51,6 +56,7 @@ def render_card(
         "pretty_name": _quoted(one_line(benchmark.name)),
         "licence": benchmark.licence and _quoted(benchmark.licence),
         "stated": one_line(benchmark.licence) or NO_LICENCE,
+        "licences": licences.stated(rows, list(splits)),
         "version": version,
         "is_draft": is_draft,
         "description": benchmark.description.strip(),
@@ -66,6 +72,7 @@ def render_card(
         "sources": SOURCES,
         "votes": votes[0],
         "kappa": _with_interval(votes[1]),
+        "end_of_votes": end_of_votes,
         "bar": bar,
         "reviewed": reviews[0],
         "weights": reviews[1],
@@ -74,13 +81,17 @@ def render_card(
         "shown": shown,
         "split": next(iter(configurations.get(shown, ())), "SPLIT"),
     }
-    return render_to_string("evaluation/release_card.md", context)
+    return render_to_string("evaluation/releases/card.md", context)
 
 
-def render_licence(licence: str) -> str:
-    """LICENCE.md: what was stated, layer by layer."""
-    stated = one_line(licence) or NO_LICENCE
-    return render_to_string("evaluation/release_licence.md", {"stated": stated})
+def render_licence(licence: str, rows: Sequence[LicenceRow], splits: Sequence[str]) -> str:
+    """LICENCE.md: the benchmark's licence, then that of each layer with its whole text."""
+    context = {
+        "stated": one_line(licence) or NO_LICENCE,
+        "licences": licences.stated(rows, splits),
+        "unstated": licences.unstated(rows, splits),
+    }
+    return render_to_string("evaluation/releases/licence.md", context).rstrip("\n") + "\n"
 
 
 def _corpus_words(view: View) -> str:

@@ -1,6 +1,7 @@
 """Faults of a release that only the database shows; the records show the others (faults.py)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from django.db import models
@@ -8,32 +9,34 @@ from django.db.models import Q
 
 from annotate.agreement.ratings import BINARY
 from annotate.agreement.slices import measured
-from annotate.models import Aspect, CaseStatus, EscalationCase
+from annotate.models import Aspect, CaseStatus, EscalationCase, Vote
 from annotate.voting.agreement import vote_opinions
+from annotate.voting.models import altered_cases
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query
 from corpus.texts.models import CLEANED
-from evaluation.content import carried_view
+from evaluation.content import inherited_view
 from evaluation.content.view import View
-from evaluation.exporters.faults import MOST_PLACES, Fault, Place
+from evaluation.exporters.faults import MAX_PLACES, Fault, Place
 from evaluation.exporters.names import aspect_id
+from evaluation.verification.copies import WITHOUT_TEXT
+from evaluation.verification.rows import Difference
 from kit.stats.results import Estimate
 
 
-def carried_faults(view: View, split: str, domain: Domain) -> list[Fault]:
+def inheritance_faults(view: View, split: str, domain: Domain) -> list[Fault]:
     """Relevant labels and gold passages without a place, other labels without one, labels given
-    there that weigh less than carried ones, texts made by the practice model."""
-    found = carried_view.of_domain(view, domain)
+    there that weigh less than inherited ones, texts made by the practice model."""
+    found = inherited_view.of_domain(view, domain)
     pairs: dict[str, list[tuple[int, int]]] = {"uncarried_gold": [], "uncarried_labels": []}
     for lost in found.lost:
-        is_gold = lost.held.label > 0 or (lost.held.base or 0) > 0
-        check = "uncarried_gold" if is_gold else "uncarried_labels"
-        pairs[check] += [(lost.held.query, pk) for pk in lost.held.given_for]
+        check = "uncarried_gold" if lost.is_gold else "uncarried_labels"
+        pairs[check].append((lost.query, lost.passage))
     pairs["outweighed_labels"] = [
-        (held.query, held.passage) for held in found.held if held.outweighed
+        (each.query, each.passage) for each in found.labels if each.outweighed
     ]
     qids = dict(Query.objects.filter(domain=domain).values_list("pk", "qid"))
     aspects = Aspect.objects.select_related("query").in_bulk(
-        [pk for pk, _ in found.lost_gold[:MOST_PLACES]]
+        [pk for pk, _ in found.lost_gold[:MAX_PLACES]]
     )
 
     def at_query(pk: int) -> Place:
@@ -53,8 +56,8 @@ def _of_passages(
     check: str, split: str, rows: list[tuple[int, int]], about: Callable[[int], Place]
 ) -> Fault:
     """The fault at these (query or aspect, passage)."""
-    first = rows[:MOST_PLACES]
-    names = carried_view.known(None, {passage for _, passage in first})
+    first = rows[:MAX_PLACES]
+    names = inherited_view.known(None, {passage for _, passage in first})
     places = (
         {"split": split, **about(pk), "passage": names[passage][0], "passage_pk": passage}
         for pk, passage in first
@@ -70,7 +73,7 @@ def _practice(view: View, split: str) -> Fault:
     return Fault("practice_texts", int(made), ({"split": split},) if made else ())
 
 
-def renamed_as_carried(view: View, faults: Iterable[Fault]) -> list[Fault]:
+def renamed_as_inherited(view: View, faults: Iterable[Fault]) -> list[Fault]:
     """Of a derived version: a chunk may hold what two passages say, each for its own aspect."""
     if not view.is_derived:
         return list(faults)
@@ -81,6 +84,7 @@ def renamed_as_carried(view: View, faults: Iterable[Fault]) -> list[Fault]:
 
 
 Rows = models.QuerySet[Any]
+_CASE = {"query": "query__qid", "passage": "passage__pid", "case_pk": "pk"}
 _PAIR = {"query": "query__qid", "query_pk": "query_id", "passage": "passage__pid"}
 
 
@@ -89,9 +93,10 @@ def database_faults(view: View, split: str, domain: Domain) -> list[Fault]:
     found = [
         _cases(split, domain, "open_cases", CaseStatus.OPEN),
         _cases(split, domain, "expert_cases", CaseStatus.EXPERT),
+        _altered(split, domain),
         _outside(view, split, domain),
         _elsewhere(view, split, domain),
-        *(carried_faults(view, split, domain) if view.is_derived else ()),
+        *(inheritance_faults(view, split, domain) if view.is_derived else ()),
         _without_text(view, split, domain),
     ]
     return [each for each in found if each.count]
@@ -100,8 +105,33 @@ def database_faults(view: View, split: str, domain: Domain) -> list[Fault]:
 def _cases(split: str, domain: Domain, check: str, status: str) -> Fault:
     # Items of a reference panel measure the labels and are none: unfinished ones delay nothing.
     cases = EscalationCase.objects.of_voters().filter(query__domain=domain, status=status)
-    columns = {"query": "query__qid", "passage": "passage__pid", "case_pk": "pk"}
-    return _fault(check, split, cases, columns)
+    return _fault(check, split, cases, _CASE)
+
+
+def _altered(split: str, domain: Domain) -> Fault:
+    """Cases whose chain of votes is broken: of panels too."""
+    votes = Vote.objects.filter(case__query__domain=domain).order_by("case", "pk")
+    keys = altered_cases(votes.iterator(chunk_size=2000))
+    cases = EscalationCase.objects.filter(pk__in=keys)
+    return _fault("altered_votes", split, cases, _CASE)
+
+
+def unverified(found: Sequence[Difference]) -> list[Fault]:
+    """A fault where what was written does not verify: each row with why.
+
+    Gold without a text is named by `gold_without_text` already.
+    """
+    found = [each for each in found if each.why != WITHOUT_TEXT]
+    places = (
+        {
+            "split": PurePath(each.file).name.split(".")[0],
+            **({"query": each.query} if each.query else {}),
+            **({"passage": each.passage} if each.passage else {}),
+            "why": str(each),
+        }
+        for each in found[:MAX_PLACES]
+    )
+    return [Fault("unverified", len(found), tuple(places))] if found else []
 
 
 def _outside(view: View, split: str, domain: Domain) -> Fault:
@@ -137,7 +167,7 @@ def _fault(check: str, split: str, rows: Rows, columns: dict[str, str]) -> Fault
     Not by the rows' own keys: debates end, and cases open, in an order that chance decides.
     """
     order = ("query_id", "passage_id", "pk") if "query" in columns else ("pk",)
-    first = rows.order_by(*order).values_list(*columns.values())[:MOST_PLACES]
+    first = rows.order_by(*order).values_list(*columns.values())[:MAX_PLACES]
     places = ({"split": split, **dict(zip(columns, row, strict=True))} for row in first)
     return Fault(check, rows.count(), tuple(places))
 

@@ -41,3 +41,27 @@ class Release(TrackedRun):
 
     def __str__(self) -> str:
         return f"{self.benchmark.slug} {self.version}"
+
+
+class ReleasePush(TrackedRun):
+    """A built release put into a dataset repository of a hub, as one commit and a tag."""
+
+    task_name = "evaluation.push_release"
+
+    # Not `release`: that is how a run is given back to the queue.
+    of_release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="pushes")
+    # "owner/name", or "owner/name/folder" for one of several benchmarks in a repository.
+    repository = models.CharField(max_length=200)
+    # Where the commit is shown, once it is made.
+    commit_url = models.CharField(max_length=500, blank=True, default="")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.of_release} to {self.repository}"
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The benchmark of the release."""
+        return self.of_release.benchmark

@@ -9,8 +9,8 @@ from django.db import IntegrityError, transaction
 
 from corpus.access import Access
 from corpus.models import Benchmark, CorpusVersion
-from evaluation.models import Release, ReleaseState
 from evaluation.releases.building import folder_for, note_release
+from evaluation.releases.models import Release, ReleaseState
 from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
 
@@ -52,7 +52,7 @@ def start_release(
 ) -> Release:
     """Ask for this version, a draft or final, and wake a worker; raises Refused (with the field).
 
-    `agreement_bar` is the least agreement of voters (Fleiss' kappa) that is wanted, `corpus` the
+    `agreement_bar` is the minimum agreement of voters (Fleiss' kappa), `corpus` the
     corpus version that is released, by default the current one.
     """
     benchmark, actor = access.benchmark, access.user

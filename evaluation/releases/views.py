@@ -8,8 +8,9 @@ from typing import IO, Any
 from django import forms
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import Access, enter
 from corpus.models import Benchmark, CorpusVersion, Role
@@ -17,8 +18,9 @@ from corpus.run_pages import RunPages
 from corpus.versions.forms import FIELD, version_field
 from corpus.versions.services import chosen
 from evaluation.exporters.faults import CHECKS, place_name
-from evaluation.models import Release
 from evaluation.releases import services as verbs
+from evaluation.releases.models import Release, ReleasePush
+from evaluation.releases.pushing import cancel_push, last_repository, retry_push, start_push
 from evaluation.verification.diff import Diff, compare
 from kit import htmx
 from kit.errors import Refused
@@ -57,6 +59,16 @@ class ReleaseForm(forms.Form):
     def clean_corpus(self) -> CorpusVersion | None:
         """The corpus version itself."""
         return chosen(self.benchmark, self.cleaned_data["corpus"])
+
+
+class PushForm(forms.Form):
+    """Where a release goes."""
+
+    repository = forms.CharField(
+        max_length=200,
+        help_text="owner/name of a dataset repository, or owner/name/folder. One that does not "
+        "exist yet is made private.",
+    )
 
 
 _UNKNOWN = {"page": "benchmark", "next": "Open the benchmark", "blocks": False}
@@ -131,18 +143,15 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
     next_version = {"version": verbs.suggested_version(access.benchmark)}
     posted = request.POST if request.method == "POST" else None
     form = ReleaseForm(posted, initial=next_version, benchmark=access.benchmark)
-    if request.method == "POST" and form.is_valid():
-        try:
-            release = verbs.start_release(access=access, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, RUNS.url(release))
+    if release := htmx.submit(form, verbs.start_release, access=access):
+        return htmx.redirect(request, RUNS.url(release))
     rows = access.benchmark.releases.select_related("corpus_version")
     table = RELEASES.read(rows, request.GET)
     context = {"access": access, "tab": "releases", "form": form, "table": table}
     show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/releases.html", context, partial="results", target="results")
+    return show(
+        request, "evaluation/releases/releases.html", context, partial="results", target="results"
+    )
 
 
 @require_GET
@@ -150,24 +159,25 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One release: progress while it is built, then what it holds and what is wrong with it."""
     access = enter(request.user, slug, Role.ADMIN)
     release = get_release(access, pk)
+    earlier = access.benchmark.releases.filter(status=RunStatus.DONE)
     context = RUNS.context(access, release) | {
         "tab": "releases",
         "release": release,
+        "push_url": reverse("release-push", args=[slug, pk]),
+        "push_form": PushForm(initial={"repository": last_repository(access.benchmark)}),
+        "pushes": [(PUSHES.url(each), each) for each in release.pushes.all()[:10]],
         "splits": sorted(release.counts.get("splits", {}).items()),
         "faults": shown_faults(release),
         "files": shown_files(release),
-        "earlier": earlier_releases(release),
+        "earlier": list(earlier.filter(pk__lt=pk).order_by("-pk")[:10]),
     }
-    return RUNS.show(request, "evaluation/release.html", context)
+    return RUNS.show(request, "evaluation/releases/release.html", context)
 
 
 def get_release(access: Access, pk: int) -> Release:
     """A release of this benchmark, or 404."""
-    rows = Release.objects.filter(pk=pk, benchmark=access.benchmark)
-    release = rows.select_related("corpus_version").first()
-    if release is None:
-        raise Http404("No such release.")
-    return release
+    rows = Release.objects.select_related("corpus_version")
+    return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
 
 
 RUNS = RunPages(
@@ -177,10 +187,34 @@ RUNS = RunPages(
 )
 
 
-def earlier_releases(release: Release) -> list[Release]:
-    """Built releases that this one can be compared with, the newest first."""
-    rows = Release.objects.filter(benchmark=release.benchmark_id, status=RunStatus.DONE)
-    return list(rows.filter(pk__lt=release.pk).order_by("-pk")[:10])
+@require_POST
+def release_push(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Start a push of a built release."""
+    access = enter(request.user, slug, Role.ADMIN)
+    release = get_release(access, pk)
+    with htmx.refusal_shown(request):
+        repository = request.POST.get("repository", "")
+        push = start_push(release=release, repository=repository, actor=access.user)
+        return htmx.redirect(request, PUSHES.url(push))
+    return htmx.redirect(request, RUNS.url(release))
+
+
+@require_GET
+def push_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One push: how far it is, and where its commit is."""
+    access = enter(request.user, slug, Role.ADMIN)
+    push = get_push(access, pk)
+    context = PUSHES.context(access, push) | {"tab": "releases", "push": push}
+    return PUSHES.show(request, "evaluation/releases/push.html", context)
+
+
+def get_push(access: Access, pk: int) -> ReleasePush:
+    """A push of a release of this benchmark, or 404."""
+    rows = ReleasePush.objects.select_related("of_release__benchmark")
+    return get_object_or_404(rows, pk=pk, of_release__benchmark=access.benchmark)
+
+
+PUSHES = RunPages("push", get=get_push, verbs={"cancel": cancel_push, "retry": retry_push})
 
 
 @require_GET
@@ -194,7 +228,7 @@ def release_diff(request: HttpRequest, slug: str, pk: int, older: int) -> HttpRe
         messages.warning(request, refusal.message)
         return htmx.redirect(request, RUNS.url(newer))
     context = {"access": access, "tab": "releases", "release": newer, "older": before}
-    return htmx.render(request, "evaluation/release_diff.html", context | {"diff": diff})
+    return htmx.render(request, "evaluation/releases/diff.html", context | {"diff": diff})
 
 
 @require_GET

@@ -1,34 +1,37 @@
 """Writing the folder of a release from a frozen view. No person is named in it."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from annotate.answers.evidence import published_answers
 from annotate.answers.models import AnswerAuthor
 from annotate.models import ReferenceAnswer
 from corpus.models import Domain
 from debate.answering.asking import default_prompt, prompt_text
-from evaluation.content import carried_rows
+from evaluation.content import inherited_rows
 from evaluation.content.evidence import Pseudonym, pseudonyms, read_evidence
-from evaluation.content.reading import read_documents, read_provenance, read_queries
+from evaluation.content.reading import read_documents, read_licences, read_provenance, read_queries
 from evaluation.content.reviewed import courses_in, read_course, read_reviews, second_reviews
 from evaluation.content.view import View
-from evaluation.exporters import beir, bridge, bright_pro, croissant, trec
+from evaluation.exporters import beir, bridge, bright_pro, croissant, trec, votes
 from evaluation.exporters.documents import write_documents
-from evaluation.exporters.faults import Fault, find_faults, merged
-from evaluation.exporters.files import file_sums, write_jsonl, write_sums
+from evaluation.exporters.faults import BLOCKING, Fault, find_faults, merged
+from evaluation.exporters.files import file_sums, same_file, write_jsonl, write_sums
+from evaluation.exporters.licences import write_licences
 from evaluation.exporters.records import QueryRecord
 from evaluation.exporters.statistics import Statistics, count, total
 from evaluation.releases.card import render_card, render_licence
 from evaluation.releases.findings import (
     agreement_fault,
     database_faults,
-    renamed_as_carried,
+    renamed_as_inherited,
+    unverified,
     vote_kappa,
 )
+from evaluation.verification.folder import verify
 from kit.errors import Refused
 
 _PARAMETERS: Final = (
@@ -36,11 +39,12 @@ _PARAMETERS: Final = (
 )
 
 
-def read_origins(domain: Domain) -> Iterator[dict[str, Any]]:
-    """One row for each query with a published answer, in the order of queries.
+def read_origins(domain: Domain, queries: Iterable[QueryRecord]) -> Iterator[dict[str, Any]]:
+    """One row for each query of the domain with a published answer, in their order.
 
-    `text_sha256` is that of the answer; of what a model wrote, or a person began from a model's,
-    the model, the hash of the prompt, and what else the request set.
+    `text_sha256` is that of the answer as it is published, with ids of the version in its
+    citations; of what a model wrote, or a person began from a model's, the model, the hash of the
+    prompt, and what else the request set.
     """
     chosen = {
         each.query_id: each
@@ -48,11 +52,10 @@ def read_origins(domain: Domain) -> Iterator[dict[str, Any]]:
         .filter(query__domain=domain)
         .select_related("call", "based_on")
     }
-    published = published_answers(domain)
-    for pk, qid in domain.queries.order_by("pk").values_list("pk", "qid"):
-        if text := published[pk].text:
+    for query in queries:
+        if text := query.reference_answer:
             digest = hashlib.sha256(text.encode()).hexdigest()
-            yield {"query_id": qid, "text_sha256": digest, **_origin(chosen.get(pk))}
+            yield {"query_id": query.qid, "text_sha256": digest, **_origin(chosen.get(query.pk))}
 
 
 def prompts_at_hand() -> dict[str, str]:
@@ -105,6 +108,7 @@ class _Builder:
     total: int = 0
     courses: set[int] = field(default_factory=set)
     prompts: set[str] = field(default_factory=set)
+    voted: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     splits: dict[str, Statistics] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     configurations: dict[str, list[str]] = field(
@@ -115,27 +119,36 @@ class _Builder:
         queries = read_queries(self.view, domain)
         self._write_gold(split, queries)
         write_jsonl(self.folder / f"provenance/{split}.jsonl", read_provenance(self.view, domain))
-        evidence = self._noting(read_evidence(self.view, domain, self.name))
+        evidence = self._noting(split, read_evidence(self.view, domain, self.name))
         write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
-        self._write_origins(split, domain)
+        self._write_origins(split, domain, queries)
         if reviews := list(read_reviews(split, domain, self.name)):
             write_jsonl(self.folder / f"evidence/reviews/{split}.jsonl", reviews)
         if self.view.is_derived:
-            carried = carried_rows.evidence(self.view, domain, self.name)
-            write_jsonl(self.folder / f"carried/{split}.jsonl", self._noting(carried))
+            rows = inherited_rows.evidence_rows(self.view, domain, self.name)
+            write_jsonl(self.folder / f"carried/{split}.jsonl", self._noting(split, rows))
         documents = self._write_documents(split, domain)
-        self.faults += renamed_as_carried(self.view, find_faults(split, queries))
+        self.faults += renamed_as_inherited(self.view, find_faults(split, queries))
         self.faults += database_faults(self.view, split, domain)
         self.splits[split] = count(queries, documents)
 
-    def _noting(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _noting(self, split: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for row in rows:
             self.courses.update(courses_in(row))
+            self.voted += ((split, each) for each in votes.voted_rows(row))
             yield row
 
-    def _write_origins(self, split: str, domain: Domain) -> None:
+    def write_votes(self) -> str:
+        """The chain of votes, where there are any; its end."""
+        lines = votes.chained(self.voted)
+        if not lines:
+            return ""
+        write_jsonl(self.folder / votes.FILE, lines)
+        return str(lines[-1]["link"])
+
+    def _write_origins(self, split: str, domain: Domain, queries: list[QueryRecord]) -> None:
         """Of the split's answers, where there are any, and the prompts of those by a model."""
-        origins = list(read_origins(domain))
+        origins = list(read_origins(domain, queries))
         if origins:
             write_jsonl(self.folder / f"evidence/answers/{split}.jsonl", origins)
         self.prompts |= {each["prompt_sha256"] for each in origins if "prompt_sha256" in each}
@@ -157,7 +170,7 @@ class _Builder:
         shape = self.view.shape
         examples, aspects = self._path("examples", split), self._path("aspects", split)
         self._note("examples", split, bright_pro.write_examples(examples, queries, shape))
-        self._note("aspects", split, bright_pro.write_aspects(aspects, split, queries))
+        self._note("aspects", split, bright_pro.write_aspects(aspects, split, queries, shape))
         bridge.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
         for name, view in trec.VIEWS.items():
             trec.write_view(self.folder / f"qrels/{split}.{name}.txt", queries, view)
@@ -165,14 +178,16 @@ class _Builder:
         beir.write_gold(self.folder / f"beir/{split}", queries)
 
     def _write_documents(self, split: str, domain: Domain) -> int:
-        before = self.done
+        before, corpus = self.done, self.folder / f"beir/{split}/corpus.jsonl"
         written = write_documents(
             self._path("documents", split),
-            self.folder / f"beir/{split}/corpus.jsonl",
+            corpus,
             read_documents(self.view, domain),
             step=lambda n: self.step(before + n, self.total),
         )
         self.done = before + written
+        # BRIDGE's corpora have the same lines; a second name takes no second place.
+        same_file(corpus, self.folder / f"bridge/{split}_corpus.jsonl")
         self._note("documents", split, written)
         return written
 
@@ -195,7 +210,8 @@ def write_release(
 ) -> dict[str, Any]:
     """Write every file of a release into `folder`, which must not exist; what its row keeps of it.
 
-    `bar` is the least agreement of voters that is wanted. The same view gives the same bytes.
+    `bar` is the minimum agreement of voters. The same view gives the same bytes. What was
+    written is verified as `verify_release` does it; rows that differ are a fault.
     Raises Refused where there is nothing to release.
     """
     name = pseudonyms(view.benchmark.slug, version)
@@ -208,24 +224,36 @@ def write_release(
         builder.write_split(split, domain)
     builder.write_courses()
     builder.write_prompts()
+    end_of_votes = builder.write_votes()
     whole = total(builder.splits.values())
     if not whole.queries:
         raise Refused(NOTHING)
-    benchmark, votes = view.benchmark, vote_kappa(view.benchmark)
-    faults = merged(builder.faults + agreement_fault(votes[1], bar))
-    card = render_card(
+    benchmark, agreement = view.benchmark, vote_kappa(view.benchmark)
+    faults = merged(builder.faults + agreement_fault(agreement[1], bar))
+    rows = read_licences(view.splits)
+    write_licences(folder, rows)
+    card = partial(
+        render_card,
         view,
         version=version,
         is_draft=is_draft,
         configurations=builder.configurations,
         splits=builder.splits,
-        faults=faults,
-        votes=votes,
+        votes=agreement,
+        end_of_votes=end_of_votes,
         bar=bar,
         reviews=second_reviews(benchmark),
+        rows=rows,
     )
-    (folder / "README.md").write_bytes(card.encode())
-    (folder / "LICENCE.md").write_bytes(render_licence(benchmark.licence).encode())
+    (folder / "LICENCE.md").write_bytes(
+        render_licence(benchmark.licence, rows, list(view.splits)).encode()
+    )
+    (folder / "README.md").write_bytes(card(faults=faults).encode())
+    # A final release that is refused already need not be verified as well.
+    if is_draft or not any(each.check in BLOCKING for each in faults):
+        found = verify(folder, checksums=False).differences
+        faults = merged([*faults, *unverified(found)])
+        (folder / "README.md").write_bytes(card(faults=faults).encode())
     sums = file_sums(folder)
     croissant.write_croissant(
         folder / croissant.FILE,
@@ -233,6 +261,7 @@ def write_release(
         version=version,
         description=benchmark.description,
         licence=benchmark.licence,
+        rows=rows,
         is_draft=is_draft,
         configurations=builder.configurations,
         schemas=bright_pro.schemas(view.shape),

@@ -31,7 +31,7 @@ PERFORMANCE: Mapping[str, Callable[[Case, int | None], Values]] = {
 }
 # Beyond so many systems the contribution of a held-out one is not computed: it grows with their
 # cube.
-MOST_SYSTEMS = 40
+MAX_SYSTEMS = 40
 
 
 def holes_of(cases: Mapping[int, Case], names: Mapping[int, str], *, seed: int) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _aspect_growth(case: Case, found: Flags, seed: int) -> list[float | None] | 
 
 
 def _marginal(cases: list[Case], found: Flags, seed: int) -> dict[str, list[float | None]] | None:
-    if len(cases) > MOST_SYSTEMS:
+    if len(cases) > MAX_SYSTEMS:
         return None
     return {
         name: mean_marginal(cases, found, partial(_mean, compute), seed=seed, orders=ORDERS)

@@ -27,7 +27,7 @@ from corpus.models import (
     RetrievalRun,
 )
 from corpus.versions.crosswalk import kept_of, origins, targets
-from evaluation.content.carried_view import known
+from evaluation.content.inherited_view import known
 from evaluation.exporters.records import Label, QueryRecord
 from evaluation.metrics.run import Run
 from kit.errors import Refused
@@ -163,11 +163,11 @@ class MatchedPool:
 
     def _sources(self, domain: Domain, pids: Collection[str]) -> dict[str, list[str]]:
         """The ids of the loaded passages in the pool that each of the version stands for."""
-        wanted = sorted(pids)
+        ordered = sorted(pids)
         keys: dict[str, int] = {}
         inside = Passage.objects.in_version(self.version).filter(domain=domain).order_by()
-        for start in range(0, len(wanted), _CHUNK):
-            rows = inside.filter(pid__in=wanted[start : start + _CHUNK])
+        for start in range(0, len(ordered), _CHUNK):
+            rows = inside.filter(pid__in=ordered[start : start + _CHUNK])
             keys.update(rows.values_list("pid", "pk"))
         came = origins(self.version, set(keys.values()))
         roots = {root for found in came.values() for root in found} & self.shared

@@ -5,6 +5,7 @@ from typing import Any
 from django.db import models
 
 from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
+from evaluation.metrics.profiles import STRICT
 from kit.runs.models import TrackedRun
 
 
@@ -14,6 +15,9 @@ class ScoreSheet(TrackedRun):
     `event_id` is the last event that could change a score when the benchmark was read, `run_ids`
     the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}}; `holes` by
     domain (evaluation/scores/holes.py).
+
+    `profile` is the one of evaluation/metrics/profiles.py that it is scored under, `metrics` names
+    what was asked for beyond the metrics of every sheet.
 
     With `matched_with` the lists were scored over the passages that this version shares with that
     one (evaluation/scores/matched.py): there is a `pool` then, and neither boards nor holes.
@@ -29,6 +33,8 @@ class ScoreSheet(TrackedRun):
     matched_with = models.ForeignKey(
         CorpusVersion, null=True, on_delete=models.CASCADE, related_name="+"
     )
+    profile = models.CharField(max_length=20, default=STRICT.name)
+    metrics = models.JSONField(default=list)
     event_id = models.BigIntegerField(default=0)
     run_ids = models.JSONField(default=list)
     boards = models.JSONField(default=dict)

@@ -1,6 +1,6 @@
 """Scoring every run of a corpus version under every gold, in one frozen reading."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -11,19 +11,19 @@ from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
 from evaluation.metrics.case import Case
-from evaluation.metrics.names import read_metrics
-from evaluation.metrics.profiles import STRICT, Family
+from evaluation.metrics.names import Metric, read_metrics
+from evaluation.metrics.profiles import PROFILES, STRICT, Family
 from evaluation.metrics.ranking import Matched
 from evaluation.metrics.run import Floats, Run
 from evaluation.metrics.scoring import PerQuery, case_of, counts, value_of
 from evaluation.metrics.standings import Standing, standings, task_means
-from evaluation.models import DomainScore, ScoreSheet
 from evaluation.scores.holes import holes_of
 from evaluation.scores.matched import MatchedPool
+from evaluation.scores.models import DomainScore, ScoreSheet
 from evaluation.scores.services import GoldView, gold_in
 from kit.errors import Refused
 from kit.models import Event
-from kit.runs.pulse import Pulse
+from kit.runs.heartbeat import Heartbeat
 
 # Events of these kinds change no label, aspect or run that is scored. A case is none of them:
 # while people vote on it, its pair's label since the import does not count (content/reading.py).
@@ -79,13 +79,14 @@ METRICS = (
 SEED = 20_261_121
 
 
-def score_runs(sheet: ScoreSheet, pulse: Pulse) -> tuple[list[DomainScore], dict[str, Any]]:
+def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScore], dict[str, Any]]:
     """Every run in every domain under every view, read at one moment: rows, and what the sheet
-    keeps beside them. Nothing is written. Raises Refused where there is nothing to score."""
+    keeps with them. Nothing is written. Raises Refused where there is nothing to score."""
     benchmark, key = sheet.benchmark, sheet.corpus_version_id
     event_id = last_event(benchmark)
     runs = list(RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).order_by("pk"))
-    metrics = read_metrics(METRICS)
+    metrics = read_metrics(",".join([METRICS, *sheet.metrics]))
+    profile = PROFILES[sheet.profile]
     version, pool = stored(benchmark, key), None
     if version is not None and sheet.matched_with is not None:
         pool = MatchedPool.of(benchmark, version, sheet.matched_with)
@@ -114,13 +115,13 @@ def score_runs(sheet: ScoreSheet, pulse: Pulse) -> tuple[list[DomainScore], dict
             gold = gold_in(records, domain, view, shown.corpus)
             found: list[dict[str, PerQuery] | None] = []
             for run in runs:
-                pulse.step(next(steps), whole)
+                heartbeat.step(next(steps), whole)
                 if (ranked := lists[run.pk]) is None:
                     found.append(None)
                     continue
                 matched = Matched.of(ranked, gold)
-                of = {family: case_of(matched, family, STRICT) for family in Family}
-                scored = {m.name: value_of(m, of[m.measure.family], STRICT) for m in metrics}
+                of = {family: case_of(matched, family, profile) for family in Family}
+                scored = {m.name: value_of(m, of[m.measure.family], profile) for m in metrics}
                 found.append(scored)
                 cases[run.pk] = of[Family.BRIDGE]
                 scores.append(
@@ -136,11 +137,11 @@ def score_runs(sheet: ScoreSheet, pulse: Pulse) -> tuple[list[DomainScore], dict
                 )
             for each in metrics:
                 values[view][each.name].append(_table(found, each.name, len(gold)))
-            if view == GoldView.REFINED and cases and not pool:
+            if view == GoldView.REFINED and cases and not pool and profile is STRICT:
                 holes[name] = holes_of(cases, {run.pk: run.name for run in runs}, seed=SEED)
     if not domains:
         raise Refused("No run ranks a query that has gold. There is nothing to score.")
-    boards = {} if pool else {view: _board(runs, values[view]) for view in GoldView}
+    boards = {} if pool else {view: _board(runs, metrics, values[view]) for view in GoldView}
     return scores, {
         "event_id": event_id,
         "run_ids": [run.pk for run in runs],
@@ -151,28 +152,40 @@ def score_runs(sheet: ScoreSheet, pulse: Pulse) -> tuple[list[DomainScore], dict
 
 
 def _board(
-    runs: Sequence[RetrievalRun], values: Mapping[str, list[Floats]]
+    runs: Sequence[RetrievalRun], metrics: Sequence[Metric], values: Mapping[str, list[Floats]]
 ) -> dict[str, list[dict[str, Any]]]:
     """Rows by metric. A domain in which no system has a value (no query has aspects, say) is left
     out of the mean; a system that misses a domain others have gets no rank."""
     return {
-        metric: _rows(runs, tables, standings(_measured(tables), seed=SEED))
-        for metric, tables in values.items()
+        each.name: _rows(
+            runs,
+            values[each.name],
+            standings(_measured(values[each.name]), seed=SEED),
+            np.exp if each.measure.geometric else np.asarray,
+        )
+        for each in metrics
     }
 
 
 def _rows(
-    runs: Sequence[RetrievalRun], tables: Sequence[Floats], found: Sequence[Standing]
+    runs: Sequence[RetrievalRun],
+    tables: Sequence[Floats],
+    found: Sequence[Standing],
+    shown: Callable[[Any], Any],
 ) -> list[dict[str, Any]]:
-    means = np.stack([task_means(table) for table in tables])
-    return [
-        {
+    """`shown` makes of a mean of values what a board shows: a geometric mean's are logarithms."""
+    means = shown(np.stack([task_means(table) for table in tables]))
+    rows = []
+    for place, (run, standing) in enumerate(zip(runs, found, strict=True)):
+        row = {
             "run": run.pk,
             "domains": [None if np.isnan(mean) else float(mean) for mean in means[:, place]],
             **vars(standing),
         }
-        for place, (run, standing) in enumerate(zip(runs, found, strict=True))
-    ]
+        for name in ("mean", "low", "high"):
+            row[name] = None if row[name] is None else float(shown(row[name]))
+        rows.append(row)
+    return rows
 
 
 def _measured(tables: Sequence[Floats]) -> list[Floats]:

@@ -4,7 +4,7 @@ Three golds (docs/protocol.md 2.7): base is the imported gold, refined adds the 
 takes out what an expert refused.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from corpus.models import Benchmark, CorpusVersion, Domain
@@ -29,16 +29,38 @@ class GoldView(StrEnum):
 def gold_here(slug: str, *, domain: str, version: str, view: GoldView) -> Gold:
     """The gold of a benchmark's domain in a corpus version, both by name, by default the only
     domain and the current version. Raises Refused for what is not here."""
+    known = domains_here(slug)
+    if domain not in known and (domain or len(known) != 1):
+        raise Refused(f"Choose a domain with --domain: {', '.join(known) or 'none is here'}.")
+    return next(iter(golds_here(slug, [domain or known[0]], version=version, view=view).values()))
+
+
+def golds_here(
+    slug: str, domains: Collection[str], *, version: str, view: GoldView
+) -> dict[str, Gold]:
+    """The same of several domains, all as of one moment."""
+    with frozen():
+        benchmark = _benchmark(slug)
+        shown = view_of(benchmark, called(benchmark, version))
+        return {
+            each.name: gold_in(
+                read_queries(shown, each, with_answers=False), each, view, shown.corpus
+            )
+            for each in shown.splits.values()
+            if each.name in domains
+        }
+
+
+def domains_here(slug: str) -> list[str]:
+    """Names of the benchmark's domains, in order; raises Refused where there is no benchmark."""
+    return sorted(_benchmark(slug).domains.ready().values_list("name", flat=True))
+
+
+def _benchmark(slug: str) -> Benchmark:
     benchmark = Benchmark.objects.filter(slug=slug).first()
     if benchmark is None:
         raise Refused(f"There is no benchmark {slug!r}.")
-    with frozen():
-        shown = view_of(benchmark, called(benchmark, version))
-        known = {each.name: each for each in shown.splits.values()}
-        if domain not in known and (domain or len(known) != 1):
-            raise Refused(f"Choose a domain with --domain: {', '.join(known) or 'none is here'}.")
-        chosen = known[domain] if domain else next(iter(known.values()))
-        return gold_in(read_queries(shown, chosen, with_answers=False), chosen, view, shown.corpus)
+    return benchmark
 
 
 def gold_in(
@@ -50,11 +72,13 @@ def gold_in(
     """Labels, holes, aspects and excluded ids of a domain, from its records in a corpus version.
 
     Aspects are taken as far as they have come: what they do not cover yet is left out and counted.
+    Of a query that has none, but whose imported judgments tell subtopics, each of these is an
+    aspect of weight 1 (docs/metrics.md), in the version that was loaded.
     """
     labels = {each.qid: dict(_labels(each, view)) for each in records}
     return Gold.of(
         labels,
-        aspects={each.qid: _aspects(each) for each in records if each.aspects},
+        aspects={each.qid: named for each in records if (named := _aspects(each))},
         excluded=_excluded(domain, version, labels),
         base={each.qid: dict(_labels(each, GoldView.BASE)) for each in records},
         complete=False,
@@ -85,4 +109,12 @@ def _labels(record: QueryRecord, view: GoldView) -> Iterator[tuple[str, int]]:
 
 
 def _aspects(record: QueryRecord) -> dict[str, Aspect]:
-    return {f"a{each.k}": Aspect(each.weight, each.passages) for each in record.aspects}
+    if record.aspects:
+        return {f"a{each.k}": Aspect(each.weight, each.passages) for each in record.aspects}
+    found: dict[str, list[str]] = {}
+    for label in record.labels:
+        for name, value in (label.subtopics or {}).items():
+            passages = found.setdefault(name, [])
+            if value > 0:
+                passages.append(label.passage)
+    return {name: Aspect(1.0, passages) for name, passages in sorted(found.items())}

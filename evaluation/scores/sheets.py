@@ -8,13 +8,20 @@ from django.db import models, transaction
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from evaluation.background import failures_in_row
 from evaluation.content.frozen import frozen
-from evaluation.models import DomainScore, ScoreSheet
+from evaluation.metrics.faults import MetricFault
+from evaluation.metrics.names import read_metric, read_metrics
+from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores.matched import SAME
-from evaluation.scores.reading import last_event, score_runs
+from evaluation.scores.models import DomainScore, ScoreSheet
+from evaluation.scores.reading import METRICS, last_event, score_runs
 from kit.errors import Refused
+from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import RunStatus, wake
-from kit.runs.pulse import Pulse
 
+# What every sheet holds.
+NAMES: tuple[str, ...] = tuple(each.name for each in read_metrics(METRICS))
+# A sheet holds at most so many metrics beyond these.
+MAX_ASKED = 40
 BROKEN = "The scores could not be computed because of a fault in the program; see the log."
 
 
@@ -22,14 +29,16 @@ def sheets_of(
     benchmark: Benchmark,
     version: CorpusVersion | None,
     matched_with: CorpusVersion | None = None,
+    profile: str = STRICT.name,
 ) -> models.QuerySet[ScoreSheet]:
-    """Every sheet of a corpus version, by default the current one: of its whole corpus, or over
-    what it shares with the version `matched_with`."""
+    """Every sheet of a corpus version under a profile, by default the current one: of its whole
+    corpus, or over what it shares with the version `matched_with`."""
     found = version or CorpusVersion.objects.current(benchmark)
     return ScoreSheet.objects.filter(
         benchmark=benchmark,
         corpus_version=found.key if found else None,
         matched_with=matched_with,
+        profile=profile,
     )
 
 
@@ -37,9 +46,10 @@ def latest(
     benchmark: Benchmark,
     version: CorpusVersion | None = None,
     matched_with: CorpusVersion | None = None,
+    profile: str = STRICT.name,
 ) -> ScoreSheet | None:
     """The newest sheet that is whole."""
-    rows = sheets_of(benchmark, version, matched_with).filter(status=RunStatus.DONE)
+    rows = sheets_of(benchmark, version, matched_with, profile).filter(status=RunStatus.DONE)
     return rows.order_by("-pk").first()
 
 
@@ -47,19 +57,21 @@ def under_way(
     benchmark: Benchmark,
     version: CorpusVersion | None = None,
     matched_with: CorpusVersion | None = None,
+    profile: str = STRICT.name,
 ) -> ScoreSheet | None:
     """The sheet that is being computed or waits for a worker."""
     live = (RunStatus.QUEUED, RunStatus.RUNNING)
-    return sheets_of(benchmark, version, matched_with).filter(status__in=live).first()
+    return sheets_of(benchmark, version, matched_with, profile).filter(status__in=live).first()
 
 
 def failed(
     benchmark: Benchmark,
     version: CorpusVersion | None = None,
     matched_with: CorpusVersion | None = None,
+    profile: str = STRICT.name,
 ) -> ScoreSheet | None:
     """The newest sheet, if it failed: asked again of itself, it would only fail again."""
-    newest = sheets_of(benchmark, version, matched_with).order_by("-pk").first()
+    newest = sheets_of(benchmark, version, matched_with, profile).order_by("-pk").first()
     return newest if newest is not None and newest.status == RunStatus.FAILED else None
 
 
@@ -72,20 +84,44 @@ def is_current(sheet: ScoreSheet) -> bool:
     return sheet.run_ids == known and sheet.event_id == last_event(sheet.benchmark)
 
 
+def lacks(sheet: ScoreSheet, metric: str) -> bool:
+    """Whether this metric, by the name that `metric_name` gives, was not scored on a sheet."""
+    return metric not in NAMES and metric not in sheet.metrics
+
+
+def metric_name(metric: str) -> str:
+    """The metric as sheets name it, any that `score_run` takes; raises Refused."""
+    try:
+        return read_metric(metric).name
+    except MetricFault as fault:
+        raise Refused(str(fault), field="metric") from None
+
+
+def known_profile(profile: str) -> str:
+    """The name of a profile; raises Refused."""
+    if profile not in PROFILES:
+        raise Refused(f"There is no profile {profile!r}: {', '.join(PROFILES)}.", field="profile")
+    return profile
+
+
 def request_sheet(
     *,
     benchmark: Benchmark,
     version: CorpusVersion | None = None,
     matched_with: CorpusVersion | None = None,
+    profile: str = STRICT.name,
+    metric: str = "",
     actor: User | None,
     claimed: bool = False,
 ) -> ScoreSheet:
     """Have the scores of a corpus version (by default the current one) computed, unless they are
-    being computed; raises Refused without runs of it. With `matched_with` they are scored over
-    what both versions share.
+    being computed; raises Refused without runs of it, and for a metric or profile that is none.
+    With `matched_with` they are scored over what both versions share. A sheet holds `metric` and
+    what was asked for before it.
 
     Scores are derived: asking for them leaves no event. `claimed` keeps it for this process.
     """
+    name, profile = metric and metric_name(metric), known_profile(profile)
     version = version or CorpusVersion.objects.current(benchmark)
     key = version.key if version else None
     if matched_with is not None and matched_with == version:
@@ -96,12 +132,15 @@ def request_sheet(
     with transaction.atomic():
         # One at a time, also where two ask at once.
         Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-        found = None if claimed else under_way(benchmark, version, matched_with)
-        if found is None:
+        found = None if claimed else under_way(benchmark, version, matched_with, profile)
+        if found is None or (name and lacks(found, name)):
+            before = found or latest(benchmark, version, matched_with, profile)
             found = ScoreSheet.objects.create(
                 benchmark=benchmark,
                 corpus_version_id=key,
                 matched_with=matched_with,
+                profile=profile,
+                metrics=_asked(name, before),
                 created_by=actor,
             )
         if claimed:
@@ -111,11 +150,17 @@ def request_sheet(
     return found
 
 
+def _asked(name: str, before: ScoreSheet | None) -> list[str]:
+    """What a sheet holds beyond the metrics of all, the newest first; the oldest are forgotten."""
+    asked = [name, *(before.metrics if before else ())]
+    return list(dict.fromkeys(each for each in asked if each and each not in NAMES))[:MAX_ASKED]
+
+
 def carry_out(sheet: ScoreSheet) -> None:
     """Compute a claimed sheet and keep the scores, or the reason for none."""
     with failures_in_row(sheet, broken=BROKEN):
-        with Pulse(sheet) as pulse, frozen():
-            scores, fields = score_runs(sheet, pulse)
+        with Heartbeat(sheet) as heartbeat, frozen():
+            scores, fields = score_runs(sheet, heartbeat)
         _keep(sheet, scores, fields)
 
 
@@ -128,6 +173,7 @@ def _keep(sheet: ScoreSheet, scores: list[DomainScore], fields: dict[str, Any]) 
             benchmark=sheet.benchmark,
             corpus_version=sheet.corpus_version_id,
             matched_with=sheet.matched_with_id,
+            profile=sheet.profile,
             pk__lt=sheet.pk,
         )
         older.filter(status__in=(RunStatus.DONE, RunStatus.FAILED)).delete()

@@ -14,6 +14,7 @@ from evaluation.verification.rows import Pair, Report, columns, objects
 Labels = Mapping[Pair, Label]
 Support = tuple[str, str, str]
 TWICE = "it stands there twice"
+WITHOUT_TEXT = "is gold and not in documents"
 
 
 def check_copies(
@@ -27,7 +28,7 @@ def check_copies(
     """Every row of these files that the labels do not give, and every label they leave out.
 
     `supports` are (query, number of the aspect, passage), `decomposed` the queries with aspects.
-    A 0 is wanted only for passages in documents: one that an expert collected and discarded again
+    A 0 is expected only for passages in documents: one that an expert collected and discarded again
     is in no file but the evidence.
     """
     path = folder / f"documents/{split}.parquet"
@@ -41,8 +42,8 @@ def check_copies(
     _check_subtopics(folder, f"qrels/{split}.aspects.txt", labels, supports, report)
     name = f"examples/{split}.parquet"
     if (folder / name).is_file():
-        wanted = _gold(labels, supports, decomposed)
-        _check_gold(folder, name, wanted, documents, report)
+        expected = _gold(labels, supports, decomposed)
+        _check_gold(folder, name, expected, documents, report)
 
 
 def _check_qrels(
@@ -61,16 +62,16 @@ def _check_qrels(
             report.add(name, TWICE, *pair)
         published[pair] = int(row[-1])
     for pair, value in published.items():
-        wanted = view(labels[pair]) if pair in labels else None
-        if wanted != value:
-            said = "nothing" if wanted is None else wanted
-            report.add(name, f"it says {value}, the labels {said}", *pair)
+        expected = view(labels[pair]) if pair in labels else None
+        if expected != value:
+            shown = "nothing" if expected is None else expected
+            report.add(name, f"it says {value}, the labels {shown}", *pair)
     for pair, label in labels.items():
-        wanted = view(label)
-        if wanted is None or pair in published or not all(map(fits_trec, pair)):
+        expected = view(label)
+        if expected is None or pair in published or not all(map(fits_trec, pair)):
             continue
-        if wanted > 0 or pair[1] in documents:
-            report.add(name, f"the labels say {wanted}, it says nothing", *pair)
+        if expected > 0 or pair[1] in documents:
+            report.add(name, f"the labels say {expected}, it says nothing", *pair)
 
 
 def _check_bridge(folder: Path, name: str, labels: Labels, report: Report) -> None:
@@ -84,10 +85,10 @@ def _check_bridge(folder: Path, name: str, labels: Labels, report: Report) -> No
             report.add(name, TWICE, row["q_id"])
         known.add(row["q_id"])
         listed |= {(row["q_id"], str(pid)) for pid in row["doc_id"]}
-    wanted = {pair for pair, label in labels.items() if label.refined > 0}
-    for pair in sorted(listed - wanted):
+    expected = {pair for pair, label in labels.items() if label.refined > 0}
+    for pair in sorted(listed - expected):
         report.add(name, "is relevant there, not by the labels", *pair)
-    for pair in sorted(wanted - listed):
+    for pair in sorted(expected - listed):
         report.add(name, "is relevant by the labels, and not there", *pair)
 
 
@@ -104,14 +105,14 @@ def _check_subtopics(
             if value != "1":
                 report.add(name, f"it says {value} of aspect {k}, not 1", qid, pid)
     accepted = {pair for pair, label in labels.items() if label.expert > 0}
-    wanted = {
+    expected = {
         (qid, k, pid)
         for qid, k, pid in supports
         if (qid, pid) in accepted and fits_trec(qid) and fits_trec(pid)
     }
-    for qid, k, pid in sorted(listed - wanted):
+    for qid, k, pid in sorted(listed - expected):
         report.add(name, f"it stands under aspect {k}, not by aspects and labels", qid, pid)
-    for qid, k, pid in sorted(wanted - listed):
+    for qid, k, pid in sorted(expected - listed):
         report.add(name, f"it does not stand under aspect {k}", qid, pid)
 
 
@@ -131,14 +132,14 @@ def _gold(
 def _check_gold(
     folder: Path,
     name: str,
-    wanted: Mapping[str, set[str]],
+    expected: Mapping[str, set[str]],
     documents: Collection[str],
     report: Report,
 ) -> None:
     for row in pq.read_table(folder / name, columns=["id", "gold_ids"]).to_pylist():
         qid, gold = str(row["id"]), set(row["gold_ids"] or ())
-        for pid in sorted(gold ^ wanted.get(qid, set())):
+        for pid in sorted(gold ^ expected.get(qid, set())):
             words = "is gold there, not by the labels" if pid in gold else "is gold by the labels"
             report.add(name, words, qid, pid)
         for pid in sorted(gold.difference(documents)):
-            report.add(name, "is gold and not in documents", qid, pid)
+            report.add(name, WITHOUT_TEXT, qid, pid)

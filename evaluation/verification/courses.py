@@ -8,8 +8,14 @@ import numpy as np
 import orjson
 
 from debate.baselines.calibrations import MODELS, Model, Vector
-from debate.baselines.groups import balanced_groups
-from debate.baselines.lara import Course, budget_for, label_batch, probabilities, smooth_normalize
+from debate.baselines.lara import (
+    Trajectory,
+    balanced_groups,
+    budget_for,
+    label_batch,
+    probabilities,
+    smooth_normalize,
+)
 from evaluation.verification.rows import NotDerived
 
 Place = tuple[str, str, str]
@@ -72,20 +78,20 @@ class Replayed:
             model.learn(n, label)
         return (probabilities(model) >= 0.5).astype(np.int64)
 
-    def _replay(self, model: Model, picks: list[int], given: list[int]) -> Course:
+    def _replay(self, model: Model, picks: list[int], given: list[int]) -> Trajectory:
         topics = [(pair["split"], pair["query_id"]) for pair in self._pairs]
         count, seed = self._course["groups"], self._course["seed"]
         groups = balanced_groups(topics, count, seed=seed) if count > 1 else []
         budget = budget_for(self._course["budget"], len(topics))
         labelling = label_batch(model, budget, groups=groups)
         try:
-            wanted = next(labelling)
+            expected = next(labelling)
             for number, (pick, label) in enumerate(zip(picks, given, strict=True), start=1):
-                if pick != wanted:
+                if pick != expected:
                     raise NotDerived(f"pick {number} of its run does not follow from the scores")
-                wanted = labelling.send(label)
+                expected = labelling.send(label)
         except StopIteration as end:
-            course: Course = end.value
+            course: Trajectory = end.value
             if len(course.picks) == len(picks):
                 return course
         raise NotDerived(f"its run has {len(picks)} picks, its budget another number")

@@ -1,6 +1,6 @@
 """What changed between two releases, read from their folders."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 # Rows named of each kind; counts are whole.
-MOST_ROWS = 50
+MAX_ROWS = 50
+_DOCUMENT = ("content", "title", "source_url", "fetched_on")
 Rows = Mapping[str, Any]
 
 
@@ -75,7 +76,7 @@ def _changes(
     }
     for kind, rows in kinds.items():
         if rows:
-            yield Change(split, f"{what} {kind}", len(rows), tuple(rows[:MOST_ROWS]))
+            yield Change(split, f"{what} {kind}", len(rows), tuple(rows[:MAX_ROWS]))
 
 
 def _table(*columns: str) -> Callable[[Path], Rows]:
@@ -90,17 +91,25 @@ def _table(*columns: str) -> Callable[[Path], Rows]:
     return read
 
 
+def _changed_documents(key: str, before: Sequence[int], after: Sequence[int]) -> str:
+    pairs = zip(_DOCUMENT, before, after, strict=True)
+    return f"{key} ({', '.join(name for name, a, b in pairs if a != b)})"
+
+
 def _changed_columns(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     return f"{key} ({', '.join(name for name in after if before[name] != after[name])})"
 
 
 def _documents(path: Path) -> Rows:
-    # Texts are hashed group by group, so that few are in memory.
-    return {
-        row["id"]: hash(row["content"])
-        for batch in pq.ParquetFile(path).iter_batches(columns=["id", "content"])
-        for row in batch.to_pylist()
-    }
+    # Texts are hashed group by group, so that few are in memory. A column that an older release
+    # does not have is as good as empty.
+    with pq.ParquetFile(path) as table:
+        known = [name for name in _DOCUMENT if name in table.schema_arrow.names]
+        return {
+            row["id"]: tuple(hash(row.get(name) or None) for name in _DOCUMENT)
+            for batch in table.iter_batches(columns=["id", *known])
+            for row in batch.to_pylist()
+        }
 
 
 def _supports(path: Path) -> Rows:
@@ -122,7 +131,7 @@ _KINDS: tuple[tuple[str, str, Callable[[Path], Rows], Callable[[str, Any, Any], 
         _changed_columns,
     ),
     ("aspects", "aspects/{}.parquet", _table("content", "weight", "scale"), _changed_columns),
-    ("documents", "documents/{}.parquet", _documents, lambda key, *_: key),
+    ("documents", "documents/{}.parquet", _documents, _changed_documents),
     ("passages of aspects", "aspects/{}.parquet", _supports, lambda key, *_: key),
     *(
         (

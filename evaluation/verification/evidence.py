@@ -55,8 +55,8 @@ def check_reviews(folder: Path, split: str, report: Report) -> None:
                 report.add(name, "one person has two parts in a review", row["query_id"])
             for point in row["points"]:
                 if "passage_id" in point:
-                    said = {"reviewer": row["reviewer"], "status": point["status"]}
-                    reviews[row["query_id"], point["passage_id"]] = said
+                    found = {"reviewer": row["reviewer"], "status": point["status"]}
+                    reviews[row["query_id"], point["passage_id"]] = found
     # What is no row of evidence is named where labels are derived.
     for row in objects(folder, evidence, Report(), query_id=str, passage_id=str):
         pair = (row["query_id"], row["passage_id"])

@@ -8,12 +8,14 @@ import pyarrow.parquet as pq
 
 from evaluation.exporters.files import SUMS, file_sum
 from evaluation.exporters.records import Label
-from evaluation.verification.carried import derive_carried
+from evaluation.exporters.votes import FILE as VOTES
 from evaluation.verification.copies import TWICE, Support, check_copies
 from evaluation.verification.courses import Courses
 from evaluation.verification.evidence import check_answers, check_prompts, check_reviews
+from evaluation.verification.inherited import derive_inherited
 from evaluation.verification.rows import NotDerived, Pair, Report, objects
 from evaluation.verification.rules import derive
+from evaluation.verification.votes import check_votes
 
 # What reading a file that somebody touched may raise.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
@@ -21,10 +23,14 @@ _PAIR: dict[str, type] = {"query_id": str, "passage_id": str}
 _ASPECT = re.compile(r"(.*)-a([0-9]+)", re.DOTALL)
 
 
-def verify(folder: Path) -> Report:
-    """Derive every label of the folder anew; raises OSError and ValueError for no release."""
+def verify(folder: Path, *, checksums: bool = True) -> Report:
+    """Derive every label of the folder anew; raises OSError and ValueError for no release.
+
+    Without `checksums` files are not summed up again, as for a folder that was just written.
+    """
     report = Report()
-    _check_files(folder, report)
+    if checksums:
+        _check_files(folder, report)
     splits = sorted(path.stem for path in (folder / "provenance").glob("*.jsonl"))
     if not splits:
         raise ValueError(f"{folder} holds no provenance: it is no release.")
@@ -35,6 +41,10 @@ def verify(folder: Path) -> Report:
             except UNREADABLE as error:
                 report.add(split, f"the files of this split cannot be read any further: {error}")
     check_prompts(folder, report)
+    try:
+        check_votes(folder, splits, report)
+    except UNREADABLE as error:
+        report.add(VOTES, f"the chain of votes cannot be read any further: {error}")
     return report
 
 
@@ -74,14 +84,14 @@ class _Split:
     supporting: set[Pair] = field(default_factory=set)
     recorded: dict[Pair, tuple[int, str]] = field(default_factory=dict)
     derived: dict[Pair, int] = field(default_factory=dict)
-    # Of a derived corpus version the imported gold that was carried to each pair.
+    # Of a derived corpus version the imported gold that each pair inherits.
     gold: dict[Pair, int | None] = field(default_factory=dict)
 
     def check(self) -> None:
         self._read_aspects()
         courses = Courses(self.folder)
         self._derive(courses)
-        self._derive_carried(courses)
+        self._derive_inherited(courses)
         labels = self._labels()
         check_copies(self.folder, self.split, labels, self.supports, self.decomposed, self.report)
 
@@ -118,15 +128,15 @@ class _Split:
             if found != row["label"]:
                 self.report.add(name, f"it says {row['label']}, its evidence {found}", *pair)
 
-    def _derive_carried(self, courses: Courses) -> None:
-        """What cleanings carried, of a release of a derived corpus version."""
+    def _derive_inherited(self, courses: Courses) -> None:
+        """Inherited labels, of a release of a derived corpus version."""
         name = f"carried/{self.split}.jsonl"
         if not (self.folder / name).is_file():
             return
         for row in objects(self.folder, name, self.report, **_PAIR, carried=dict):
             pair = (row["query_id"], row["passage_id"])
             try:
-                gold, given, unverified = derive_carried(
+                gold, given, unverified = derive_inherited(
                     row, pair in self.supporting, courses, self.split
                 )
             except UNREADABLE as error:

@@ -32,12 +32,13 @@ class Difference:
 @dataclass
 class Report:
     """What was checked and what was wrong; `unverified` counts labels whose evidence is not all
-    there."""
+    there, `votes` is the end of the chain of votes."""
 
     files: int = 0
     labels: int = 0
     derived: int = 0
     unverified: int = 0
+    votes: str = ""
     differences: list[Difference] = field(default_factory=list)
 
     def add(self, file: str, why: str, *pair: str) -> None:
@@ -68,13 +69,13 @@ def columns(folder: Path, name: str, report: Report, *, separator: str) -> Itera
     There are four separated by blanks (TREC), or three by tabs under a header (BEIR); any other
     line is a difference, named by its number.
     """
-    wanted = {" ": 4, "\t": 3}[separator]
+    count = {" ": 4, "\t": 3}[separator]
     lines = (folder / name).read_bytes().decode("utf-8", "replace").split("\n")
     for number, line in enumerate(lines, start=1):
         if not line or (separator == "\t" and number == 1):
             continue
         found = line.split(separator)
-        if len(found) == wanted and found[-1].removeprefix("-").isdecimal():
+        if len(found) == count and found[-1].removeprefix("-").isdecimal():
             yield found
         else:
-            report.add(name, f"line {number} is no line of {wanted} columns")
+            report.add(name, f"line {number} is no line of {count} columns")

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotate.voting.majority import RULE, decide
-from debate.baselines.grades import GRADES, mode, read_reference, read_strict
-from debate.baselines.probability import probability_of_yes
-from debate.baselines.relevance import confidence_of
+from debate.baselines.graded import GRADES, mode, read_reference, read_strict
+from debate.baselines.relevance import confidence_of, probability_of_yes
 from debate.dream.turns import read_response
 from evaluation.verification.courses import Courses
 from evaluation.verification.rows import NotDerived
 from llm.parsing import ParseFailure, read_object
 
-# Rules of reference panels, with the labels that each item wants.
+# Rules of reference panels, with the number of labels of each item.
 PANEL = {"reference-1": 1, "reference-2": 2}
 # Between two readings of one probability.
 _CLOSE = 1e-9
@@ -126,11 +125,11 @@ def _settled(row: dict[str, Any], supporting: bool) -> int | None:
     return decision
 
 
-def _panel(votes: list[dict[str, Any]], wanted: int) -> int:
+def _panel(votes: list[dict[str, Any]], size: int) -> int:
     """The label of a reference panel: so many experts, and all of one mind."""
     labels = {vote["label"] for vote in votes}
-    if len({vote["person"] for vote in votes}) != wanted or len(votes) != wanted:
-        raise NotDerived(f"its panel wanted {wanted} experts, and {len(votes)} labels are there")
+    if len({vote["person"] for vote in votes}) != size or len(votes) != size:
+        raise NotDerived(f"its panel wanted {size} experts, and {len(votes)} labels are there")
     if len(labels) != 1 or None in labels:
         raise NotDerived("its experts do not agree on a label")
     return int(labels.pop())
@@ -151,13 +150,13 @@ def _votes(rule: str, row: dict[str, Any]) -> int | None:
 
 def _check_answer(turn: dict[str, Any]) -> None:
     """The answer as it came, read again, says what the turn says."""
-    text, said = turn.get("answer"), turn.get("label")
-    if text is None or said is None:
+    text, label = turn.get("answer"), turn.get("label")
+    if text is None or label is None:
         return
     read = _read(text)
-    if read is not None and read != said:
+    if read is not None and read != label:
         raise NotDerived(
-            f"{turn['agent']}'s answer in round {turn['round']} reads {read}, not {said}"
+            f"{turn['agent']}'s answer in round {turn['round']} reads {read}, not {label}"
         )
 
 

@@ -3,9 +3,12 @@
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.http import StreamingHttpResponse
+from kit.lists.report_tables import ReportTable, csv_header, csv_rows
+
+if TYPE_CHECKING:
+    from django.http import StreamingHttpResponse
 
 # What a spreadsheet takes for the beginning of a formula; white space before it does not help.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -21,11 +24,18 @@ class _Echo:
 
 def csv_response(
     name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> StreamingHttpResponse:
+) -> "StreamingHttpResponse":
     """Send rows as they come, as a file of this name; texts that look like formulas are quoted."""
+    from django.http import StreamingHttpResponse  # a command that writes CSV needs no web server
+
     response = StreamingHttpResponse(_lines(header, rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+def table_response(name: str, table: ReportTable) -> "StreamingHttpResponse":
+    """A table of a report as such a file, in full precision and with its intervals."""
+    return csv_response(name, csv_header(table), csv_rows(table))
 
 
 def harmless(value: Any) -> Any:

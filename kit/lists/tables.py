@@ -29,8 +29,8 @@ PAGE_SIZE = 50
 # Counting stops here: a big table answers "more than 10,000" at once instead of counting on.
 COUNT_LIMIT = 10_000
 # SQLite and PostgreSQL refuse offsets beyond 64 bits.
-HIGHEST_PAGE = 10**9
-MOST_WORDS = 8
+MAX_PAGE = 10**9
+MAX_WORDS = 8
 AFTER, BEFORE = "after", "before"
 
 T = TypeVar("T")
@@ -257,7 +257,7 @@ class Table:
         if callable(self.search):
             queryset = self.search(queryset, words) if words else queryset
         else:
-            for word in words.split()[:MOST_WORDS]:
+            for word in words.split()[:MAX_WORDS]:
                 anywhere = [Q(**{f"{name}__icontains": word}) for name in self.search]
                 queryset = queryset.filter(reduce(or_, anywhere))
         for each in self.chosen(params, choices):
@@ -388,9 +388,9 @@ def clean(text: str) -> str:
 def page_number(text: str) -> int:
     """The page that a URL asks for; what is no number lies past the end."""
     try:
-        return min(max(int(text), 1), HIGHEST_PAGE)
+        return min(max(int(text), 1), MAX_PAGE)
     except ValueError:
-        return HIGHEST_PAGE if text.strip() else 1
+        return MAX_PAGE if text.strip() else 1
 
 
 def _with_links(column: Column, sort: str, params: Mapping[str, str]) -> Column:

@@ -1,4 +1,4 @@
-"""Which due runs a worker should be told of again. Pure: the clock is an argument.
+"""Which due runs a worker should be sent a message about again. Pure: the clock is an argument.
 
 A message that nobody took yet is worth no second one: where all threads are busy for hours, the
 queue would fill with thousands of copies.
@@ -6,25 +6,18 @@ queue would fill with thousands of copies.
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 # A task's name, the run's id, and whether somebody leads the run, so that only help is welcome. A
-# run that loses its leader is a new matter and told of at once.
+# run that loses its leader is a new matter, and a message is sent at once.
 Key: TypeAlias = tuple[str, int, bool]
 
-# Seconds before a run is told of again; doubled each time.
+# Seconds before a second message; doubled each time.
 PATIENCE: Final = 5.0
 # The longest of these waits. After so long a message that nobody took counts as lost.
-LONGEST: Final = 3600.0
+MAX_PATIENCE: Final = 3600.0
 # Messages in one's own queue at most.
-MOST_WAITING: Final = 100
-
-
-@dataclass(slots=True)
-class _Told:
-    at: float
-    patience: float
+MAX_WAITING: Final = 100
 
 
 class Messages:
@@ -36,34 +29,37 @@ class Messages:
 
     def __init__(self, *, own_queue: bool) -> None:
         self._own_queue = own_queue
-        self._told: dict[Key, _Told] = {}
+        # When the last message was sent, and how long the next one waits.
+        self._sent: dict[Key, tuple[float, float]] = {}
         self._waiting: dict[Key, float] = {}
         self._lock = threading.Lock()
 
-    def wanted(self, due: Sequence[Key], *, now: float) -> list[Key]:
-        """Those of the due runs that should be told of now."""
+    def to_send(self, due: Sequence[Key], *, now: float) -> list[Key]:
+        """Those of the due runs about which a message should be sent now."""
         with self._lock:
             present = set(due)
             # What was taken since is a new matter when it falls due again.
-            self._told = {key: told for key, told in self._told.items() if key in present}
-            self._waiting = {k: sent for k, sent in self._waiting.items() if now - sent < LONGEST}
-            wanted = [key for key in due if self._is_wanted(key, now)]
-            return wanted[: max(0, MOST_WAITING - len(self._waiting))]
+            self._sent = {key: sent for key, sent in self._sent.items() if key in present}
+            self._waiting = {
+                key: at for key, at in self._waiting.items() if now - at < MAX_PATIENCE
+            }
+            found = [key for key in due if self._may_send(key, now)]
+            return found[: max(0, MAX_WAITING - len(self._waiting))]
 
     def note_sent(self, key: Key, *, now: float) -> None:
         """A message is on its way."""
         with self._lock:
-            before, patience = self._told.get(key), PATIENCE
+            patience = PATIENCE
             if self._own_queue:
                 self._waiting[key] = now
-            elif before is not None:
-                patience = min(LONGEST, 2 * before.patience)
-            self._told[key] = _Told(now, patience)
+            elif key in self._sent:
+                patience = min(MAX_PATIENCE, 2 * self._sent[key][1])
+            self._sent[key] = now, patience
 
     def note_unsent(self, key: Key) -> None:
         """The message could not be sent."""
         with self._lock:
-            self._told.pop(key, None)
+            self._sent.pop(key, None)
             self._waiting.pop(key, None)
 
     def note_received(self, task: str, pk: int) -> None:
@@ -72,6 +68,6 @@ class Messages:
             for has_leader in (False, True):
                 self._waiting.pop((task, pk, has_leader), None)
 
-    def _is_wanted(self, key: Key, now: float) -> bool:
-        told = self._told.get(key)
-        return key not in self._waiting and (told is None or now - told.at >= told.patience)
+    def _may_send(self, key: Key, now: float) -> bool:
+        at, patience = self._sent.get(key, (now, 0.0))
+        return key not in self._waiting and now - at >= patience

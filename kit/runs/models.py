@@ -27,7 +27,7 @@ from kit.failpoints import reach
 logger = logging.getLogger(__name__)
 # What sending raises when no broker answers.
 BrokerAway = OperationalError
-# One more try, on a fresh connection: a person waits for it, and the sweep mends the rest.
+# One more try, on a fresh connection: a person waits for it, and polling finds the rest.
 _ONE_MORE_TRY: Final = {"max_retries": 1, "interval_start": 0}
 
 
@@ -73,7 +73,7 @@ class Stopping(LostLease):
     """This worker process is being shut down: leave the run alone, it is given back."""
 
 
-# PostgreSQL's channel on which sweeps are woken.
+# PostgreSQL's channel on which pollers are woken.
 CHANNEL: Final = "assay_runs"
 # Set when the worker process is asked to end; every heartbeat looks at it.
 stopping = threading.Event()
@@ -308,14 +308,14 @@ def worker_id() -> str:
 def wake(run: TrackedRun) -> None:
     """Tell workers, after commit, that the run is due.
 
-    A broker brings the message; without one, the sweep of every worker is made to look at once.
+    A broker brings the message; without one, every worker is made to poll at once.
     A group of a run has no task of its own: workers at the run look for it.
     """
     name, pk = run.task_name, run.pk
     if not name:
         return
     if settings.BROKER_URL:
-        transaction.on_commit(lambda: _try_to_tell(name, pk))
+        transaction.on_commit(lambda: _try_to_wake(name, pk))
     elif connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(f"NOTIFY {CHANNEL}")  # sent when the transaction commits
@@ -329,14 +329,14 @@ def _touch() -> None:
         settings.WAKE_FILE.touch()
 
 
-def tell_workers(task_name: str, pk: int) -> None:
+def wake_workers(task_name: str, pk: int) -> None:
     """Send the message that a run is due; raises BrokerAway."""
     current_app.send_task(task_name, args=[pk], retry_policy=_ONE_MORE_TRY)
 
 
-def _try_to_tell(task_name: str, pk: int) -> None:
+def _try_to_wake(task_name: str, pk: int) -> None:
     """The run is stored already: a broker that is away must not make its start look failed."""
     try:
-        tell_workers(task_name, pk)
+        wake_workers(task_name, pk)
     except BrokerAway as error:
-        logger.warning("%s %s is left to the sweep: no broker answers: %s", task_name, pk, error)
+        logger.warning("%s %s is left to polling: no broker answers: %s", task_name, pk, error)

@@ -28,8 +28,11 @@ from kit.runs.models import (
 )
 
 RunT = TypeVar("RunT", bound=TrackedRun)
-# Items of a group: so few that the last ones of a run are spread over its workers.
+# Items of a group, at least and at most: so few that the last ones of a run are spread over its
+# workers, and of a long run so many that taking groups costs little.
 GROUP: Final = 20
+_LARGEST: Final = 100
+_PARTS: Final = 64
 _ROWS: Final = 1000
 # Free groups that are tried at once: another worker may be quicker with the first.
 _TRIED: Final = 8
@@ -45,10 +48,11 @@ def cut(run: TrackedRun) -> None:
     """Make groups of what waits behind the last group. Raises LostLease."""
     after = run.groups.aggregate(last=Max("up_to"))["last"] or 0
     keys = run.waiting_items().order_by("pk").values_list("pk", flat=True)
-    while part := list(keys.filter(pk__gt=after)[: GROUP * _ROWS]):
+    size = max(GROUP, min(_LARGEST, keys.filter(pk__gt=after).count() // _PARTS))
+    while part := list(keys.filter(pk__gt=after)[: size * _ROWS]):
         groups = []
-        for start in range(0, len(part), GROUP):
-            groups.append(new_group(run, after, part[start : start + GROUP]))
+        for start in range(0, len(part), size):
+            groups.append(new_group(run, after, part[start : start + size]))
             after = groups[-1].up_to
         with transaction.atomic():
             run.beat()

@@ -2,28 +2,28 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kit.stats.intervals import Method, interval
+from kit.stats.intervals import DEFAULT, Options, interval
 from kit.stats.kappa import (
     Statistic,
     Weights,
     alpha_statistic,
     cohen_statistic,
-    cohen_units,
+    complete_codes,
+    conger_statistic,
     distinct,
     fleiss_statistic,
     percent_statistic,
 )
 from kit.stats.proportions import wilson
 from kit.stats.ratings import LEVELS, MISSING, Floats, Level, Ratings
-from kit.stats.results import Estimate, Interval, undefined
+from kit.stats.results import Estimate
 
-# When a coefficient is undefined, said in a sentence; checked before anything is computed.
+# Why a coefficient is undefined, as a sentence; checked before anything is computed.
 ONE_RATER = "There are labels of one rater only."
 NO_OVERLAP = "No item was labelled by two raters."
 ONE_ITEM = "Only one item was labelled by two raters; a coefficient needs two or more."
@@ -34,20 +34,9 @@ CONSTANT = (
     "Rater {rater!r} gave {label!r} to every shared item, so chance explains all agreement and"
     " kappa says nothing."
 )
+NOT_ALL = "No item was labelled by every rater; Fleiss' kappa takes changing ones."
+NEGATIVE = "Ratio labels have a zero and nothing below it; here is {label!r}."
 MANY_RATERS = "Cohen's kappa compares two raters; here are {count}. See the pairs."
-
-
-@dataclass(frozen=True)
-class Options:
-    """How intervals are found; `resamples` and `seed` matter to the bootstraps only."""
-
-    confidence: float = 0.95
-    method: Method = "jackknife"
-    resamples: int = 2000
-    seed: int = 0
-
-
-DEFAULT = Options()
 
 
 def percent_agreement(ratings: Ratings, options: Options = DEFAULT) -> Estimate:
@@ -78,13 +67,13 @@ def cohen_kappa(
     count = len(ratings.raters)
     if count > 2:
         reason = MANY_RATERS.format(count=count)
-        return undefined(name, reason, n_items=len(_shared(ratings)), n_raters=count)
+        return Estimate(name, None, len(_shared(ratings)), count, reason=reason)
     if count < 2:
-        return undefined(name, ONE_RATER, n_items=0, n_raters=count)
-    pairs = cohen_units(ratings)
+        return Estimate(name, None, 0, count, reason=ONE_RATER)
+    pairs = complete_codes(ratings)
     problem = _too_few(len(pairs)) or _constant_rater(ratings, pairs)
     if problem:
-        return undefined(name, problem, n_items=len(pairs), n_raters=2)
+        return Estimate(name, None, len(pairs), 2, reason=problem)
     units, numbers = distinct(pairs)
     statistic = cohen_statistic(units, ratings.scores, weights)
     return _estimate(name, statistic, numbers, 2, options)
@@ -108,9 +97,35 @@ def fleiss_kappa(
     raters = _active(ratings)
     problem = _too_few(len(counts)) or _one_category(ratings, counts)
     if problem:
-        return undefined(name, problem, n_items=len(counts), n_raters=raters, notes=notes)
+        return Estimate(name, None, len(counts), raters, reason=problem, notes=notes)
     notes += _notes_on(ratings)
     return _measured(name, fleiss_statistic, counts, raters, options, notes)
+
+
+def conger_kappa(ratings: Ratings, options: Options = DEFAULT) -> Estimate:
+    """Conger's kappa (1980) over the items that every rater labelled.
+
+    As Fleiss', but chance keeps each rater's own margin: for raters who are always the same. With
+    two raters it is Cohen's. Items that some left out are counted in the notes.
+    """
+    name, count = "conger_kappa", len(ratings.raters)
+    shared = _shared(ratings)
+    codes = complete_codes(ratings)
+    if count < 2:
+        return Estimate(name, None, 0, count, reason=ONE_RATER)
+    if not len(codes):
+        return Estimate(name, None, 0, count, reason=NOT_ALL if len(shared) else NO_OVERLAP)
+    notes = _left_out(count, len(shared), len(codes))
+    problem = _too_few(len(codes))
+    if not problem and (codes == codes[0, 0]).all():
+        problem = ONE_CATEGORY.format(label=ratings.categories[codes[0, 0]])
+    elif not problem and count == 2:
+        problem = _constant_rater(ratings, codes)
+    if problem:
+        return Estimate(name, None, len(codes), count, reason=problem, notes=notes)
+    units, numbers = distinct(codes)
+    statistic = conger_statistic(units, len(ratings.categories))
+    return _estimate(name, statistic, numbers, count, options, notes + _notes_on(ratings))
 
 
 def krippendorff_alpha(
@@ -122,8 +137,10 @@ def krippendorff_alpha(
         return _no_overlap(name, ratings)
     raters = _active(ratings)
     problem = _too_few(len(counts)) or _one_category(ratings, counts)
+    if not problem and level == "ratio" and ratings.scores.min() < 0:
+        problem = NEGATIVE.format(label=ratings.categories[int(ratings.scores.argmin())])
     if problem:
-        return undefined(name, problem, n_items=len(counts), n_raters=raters)
+        return Estimate(name, None, len(counts), raters, reason=problem)
 
     def statistic(units: NDArray) -> Statistic:
         return alpha_statistic(units, ratings.scores, level)
@@ -138,21 +155,27 @@ _NEEDS: dict[str, Level] = {
     "cohen_kappa_quadratic": "ordinal",
     "krippendorff_alpha_ordinal": "ordinal",
     "krippendorff_alpha_interval": "interval",
+    "krippendorff_alpha_ratio": "ratio",
 }
 
 
 def every_coefficient(
     ratings: Ratings, level: Level, *, votes: int | None = None, options: Options = DEFAULT
 ) -> list[Estimate]:
-    """Every coefficient in a fixed order; those that need a finer level say so instead."""
+    """Every coefficient in a fixed order; those that need a finer level say so instead.
+
+    The ratio alpha is listed on ratio level alone: few labels have a zero that means nothing.
+    """
     estimates = [
         percent_agreement(ratings, options),
         cohen_kappa(ratings, "unweighted", options),
         *(_at(level, f"cohen_kappa_{each}", ratings, options) for each in ("linear", "quadratic")),
         fleiss_kappa(ratings, votes, options),
+        conger_kappa(ratings, options),
         krippendorff_alpha(ratings, "nominal", options),
     ]
-    names = ("krippendorff_alpha_ordinal", "krippendorff_alpha_interval")
+    names = ["krippendorff_alpha_ordinal", "krippendorff_alpha_interval"]
+    names += ["krippendorff_alpha_ratio"] if level == "ratio" else []
     return estimates + [_at(level, name, ratings, options) for name in names]
 
 
@@ -160,7 +183,7 @@ def _at(level: Level, name: str, ratings: Ratings, options: Options) -> Estimate
     needed = _NEEDS[name]
     if LEVELS.index(level) < LEVELS.index(needed):
         reason = f"Needs labels on {needed} level; these are declared {level}."
-        return undefined(name, reason, n_items=len(_shared(ratings)), n_raters=len(ratings.raters))
+        return Estimate(name, None, len(_shared(ratings)), len(ratings.raters), reason=reason)
     if name.startswith("cohen"):
         weights: Literal["linear", "quadratic"] = "linear" if "linear" in name else "quadratic"
         return cohen_kappa(ratings, weights, options)
@@ -188,17 +211,11 @@ def _estimate(
     notes: tuple[str, ...] = (),
 ) -> Estimate:
     value = float(statistic.value(statistic.totals(numbers)))
-    found = interval(
-        statistic,
-        numbers,
-        confidence=options.confidence,
-        method=options.method,
-        resamples=options.resamples,
-        seed=options.seed,
-    )
-    ends, reason = (found, "") if isinstance(found, Interval) else (None, found)
+    found = interval(statistic, numbers, options)
     n = int(numbers.sum())
-    return Estimate(name, value, n, n_raters, ends, interval_reason=reason, notes=notes)
+    if isinstance(found, str):
+        return Estimate(name, value, n, n_raters, interval_reason=found, notes=notes)
+    return Estimate(name, value, n, n_raters, found, notes=notes)
 
 
 def _shared(ratings: Ratings) -> Floats:
@@ -217,7 +234,7 @@ def _no_overlap(name: str, ratings: Ratings) -> Estimate:
     """The estimate of ratings without a shared item."""
     count = int((ratings.codes != MISSING).any(axis=0).sum())
     reason = NO_OVERLAP if count > 1 else ONE_RATER
-    return undefined(name, reason, n_items=0, n_raters=count)
+    return Estimate(name, None, 0, count, reason=reason)
 
 
 def _too_few(n_items: int) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import special
 
 METHOD = "Gamma-Poisson, with the spread of the days so far"
-FEWEST_DAYS = 3
-FARTHEST = 3_650
+MIN_DAYS = 3
+MAX_DAYS = 3_650
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def forecast(done: Sequence[int], remaining: int, *, confidence: float = 0.9) ->
     per_day = total / n if n else 0.0
     if remaining == 0:
         return Forecast(0, 0, 0, per_day, confidence)
-    if n < FEWEST_DAYS or total == 0:
+    if n < MIN_DAYS or total == 0:
         return Forecast(None, None, None, per_day, confidence)
     spread = max(1.0, float(np.var(done, ddof=1)) / per_day)
     tail = (1 - confidence) / 2
@@ -51,7 +51,7 @@ def forecast(done: Sequence[int], remaining: int, *, confidence: float = 0.9) ->
         # Beta and beta prime: x / (1 - x).
         x = float(special.betaincinv(remaining / spread, (total + 0.5) / spread, level))
         waits.append(n * x / (1 - x) if x < 1 else math.inf)
-    if max(waits) > FARTHEST:
+    if max(waits) > MAX_DAYS:
         return Forecast(None, None, None, per_day, confidence)
     low, middle, high = (max(1, math.ceil(wait)) for wait in waits)
     return Forecast(middle, low, high, per_day, confidence)

@@ -27,23 +27,35 @@ TOO_FEW = "One item is too few for an interval."
 NO_SPREAD = "Every item looks the same; nothing shows how far the value may vary."
 
 
-def interval(
-    statistic: Statistic,
-    counts: Floats,
-    *,
-    confidence: float = 0.95,
-    method: Method = "jackknife",
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Interval | str:
-    """The interval of one set, counts (units,); where there is none, a sentence that says why.
+@dataclass(frozen=True)
+class Options:
+    """How intervals are found; `resamples` and `seed` matter to the two bootstraps only."""
 
-    `resamples` and `seed` matter to the two bootstraps only.
-    """
+    confidence: float = 0.95
+    method: Method = "jackknife"
+    resamples: int = 2000
+    seed: int = 0
+
+
+DEFAULT = Options()
+
+
+def interval(statistic: Statistic, counts: Floats, options: Options = DEFAULT) -> Interval | str:
+    """The interval of one set, counts (units,); where there is none, a sentence that says why."""
+    confidence, method = options.confidence, options.method
+    resamples, seed = options.resamples, options.seed
     if counts.sum() < 2:
         return TOO_FEW
     if method == "jackknife":
-        return _by_jackknife(statistic, counts, confidence)
+        found = jackknife(statistic, counts[None], confidence)
+        name = JACKKNIFE_LOGIT if statistic.lowest == 0.0 else JACKKNIFE_Z
+        return _finite(
+            float(found.low[0]),
+            float(found.high[0]),
+            confidence,
+            PERFECT if found.is_perfect[0] else name,
+            ONE_ITEM if (counts >= counts.sum() - 1).any() else NO_SPREAD,
+        )
     if method == "delta":
         value, error = delta(statistic, counts)
         reach = float(special.ndtri((1 + confidence) / 2)) * error
@@ -58,18 +70,6 @@ def interval(
         return NO_SPREAD
     low, high = np.quantile(values, quantiles)
     return _finite(float(low), float(high), confidence, name)
-
-
-def _by_jackknife(statistic: Statistic, counts: Floats, confidence: float) -> Interval | str:
-    ends = jackknife(statistic, counts[None], confidence)
-    name = JACKKNIFE_LOGIT if statistic.lowest == 0.0 else JACKKNIFE_Z
-    return _finite(
-        float(ends.low[0]),
-        float(ends.high[0]),
-        confidence,
-        PERFECT if ends.is_perfect[0] else name,
-        ONE_ITEM if (counts >= counts.sum() - 1).any() else NO_SPREAD,
-    )
 
 
 def delta(statistic: Statistic, counts: Floats) -> tuple[float, float]:
@@ -126,8 +126,8 @@ _EDGE = 1 - 1e-12  # closer to a bound than this is on it
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
-    """Arrays (sets,) of values and interval ends, NaN where there is none."""
+class Intervals:
+    """Arrays (sets,) of values and their intervals, NaN where there is none."""
 
     value: Floats
     low: Floats
@@ -135,7 +135,7 @@ class Ends:
     is_perfect: NDArray[np.bool_]
 
 
-def jackknife(statistic: Statistic, counts: Floats, confidence: float = 0.95) -> Ends:
+def jackknife(statistic: Statistic, counts: Floats, confidence: float = 0.95) -> Intervals:
     """Value and interval of each of many sets at once; counts (sets, units)."""
     totals = statistic.totals(counts)
     value = statistic.value(totals)
@@ -152,7 +152,7 @@ def jackknife(statistic: Statistic, counts: Floats, confidence: float = 0.95) ->
     spread = (error > 0) | perfect | (value < statistic.lowest + 1 - _EDGE)
     usable = spread & np.isfinite(left).all(-1)
     usable = usable | (perfect & (statistic.lowest == 0.0))
-    return Ends(
+    return Intervals(
         value, np.where(usable, low, np.nan), np.where(usable, high, np.nan), perfect & usable
     )
 

@@ -4,9 +4,10 @@ Items that look alike form one unit with a count, so that 5,000 items of three b
 four units. A resample is a row of counts; the coefficient takes any number of rows at once.
 scikit-learn's kappa gives one value of one sample: the intervals need thousands.
 
-Cohen 1960 and 1968 (docs/protocol.md 6.12); Fleiss 1971 (docs/protocol.md 6.11); Krippendorff
-2011, "Computing Krippendorff's Alpha-Reliability" (docs/protocol.md 6.11 names it for items with
-unequal numbers of labels).
+Cohen 1960 and 1968 (docs/protocol.md 6.12); Fleiss 1971 (docs/protocol.md 6.11); Conger 1980,
+"Integration and generalization of kappas for multiple raters"; Krippendorff 2011, "Computing
+Krippendorff's Alpha-Reliability" (docs/protocol.md 6.11 names it for items with unequal numbers of
+labels).
 """
 
 from collections.abc import Callable, Iterator
@@ -85,8 +86,8 @@ def disagreement(scores: Floats, weights: Weights) -> Floats:
     return apart if weights == "linear" else apart**2
 
 
-def cohen_units(ratings: Ratings) -> NDArray:
-    """Codes (items, 2) of the items that both raters of a pair labelled."""
+def complete_codes(ratings: Ratings) -> NDArray:
+    """Codes (items, raters) of the items that every rater labelled."""
     return ratings.codes[(ratings.codes != MISSING).all(axis=1)]
 
 
@@ -135,6 +136,34 @@ def fleiss_statistic(units: NDArray) -> Statistic:
     return Statistic(units, features, value, differ)
 
 
+def conger_statistic(units: NDArray, size: int) -> Statistic:
+    """Conger's kappa over codes (units, raters) below `size`, none missing.
+
+    Chance is that of two different raters, each with their own margin; for two raters it is
+    Cohen's.
+    """
+    raters = units.shape[1]
+    pairs = raters * (raters - 1)
+    eye = np.eye(size)
+
+    def features(part: NDArray) -> Floats:
+        given = eye[part]
+        votes = given.sum(1)
+        apart = 1 - (votes * (votes - 1)).sum(1) / pairs
+        return np.hstack([apart[:, None], given.reshape(len(part), raters * size)])
+
+    def differ(totals: Floats) -> Floats:
+        margins = totals[..., 1:].reshape(*totals.shape[:-1], raters, size)
+        shares = margins / np.maximum(margins.sum(-1, keepdims=True), 1e-300)
+        return 1 - ((shares.sum(-2) ** 2).sum(-1) - (shares**2).sum((-1, -2))) / pairs
+
+    def value(totals: Floats) -> Floats:
+        n = np.maximum(totals[..., 1:].sum(-1) / raters, 1e-300)
+        return ratio_to_chance(totals[..., 0] / n, differ(totals))
+
+    return Statistic(units, features, value, differ)
+
+
 def percent_statistic(units: NDArray) -> Statistic:
     """Share of agreeing pairs of labels per item, averaged over items: counts (units, labels)."""
 
@@ -155,7 +184,8 @@ def percent_statistic(units: NDArray) -> Statistic:
 def alpha_statistic(units: NDArray, scores: Floats, level: Level) -> Statistic:
     """Alpha over label counts (units, categories), every unit with at least two labels.
 
-    An item with m labels adds each of its ordered pairs with weight 1 / (m - 1).
+    An item with m labels adds each of its ordered pairs with weight 1 / (m - 1). On ratio level
+    no score is negative.
     """
     if level == "ordinal":
         return _ordinal(units)
@@ -164,6 +194,10 @@ def alpha_statistic(units: NDArray, scores: Floats, level: Level) -> Statistic:
     apart = (places[:, None] - places[None, :]) ** 2
     if level == "nominal":
         apart = 1.0 - np.eye(len(scores))
+    if level == "ratio":
+        # ((c - k) / (c + k))^2; two zeros do not differ.
+        both = scores[:, None] + scores[None, :]
+        apart = ((scores[:, None] - scores[None, :]) / np.where(both > 0, both, 1.0)) ** 2
 
     def features(part: NDArray) -> Floats:
         pairs = ((part @ apart) * part).sum(1) / (part.sum(1) - 1)

@@ -1,7 +1,7 @@
 """Do two raters, runs or systems differ? Tests on what both did to the same items.
 
-scipy.stats has them too (ttest_1samp, binomtest, permutation_test). It is slow to load
-(proportions.py), and its permutations are other signs: p values that are printed would change.
+scipy.stats gives McNemar's test and Student's t; it is slow to load, so that only who tests waits
+for it. Its permutation_test draws other signs: p values that are printed would change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy import special
 
 from kit.stats.means import AT_ONCE
 from kit.stats.ratings import Floats
@@ -41,8 +40,9 @@ def mcnemar(only_first: int, only_second: int) -> McNemar:
     n = only_first + only_second
     if n == 0:
         return McNemar(0, 0, None, "The two never differ.")
-    tail = float(special.bdtr(min(only_first, only_second), n, 0.5))
-    return McNemar(only_first, only_second, min(1.0, 2 * tail))
+    from scipy.stats import binomtest
+
+    return McNemar(only_first, only_second, float(binomtest(only_first, n).pvalue))
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,10 @@ def paired_t(differences: Floats) -> PairedTest:
         return PairedTest(name, size, mean, None, why="fewer than two queries")
     if np.ptp(differences) <= _EQUAL:
         return PairedTest(name, size, mean, None, why="all differences are equal")
-    statistic = mean / float(differences.std(ddof=1) / np.sqrt(size))
-    p = 2.0 * float(special.stdtr(size - 1, -abs(statistic)))
-    return PairedTest(name, size, mean, p, statistic)
+    from scipy.stats import ttest_1samp
+
+    found = ttest_1samp(differences, 0.0)
+    return PairedTest(name, size, mean, float(found.pvalue), float(found.statistic))
 
 
 def randomisation(differences: Floats, *, seed: int, draws: int = 10_000) -> PairedTest:

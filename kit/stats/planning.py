@@ -1,4 +1,4 @@
-"""The stopping rule: how many more double judgments until an interval is as narrow as wanted."""
+"""Sample size estimates: how many more double judgments an interval of some width needs."""
 
 import math
 from bisect import bisect_left
@@ -12,18 +12,18 @@ from kit.stats.intervals import JACKKNIFE_LOGIT, JACKKNIFE_Z, PERFECT
 from kit.stats.proportions import WILSON
 from kit.stats.results import Estimate, Interval
 
-_MOST = 10**9
+_MAX_ITEMS = 10**9
 
 
 @dataclass(frozen=True)
 class Plan:
-    """`needed` items in all and `more` of them than there are now, for the wanted width.
+    """`needed` items in all and `more` of them than there are now, for the target width.
 
-    Both are None, with a reason, where nothing can be foretold. A forecast: it supposes that
-    the items to come look like those that are in.
+    Both are None, with a reason, where there is no forecast. It supposes that the items to come
+    look like those that are in.
     """
 
-    wanted_width: float
+    target_width: float
     width_now: float | None
     needed: int | None
     more: int | None
@@ -31,12 +31,12 @@ class Plan:
 
 
 def items_needed(estimate: Estimate, *, width: float) -> Plan:
-    """Items that both raters (or all of them) must label until the interval is `width` wide.
+    """Items that both raters (or all of them) must label for an interval of this `width`.
 
     Raises ValueError for a width that is not above 0 and below 2.
     """
     if not 0 < width < 2:
-        raise ValueError("The wanted width lies between 0 and 2.")
+        raise ValueError("The target width lies between 0 and 2.")
     ends = estimate.interval
     if estimate.value is None or ends is None:
         reason = estimate.reason or estimate.interval_reason
@@ -105,6 +105,6 @@ def _smallest(is_enough: Callable[[int], bool], *, start: int) -> int | None:
     low, high = start, start
     while not is_enough(high):
         low, high = high + 1, high * 2
-        if high > _MOST:
+        if high > _MAX_ITEMS:
             return None
     return low + bisect_left(range(low, high), True, key=is_enough)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int16]
-Level = Literal["nominal", "ordinal", "interval"]
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
-LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
+LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
 MISSING = -1
 # More labels than this are no categories; tables of label by label would not be small any more.
 MAX_CATEGORIES = 256

@@ -59,12 +59,3 @@ class Estimate(HasEnds):
     def few_items(self) -> bool:
         """True where a page must warn that the interval may be too narrow."""
         return self.n_items < FEW_ITEMS
-
-
-def undefined(
-    name: str, reason: str, *, n_items: int, n_raters: int, notes: tuple[str, ...] = ()
-) -> Estimate:
-    """No number, and why."""
-    return Estimate(
-        name=name, value=None, n_items=n_items, n_raters=n_raters, reason=reason, notes=notes
-    )

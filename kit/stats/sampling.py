@@ -8,31 +8,31 @@ Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item", bound=Hashable)
 
 
-def allot(sizes: Mapping[Key, int], wanted: int) -> dict[Key, int]:
+def allot(sizes: Mapping[Key, int], size: int) -> dict[Key, int]:
     """Divide a sample among strata in proportion to their sizes, by largest remainders.
 
     In proportion, so that the share found in the sample estimates that of the whole.
     """
     whole = sum(sizes.values())
-    wanted = min(wanted, whole)
+    size = min(size, whole)
     if not whole:
         return dict.fromkeys(sizes, 0)
-    exact = {key: wanted * size / whole for key, size in sizes.items()}
+    exact = {key: size * count / whole for key, count in sizes.items()}
     given = {key: int(value) for key, value in exact.items()}
-    rest = wanted - sum(given.values())
+    rest = size - sum(given.values())
     by_remainder = sorted(sizes, key=lambda key: (given[key] - exact[key], repr(key)))
     for key in by_remainder[:rest]:
         given[key] += 1
     return given
 
 
-def draw(strata: Mapping[Key, Sequence[Item]], wanted: int, seed: int) -> list[Item]:
-    """Draw `wanted` items without repeats, mixed; the same seed gives the same items and order.
+def draw(strata: Mapping[Key, Sequence[Item]], size: int, seed: int) -> list[Item]:
+    """Draw `size` items without repeats, mixed; the same seed gives the same items and order.
 
     An item's place is a hash of the seed and itself, so that a sample can be checked later by
     whoever knows the seed.
     """
-    shares = allot({key: len(items) for key, items in strata.items()}, wanted)
+    shares = allot({key: len(items) for key, items in strata.items()}, size)
     drawn = [
         item
         for key, items in strata.items()

@@ -76,7 +76,7 @@ def duration(seconds: float | None) -> str:
     if seconds is None or math.isnan(seconds):
         return MISSING
     if seconds < 90:
-        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.3g} s"
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2f} s"
     minutes = round(seconds / 60)
     if minutes < 60:
         return f"{minutes} minutes"
@@ -96,7 +96,7 @@ def usd(amount: float | None) -> str:
 
 @register.filter
 def figure(cell: Any, part: str = "value") -> str:
-    """A cell of kit.lists.sheets as people read it; `part` is value, low or high."""
+    """A cell of kit.lists.report_tables as people read it; `part` is value, low or high."""
     value = getattr(cell, part)
     if cell.kind == "text":
         return str(value)
@@ -237,10 +237,16 @@ def nothing(
         return page.render(context)
 
 
+SHARES = 100
+
+
 @register.inclusion_tag("kit/weight.html")
 def weight(
     name: str, value: int | None = None, points: int = 5, legend: str = "Weight", **options: Any
 ) -> dict[str, Any]:
-    """Radio buttons 1..points; `form` and `disabled` may be given as options."""
-    scale = range(1, points + 1)
+    """Radio buttons 1..points, or a number where they are shares in hundredths.
+
+    `form` and `disabled` may be given as options.
+    """
+    scale = range(1, points + 1) if points < SHARES else ()
     return {"name": name, "value": value, "scale": scale, "legend": legend, **options}

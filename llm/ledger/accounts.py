@@ -1,7 +1,6 @@
 """Who pays for calls: an account's hard limit, and the runs whose budget it keeps.
 
-What reserves and moves sums belongs inside the transactions of `writing`, beside the rows it
-counts.
+What reserves and moves sums belongs inside the transactions of `writing`, with the rows it counts.
 """
 
 from collections import defaultdict
@@ -135,17 +134,17 @@ def paying_runs(slug: str) -> list[PayingRun]:
     return found
 
 
-def check_budget(usd: Decimal | None, seats: Iterable[tuple[str, str]]) -> None:
-    """Raises Refused for an amount that is none, and for a seat whose price nobody knows.
+def check_budget(usd: Decimal | None, choices: Iterable[tuple[str, str]]) -> None:
+    """Raises Refused for an amount that is none, and for a model whose price nobody knows.
 
-    `seats`: (endpoint, model) of everybody who is asked. No limit needs no price.
+    `choices`: (endpoint, model) of everybody who is asked. No limit needs no price.
     """
     if usd is None:
         return
     if not usd.is_finite() or not 0 <= usd <= _MOST_USD or usd != round(usd, 2):
         raise Refused("Give the budget in dollars and cents, 0 or more.", field="budget_usd")
     try:
-        for name, model in set(seats):
+        for name, model in set(choices):
             table().demand(endpoints.get(name), model, on=datetime.now(UTC).date())
     except (UnknownEndpoint, EndpointError, UnknownPrice, PriceError) as error:
         raise Refused(str(error), field="budget_usd") from None
@@ -191,15 +190,15 @@ def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope
 def budget_words(run: PayingRun, *, waiting: str) -> str:
     """Why a run paused for its budget, and what to do; `waiting` says what, such as "3 pairs"."""
     account = open_account(run)
-    held = ""
+    reserved = ""
     if account.reserved_units:
-        held = (
+        reserved = (
             f" and ${_cents(account.reserved_usd)} held for calls that were not answered, or "
             "whose answer named no tokens, and may have been paid for"
         )
     return (
         f"The budget of ${account.limit_usd or Decimal(0):,.2f} has no room for the next call: "
-        f"${_cents(account.spent_usd)} spent{held}. {waiting} keep waiting. Raise the "
+        f"${_cents(account.spent_usd)} spent{reserved}. {waiting} keep waiting. Raise the "
         "budget, then resume the run."
     )
 

@@ -6,17 +6,19 @@ account's whole units, so that it is exact on every database and equals what the
 shows (`writing` moves both in one transaction).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
-from django.db.models import BigIntegerField, Count, F, Q, QuerySet, Sum
+from django.core.cache import cache
+from django.db.models import BigIntegerField, Count, F, Max, Q, QuerySet, Sum
 from django.db.models.functions import Cast, Round, TruncDate
 from django.utils import timezone
 
-from kit.lists.sheets import Cell, Sheet, text
+from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Choices, Column, Filter, Table
 from llm.models import UNITS_PER_USD, Account, Call, CallQuerySet, to_usd
 from llm.requests import Message
@@ -100,6 +102,55 @@ def spending_by(calls: QuerySet[Call], *names: str) -> list[tuple[tuple[Any, ...
     return [(tuple(row[name] for name in names), _read(row)) for row in rows]
 
 
+Group: TypeAlias = tuple[dict[str, Any], Spending]
+"""Calls that share _GROUPED, and what they came to."""
+_GROUPED: Final = ("account", "day", "endpoint", "model", "role", "run", "status")
+_KEPT_S: Final = 86_400
+_AWAITED: Final = (Call.Status.INTENT, Call.Status.POSSIBLY_PAID)
+
+
+def grouped(calls: QuerySet[Call]) -> list[Group]:
+    """What the calls came to by account, day, endpoint, model, role, run and state."""
+    named = calls.annotate(day=TruncDate("created_at"), run=F("account__name"))
+    return [
+        (dict(zip(_GROUPED, key, strict=True)), sums) for key, sums in spending_by(named, *_GROUPED)
+    ]
+
+
+def kept_groups(accounts: Iterable[int | None]) -> list[Group]:
+    """The same of all calls of these accounts, of each read anew where one was begun or settled.
+
+    A call that is answered or failed never changes again, and one that is begun has a higher key
+    than all before: so an account with the same last key and as many calls in each of the other
+    states has the same sums.
+    """
+    calls = Call.objects.filter(account__in=accounts).order_by()
+    awaited: dict[Any, dict[str, int]] = defaultdict(dict)
+    counts = calls.filter(status__in=_AWAITED).values_list("account", "status")
+    for account, status, count in counts.annotate(Count("pk")):
+        awaited[account][status] = count
+    keys = {
+        account: ":".join(
+            map(str, ("calls", account, last, *(awaited[account].get(each) for each in _AWAITED)))
+        )
+        for account, last in calls.values_list("account").annotate(Max("pk"))
+    }
+    kept: dict[str, list[Group]] = cache.get_many(keys.values())
+    anew = [account for account, key in keys.items() if key not in kept]
+    if anew:
+        found: dict[str, list[Group]] = {keys[account]: [] for account in anew}
+        for group in grouped(calls.filter(account__in=anew)):
+            found[keys[group[0]["account"]]].append(group)
+        cache.set_many(found, _KEPT_S)
+        kept |= found
+    return [group for key in keys.values() for group in kept[key]]
+
+
+def summed(groups: Iterable[Group]) -> Spending:
+    """What all of these groups came to."""
+    return sum((sums for _, sums in groups), Spending(by_state=dict.fromkeys(_STATES, 0)))
+
+
 def in_a_line(found: Spending) -> str:
     """The sums in words, for a terminal; amounts with every digit."""
     states = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in found.by_state.items() if n)
@@ -168,6 +219,14 @@ def _begun(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
     return begun_between(calls, *period) if period else calls.none()
 
 
+def is_asked(group: Group, asked: Mapping[str, str]) -> bool:
+    """Whether the calls of the group are among those that these values of CALLS ask for."""
+    key = {**group[0], "run": str(group[0]["account"]), "state": group[0]["status"]}
+    period = _period(asked.get("begun", ""))
+    is_then = period is None or period[0] <= key["day"] < period[1]
+    return is_then and all(key[name] == asked[name] for name in asked if name in key)
+
+
 def begun_between(
     calls: QuerySet[Call], first: date | None, end: date | None = None
 ) -> QuerySet[Call]:
@@ -228,23 +287,16 @@ def without_texts(calls: QuerySet[Call]) -> QuerySet[Call]:
 
 
 def choices_of(
-    calls: QuerySet[Call], params: Mapping[str, str], runs: Sequence[tuple[str, str]] = ()
+    groups: Sequence[Group], params: Mapping[str, str], runs: Sequence[tuple[str, str]] = ()
 ) -> dict[str, Choices]:
     """The drop-downs: what these calls hold, and a day that a link names."""
-    seen = set(calls.order_by().values_list("role", "model", "endpoint").distinct())
-    roles, models, endpoints = zip(*seen, strict=True) if seen else ((), (), ())
-    months = calls.order_by().datetimes("created_at", "month", order="DESC")[:_MONTHS]
-    periods = [f"{month:%Y-%m}" for month in months]
+    months = {f"{key['day']:%Y-%m}" for key, _ in groups}
+    periods = sorted(months, reverse=True)[:_MONTHS]
     asked = params.get("begun", "")
     if asked not in periods and _period(asked):
         periods = [asked, *periods]
-    return {
-        "run": runs,
-        "role": _alike(roles),
-        "model": _alike(models),
-        "endpoint": _alike(endpoints),
-        "begun": [(each, each) for each in periods],
-    }
+    of = {name: _alike(key[name] for key, _ in groups) for name in ("role", "model", "endpoint")}
+    return {"run": runs, **of, "begun": [(each, each) for each in periods]}
 
 
 def lines(calls: QuerySet[Call]) -> Iterator[tuple[Any, ...]]:
@@ -276,33 +328,23 @@ _COUNTED: Final = (
 )
 
 
-Group: TypeAlias = tuple[dict[str, Any], Spending]
-
-
-def totals(calls: QuerySet[Call], *names: str) -> dict[str, list[Group]]:
-    """What the calls came to, by the fields of each of these TOTALS; read once for all of them."""
-    fields = sorted({field for name in names for field in TOTALS[name][2]})
-    found = [
-        (dict(zip(fields, key, strict=True)), sums)
-        for key, sums in spending_by(
-            calls.annotate(day=TruncDate("created_at"), run=F("account__name")), *fields
-        )
-    ]
-    return {name: _folded(found, TOTALS[name][2], latest_first=name == "days") for name in names}
+def totals(groups: Sequence[Group], name: str) -> list[Group]:
+    """The groups folded into those of one of TOTALS."""
+    return _folded(groups, TOTALS[name][2], latest_first=name == "days")
 
 
 def totals_sheets(
-    calls: QuerySet[Call], *names: str, url: Callable[[dict[str, str]], str] | None = None
-) -> list[Sheet]:
+    groups: Sequence[Group], *names: str, url: Callable[[dict[str, str]], str] | None = None
+) -> list[ReportTable]:
     """The same as tables; `url` makes the address of the calls that a number counts."""
-    return [_sheet(name, groups, url) for name, groups in totals(calls, *names).items()]
+    return [_sheet(name, totals(groups, name), url) for name in names]
 
 
 def _folded(found: Sequence[Group], fields: Sequence[str], *, latest_first: bool) -> list[Group]:
     sums: dict[tuple[Any, ...], Spending] = {}
     for key, each in found:
-        wanted = tuple(key[name] for name in fields)
-        sums[wanted] = sums[wanted] + each if wanted in sums else each
+        shared = tuple(key[name] for name in fields)
+        sums[shared] = sums[shared] + each if shared in sums else each
     # Calls that no run pays for have none.
     order = sorted(sums, key=lambda key: [str(each or "") for each in key], reverse=latest_first)
     return [(dict(zip(fields, key, strict=True)), sums[key]) for key in order]
@@ -310,7 +352,7 @@ def _folded(found: Sequence[Group], fields: Sequence[str], *, latest_first: bool
 
 def _sheet(
     name: str, groups: Sequence[Group], url: Callable[[dict[str, str]], str] | None
-) -> Sheet:
+) -> ReportTable:
     title, heads, _ = TOTALS[name]
     rows = []
     for key, found in groups:
@@ -331,7 +373,7 @@ def _sheet(
                 *(Cell(found.uncosted, url=unsure), Cell(found.reserved_usd, "usd", url=unsure)),
             )
         )
-    return Sheet(name, title, (*heads, *_COUNTED), tuple(rows), empty="No call was made yet.")
+    return ReportTable(name, title, (*heads, *_COUNTED), tuple(rows), empty="No call was made yet.")
 
 
 def _alike(values: Iterable[str]) -> Choices:

@@ -202,7 +202,7 @@ def _settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
 def _apply(result: Reply | LLMError, row: Call, rival: Call | None) -> None:
     """Move the row to what came of it, where that is a legal move.
 
-    An answer beside one that stands was paid all the same, so it is kept, but under another status
+    A second answer was paid all the same, so it is kept, but under another status
     than answered.
     """
     error = ""
@@ -229,7 +229,7 @@ def _apply(result: Reply | LLMError, row: Call, rival: Call | None) -> None:
 
 
 def _stands(row: Call, standing: Mapping[str, Call]) -> Reply | None:
-    """The answer that stands beside a row that brought one; a failed row has no text."""
+    """The answer that counts for a row that has one; a failed row has no text."""
     stands = standing.get(row.key)
     if row.text is None or stands is None:
         return None

@@ -5,7 +5,7 @@ import math
 import re
 import struct
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from typing import Any
 
@@ -66,16 +66,25 @@ def chat_completion(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def predicted(role: str, messages: Sequence[Mapping[str, Any]]) -> str:
+    """What the practice model would answer in that role; "" where it has nothing to work on."""
+    material = find_material(messages)
+    if material is None or role not in ROLES:
+        return ""
+    value = ROLES[role](material).value
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     """Vectors for a text or a list of texts, as floats or base64. Raises Refusal."""
     _check_model(body)
     texts = [body["input"]] if isinstance(body.get("input"), str) else body.get("input")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Refusal("input must be a text or a list of texts.")
-    wanted = body.get("dimensions") or DIMENSIONS
-    if not isinstance(wanted, int) or not 1 <= wanted <= _MAX_DIMENSIONS:
+    dimensions = body.get("dimensions") or DIMENSIONS
+    if not isinstance(dimensions, int) or not 1 <= dimensions <= _MAX_DIMENSIONS:
         raise Refusal(f"dimensions must be a number from 1 to {_MAX_DIMENSIONS}.")
-    vectors = [embed(text, wanted) for text in texts]
+    vectors = [embed(text, dimensions) for text in texts]
     packed = body.get("encoding_format") == "base64"
     data = [
         {"object": "embedding", "index": i, "embedding": _as_base64(v) if packed else v}
@@ -111,7 +120,7 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
     except (KeyError, TypeError):
         name = ""
     found = next((m for m in reversed(messages) if m.get("role") == "tool"), None)
-    if found and not name:  # free text: what the last tool brought
+    if found and not name:  # free text: what the last tool returned
         return Answer(str(found.get("content") or "")[:_LONGEST_TEXT])
     if name == CHECK:
         return Answer({"ok": True})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from kit.boilerplate import without_boilerplate
+from kit.boilerplate import without_boilerplate, without_menus
 from llm.practice.words import best_answer, in_order, quotes, reason, sentences, tokens
 
 _TAG = r"(query|answer|chunk|history|page|aspect|passage)-([0-9a-f]{16})"
@@ -142,7 +142,7 @@ def debate_turn(material: Material) -> Answer:
 
     Whoever judges alone has no stance and no history.
     """
-    _, overlap = best_answer(material.answers, material.chunk)
+    *_, overlap = _best(material)
     position = read_position(material.history)
     verdict = decide(position.stance, round=position.round, overlap=overlap)
     return _argued(material, verdict, position)
@@ -150,7 +150,7 @@ def debate_turn(material: Material) -> Answer:
 
 def adjudication(material: Material) -> Answer:
     """The adjudicator of a dispute: yes from an overlap of .6 on."""
-    _, overlap = best_answer(material.answers, material.chunk)
+    *_, overlap = _best(material)
     others = read_position(material.history).others
     return _argued(material, overlap >= 0.6, Position(round=1, stance=None, others=others))
 
@@ -159,31 +159,34 @@ def _hint(supports: bool) -> Role:
     """Whoever writes the reason for one side, whatever the passage holds."""
 
     def write(material: Material) -> Answer:
-        said = _argued(material, supports, Position(round=1, stance=None, others=()))
-        kept = {name: said.value[name] for name in ("reference", "reason")}
-        return Answer(kept, said.confidence)
+        argued = _argued(material, supports, Position(round=1, stance=None, others=()))
+        kept = {name: argued.value[name] for name in ("reference", "reason")}
+        return Answer(kept, argued.confidence)
 
     return write
 
 
+def _best(material: Material) -> tuple[int, str, float]:
+    return best_answer(material.answers, material.chunk, material.query)
+
+
 def _argued(material: Material, verdict: bool, position: Position) -> Answer:
-    number, overlap = best_answer(material.answers, material.chunk)
-    answer = material.answers[number - 1] if number else ""
-    wanted, there = tokens(answer), tokens(material.chunk)
+    number, answer, overlap = _best(material)
+    expected, present = tokens(answer), tokens(material.chunk)
     when = "agreed" if position.agreed else "kept"
     when = when if verdict == position.stance else "changed"
-    said = reason(
+    argument = reason(
         verdict,
         when="first" if position.round == 1 else when,
         number=number,
-        found=in_order(answer, wanted & there),
-        missing=in_order(answer, wanted - there),
+        found=in_order(answer, expected & present),
+        missing=in_order(answer, expected - present),
         others=position.others,
         seed=material.chunk + answer,
     )
     value = {
         "reference": quotes(material.chunk, answer, supports=verdict),
-        "reason": said,
+        "reason": argument,
         "response": "yes" if verdict else "no",
     }
     return Answer(value, _confidence(overlap, turning_point=0.6))
@@ -206,7 +209,7 @@ def _by_overlap(judge: Callable[[float], Any], *, turning_point: float = 0.6) ->
     """A judge that goes by how many of an answer's words are there, and by nothing else."""
 
     def answer(material: Material) -> Answer:
-        _, overlap = best_answer(material.answers, material.chunk)
+        *_, overlap = _best(material)
         return Answer(judge(overlap), _confidence(overlap, turning_point=turning_point))
 
     return answer
@@ -226,9 +229,9 @@ def _graded(overlap: float) -> dict[str, int]:
 
 def relevance_confidence(material: Material) -> Answer:
     """The same as `relevance`, with how sure it is in percent."""
-    said = relevance(material)
-    value = {**said.value, "confidence": round(100 * said.confidence)}
-    return Answer(value, said.confidence)
+    judged = relevance(material)
+    value = {**judged.value, "confidence": round(100 * judged.confidence)}
+    return Answer(value, judged.confidence)
 
 
 def _cleaned(rewrite: Callable[[str], str]) -> Role:
@@ -237,13 +240,13 @@ def _cleaned(rewrite: Callable[[str], str]) -> Role:
 
 
 def safe_clean(page: str) -> str:
-    """The page without the lines that are furniture, all else letter by letter."""
+    """The page without the lines that are boilerplate, all else letter by letter."""
     return without_boilerplate(page).strip()
 
 
 def fast_clean(page: str) -> str:
     """The same, and nothing where fewer than five words remain."""
-    left = safe_clean(page)
+    left = without_menus(page).strip()
     return left if len(left.split()) >= 5 else ""
 
 
@@ -268,14 +271,14 @@ def _label(number: int) -> str:
 def reference_answer(material: Material) -> Answer:
     """One paragraph an aspect: the first sentence of each of its passages, with its citation."""
     lines = [_ASPECT.search(line) for tag, line, _ in material.named if tag == "aspect"]
-    told: dict[int, list[str]] = {int(found[1]): [] for found in lines if found}
+    cited: dict[int, list[str]] = {int(found[1]): [] for found in lines if found}
     for tag, line, text in material.named:
         label = _LABEL.search(line) if tag == "passage" else None
-        if label and int(label[2]) in told:
+        if label and int(label[2]) in cited:
             first = next(sentences(text), "")[:_LONGEST_CITED].strip().rstrip(".!?")
             plain = re.sub(r"[\[\]]", "", first)  # brackets would be citations
-            told[int(label[2])].append(f"{plain} [{label[1]}].")
-    return Answer({"answer": "\n\n".join(" ".join(said) for said in told.values() if said)})
+            cited[int(label[2])].append(f"{plain} [{label[1]}].")
+    return Answer({"answer": "\n\n".join(" ".join(said) for said in cited.values() if said)})
 
 
 def _confidence(overlap: float, *, turning_point: float) -> float:

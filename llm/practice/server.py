@@ -83,8 +83,8 @@ def _handler(answer: Callable[[dict[str, Any]], dict[str, Any]], latency_ms: int
                 raise Refusal("The request body must be a JSON object.")
             return web.json_response(answer(body))
         except Refusal as refusal:
-            told = {"message": str(refusal), "type": "invalid_request_error"}
-            error = {**told, "param": None, "code": None}
+            known = {"message": str(refusal), "type": "invalid_request_error"}
+            error = {**known, "param": None, "code": None}
             return web.json_response({"error": error}, status=refusal.status)
         except ConnectionError:
             # The client went away while it was asking: nobody reads this.

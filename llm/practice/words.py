@@ -18,6 +18,9 @@ _COMMON = frozenset(
         "those under very were what when where which while will with without would your",
     )
 )
+_YES_NO = {"yes", "no"}
+# Words with capitals behind one another, but for the first of the query.
+_NAME = re.compile(r"(?<=[^.?!\s] )[A-Z][\w'\u2019.-]*(?:(?: of| the| de)? [A-Z][\w'\u2019.-]*)*\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)\]]*\s+|\n+")
 
 
@@ -28,15 +31,24 @@ def tokens(text: str) -> set[str]:
 
 def coverage(answer: str, text: str) -> float:
     """The share of an answer's words that stand in the text; 0 for an answer without words."""
-    wanted = tokens(answer)
-    return len(wanted & tokens(text)) / len(wanted) if wanted else 0.0
+    expected = tokens(answer)
+    return len(expected & tokens(text)) / len(expected) if expected else 0.0
 
 
-def best_answer(answers: Sequence[str], text: str) -> tuple[int, float]:
-    """Number (from 1) and coverage of the answer that the text covers best; (0, 0.0) for none."""
-    covered = [(coverage(answer, text), -number) for number, answer in enumerate(answers, start=1)]
-    share, number = max(covered, default=(0.0, 0))
-    return -number, share
+def best_answer(answers: Sequence[str], text: str, query: str = "") -> tuple[int, str, float]:
+    """Number (from 1), words and coverage of what the text covers best; (0, "", 0.0) for none.
+
+    The words are an answer's; of a yes or no they are a name that the query asks about, since no
+    passage holds the answer itself.
+    """
+    claims = [
+        (number, words)
+        for number, answer in enumerate(answers, start=1)
+        for words in (_NAME.findall(query) if tokens(answer) <= _YES_NO else ()) or (answer,)
+    ]
+    covered = [(coverage(words, text), -number, words) for number, words in claims]
+    share, number, words = max(covered, key=lambda each: each[:2], default=(0.0, 0, ""))
+    return -number, words, share
 
 
 def in_order(text: str, words: set[str]) -> list[str]:
@@ -74,17 +86,17 @@ _WORTH_ADDING = 2
 def quotes(chunk: str, answer: str, *, supports: bool) -> list[str]:
     """The sentence of the chunk that shares most words with the answer, verbatim.
 
-    A supporting turn adds a second one that brings at least two more words. About one chunk in
+    A supporting turn adds a second one with at least two more words. About one chunk in
     eight has its opposing quote paraphrased, so that people meet a quote that is not in the
     passage and learn what its flag means.
     """
-    wanted = tokens(answer)
-    best = _richest(chunk, wanted)
+    expected = tokens(answer)
+    best = _richest(chunk, expected)
     if not best:
         return []
     if not supports:
         return [_paraphrased(best, chunk) if misquotes(chunk) else best]
-    rest = wanted - tokens(best)
+    rest = expected - tokens(best)
     second = _richest(chunk, rest)
     return [best, second] if len(rest & tokens(second)) >= _WORTH_ADDING else [best]
 
@@ -94,9 +106,9 @@ def misquotes(chunk: str) -> bool:
     return _byte_of(chunk) % _ONE_IN == 0
 
 
-def _richest(chunk: str, wanted: set[str]) -> str:
-    """The first of the sentences with the most wanted words; "" where none has any."""
-    scored = [(len(wanted & tokens(sentence)), sentence) for sentence in sentences(chunk)]
+def _richest(chunk: str, expected: set[str]) -> str:
+    """The first of the sentences with the most expected words; "" where none has any."""
+    scored = [(len(expected & tokens(sentence)), sentence) for sentence in sentences(chunk)]
     score, sentence = max(scored, key=lambda pair: pair[0], default=(0, ""))
     return sentence if score else ""
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.annotate.answering import Room, make_room
 from tests.annotate.batching import make_batch_world
-from tests.annotate.panels import make_panel_world
+from tests.annotate.panels.drawing import make_panel_world
 from tests.annotate.reviewing import Desk, make_desk
 from tests.annotate.world import World, make_world
 

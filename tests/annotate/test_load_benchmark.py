@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 
 from annotate.models import Aspect, GoldPassage
 from annotate.tasks import import_benchmark
-from annotate.workspace.loading import EDITED, carry_out
+from annotate.workspace.loading import EDITED, run_import
 from corpus.benchmarks.services import create_benchmark
 from corpus.imports.services import queue_import
 from corpus.models import Benchmark, Domain, ImportRun, Judgment, Passage, Query
@@ -23,7 +23,7 @@ def benchmark():
 
 def done(benchmark, folder) -> ImportRun:
     run = claimed(benchmark, folder)
-    carry_out(run)
+    run_import(run)
     return run
 
 
@@ -106,7 +106,7 @@ def test_an_unexpected_error_fails_the_run_in_plain_words(benchmark, tmp_path) -
     run = claimed(benchmark, bright_pro(tmp_path))
     ImportRun.objects.filter(pk=run.pk).update(format="gone")
     run.refresh_from_db()
-    carry_out(run)
+    run_import(run)
     assert (run.status, run.error) == (
         "failed",
         "Something went wrong on our side. Nothing was loaded; please try again.",
@@ -117,7 +117,7 @@ def test_a_run_that_kills_its_workers_is_given_up(benchmark, tmp_path) -> None:
     run = claimed(benchmark, bright_pro(tmp_path))
     ImportRun.objects.filter(pk=run.pk).update(fence=6)
     run.refresh_from_db()
-    carry_out(run)
+    run_import(run)
     assert (run.status, Query.objects.count()) == ("failed", 0)
 
 

@@ -23,7 +23,7 @@ from corpus.models import (
     Source,
     Status,
 )
-from corpus.texts.indexing import carry_out, is_ready, request_index
+from corpus.texts.indexing import is_ready, request_index, run_index
 from kit.database.bulk import analyze
 
 SLUG, ADMIN = "bench", "admin"
@@ -51,7 +51,7 @@ def fill_index() -> None:
     run = request_index(CorpusVersion.objects.get())
     assert run.claim()
     started = time.perf_counter()
-    carry_out(run)
+    run_index(run)
     assert is_ready(run.version)
     print(f"text index of {run.total:,} passages filled in {time.perf_counter() - started:.0f} s")
 

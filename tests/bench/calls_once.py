@@ -108,13 +108,13 @@ def body() -> dict[str, Any]:
 def ours(url: str, in_flight: int, calls: int) -> dict[str, float]:
     """A debate run over so many pairs that it needs about so many calls; all of it is timed."""
     set_up(url, in_flight)
-    from debate.runs.tasks import drive_claimed
+    from debate.tasks import DEBATES
     from tests.bench.calls_data import check, make_run
 
-    drive_claimed(make_run(pairs=WARM_UP * in_flight // 2))
+    DEBATES.drive(make_run(pairs=WARM_UP * in_flight // 2))
     run = make_run(pairs=calls // 2)
     begun, cpu = time.perf_counter(), processor_time()
-    drive_claimed(run)
+    DEBATES.drive(run)
     measured = {"wall": time.perf_counter() - begun, "cpu": processor_time() - cpu}
     check(run, calls)
     return measured
@@ -150,7 +150,7 @@ def work(url: str, in_flight: int, run_id: int) -> dict[str, float]:
     """One worker, warmed up by a run of its own; begins at a line from outside."""
     set_up(url, in_flight)
     from debate.models import DebateRun
-    from debate.runs.tasks import DEBATES
+    from debate.tasks import DEBATES
     from tests.bench.calls_data import make_run
 
     DEBATES.drive(make_run(pairs=WARM_UP * in_flight // 2))

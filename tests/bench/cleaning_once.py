@@ -98,7 +98,7 @@ def varied(real: list[str], n: int) -> str:
 
 
 def text(n: int) -> str:
-    """A page with furniture, broken lines and needless blanks."""
+    """A page with boilerplate, broken lines and needless blanks."""
     said = f"The fern  numbered {n} has no seeds and\nspreads by spores that the wind takes away. "
     return f"Jump to content\n\n\n\n# Page {n}\n" + said * 14 + "\nPrivacy policy | About us"
 

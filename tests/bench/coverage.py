@@ -13,7 +13,7 @@ from typing import get_args
 import numpy as np
 
 from kit.stats.classes import class_report
-from kit.stats.intervals import Method, interval, jackknife
+from kit.stats.intervals import Method, Options, interval, jackknife
 from kit.stats.kappa import (
     WEIGHTS,
     Statistic,
@@ -212,7 +212,8 @@ def by(case: Case, method: Method, size: int) -> Held:
     drawn = rng.multinomial(size, case.chance, size=COMPARED_SETS).astype(float)
     low, high = np.full(COMPARED_SETS, np.nan), np.full(COMPARED_SETS, np.nan)
     for row, counts in enumerate(drawn):
-        ends = interval(case.statistic, counts, method=method, resamples=RESAMPLES, seed=row)
+        options = Options(method=method, resamples=RESAMPLES, seed=row)
+        ends = interval(case.statistic, counts, options)
         if isinstance(ends, Interval):
             low[row], high[row] = ends.low, ends.high
     return held(low, high, case.true)

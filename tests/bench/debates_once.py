@@ -51,7 +51,7 @@ def ask(rounds: int) -> None:
 
 
 def addresses() -> dict[str, str]:
-    """The control room, and the list with typical and worst parameters."""
+    """The run monitor, and the list with typical and worst parameters."""
     run = DebateRun.objects.order_by("pk")[0]
     pks = Debate.objects.filter(run=run).order_by("pk").values_list("pk", flat=True)
     middle = pks[len(pks) // 2]
@@ -88,6 +88,10 @@ def addresses() -> dict[str, str]:
         "after the run": f"{base}/report/",
         "one debate": f"{pairs}{middle}/",
         "one debate, filtered": f"{pairs}{middle}/?status=agreed&domain=science",
+        "spending": f"/b/{SLUG}/spending/",
+        "spending, of a role": f"/b/{SLUG}/spending/?role=debate_turn&state=answered",
+        "spending, of a debate": f"/b/{SLUG}/spending/?q=debate:{middle}",
+        "spending, totals": f"/b/{SLUG}/spending/totals/",
         "API pairs": f"/api/b/{SLUG}/debate-runs/{run.pk}/debates/",
     }
 

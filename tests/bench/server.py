@@ -1,6 +1,8 @@
 """Real servers for measurements and browser tests: started, waited for, ended by their id."""
 
+import contextlib
 import os
+import random
 import re
 import socket
 import subprocess
@@ -65,7 +67,11 @@ def running_assay(
     log = data / "serve.log"
     with log.open("ab") as out, _process(command, environment, out) as process:
         started = time.monotonic()
-        wait_for_port(port, process)
+        try:
+            wait_for_port(port, process)
+        except RuntimeError as error:
+            error.add_note(log.read_text(errors="replace")[-2_000:])
+            raise
         url = f"http://127.0.0.1:{port}"
         yield Assay(url, data, process, log, time.monotonic() - started, environment)
 
@@ -122,8 +128,12 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens on now, below those that the system hands out by itself.
+
+    A server binds it seconds later, when a port of the system's may have become another's.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -7,7 +7,7 @@ from django.conf import settings
 from corpus.models import Pool
 from debate.models import DebateRun
 from debate.runs.services import start_run
-from debate.runs.tasks import drive_claimed
+from debate.tasks import DEBATES
 from llm import endpoints
 from tests.chaos.pairs import WORDS
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
@@ -33,7 +33,7 @@ def judge(pool: Pool, stub: Stub, *, in_flight: int = 16) -> DebateRun:
         actor=None,
         claimed=True,
     )
-    drive_claimed(run)
+    DEBATES.drive(run)
     run.refresh_from_db()
     assert (run.status, run.error) == ("done", "")
     return run

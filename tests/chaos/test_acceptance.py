@@ -13,7 +13,7 @@ from annotate.models import EscalationCase
 from annotate.voting.services import cast_vote
 from corpus.models import Judgment
 from debate.models import Debate, DebateRun
-from debate.results.figures import figures, outcomes
+from debate.runs.figures import figures, outcomes
 from tests.chaos.conftest import StubMaker
 from tests.chaos.judged import judge, pool_of
 from tests.factories import make_member

@@ -18,12 +18,44 @@ KEPT = Path(__file__).parent / "kept"
 IS_WRITING = bool(os.environ.get("ASSAY_WRITE_CONTRACT"))
 Line = tuple[str, str]
 
+_METRICS = (
+    "query metric: one of 'MAP@100', 'MRR', 'alpha_nDCG@25', 'aspect_recall@25', 'hit@10', "
+    "'hole@10', 'nDCG@10', 'nDCG@25', 'nDCG_bridge@10', 'recall@10', 'recall@25', 'unjudged@10'"
+)
 # By file: a group ("GET /api/...", a command, a path), or a group and one of its lines with a space
 # between, and why it is no longer there.
 LEFT_OUT: dict[str, dict[str, str]] = {
     "answers.txt": {},
-    "api.txt": {},
-    "commands.txt": {},
+    "api.txt": {
+        f"{route} {field}: one of 'likert3', 'likert5'": "There is another scale, shares."
+        for route, field in (
+            ("GET /api/b/{slug}/queries/{id}/aspects/", "200 results*[].scale"),
+            ("GET /api/b/{slug}/weight-scale/", "200 scale*"),
+            ("POST /api/b/{slug}/queries/{id}/aspects/", "201 scale"),
+            ("POST /api/b/{slug}/queries/{id}/scale/", "takes scale*"),
+            ("PUT /api/b/{slug}/aspects/{id}/", "200 scale"),
+            ("PUT /api/b/{slug}/weight-scale/", "200 scale*"),
+            ("PUT /api/b/{slug}/weight-scale/", "takes scale*"),
+        )
+    }
+    | {
+        f"GET /api/b/{{slug}}/leaderboard/{route} {_METRICS}": "Any metric of score_run is taken."
+        for route in ("", "compare/", "runs/{id}/", "versions/")
+    },
+    "commands.txt": {
+        "score_run --qrels, as qrels, path, exactly one of its group": "it may be given again",
+        "score_run --profile, as profile, one of paper reference strict, default 'strict'": (
+            "trec_eval is a further choice"
+        ),
+        "score_run --relevant-from, as relevant_from, int, default 1": "-l is another name of it",
+        "score_run 1. positional, as run, path, required": "several may be given",
+        "agreement --level, as level, one of interval nominal ordinal, required": (
+            "There is another level, ratio."
+        ),
+        "export_benchmark --format, as format, one of beir bright trec, required": (
+            "bright_pro is a further choice"
+        ),
+    },
     "routes.txt": {},
 }
 

@@ -19,7 +19,7 @@ def need(name: str) -> Path:
 
 
 def clean_pages(count: int) -> list[str]:
-    """Texts of Cranfield and HotpotQA that hold no furniture."""
+    """Texts of Cranfield and HotpotQA that hold no boilerplate."""
     found = [
         "\n".join(part.strip() for part in body.strip().split("\n"))
         for body in re.findall(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from debate.baselines import Judge, JudgeConfig, line_up_judges
+from debate.baselines.judges import JudgeConfig, line_up_judges
 from debate.dream import Pair, Verdict
 from debate.dream.prompting import PROMPTS
 from llm.prompts import PromptTemplate
@@ -46,4 +46,4 @@ def play(
         return end.value, asked
 
 
-__all__ = ["KEY", "PAIR", "TEMPLATES", "Judge", "judges", "play", "samples"]
+__all__ = ["KEY", "PAIR", "TEMPLATES", "judges", "play", "samples"]

@@ -149,6 +149,15 @@ def test_a_version_is_searched_compared_taken_up_and_given_back(page: Page, look
     expect(page.locator("article.passage").first).to_be_visible(timeout=60_000)
     page.wait_for_url(re.compile(r"q=leaf"))
     page.wait_for_load_state("networkidle")  # a list that is swapped would swallow the click
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.keyboard.press("Tab")  # nor does leaving the field swap it
+    assert page.evaluate("document.activeElement.name") == "domain"
+    assert asked == []
+    for place, address in ((1, r"domain=.+"), (0, r"domain=$")):
+        page.get_by_label("Domain").select_option(index=place)
+        page.wait_for_url(re.compile(address))
+    page.wait_for_load_state("networkidle")
     look_at()
     page.get_by_role("link", name=re.compile("Beside what it came from")).first.click()
     expect(page.get_by_role("region", name="Before")).to_be_visible()

@@ -125,9 +125,11 @@ def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
             visitor.turn_to(look)
             if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:
                 faults.append(f"{path}, {look}: {excess} px too wide")
-            # In the same window nothing but the colours is another.
-            rules = axe(visitor.page, only="cat.color" if look == "dark" else "")
-            faults += [f"{path}, {look}: {fault}" for fault in rules]
+            # In the same window nothing but the colours is another; the narrowest has the parts
+            # of a phone's in the colours of the dark one.
+            if look != "narrow":
+                rules = axe(visitor.page, only="cat.color" if look == "dark" else "")
+                faults += [f"{path}, {look}: {fault}" for fault in rules]
         visitor.turn_to("light")
     assert faults == []
     assert visitor.complaints == []

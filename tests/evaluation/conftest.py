@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from pyarrow.parquet import read_table
 
 from annotate.models import Aspect, EscalationCase, GoldPassage
+from annotate.workspace.loading import run_import
+from corpus.benchmarks.services import create_benchmark
 from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from evaluation.content.reading import read_queries
@@ -14,11 +17,14 @@ from evaluation.content.view import view_of
 from evaluation.metrics.profiles import STRICT, Profile
 from evaluation.metrics.scoring import Scores, score
 from evaluation.models import Release
+from evaluation.releases import building
 from evaluation.releases.building import build
 from evaluation.releases.services import start_here
 from evaluation.scores.reading import lists_of
 from evaluation.scores.services import GoldView, gold_in
+from tests.corpus.import_files import claimed
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
+from tests.worlds import in_a_world
 
 
 class Garden(NamedTuple):
@@ -121,3 +127,32 @@ def scores_of(
                 scores = score(lists, gold, metrics, profile)
                 found.setdefault(run.name, {})[split] = scores
     return found
+
+
+@pytest.fixture(autouse=True)
+def _final_releases_are_imported_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Our own importer takes every final release, and releases the same queries and texts of it."""
+    publish = building.publish
+
+    def published(built: Path, folder: Path) -> None:
+        publish(built, folder)
+        if Release.objects.filter(folder=str(folder), state="final").exists():
+            in_a_world(lambda: same_when_imported(folder, tmp_path / f"again-{folder.name}"))
+
+    monkeypatch.setattr(building, "publish", published)
+
+
+def same_when_imported(folder: Path, again: Path) -> None:
+    """Load a release's folder into a benchmark of its own; its release has the same rows."""
+    benchmark = create_benchmark(name="Again", slug="imported-again", actor=None)
+    run = claimed(benchmark, folder)
+    run_import(run)
+    assert (run.problems, run.error) == ([], "")
+    release = start_here(benchmark=benchmark, version="0.1.0", folder=again)
+    build(release, folder=again)
+    for part in ("examples", "aspects", "documents"):
+        rows, new = (
+            {path.name: read_table(path).to_pylist() for path in (place / part).rglob("*.parquet")}
+            for place in (folder, again)
+        )
+        assert new == rows

@@ -84,6 +84,12 @@ SAMPLES: dict[str, list[Files]] = {
             "corpus.jsonl.gz": gzip.compress(lines({"id": "d", "contents": TEXT})),
             "qrels.txt": b"1 0 d 1\n",
         },
+        {
+            "topics.xml": (
+                b'<web>\n<topic number="1" type="t"><query>a &amp; b</query>\n'
+                b'<subtopic number="1">s</subtopic></topic>\n</web>\n'
+            ),
+        },
     ],
     "cranfield": [
         {

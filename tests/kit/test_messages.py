@@ -1,13 +1,13 @@
 """How often workers are told of a due run."""
 
-from kit.runs.messages import MOST_WAITING, Key, Messages
+from kit.runs.messages import MAX_WAITING, Key, Messages
 
 ONE: Key = ("debate.run", 1, False)
 HELPED: Key = ("debate.run", 1, True)
 
 
 def tell(messages: Messages, due: list[Key], now: float) -> int:
-    wanted = messages.wanted(due, now=now)
+    wanted = messages.to_send(due, now=now)
     for key in wanted:
         messages.note_sent(key, now=now)
     return len(wanted)
@@ -23,8 +23,8 @@ def test_what_waits_in_the_own_queue_is_not_sent_again() -> None:
 
 
 def test_own_queue_never_holds_more_than_a_bounded_number() -> None:
-    due = [("debate.run", n, False) for n in range(10 * MOST_WAITING)]
-    assert told_in_an_hour(Messages(own_queue=True), due) == MOST_WAITING
+    due = [("debate.run", n, False) for n in range(10 * MAX_WAITING)]
+    assert told_in_an_hour(Messages(own_queue=True), due) == MAX_WAITING
 
 
 def test_at_a_broker_the_waits_grow() -> None:

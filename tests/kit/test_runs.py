@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from debate.models import DebateRun
 from kit.runs.models import MOVES, LostLease, RunStatus
-from kit.runs.sweep import Sweeper, due_runs
+from kit.runs.polling import Poller, due_runs
 from tests.factories import make_benchmark, make_pool
 
 pytestmark = pytest.mark.django_db
@@ -94,7 +94,7 @@ def test_paused_and_finished_runs_are_not_due(run: DebateRun) -> None:
         assert list(due_runs()) == []
 
 
-def test_sweep_sends_a_due_run_once_in_a_while(run: DebateRun, settings) -> None:
-    sweeper = Sweeper()
-    assert sweeper.sweep() == 1
-    assert sweeper.sweep() == 0
+def test_polling_sends_a_due_run_once_in_a_while(run: DebateRun, settings) -> None:
+    poller = Poller()
+    assert poller.poll() == 1
+    assert poller.poll() == 0

@@ -42,6 +42,14 @@ def test_key_from_the_environment_goes_first(tmp_path: Path) -> None:
     assert read_secret_key(GOOD, tmp_path, debug=False) == GOOD
 
 
+def test_a_key_that_a_stopped_start_left_empty_is_written(tmp_path: Path) -> None:
+    (tmp_path / "secret.key").touch(0o600)
+    kept = write_secret_key(tmp_path)
+    key = read_secret_key("", tmp_path, debug=False)
+    check_environment(secret_key=key, allowed_hosts=["localhost"], debug=False)
+    assert kept.read_text() == f"{key}\n"  # the folder counts as Assay's own
+
+
 def test_generated_key_passes_the_check(tmp_path: Path) -> None:
     write_secret_key(tmp_path)
     key = read_secret_key("", tmp_path, debug=False)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kit.stats.agreement import Options, cohen_kappa, fleiss_kappa, percent_agreement
-from kit.stats.intervals import ONE_ITEM, PERFECT, delta, jackknife, resampled
-from kit.stats.kappa import WEIGHTS, cohen_statistic, cohen_units, distinct, fleiss_statistic
+from kit.stats.agreement import cohen_kappa, fleiss_kappa, percent_agreement
+from kit.stats.intervals import ONE_ITEM, PERFECT, Options, delta, jackknife, resampled
+from kit.stats.kappa import WEIGHTS, cohen_statistic, complete_codes, distinct, fleiss_statistic
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import clopper_pearson, proportion, wilson
 from kit.stats.ratings import Ratings, from_columns
@@ -18,7 +18,7 @@ def two(first, second, categories=(0, 1)) -> Ratings:
 
 def table_of(ratings: Ratings, size: int) -> np.ndarray:
     cells = np.zeros((size, size))
-    np.add.at(cells, tuple(cohen_units(ratings).T), 1)
+    np.add.at(cells, tuple(complete_codes(ratings).T), 1)
     return cells
 
 
@@ -32,7 +32,7 @@ def test_delta_method_equals_the_errors_of_statsmodels(weights):
         true = rng.integers(5, size=120)
         given = [np.where(rng.random(120) < 0.6, true, rng.integers(5, size=120)) for _ in "ab"]
         ratings = two(given[0].tolist(), given[1].tolist(), range(5))
-        units, counts = distinct(cohen_units(ratings))
+        units, counts = distinct(complete_codes(ratings))
         value, error = delta(cohen_statistic(units, ratings.scores, weights), counts)
         theirs = cohens_kappa(table_of(ratings, 5), wt=kind)
         assert value == pytest.approx(theirs.kappa, abs=1e-12)

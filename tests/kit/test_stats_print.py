@@ -7,10 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from kit.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
+from kit.stats.agreement import (
+    cohen_kappa,
+    conger_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    percent_agreement,
+)
 from kit.stats.dawid_skene import dawid_skene
 from kit.stats.intervals import delta
-from kit.stats.kappa import WEIGHTS, cohen_statistic, cohen_units, distinct
+from kit.stats.kappa import WEIGHTS, cohen_statistic, complete_codes, distinct
 from kit.stats.ratings import Ratings, from_columns, from_triples
 
 # Printed kappas of the judges of the LLMJudge challenge against the human labels.
@@ -37,13 +43,15 @@ def test_fleiss_1971_diagnoses(shared) -> None:
     assert [int(column) for column in ratings.counts.sum(axis=0)] == [26, 26, 30, 55, 43]
     assert round(fleiss_kappa(ratings).value, 4) == 0.4302
     assert fleiss_kappa(ratings).n_items == 30
+    # irr's "exact kappa" of the same data.
+    assert round(conger_kappa(ratings).value, 3) == 0.442
 
 
 def test_krippendorff_2011_example(shared) -> None:
     _, *rows = rows_of(shared / "agreement" / "krippendorff2011_example.csv")
     columns = [[int(cell) if cell else None for cell in row] for row in zip(*rows, strict=True)]
-    ratings = from_columns(columns[1:], categories=range(1, 6))
-    printed = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}
+    ratings = from_columns(columns[1:], categories=range(1, 6), scores=range(1, 6))
+    printed = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849, "ratio": 0.797}
     found = {level: krippendorff_alpha(ratings, level) for level in printed}
     assert {level: round(each.value, 3) for level, each in found.items()} == printed
     assert {each.n_items for each in found.values()} == {11}
@@ -119,7 +127,7 @@ def test_husbands_and_wives() -> None:
     table = [[7, 7, 2, 3], [2, 8, 3, 7], [1, 5, 4, 9], [2, 8, 9, 14]]
     cells = [(i, j) for i in range(4) for j in range(4) for _ in range(table[i][j])]
     ratings = from_columns(list(zip(*cells, strict=True)), categories=range(4))
-    units, counts = distinct(cohen_units(ratings))
+    units, counts = distinct(complete_codes(ratings))
     found = [
         tuple(round(x, 4) for x in delta(cohen_statistic(units, ratings.scores, w), counts))
         for w in WEIGHTS[:2]

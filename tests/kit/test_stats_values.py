@@ -6,13 +6,14 @@ import pytest
 from kit.stats.agreement import (
     Options,
     cohen_kappa,
+    conger_kappa,
     every_coefficient,
     fleiss_kappa,
     krippendorff_alpha,
     percent_agreement,
 )
 from kit.stats.kappa import WEIGHTS
-from kit.stats.ratings import MAX_CATEGORIES, Ratings, from_columns, from_triples
+from kit.stats.ratings import LEVELS, MAX_CATEGORIES, Ratings, from_columns, from_triples
 
 # docs/protocol.md 6.12
 FIVE_A, FIVE_B = (5, 4, 3, 2, 1, 5, 3, 4, 2, 1), (5, 3, 3, 2, 2, 4, 3, 5, 2, 3)
@@ -139,15 +140,53 @@ def test_level_decides_which_coefficients_mean_something():
     ratings = two(FIVE_A, FIVE_B, range(1, 6))
     defined = {
         level: {each.name for each in every_coefficient(ratings, level) if each.value is not None}
-        for level in ("nominal", "ordinal", "interval")
+        for level in LEVELS
     }
     everywhere = {
-        "percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha_nominal"
+        "percent_agreement", "cohen_kappa", "fleiss_kappa", "conger_kappa",
+        "krippendorff_alpha_nominal",
     }  # fmt: skip
     ordered = {"cohen_kappa_linear", "cohen_kappa_quadratic", "krippendorff_alpha_ordinal"}
     assert defined["nominal"] == everywhere
     assert defined["ordinal"] == everywhere | ordered
     assert defined["interval"] == everywhere | ordered | {"krippendorff_alpha_interval"}
+    assert defined["ratio"] == defined["interval"] | {"krippendorff_alpha_ratio"}
+
+
+def test_conger_keeps_each_rater_s_own_margin():
+    # Three raters, four items: pairs that agree 3, 1, 3, 1 of 3, so 8/12 observed. Shares of 1 are
+    # 3/4, 2/4, 1/4; chance of two of them: (3/8 + 1/8) + (3/16 + 3/16) + (1/8 + 3/8) over 3.
+    ratings = from_columns([(1, 1, 0, 1), (1, 1, 0, 0), (1, 0, 0, 0)], categories=(0, 1))
+    observed, expected = 8 / 12, (1 / 2 + 3 / 8 + 1 / 2) / 3
+    found = conger_kappa(ratings)
+    assert found.value == pytest.approx((observed - expected) / (1 - expected))
+    assert found.interval.low < found.value < found.interval.high
+    # Fleiss puts all margins into one: 6 of 12 labels are 1, so 1/2.
+    assert fleiss_kappa(ratings).value == pytest.approx((observed - 1 / 2) / (1 - 1 / 2))
+
+
+def test_conger_of_two_is_cohen_and_of_gaps_says_what_it_leaves_out():
+    pair = two(FIVE_A, FIVE_B, range(1, 6))
+    conger, cohen = conger_kappa(pair), cohen_kappa(pair)
+    found = [(each.value, each.low, each.high) for each in (conger, cohen)]
+    assert found[0] == pytest.approx(found[1])
+    gaps = from_columns([(1, 0, 1, 0), (1, 0, 0, None), (1, 0, 1, 1)], categories=(0, 1))
+    assert conger_kappa(gaps).n_items == 3
+    assert conger_kappa(gaps).notes[0].startswith("Over the 3 items with exactly 3 labels; 1 left")
+    never = from_columns([(1, 0, None), (1, None, 1), (None, 0, 1)], categories=(0, 1))
+    assert conger_kappa(never).reason.startswith("No item was labelled by every rater")
+    assert conger_kappa(two((1, 1), (1, 0), (0, 1))).reason.startswith("Rater 0 gave 1 to every")
+    assert conger_kappa(two((1, 1), (1, 1), (0, 1))).reason.startswith("Every label is 1")
+
+
+def test_ratio_alpha_is_of_distances_over_sums():
+    # Items (1, 2), (2, 2), (0, 0). Observed: 2 (1/3)^2 of 6 labels. Expected over the 30 ordered
+    # pairs of 0, 0, 1, 2, 2, 2: 2 * 2 of (0, 1) at 1, 2 * 6 of (0, 2) at 1, 2 * 3 of (1, 2) at 1/9.
+    ratings = from_columns([(1, 2, 0), (2, 2, 0)], categories=(0, 1, 2))
+    observed, expected = (2 / 9) / 6, (4 + 12 + 6 / 9) / 30
+    assert krippendorff_alpha(ratings, "ratio").value == pytest.approx(1 - observed / expected)
+    below = from_columns([(-1, 2), (2, 2)], categories=(-1, 2), scores=(-1, 2))
+    assert krippendorff_alpha(below, "ratio").reason.startswith("Ratio labels have a zero")
 
 
 def test_constant_rater_among_three_is_named():

@@ -12,8 +12,8 @@ from corpus.importers.formats import FORMATS, Format
 from corpus.imports.services import queue_import
 from corpus.models import ImportRun, Passage
 from debate.models import DebateRun
+from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus, Stopping, give_back, stopping
-from kit.runs.pulse import Pulse
 from tests.corpus.import_files import bright_pro, one_by_one
 from tests.factories import make_benchmark, make_pool
 from tests.services.processes import wait_until
@@ -74,10 +74,12 @@ def test_worker_that_goes_on_gives_nothing_back(run: DebateRun) -> None:
 
 
 def test_release_stops_at_its_next_step(run: DebateRun) -> None:
-    with Pulse(run, every=0.01) as pulse:
+    with Heartbeat(run, every=0.01) as heartbeat:
         stopping.set()
         with pytest.raises(LostLease):
-            wait_until(lambda: pulse.step(1, 500), saw=lambda: again(run).status)  # it never holds
+            wait_until(
+                lambda: heartbeat.step(1, 500), saw=lambda: again(run).status
+            )  # it never holds
     give_back()
     assert again(run).status == RunStatus.QUEUED
 

@@ -8,7 +8,7 @@ from celery import Celery
 from config.celery import app as own_app
 from debate.models import DebateRun
 from kit.runs.models import RunGroup, stopping, wake
-from kit.runs.sweep import Sweeper
+from kit.runs.polling import Poller
 from tests.bench.server import free_port
 from tests.factories import make_benchmark, make_pool
 from tests.services.processes import wait_until
@@ -37,7 +37,7 @@ def nobody_at_the_broker(settings) -> Iterator[Celery]:
 @pytest.mark.usefixtures("nobody_at_the_broker")
 def test_a_start_does_not_fail_because_the_broker_is_away(run: DebateRun, caplog) -> None:
     wake(run)
-    assert "left to the sweep" in caplog.text
+    assert "left to polling" in caplog.text
 
 
 @pytest.mark.usefixtures("nobody_at_the_broker")
@@ -47,25 +47,25 @@ def test_nobody_is_told_of_a_part_of_a_run(run: DebateRun, caplog) -> None:
     assert not caplog.text
 
 
-def test_the_sweep_goes_on_looking_while_the_broker_is_away(
+def test_polling_goes_on_looking_while_the_broker_is_away(
     run: DebateRun, nobody_at_the_broker: Celery, settings
 ) -> None:
     settings.ASSAY_SWEEP_SECONDS = 0.02
     looks: list[int] = []
 
-    class Counting(Sweeper):
-        def sweep(self) -> int:
+    class Counting(Poller):
+        def poll(self) -> int:
             nobody_at_the_broker.set_current()  # in this thread too
             looks.append(1)
-            return super().sweep()
+            return super().poll()
 
-    sweeper = Counting()
-    sweeper.start()
-    wait_until(lambda: len(looks) > 1 or not sweeper.is_alive(), saw=lambda: looks)
-    assert sweeper.is_alive()
-    sweeper.stop()
-    sweeper.join(60)
-    assert not sweeper.is_alive()
+    poller = Counting()
+    poller.start()
+    wait_until(lambda: len(looks) > 1 or not poller.is_alive(), saw=lambda: looks)
+    assert poller.is_alive()
+    poller.stop()
+    poller.join(60)
+    assert not poller.is_alive()
 
 
 def test_a_worker_that_is_ending_takes_nothing_new(run: DebateRun) -> None:

@@ -72,7 +72,7 @@ def test_retry_after_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
         return len(stub.asked)
 
     an_hour = status(429, headers={"Retry-After": "3600"})
-    monkeypatch.setattr("llm.limits.LONGEST_TOLD_S", 3600)
+    monkeypatch.setattr("llm.limits.LONGEST_RETRY_AFTER_S", 3600)
     assert through(look_on, an_hour, "yes") == 1
 
 

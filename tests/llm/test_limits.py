@@ -14,7 +14,7 @@ from django.db import connection, connections
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, Transient
 from llm.gateway import Gateways
-from llm.limits import LEASE_S, Bucket, Health, Limiter, Taken, exchange, rate, wait_before
+from llm.limits import LEASE_S, Bucket, Grant, Health, Limiter, exchange, rate, wait_before
 from llm.models import RateLimit
 from tests.llm.stub import Stub, ask
 
@@ -32,14 +32,14 @@ def full(limits: Limits, now: float = 0.0) -> Bucket:
     return exchange(Bucket(0, 0, now - 1e6), limits, now=now)[0]
 
 
-def grants(limits: Limits, *, count: int, seconds: float) -> list[tuple[float, Taken]]:
-    """When what was taken by somebody who asks again as soon as it is worth it."""
+def grants(limits: Limits, *, count: int, seconds: float) -> list[tuple[float, Grant]]:
+    """When what was granted by somebody who asks again as soon as it is worth it."""
     rng, now, bucket, found = random.Random(limits[0]), 0.0, full(limits), []
     while now < seconds:
-        bucket, taken = exchange(bucket, limits, now=now, count=count)
-        if taken.requests:
-            found.append((now, taken))
-        now += taken.wait_s + rng.expovariate(20)
+        bucket, granted = exchange(bucket, limits, now=now, count=count)
+        if granted.requests:
+            found.append((now, granted))
+        now += granted.wait_s + rng.expovariate(20)
     return found
 
 
@@ -51,7 +51,7 @@ def test_no_minute_sees_more_requests_than_allowed(limit: int, count: int) -> No
     for start, _ in found:
         within = [t.requests for at, t in found if start <= at < start + 60 + LEASE_S]
         assert sum(within) <= limit
-    used = sum(taken.requests for _, taken in found) / (150 / 60)
+    used = sum(granted.requests for _, granted in found) / (150 / 60)
     assert used >= 0.8 * limit or limit < 10  # of a single request half is the wait for it
 
 
@@ -60,10 +60,10 @@ def test_no_minute_sees_more_tokens_than_allowed() -> None:
     bucket = full(limits)
     while now < 300:
         size = rng.uniform(50, 900)
-        bucket, taken = exchange(bucket, limits, now=now, count=1, each=size)
-        if taken.requests:
+        bucket, granted = exchange(bucket, limits, now=now, count=1, each=size)
+        if granted.requests:
             found.append((now, size))
-        now += taken.wait_s + 0.001
+        now += granted.wait_s + 0.001
     for start, _ in found:
         assert sum(size for at, size in found if start <= at < start + 61) <= 60_000
     assert sum(size for _, size in found) >= 0.9 * 60_000 * 5
@@ -80,8 +80,8 @@ def test_wait_is_told_exactly() -> None:
 
 def test_request_larger_than_the_bucket_goes_through_a_full_one_and_leaves_a_debt() -> None:
     limits = (0, 6_000)  # a bucket of 100
-    bucket, taken = exchange(full(limits), limits, now=0, count=1, each=1_000)
-    assert (taken.requests, bucket.tokens) == (1, -900)
+    bucket, granted = exchange(full(limits), limits, now=0, count=1, each=1_000)
+    assert (granted.requests, bucket.tokens) == (1, -900)
     wait_s = exchange(bucket, limits, now=0, count=1, each=1)[1].wait_s
     assert wait_s == pytest.approx(901 / rate(6_000))
 
@@ -106,15 +106,15 @@ def test_what_is_given_back_never_overfills() -> None:
 
 def test_waits_are_anything_up_to_a_bound_that_doubles_up_to_the_cap() -> None:
     for attempt, longest in [(1, 0.5), (2, 1), (3, 2), (7, 30), (5000, 30)]:
-        waits = [wait_before(attempt, told=None) for _ in range(400)]
+        waits = [wait_before(attempt, retry_after=None) for _ in range(400)]
         assert 0 <= min(waits) < longest * 0.05
         assert longest * 0.95 < max(waits) <= longest
         assert longest * 0.4 < sum(waits) / 400 < longest * 0.6
 
 
 def test_what_the_endpoint_asks_for_goes_first_up_to_a_cap() -> None:
-    assert 7 <= wait_before(1, told=7) <= 7.7
-    assert 120 <= wait_before(1, told=900) <= 132
+    assert 7 <= wait_before(1, retry_after=7) <= 7.7
+    assert 120 <= wait_before(1, retry_after=900) <= 132
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,20 @@ def test_coverage_is_the_share_of_the_answers_words() -> None:
 
 
 def test_best_answer_is_the_first_of_the_best_covered() -> None:
-    assert best_answer(["x y", "x z", "q"], "x y z") == (1, 1.0)
-    assert best_answer(["q", "x q"], "x") == (2, 0.5)
-    assert best_answer([], "x") == (0, 0.0)
+    assert best_answer(["x y", "x z", "q"], "x y z") == (1, "x y", 1.0)
+    assert best_answer(["q", "x q"], "x") == (2, "x q", 0.5)
+    assert best_answer([], "x") == (0, "", 0.0)
+
+
+def test_a_yes_or_no_is_looked_for_by_the_names_of_its_query() -> None:
+    query = "Were Scott Derrickson and Ed Wood of the same nationality?"
+    for text, words, share in (
+        ("Scott Derrickson is a director.", "Scott Derrickson", 1.0),
+        ("Ed Gein was not.", "Ed Wood", 0.5),
+        ("Ferns have no seeds.", "Scott Derrickson", 0.0),
+    ):
+        assert best_answer(["yes"], text, query) == (1, words, share)
+    assert best_answer(["No."], "There is no seed.", "is there one?") == (1, "No.", 1.0)
 
 
 @pytest.mark.parametrize(

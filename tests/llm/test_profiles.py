@@ -13,7 +13,7 @@ from llm.endpoints import Endpoint
 from llm.errors import Permanent
 from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
-from llm.profiles import Profile, known, mended
+from llm.profiles import Profile, adapted, known
 from tests.llm.stub import Stub, ask, through
 from tests.stub.endpoints import (
     answered,
@@ -127,7 +127,7 @@ def test_families_are_known_by_their_names(model: str, profile: Profile) -> None
     ],
 )
 def test_a_refusal_about_the_question_or_a_value_changes_nothing(words: str) -> None:
-    assert mended(Profile(), words) is None
+    assert adapted(Profile(), words) is None
 
 
 def test_what_was_learnt_is_remembered_at_that_address_and_no_other() -> None:

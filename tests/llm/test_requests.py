@@ -33,7 +33,7 @@ CHANGES = {
     "logprobs": True,
     "tools": ({"name": "search", "description": "", "parameters": {}},),
     "earlier": "0" * 64,
-    "told": 1,
+    "prefix_length": 1,
 }
 
 

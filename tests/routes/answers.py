@@ -1,6 +1,6 @@
 """Rows of the routes of annotate: reference answers and their comparison."""
 
-from tests.routes.rows import ADMIN, CHOOSERS, MEMBERS, OWN, READERS, REVIEWER, Row, get, post
+from tests.routes.rows import ADMIN, CHOOSERS, MEMBERS, OWN, READERS, REVIEWER, Row, get, post, put
 
 ROWS: list[tuple[str, Row]] = [
     ("answers", get(MEMBERS)),
@@ -20,6 +20,9 @@ ROWS: list[tuple[str, Row]] = [
     ("answer-restore", post(OWN)),
     ("answer-choose", post(CHOOSERS)),
     ("answer-review", post(REVIEWER)),
+    ("short-answers", get(ADMIN)),
+    ("short-answers", post(ADMIN, 422)),
+    ("api-short-answers", put(ADMIN, 400)),
     ("api-answers", get(MEMBERS)),
     ("api-answers", post(OWN, 400)),
     ("api-answer-check", post(MEMBERS, 400)),

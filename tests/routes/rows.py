@@ -39,6 +39,10 @@ def post(allowed: tuple[str, ...], status: int = 302, **more: Any) -> Row:
     return Row(allowed, status, "post", **more)
 
 
+def put(allowed: tuple[str, ...], status: int = 200, **more: Any) -> Row:
+    return Row(allowed, status, "put", **more)
+
+
 PUBLIC = (*ROLES,)
 # Who may choose a reference answer: its annotators, and admins.
 CHOOSERS = ("annotator", "admin")

@@ -48,8 +48,8 @@ from corpus.models import (
 )
 from debate.dream.prompting import PROMPTS
 from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
-from debate.trials.prompts import write_prompt
-from evaluation.models import Experiment, NoiseCheck, Release
+from debate.runs.prompts import write_prompt
+from evaluation.models import Experiment, NoiseCheck, Release, ReleasePush
 from kit.signin import create_link
 from llm.ledger.accounts import open_account
 from llm.models import Call
@@ -189,6 +189,7 @@ def make_everything(folder: Path) -> SimpleNamespace:
         pool_build=PoolBuild.objects.create(benchmark=benchmark, runs=[ranked.run_id], depth=10),
         debate=Debate.objects.create(run=run, query=query, passage=passage),
         release=release,
+        push=ReleasePush.objects.create(of_release=release, repository="garden/weather"),
         experiment=experiment,
         panel=panel,
         item=ReferenceItem.objects.create(panel=panel, case=open_case),
@@ -227,6 +228,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("answer-items", world.answer_run),
         ("answer-pair", world.pair),
         ("answer", world.query),
+        ("short-answers", world.query),
         ("comparison", world.comparison),
         ("panel", world.panel),
         ("spot-check", world.panel),
@@ -271,6 +273,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("decision", world.vote),
         ("debate", world.run),
         ("release", world.release),
+        ("push", world.push),
         ("leaderboard", world.ranked.run),
         ("noise", world.noise),
         ("experiment", world.experiment),

@@ -15,7 +15,7 @@ from config.celery import app as own_app
 from corpus.models import Pool
 from debate.models import DebateRun
 from debate.runs.services import start_run
-from debate.runs.tasks import drive_claimed
+from debate.tasks import DEBATES
 from llm import endpoints
 from tests.services.pairs import Result, make_pairs, result_of
 from tests.services.processes import Site, practice_process
@@ -108,7 +108,7 @@ def undisturbed(count: int) -> Result:
             actor=None,
             claimed=True,
         )
-        drive_claimed(run)
+        DEBATES.drive(run)
         _results[count] = result_of(run)
         assert len(_results[count].debates) == count
         call_command("flush", interactive=False, verbosity=0)

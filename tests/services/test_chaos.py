@@ -13,7 +13,7 @@ pytestmark = pytest.mark.services
 
 def drill(*options: str) -> None:
     """Run the driver in a process of its own, on a database that it makes; it checks itself."""
-    short = ["--pairs", "400", "--kills", "3", "--hits", "1", "--latency-ms", "100"]
+    short = ["--pairs", "250", "--kills", "3", "--hits", "1", "--latency-ms", "100"]
     command = [sys.executable, "-m", "tests.chaos", *short, *options]
     done = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False

@@ -14,7 +14,7 @@ from corpus.cleaning.services import cancel_cleaning, start_cleaning
 from corpus.cleaning.tasks import drive_claimed
 from corpus.models import Benchmark, CleaningRun, CorpusVersion, Passage
 from corpus.texts.index import TABLE
-from corpus.versions.crosswalk import labels_of
+from corpus.versions.effective import effective_labels
 from kit.runs.models import OVER, RunStatus
 from llm import endpoints
 from llm.models import Call
@@ -54,7 +54,7 @@ def start(benchmark: Benchmark, preset: str, **options: Any) -> CleaningRun:
         preset=preset,
         endpoint=endpoints.available()[0],
         actor=None,
-        options={"long_from": 10, "most": 24} if preset == "dchunk" else {},
+        options={"long_from": 10, "most": 24, "embedder": "model"} if preset == "dchunk" else {},
         **options,
     )
 
@@ -133,7 +133,7 @@ def check_version(run: CleaningRun) -> None:
     rows = Passage.objects.filter(version=run.version).values_list("domain__name", "pid", "text")
     assert digest_of(rows) == run.figures["digest"]
     assert rows.count() == run.figures["passages"] == sum(run.version.passage_counts.values())
-    assert not labels_of(run.version).lost
+    assert not effective_labels(run.version).lost
 
 
 def check_money(run: CleaningRun, paid: Counter[str], kills: int) -> None:
@@ -151,7 +151,11 @@ def test_two_workers_killed_at_random_without_a_broker(site: Site, preset: str) 
 
 
 @pytest.mark.services
-@PRESETS
+@pytest.mark.parametrize(
+    ("broker", "preset"),
+    [("rabbitmq", "marcus"), ("redis", "dchunk"), ("redis", "diver_rules")],
+    indirect=["broker"],
+)
 def test_two_workers_killed_at_random_with_a_broker(brokered: Site, preset: str) -> None:
     survive(brokered, preset, kills=2 * KILLS, seed=11)
 

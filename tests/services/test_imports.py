@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-from annotate.workspace.loading import carry_out
+from annotate.workspace.loading import run_import
 from corpus.imports.services import queue_import
 from corpus.models import Benchmark, CorpusVersion, Domain, GoldVersion, ImportRun, Query
 from kit.models import Event
@@ -77,7 +77,7 @@ def nothing_shows(benchmark: Benchmark) -> bool:
 
 
 def test_an_import_survives_every_kill(benchmark: Benchmark, site: Site) -> None:
-    carry_out(begin(benchmark, claim=True))
+    run_import(begin(benchmark, claim=True))
     expected = contents()
     call_command("flush", interactive=False, verbosity=0)
     benchmark = Benchmark.objects.create(slug="demo", name="Demo")
@@ -103,7 +103,7 @@ def test_two_kills_in_a_row_at_any_moment_leave_one_whole_import(
     benchmark: Benchmark, site: Site, seed: int
 ) -> None:
     """Wherever they strike, if they do: what stands at last is what one undisturbed load gives."""
-    carry_out(begin(benchmark, claim=True))
+    run_import(begin(benchmark, claim=True))
     expected = contents()
     call_command("flush", interactive=False, verbosity=0)
     run = begin(Benchmark.objects.create(slug="demo", name="Demo"))

@@ -32,7 +32,7 @@ def test_a_run_started_while_the_broker_is_away_is_found_later(
     worker.wait_ready()
     way.close()
     run = start(make_pairs(150))  # and the person who started it sees no error
-    wait_until(lambda: "sweep: no look" in worker.said)
+    wait_until(lambda: "poll: no look" in worker.said)
     way.open()
     wait_until(lambda: is_over(run))
     check_finished(run, expected)
@@ -68,7 +68,7 @@ def test_a_database_that_lets_nobody_in_for_a_while_delays_a_run_and_no_more(
     let_in(False)
     try:
         drop_connections("%")
-        wait_until(lambda: "sweep: no look" in worker.said)
+        wait_until(lambda: "poll: no look" in worker.said)
     finally:
         let_in(True)
     wait_until(lambda: is_over(run))

@@ -46,7 +46,7 @@ def fill() -> None:
     """Finish the demo's run, and add one of everything."""
     from corpus.models import ImportRun
     from debate.models import DebateRun
-    from debate.runs.tasks import drive_claimed
+    from debate.tasks import DEBATES
     from evaluation.models import Release
     from llm import endpoints
     from llm.models import Call
@@ -55,7 +55,7 @@ def fill() -> None:
     run = DebateRun.objects.get()
     assert run.claim()
     with endpoints.practice_if_unconfigured():
-        drive_claimed(run)
+        DEBATES.drive(run)
     with tempfile.TemporaryDirectory() as folder:
         make_everything(Path(folder))
     # Nothing of the machine that it was made on.

@@ -7,31 +7,33 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotate.agreement.report import FEW, as_dict, as_text
-from kit.stats.agreement import Options
-from kit.stats.intervals import Method
+from annotate.agreement.report import FEW, against_dict, against_text, as_dict, as_text
+from annotate.management.rating_files import add_arguments, layout_of, ratings_of, rows_of
+from kit.stats.intervals import Method, Options
 from kit.stats.ratings import LEVELS
-from kit.stats.reading import ReadError, decoded, read_ratings
 
 
 class Command(BaseCommand):
     help = (
-        "Measure agreement in a CSV file with the columns item, rater, label: percent agreement,"
-        " Cohen's, Fleiss' and Krippendorff's coefficients with confidence intervals."
+        "Measure agreement in a file of labels (CSV or TSV with the columns item, rater, label, or"
+        " what --format says): percent agreement, Cohen's, Fleiss', Conger's and Krippendorff's"
+        " coefficients with confidence intervals."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="CSV; an empty label is a missing rating")
+        parser.add_argument("file", type=Path, help="an empty label is a missing rating")
         parser.add_argument(
             "--level", required=True, choices=LEVELS, help="level of measurement of the labels"
         )
         parser.add_argument(
-            "--categories",
-            metavar="A,B,C",
-            help="the whole scale in its order; by default the labels that occur,"
-            " numbers at their value",
+            "--against",
+            metavar="FILE",
+            type=Path,
+            nargs="+",
+            help="compare the file with each of these; each file is one rater",
         )
+        add_arguments(parser)
         parser.add_argument("--votes", type=_whole, help="Fleiss: items with this many labels")
         parser.add_argument("--confidence", type=_share, default=0.95, help="default: 0.95")
         parser.add_argument(
@@ -44,27 +46,35 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
-        categories = options["categories"].split(",") if options["categories"] else None
-        try:
-            with path.open("rb") as file:
-                found = read_ratings(decoded(file), options["level"], categories=categories)
-        except ReadError as error:
-            line = f":{error.line}" if error.line else ""
-            field = f" {error.field}" if error.field else ""
-            raise CommandError(f"{path}{line}{field}: {error.message}") from error
-        except OSError as error:
-            raise CommandError(f"{path}: {error.strerror}.") from error
+        layout, others = layout_of(options), options["against"]
+        if others and layout.form == "wide":
+            raise CommandError("--against takes files of one rater each; a wide table has several.")
+        if layout.form == "qrels" and not others:
+            raise CommandError("A qrels file is one rater. Name the others with --against.")
+        if others and options["votes"]:
+            raise CommandError("--votes is of Fleiss' kappa; --against compares two files.")
+        files = [path, *(others or ())]
+        if len({each.resolve() for each in files}) < len(files):
+            raise CommandError("--against names a file twice.")
+        rows = [
+            row
+            for each in files
+            for row in rows_of(each, layout, rater=str(each) if others else "")
+        ]
+        found = ratings_of(rows, options["level"], options, path)
         how = Options(
             options["confidence"], options["method"], options["resamples"], options["seed"]
         )
-        report = as_dict(
-            found, options["level"], votes=options["votes"], width=options["width"], options=how
-        )
+        level, width = options["level"], options["width"]
+        if others:
+            report = against_dict(found, level, width=width, options=how)
+        else:
+            report = as_dict(found, level, votes=options["votes"], width=width, options=how)
         if options["json"]:
             result = {"file": str(path), **report}
             self.stdout.write(json.dumps(result, ensure_ascii=False, allow_nan=False))
             return
-        self.stdout.write(as_text(report))
+        self.stdout.write(against_text(report) if others else as_text(report))
         if report["few_items"]:
             self.stdout.write(self.style.WARNING(FEW))
 

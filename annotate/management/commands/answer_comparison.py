@@ -11,7 +11,7 @@ from annotate.models import AnswerComparison
 from annotate.rights import named_admin
 from corpus.models import Benchmark
 from kit.errors import Refused
-from kit.lists.sheets import as_data
+from kit.lists.report_tables import as_data
 
 
 class Command(BaseCommand):
@@ -39,7 +39,10 @@ class Command(BaseCommand):
                 made = draw_comparison(access=access, size=options["size"], seed=options["seed"])
                 self.stdout.write(f"Comparison {made.pk} is drawn: {made.pairs.count()} queries")
                 return
-            found = _comparison(benchmark, options["comparison"])
+            rows, pk = AnswerComparison.objects.filter(benchmark=benchmark), options["comparison"]
+            found = rows.first() if pk is None else rows.filter(pk=pk).first()
+            if found is None:
+                raise Refused("There is no such comparison here. --draw one.")
             if options["close"]:
                 close_comparison(comparison=found, access=named_admin(benchmark, options["person"]))
                 found.refresh_from_db()
@@ -51,11 +54,3 @@ class Command(BaseCommand):
                 "when the ratings are in."
             )
         self.stdout.write(json.dumps(as_data(report(found))))
-
-
-def _comparison(benchmark: Benchmark, number: int | None) -> AnswerComparison:
-    rows = AnswerComparison.objects.filter(benchmark=benchmark)
-    found = rows.first() if number is None else rows.filter(pk=number).first()
-    if found is None:
-        raise Refused("There is no such comparison here. --draw one.")
-    return found

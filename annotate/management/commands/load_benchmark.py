@@ -10,8 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 
-from annotate.workspace.loading import carry_out
+from annotate.workspace.loading import run_import
 from corpus.importers.formats import all_formats
+from corpus.importers.run_names import EXAMPLE, BadPattern, pattern
 from corpus.imports.context import KINDS
 from corpus.imports.hub import fetched
 from corpus.imports.services import (
@@ -46,6 +47,12 @@ class Command(BaseCommand):
             "--domain", default="", help="runs only: their domain, where no file is named after it"
         )
         parser.add_argument(
+            "--domain-from",
+            metavar="PATTERN",
+            default="",
+            help=f"runs only: how their paths name domain and run, as in {EXAMPLE}",
+        )
+        parser.add_argument(
             "--corpus-version",
             default="",
             help="runs only: the corpus version whose ids they name (default: the current one)",
@@ -58,13 +65,19 @@ class Command(BaseCommand):
         path, hub = options["path"], options["hub"]
         if (path is None) == (hub is None):
             raise CommandError("Give either a path or --hub NAME.")
+        if options["domain"] and options["domain_from"]:
+            raise CommandError("Give either --domain or --domain-from.")
         try:
+            if options["domain_from"]:
+                options["domain"] = pattern(options["domain_from"])
             check_import(format=options["format"], domain=options["domain"])
             if path is not None:
                 self._load(path, path.name, options)
                 return
             with fetched(hub, format=options["format"]) as folder:
                 self._load(folder, hub, options)
+        except BadPattern as fault:
+            raise CommandError(f"--domain-from: {fault}") from None
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
 
@@ -84,7 +97,10 @@ class Command(BaseCommand):
             domain=options["domain"],
             claim=True,
         )
-        self._carry_out(run)
+        try:
+            run_import(run)
+        except KeyboardInterrupt:
+            cancel_import(run=run, actor=None)
         self._print(run, as_json=options["json"])
         if run.status != RunStatus.DONE:
             if is_new:
@@ -102,12 +118,6 @@ class Command(BaseCommand):
         if admin and user is None:
             raise CommandError(f"There is no user {admin!r}.")
         return benchmark_for(slug=slug, name=name, create_by=user)
-
-    def _carry_out(self, run: ImportRun) -> None:
-        try:
-            carry_out(run)
-        except KeyboardInterrupt:
-            cancel_import(run=run, actor=None)
 
     def _print(self, run: ImportRun, *, as_json: bool) -> None:
         for each in run.problems:

@@ -42,24 +42,20 @@ class Command(BaseCommand):
             raise CommandError(f"There is no benchmark {options['benchmark']}.")
         try:
             if options["approvals"]:
-                _keep_approvals(benchmark, options)
+                with options["approvals"].open("rb") as lines:
+                    rows = csv_rows(lines, APPROVAL_COLUMNS)
+                    import_approvals(benchmark=benchmark, actor=_admin(options), rows=rows)
             if options["recheck"]:
                 _ask_recheck(benchmark, options)
         except (Refused, PermissionDenied, OSError) as why:
             raise CommandError(str(why)) from None
-        rows = PersonStatusSerializer(people_rows(benchmark), many=True).data
+        people = PersonStatusSerializer(people_rows(benchmark), many=True).data
         if options["json"]:
-            self.stdout.write(json.dumps(rows))
+            self.stdout.write(json.dumps(people))
             return
-        for row in rows:
-            said = "; ".join(row["missing"])
-            self.stdout.write(f"{row['person']}\t{row['domain']}\t{said or 'qualified'}")
-
-
-def _keep_approvals(benchmark: Benchmark, options: dict[str, Any]) -> None:
-    with options["approvals"].open("rb") as lines:
-        rows = csv_rows(lines, APPROVAL_COLUMNS)
-        import_approvals(benchmark=benchmark, actor=_admin(options), rows=rows)
+        for row in people:
+            missing = "; ".join(row["missing"])
+            self.stdout.write(f"{row['person']}\t{row['domain']}\t{missing or 'qualified'}")
 
 
 def _ask_recheck(benchmark: Benchmark, options: dict[str, Any]) -> None:

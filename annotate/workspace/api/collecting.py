@@ -132,8 +132,8 @@ class Collecting(QueryRoutes):
         return Response(PageSerializer(pages_of(self.query), many=True).data)
 
     @extend_schema(request=NewTextPageSerializer, responses={201: FullPageSerializer})
-    def bring(self, request: Request, slug: str, pk: int) -> Response:
-        """Bringing a page as text."""
+    def paste(self, request: Request, slug: str, pk: int) -> Response:
+        """Collecting a page as text."""
         given = self.read(NewTextPageSerializer)
         page = collecting.collect_text(query=self.query, actor=self.access.user, **given)
         return Response(FullPageSerializer(page).data, status=201)
@@ -142,7 +142,7 @@ class Collecting(QueryRoutes):
         request={"multipart/form-data": NewFilePageSerializer}, responses={201: FullPageSerializer}
     )
     def upload(self, request: Request, slug: str, pk: int) -> Response:
-        """Bringing a page as a file."""
+        """Collecting a page as a file."""
         given = self.read(NewFilePageSerializer)
         page = collecting.collect_file(query=self.query, actor=self.access.user, **given)
         return Response(FullPageSerializer(page).data, status=201)
@@ -169,7 +169,7 @@ _QUERY = "b/<slug:slug>/queries/<int:pk>"
 _PAGE = f"{_QUERY}/pages/<int:page_pk>"
 _STOP = f"{_QUERY}/fetches/<int:fetch_pk>/stop/"
 _FETCHES: dict[str, Any] = {"get": "fetches", "post": "fetch"}
-_pages = Collecting.as_view({"get": "pages", "post": "bring"}, pagination_class=None)
+_pages = Collecting.as_view({"get": "pages", "post": "paste"}, pagination_class=None)
 _files = Collecting.as_view({"post": "upload"}, parser_classes=[MultiPartParser])
 urlpatterns = [
     path(f"{_QUERY}/fetches/", Collecting.as_view(_FETCHES), name="api-fetches"),

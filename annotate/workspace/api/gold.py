@@ -9,10 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotate.answers.inheritance import lost_work
 from annotate.api import QueryRoutes
 from annotate.loaders import enter_query, get_domain_passage
 from annotate.models import GoldPassage, Problem, ProblemTag
-from annotate.workspace.carrying import lost_work
 from annotate.workspace.gold import DiscardReason, assign_passage, discard_passage
 from annotate.workspace.problems import (
     audited,
@@ -21,7 +21,7 @@ from annotate.workspace.problems import (
     tag_problem,
     untag_problem,
 )
-from annotate.workspace.remaking import proposal, remake, take_back
+from annotate.workspace.remaking import proposal, remake, undo_with_sources
 from annotate.workspace.views.board import read_board
 from annotate.workspace.views.gold import Result, find
 from corpus.access import enter
@@ -123,7 +123,7 @@ class Gold(QueryRoutes):
     @extend_schema(request=None, responses={204: None})
     def undo(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
         """Taking a verdict on a passage back."""
-        take_back(**self.pair(passage_pk))
+        undo_with_sources(**self.pair(passage_pk))
         return Response(status=204)
 
     def pair(self, passage_pk: int | None) -> dict[str, Any]:

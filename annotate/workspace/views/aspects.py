@@ -203,12 +203,12 @@ def aspect_merge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Weigh the query's aspects on the other scale, each anew."""
+    """Weigh the query's aspects on another scale, each anew."""
     access, query = enter_query(request.user, slug, pk)
     sent = request.POST if request.method == "POST" else request.GET
-    other = {Scale.LIKERT5.value: Scale.LIKERT3.value, Scale.LIKERT3.value: Scale.LIKERT5.value}
-    target = sent.get("to", "")
-    target = target if target in other else other[scales.scale_of(query)]
+    target, present = sent.get("to", ""), scales.scale_of(query)
+    if target not in Scale.values:
+        target = next(each for each in Scale.values if each != present)
     moving = scales.off_scale(query, target)
     earlier = scales.earlier_weights(query, target)
 
@@ -223,12 +223,17 @@ def query_scale(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     context = {
         "query": query,
         "rows": [
-            (aspect, RUBRIC[aspect.scale].get(aspect.weight, ""), earlier.get(aspect.pk))
+            (
+                aspect,
+                RUBRIC[aspect.scale].get(aspect.weight, ""),
+                earlier.get(aspect.pk),
+                f"weight-{aspect.pk}",
+            )
             for aspect in moving
         ],
         "target": target,
         "top": SCALE_TOP[target],
-        "other": other[target],
+        "others": [each for each in Scale.choices if each[0] != target],
         "rubric": sorted(RUBRIC[target].items(), reverse=True),
     }
     return _restructure(request, access, moving, "query_scale", context, move)
@@ -261,7 +266,7 @@ def _restructure(
             messages.success(request, described(change))
             return htmx.redirect(request, workspace_url(access, query))
     full = query_context(access, query) | context | {"refusal": refusal}
-    name = f"annotate/{template}.html"
+    name = f"annotate/workspace/{template}.html"
     return htmx.render(request, name, full, status=422 if refusal else 200)
 
 
@@ -286,7 +291,7 @@ def aspect_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "changes": [_shown_change(each) for each in rows[:_SHOWN]],
         "may_write": may_write(access, query),
     }
-    return htmx.render(request, "annotate/aspect_history.html", context)
+    return htmx.render(request, "annotate/workspace/aspect_history.html", context)
 
 
 @require_POST
@@ -306,4 +311,4 @@ def _shown_change(change: AspectChange) -> dict[str, Any]:
     is_writing = change.kind in ("clarify", "scale")
     pairs = zip(change.before, change.after, strict=True) if is_writing else ()
     shown = [(old, new, difference(old["content"], new["content"])) for old, new in pairs]
-    return {"change": change, "said": described(change), "pairs": shown}
+    return {"change": change, "text": described(change), "pairs": shown}

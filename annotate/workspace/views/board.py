@@ -6,6 +6,7 @@ Read from the database after every write; a handful of queries whatever the size
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from django.db.models import QuerySet
 
@@ -22,6 +23,7 @@ from annotate.workspace.wording import MOST_SENTENCES, close_pairs, count_senten
 from corpus.models import Judgment, Passage, Query, Source
 
 COLOURS = 6
+_Row = TypeVar("_Row", GoldPassage, Judgment)
 
 
 @dataclass(frozen=True)
@@ -200,9 +202,8 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
 
     A passage of the domain that is not attached to the query yet opens as a candidate.
     """
-    gold_rows = GoldPassage.objects.standing().filter(query=query)
-    gold_rows = gold_rows.select_related("passage__document", "aspect").order_by("pk")
-    verdicts = {gold.passage_id: gold for gold in gold_rows}
+    standing = GoldPassage.objects.standing().filter(query=query).select_related("aspect")
+    verdicts = {gold.passage_id: gold for gold in _with_passages(standing)}
     expert = Judgment.objects.standing().filter(query=query, source=Source.EXPERT)
     labels = {label.passage_id: label for label in _with_passages(expert)}
     original = Judgment.objects.original().filter(query=query, label__gt=0)
@@ -212,7 +213,8 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
 
     tags = problems_of(query)
     added = [each for pk, each in attached.items() if pk in verdicts and pk not in originals]
-    near = _neighbours([*originals.values(), *added], labels)
+    supported = {pk: gold.aspect_id for pk, gold in verdicts.items()}
+    near = _neighbours([*originals.values(), *added], labels, supported)
 
     def row(pk: int, passage: Passage) -> Row:
         gold, is_original = verdicts.get(pk), pk in originals
@@ -261,15 +263,17 @@ def _cards(query: Query, gold: Iterable[GoldPassage]) -> list[Card]:
     ]
 
 
-def _neighbours(passages: list[Passage], labels: dict[int, Judgment]) -> dict[int, list[Piece]]:
+def _neighbours(
+    passages: list[Passage], labels: dict[int, Judgment], aspects: dict[int, int]
+) -> dict[int, list[Piece]]:
     """For each passage the others of its run on the page; what was merged already is left out."""
     merged = {pk for pk, label in labels.items() if label.provenance.get("rule") == REMADE}
     found: dict[int, list[Piece]] = {}
-    for run in touching([each for each in passages if each.pk not in merged]):
+    for run in touching([each for each in passages if each.pk not in merged], aspects):
         for piece in run:
             found[piece.pk] = [each for each in run if each.pk != piece.pk]
     return found
 
 
-def _with_passages(labels: QuerySet[Judgment]) -> QuerySet[Judgment]:
-    return labels.select_related("passage__document").order_by("pk")
+def _with_passages(rows: QuerySet[_Row]) -> QuerySet[_Row]:
+    return rows.select_related("passage__document", "passage__version").order_by("pk")

@@ -31,7 +31,7 @@ from corpus.pages.services import pages_like
 from kit import htmx
 from kit.errors import Refused
 
-PAGE = "annotate/collect_page.html"
+PAGE = "annotate/workspace/collect_page.html"
 FORMS = {"url_form": PageUrlForm, "text_form": PageTextForm, "file_form": PageFileForm}
 _SHOWN = 50
 
@@ -43,7 +43,7 @@ def collect(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 @require_POST
-def page_bring(
+def page_collect(
     request: HttpRequest,
     slug: str,
     pk: int,
@@ -53,21 +53,17 @@ def page_bring(
     """Fetch a page, or keep it, and go there; refused, the form comes back as it was filled in."""
     access, query = enter_query(request.user, slug, pk)
     form = FORMS[name](request.POST, request.FILES)
-    if form.is_valid():
-        try:
-            brought = verb(query=query, actor=access.user, **form.cleaned_data)
-        except Refused as refused:
-            form.add_error(refused.field if refused.field in form.fields else None, refused.message)
-        else:
-            page = brought.page if isinstance(brought, PageFetch) else brought
-            if page is None:
-                return htmx.redirect(request, reverse("collect", args=[slug, pk]))
-            if isinstance(brought, PageFetch):
-                by = f" by {page.created_by}" if page.created_by else ""
-                said = f"This page was collected{by} on {page.created_at:%Y-%m-%d} already"
-                messages.info(request, f"{said}; here it is.")
-            return htmx.redirect(request, page_url(access, query, page))
-    return _collect(request, access, query, **{name: form})
+    collected = htmx.submit(form, verb, query=query, actor=access.user)
+    if collected is None:
+        return _collect(request, access, query, **{name: form})
+    page = collected.page if isinstance(collected, PageFetch) else collected
+    if page is None:
+        return htmx.redirect(request, reverse("collect", args=[slug, pk]))
+    if isinstance(collected, PageFetch):
+        by = f" by {page.created_by}" if page.created_by else ""
+        when = f"{page.created_at:%Y-%m-%d}"
+        messages.info(request, f"This page was collected{by} on {when} already; here it is.")
+    return htmx.redirect(request, page_url(access, query, page))
 
 
 @require_POST
@@ -98,7 +94,9 @@ def _collect(request: HttpRequest, access: Access, query: Query, **bound: Any) -
         **bound,
     }
     status = 422 if bound else 200
-    return htmx.render(request, "annotate/collect.html", context, partial="list", status=status)
+    return htmx.render(
+        request, "annotate/workspace/collect.html", context, partial="list", status=status
+    )
 
 
 @require_GET

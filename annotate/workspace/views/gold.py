@@ -19,9 +19,9 @@ from annotate.models import Aspect, GoldPassage, Problem, ProblemTag
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import titled, web_url
 from annotate.workspace import gold, problems
-from annotate.workspace.forms import DiscardForm, RemakeForm, cleaned
+from annotate.workspace.forms import RemakeForm, cleaned
 from annotate.workspace.gold import DiscardReason
-from annotate.workspace.remaking import as_piece, proposal, remake, take_back
+from annotate.workspace.remaking import as_piece, proposal, remake, undo_with_sources
 from annotate.workspace.views.board import Board, Card, Row, read_board
 from annotate.workspace.views.queries import WORKSPACE, query_context, workspace, workspace_url
 from annotate.workspace.views.texts import Run, shown
@@ -34,12 +34,12 @@ from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table, clean
 
-RESULTS = "annotate/query_beside.html"
-MOST_FOUND = 10
+RESULTS = "annotate/workspace/query_search.html"
+MAX_FOUND = 10
 
 
 def assign(request: HttpRequest, access: Access, query: Query, passage: Passage) -> str:
-    """Let the passage support the aspect that was sent; what is said of it then."""
+    """Let the passage support the aspect that was sent; the message for it."""
     aspect = present_aspect(query, request.POST.get("aspect"))
     gold.assign_passage(query=query, passage=passage, aspect=aspect, actor=access.user)
     return f"supports a{aspect.k}"
@@ -47,17 +47,18 @@ def assign(request: HttpRequest, access: Access, query: Query, passage: Passage)
 
 def discard(request: HttpRequest, access: Access, query: Query, passage: Passage) -> str:
     """Say that the passage is no gold, for one of four reasons."""
-    form = DiscardForm(request.POST)
-    if not form.is_valid():
-        raise Refused("Choose why the passage is discarded.")
-    data = form.cleaned_data
-    gold.discard_passage(query=query, passage=passage, actor=access.user, **data)
-    return f"discarded: {DiscardReason(data['reason']).label.lower()}"
+    given = {"reason": request.POST.get("reason", ""), "note": _note(request)}
+    gold.discard_passage(query=query, passage=passage, actor=access.user, **given)
+    return f"discarded: {DiscardReason(given['reason']).label.lower()}"
+
+
+def _note(request: HttpRequest) -> str:
+    return request.POST.get("note", "")[:4000].replace("\x00", " ").strip()
 
 
 def undo(request: HttpRequest, access: Access, query: Query, passage: Passage) -> str:
     """Take the verdict back; the passage is open again, and there is nothing to say of it."""
-    take_back(query=query, passage=passage, actor=access.user)
+    undo_with_sources(query=query, passage=passage, actor=access.user)
     return ""
 
 
@@ -84,8 +85,7 @@ def problem_tag(request: HttpRequest, slug: str, pk: int, *, on: bool = True) ->
 
     def tag() -> None:
         if on and request.POST.get("on") != "no":
-            note = request.POST.get("note", "")[:4000].replace("\x00", " ")
-            problems.tag_problem(**given, note=note)
+            problems.tag_problem(**given, note=_note(request))
         else:
             problems.untag_problem(**given)
 
@@ -110,13 +110,13 @@ def _decide(
     **shown: Any,
 ) -> HttpResponse:
     """Do it and show the next passage, or this one where there is nothing to say of it."""
-    said = _tried(request, verb)
-    here = None if said or passage is None else passage.pk
+    message = _tried(request, verb)
+    here = None if message or passage is None else passage.pk
     if not htmx.is_fragment(request):
         url = workspace_url(access, query)
         return htmx.redirect(request, f"{url}?passage={here}" if here else url)
     context = workspace(access, query, open_pk=here)
-    context |= {"said": said, "decided": passage, "hx_oob": True, **shown}
+    context |= {"message": message, "decided": passage, "hx_oob": True, **shown}
     return htmx.render(request, WORKSPACE, context, partial="verdict")
 
 
@@ -134,7 +134,7 @@ def passage_search(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access, query = enter_query(request.user, slug, pk)
     full = workspace(access, query) | _found(access, query, request.GET)
     if not htmx.is_fragment(request):
-        return htmx.render(request, "annotate/beside.html", full)
+        return htmx.render(request, "annotate/workspace/search.html", full)
     return htmx.render(request, RESULTS, full, partial="results")
 
 
@@ -142,11 +142,11 @@ def passage_search(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def search_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> HttpResponse:
     """The passage found supports the aspect that was searched for."""
     access, query, passage = enter_passage(request.user, slug, pk, passage_pk)
-    said = _tried(request, lambda: assign(request, access, query, passage))
+    message = _tried(request, lambda: assign(request, access, query, passage))
     if not htmx.is_fragment(request):
         return htmx.redirect(request, workspace_url(access, query))
-    found = _found(access, query, request.POST) | {"said": said, "decided": passage}
-    # The passages of the query, as after every verdict, and the results beside them anew.
+    found = _found(access, query, request.POST) | {"message": message, "decided": passage}
+    # The passages of the query, as after every verdict, and the results anew.
     full = workspace(access, query) | found | {"hx_oob": True}
     response = htmx.render(request, WORKSPACE, full, partial="verdict")
     response.write(render_to_string(f"{RESULTS}#results", full, request))
@@ -156,7 +156,7 @@ def search_attach(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> 
 def find(access: Access, query: Query, text: str) -> list[Result]:
     """The best passages for a text, with their marks and the verdicts that stand on them."""
     version = CorpusVersion.objects.loaded(access.benchmark)
-    hits = best_passages(text, version=version, domain=query.domain, most=MOST_FOUND)
+    hits = best_passages(text, version=version, domain=query.domain, most=MAX_FOUND)
     rows = {row.passage.pk: row for row in read_board(query).rows}
     return [
         Result(hit, tuple(excerpt(hit.passage.text or "", hit.words)), rows.get(hit.passage.pk))
@@ -165,8 +165,8 @@ def find(access: Access, query: Query, text: str) -> list[Result]:
 
 
 def _found(access: Access, query: Query, params: Any) -> dict[str, Any]:
-    wanted = number(params.get("aspect", "")) or 0
-    aspect = Aspect.objects.filter(query=query, pk=wanted).present().first()
+    key = number(params.get("aspect", "")) or 0
+    aspect = Aspect.objects.filter(query=query, pk=key).present().first()
     words = clean(params.get("words", ""))
     text = words or (aspect.content if aspect else "")
     return {
@@ -210,7 +210,7 @@ def passage_remake(request: HttpRequest, slug: str, pk: int, passage_pk: int) ->
         "passage": passage,
         "document": document,
         "pieces": _pieces(document) if document and document.text else [],
-        "source_url": web_url(passage.source_url or (document.source_url if document else "")),
+        "source_url": web_url(passage.address),
         "neighbours": _neighbours(board, others),
         "on_page": _on_page(board, passage),
         "proposal": text,
@@ -219,7 +219,9 @@ def passage_remake(request: HttpRequest, slug: str, pk: int, passage_pk: int) ->
         **titled(query.text),
         "refusal": refusal,
     }
-    return htmx.render(request, "annotate/remake.html", context, status=422 if is_sent else 200)
+    return htmx.render(
+        request, "annotate/workspace/remake.html", context, status=422 if is_sent else 200
+    )
 
 
 def _pieces(document: Document) -> list[Run]:
@@ -282,7 +284,7 @@ def audit(request: HttpRequest, slug: str) -> HttpResponse:
         "problems": [(value, label, tagged[value]) for value, label in Problem.choices],
         "domain": domain,
     }
-    return htmx.render(request, "annotate/audit.html", context, partial="results")
+    return htmx.render(request, "annotate/workspace/audit.html", context, partial="results")
 
 
 def _lines(originals: Sequence[Judgment]) -> list[dict[str, Any]]:

@@ -7,13 +7,13 @@ from django.db.models.functions import Length, Substr
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from annotate.answers.inheritance import lost_work
 from annotate.voting.items import web_url
-from annotate.workspace.carrying import lost_work
 from corpus.access import enter, get_passage
 from corpus.judgments.shown import shown_labels
 from corpus.lists import place_choices, place_of
-from corpus.models import Judgment, Passage
-from corpus.texts.finding import MOST_FOUND
+from corpus.models import Judgment, Layer, Passage
+from corpus.texts.finding import MAX_FOUND
 from corpus.texts.indexing import searchable
 from corpus.texts.views import passage_list, passage_total
 from corpus.versions.views import READERS, get_version
@@ -32,7 +32,7 @@ def passages(request: HttpRequest, slug: str) -> HttpResponse:
     shown, rows = passage_list(place)
     rows = rows.defer("text").annotate(excerpt=Substr("text", 1, EXCERPT), length=Length("text"))
     if request.GET.get("q", "").strip():
-        shown = replace(shown, count_limit=MOST_FOUND - 1)
+        shown = replace(shown, count_limit=MAX_FOUND - 1)
     choices = place_choices(access.benchmark)
     table = shown.read(rows, request.GET, choices=choices, total=passage_total(place, request.GET))
     context = {
@@ -41,7 +41,7 @@ def passages(request: HttpRequest, slug: str) -> HttpResponse:
         "table": table,
         "searchable": searchable(place.version),
     }
-    return htmx.render(request, "annotate/passages.html", context, partial="results")
+    return htmx.render(request, "annotate/workspace/passages.html", context, partial="results")
 
 
 @require_GET
@@ -49,15 +49,15 @@ def passage(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One passage: its text, where it stands on its page, and the labels given to it."""
     access = enter(request.user, slug)
     found = get_passage(access, pk)
-    document = found.document
     context = {
         "access": access,
         "tab": "passages",
         "passage": found,
-        "source_url": web_url(document.source_url if document else ""),
+        "source_url": web_url(found.address),
+        "licence": found.domain.licences.filter(layer=Layer.PASSAGES).first(),
         "labels": _labels(found),
     }
-    return htmx.render(request, "annotate/passage.html", context | _neighbours(found))
+    return htmx.render(request, "annotate/workspace/passage.html", context | _neighbours(found))
 
 
 @require_GET
@@ -75,7 +75,7 @@ def version_work(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "support": support[:MOST_LOST],
         "support_count": len(support),
     }
-    return htmx.render(request, "annotate/carried.html", context, partial="part")
+    return htmx.render(request, "annotate/workspace/not_inherited.html", context, partial="part")
 
 
 def _neighbours(found: Passage) -> dict[str, Any]:

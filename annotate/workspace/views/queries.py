@@ -26,8 +26,8 @@ from corpus.texts.finding import find_passages, query_matches
 from kit import htmx
 from kit.lists.tables import Column, Filter, Table, clean
 
-WORKSPACE = "annotate/query.html"
-MOST_FOUND = 20
+WORKSPACE = "annotate/workspace/query.html"
+MAX_FOUND = 20
 
 
 def _by_work(queries: QuerySet[Query], value: str) -> QuerySet[Query]:
@@ -67,7 +67,7 @@ def queries(request: HttpRequest, slug: str) -> HttpResponse:
     )
     table = shown.read(rows, request.GET, choices={"domain": domain_choices(access.benchmark)})
     context = {"access": access, "tab": "queries", "table": table}
-    return htmx.render(request, "annotate/queries.html", context, partial="results")
+    return htmx.render(request, "annotate/workspace/queries.html", context, partial="results")
 
 
 @require_GET
@@ -93,7 +93,7 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
     work = work_context(access, found, is_annotator=is_annotator)
     writes = is_annotator and not work["work_reason"]
     board: Board = read_board(found, open_pk=open_pk, open_next=writes)
-    current = board.current.passage.document if board.current else None
+    current = board.current.passage if board.current else None
     items = checklist.missing(query=found)
     change = last_change(found, access.user)
     return {
@@ -107,8 +107,8 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
         "hints": [item for item in items if not item.blocking],
         # What the key Z undoes, and how it is called.
         "last_change": change,
-        "last_said": described(change) if change else "",
-        "source_url": web_url(current.source_url if current else ""),
+        "last_text": described(change) if change else "",
+        "source_url": web_url(current.address if current else ""),
         **work,
         **reading(found),
     }
@@ -137,7 +137,7 @@ def reading(found: Query) -> dict[str, Any]:
 def _find(access: Access, found: Query, words: str) -> list[Passage]:
     version = CorpusVersion.objects.loaded(access.benchmark)
     rows = find_passages(words, version=version, domain=found.domain)
-    return list(rows.order_by("pk")[:MOST_FOUND])
+    return list(rows.order_by("pk")[:MAX_FOUND])
 
 
 def _counted(rows: QuerySet[Query]) -> QuerySet[Query]:

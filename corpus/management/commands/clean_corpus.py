@@ -7,8 +7,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.cleaning.forecast import advise, forecast
-from corpus.cleaning.services import DEFAULTS, by_role, start_cleaning
+from corpus.cleaning.forecast import forecast
+from corpus.cleaning.services import (
+    DEFAULTS,
+    advise,
+    by_role,
+    following,
+    read_option,
+    start_cleaning,
+)
 from corpus.cleaning.tasks import drive_claimed
 from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion, ViolationPolicy
 from kit.errors import Refused
@@ -25,6 +32,13 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("benchmark", metavar="SLUG")
         parser.add_argument("--preset", choices=CleaningPreset.values, default="marcus")
+        parser.add_argument(
+            "--also",
+            choices=CleaningPreset.values,
+            action="append",
+            default=[],
+            help="make this one too, of the same job: no call is made twice, the budget is one",
+        )
         parser.add_argument("--policy", choices=ViolationPolicy.values, default="repair")
         parser.add_argument(
             "--source", metavar="NAME", help="the version to clean (default: the current)"
@@ -61,23 +75,35 @@ class Command(BaseCommand):
                     self._forecast(benchmark, endpoint, options)
                     return
                 run = _claimed(benchmark, endpoint, options)
-                drive_claimed(run)
+                runs = [run, *following(run)]
+                for each in runs:
+                    if each is run or each.claim():
+                        drive_claimed(each)
         except Refused as refusal:
             raise CommandError(str(refusal)) from None
-        run.refresh_from_db()
-        self._report(run, as_json=options["json"])
+        done = [self._report(each, as_json=options["json"]) for each in runs]
+        if not all(done):
+            sys.exit(1)
 
     def _forecast(self, benchmark: Benchmark, endpoint: Any, options: dict[str, Any]) -> None:
         source = _source(benchmark, options["source"])
-        found = forecast(source, options["preset"], endpoint, options["model"])
+        found = forecast(
+            source,
+            options["preset"],
+            endpoint,
+            options["model"],
+            also=options["also"],
+            options=dict(map(_option, options["option"])),
+        )
         for name, value in vars(found).items():
             self.stdout.write(
                 f"  {name.replace('_', ' '):14} {'unknown' if value is None else value}"
             )
-        advice = advise(source, endpoint, _usd(options["budget"]), options["model"])
-        self.stdout.write(f"Advised: {advice.preset}. {advice.why}")
+        advice = advise(benchmark)
+        self.stdout.write(f"Advised: {advice.preset or 'nothing'}. {advice.why}")
 
-    def _report(self, run: CleaningRun, *, as_json: bool) -> None:
+    def _report(self, run: CleaningRun, *, as_json: bool) -> bool:
+        run.refresh_from_db()
         if as_json:
             summary = {"run": run.pk, "version": run.version_id, "name": run.name}
             summary |= {"status": run.status, "preset": run.preset, "practice": run.practice}
@@ -88,7 +114,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {name:14} {value}")
         if run.status != RunStatus.DONE:
             self.stderr.write(run.error or run.pause_reason or f"The run is {run.status}.")
-            sys.exit(1)
+        return run.status == RunStatus.DONE
 
 
 def _claimed(benchmark: Benchmark, endpoint: Any, options: dict[str, Any]) -> CleaningRun:
@@ -110,6 +136,7 @@ def _claimed(benchmark: Benchmark, endpoint: Any, options: dict[str, Any]) -> Cl
         endpoint=endpoint,
         model=options["model"],
         budget_usd=_usd(options["budget"]),
+        also=options["also"],
         options=dict(map(_option, options["option"])),
         actor=None,
         claimed=True,
@@ -138,10 +165,7 @@ def _option(given: str) -> tuple[str, Any]:
         raise CommandError(
             f"--option: {given!r} is not NAME=VALUE with one of {', '.join(DEFAULTS)}."
         )
-    kind = type(DEFAULTS[name])
-    if kind is bool:
-        return name, value.lower() in ("1", "true", "yes")
     try:
-        return name, kind(value)
-    except ValueError:
-        raise CommandError(f"--option: {name} is a number, not {value!r}.") from None
+        return read_option(name, value)
+    except Refused as refusal:
+        raise CommandError(f"--option: {refusal}") from None

@@ -77,7 +77,7 @@ class Command(BaseCommand):
             except Refused as refusal:
                 raise CommandError(refusal.message) from None
             try:
-                computing.carry_out(computation)
+                computing.run_computation(computation)
             except KeyboardInterrupt:
                 with contextlib.suppress(LostLease):
                     computation.finish(RunStatus.CANCELLED)

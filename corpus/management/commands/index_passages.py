@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from corpus.models import Benchmark, CorpusVersion, PassageIndexRun
-from corpus.texts.indexing import carry_out, request_index
+from corpus.texts.indexing import request_index, run_index
 from kit.runs.models import LostLease, RunStatus
 
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             self.stderr.write(f"{name}: a worker is at it, {run.done:,} of {run.total:,} so far.")
             return True
         try:
-            carry_out(run)
+            run_index(run)
         except KeyboardInterrupt:
             with contextlib.suppress(LostLease):
                 run.release()

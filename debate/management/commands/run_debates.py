@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from argparse import ArgumentTypeError
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,22 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
-from debate.lara.services import awaited
+from debate.lara.services import budget_progress
+from debate.measures.accuracy import Comparison, compare
 from debate.models import DebateRun, DebateStatus, RunKind
-from debate.results.figures import figures
+from debate.references import GOLD, PEOPLE, Reference, judged
 from debate.runs import from_pairs
-from debate.runs.configuration import LARA_MODES, Seat, role_of
+from debate.runs.configuration import LARA_MODES, ModelChoice, role_of
 from debate.runs.configuration import as_json as frozen
+from debate.runs.figures import figures
 from debate.runs.forecast import forecast_plan
 from debate.runs.planning import Plan, plan_run, start_planned
 from debate.runs.presets import PRESETS, preset_kind
-from debate.runs.tasks import drive_claimed
+from debate.tasks import DEBATES
 from kit.errors import Refused
 from kit.runs.models import RunStatus
+from kit.stats.means import Mean
+from kit.stats.proportions import Proportion, proportion
 from llm import endpoints
 from llm.ledger.reading import in_a_line, spending
 from llm.requests import EFFORTS
@@ -33,8 +38,8 @@ from llm.serializers import SpendingSerializer
 class Command(BaseCommand):
     help = (
         "Debate the pairs of a benchmark's pool, or of a JSONL file with rows "
-        "{id, query, answers, passage}. Without a configured endpoint the practice model is "
-        "started for the length of the command."
+        "{id, query, answers, passage} and, where it is known, label. Without a configured "
+        "endpoint the practice model is started for the length of the command."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -93,7 +98,7 @@ class Command(BaseCommand):
                     self._forecast(plan, as_json=options["json"])
                     return
                 run = start_planned(plan=plan, actor=None, claimed=True)
-                drive_claimed(run)
+                DEBATES.drive(run)
         except (Refused, from_pairs.BadPairs) as refusal:
             raise CommandError(str(refusal)) from None
         run.refresh_from_db()
@@ -106,8 +111,8 @@ class Command(BaseCommand):
         found = forecast_plan(plan)
         if as_json:
             budget = None if plan.budget_usd is None else str(plan.budget_usd)
-            told = found | {"config": frozen(plan.config), "budget_usd": budget}
-            self.stdout.write(json.dumps(told))
+            data = found | {"config": frozen(plan.config), "budget_usd": budget}
+            self.stdout.write(json.dumps(data))
             return
         self.stdout.write(f"{found['pairs']} pairs, told from {found['sample']} of them")
         for name in ("calls", "input_tokens", "output_tokens", "usd", "seconds"):
@@ -118,19 +123,22 @@ class Command(BaseCommand):
             self.stdout.write(f"  {name.replace('_', ' '):14} {words}")
 
     def _report(self, run: DebateRun, *, as_json: bool) -> None:
-        counts = figures(run) | _judged(run)
+        counts, known = figures(run) | _judged(run), _against_known_labels(run)
         if as_json:
             summary = {"run": run.pk, "benchmark": run.benchmark.slug, "status": run.status}
             summary |= {"kind": run.kind, "preset": run.preset, "trial": run.is_provisional}
             summary |= {**counts, "practice": run.practice}
             spent = SpendingSerializer(spending(run.calls)).data
-            self.stdout.write(json.dumps(summary | {"spending": spent}))
+            measured = {"accuracy": _as_data(known)} if known.items else {}
+            self.stdout.write(json.dumps(summary | measured | {"spending": spent}))
         else:
             self.stdout.write(f"Run {run.pk} ({run.benchmark.slug}): {run.status}")
             for name, value in counts.items():
                 self.stdout.write(f"  {name.replace('_', ' '):14} {value}")
             self.stdout.write(f"  {'spent':14} {in_a_line(spending(run.calls))}")
-        if run.status == RunStatus.QUEUED and (waits := awaited(run)):
+            if known.items:
+                self.stdout.write("\n".join(_as_lines(known)))
+        if run.status == RunStatus.QUEUED and (waits := budget_progress(run)):
             words = f"{waits.labelled} of {waits.budget} pairs labelled, {waits.open} before them"
             self.stderr.write(f"The run waits for people ({words}); a worker goes on after them.")
         elif run.status != RunStatus.DONE:
@@ -142,6 +150,44 @@ class Command(BaseCommand):
             self.stderr.write(f"{pairs} of {run.total} pairs failed: {words}")
         if run.total and failed.count() == run.total:
             sys.exit(1)
+
+
+def _against_known_labels(run: DebateRun) -> Comparison:
+    """The run's labels beside those that people gave, or else the imported gold (protocol 6.9)."""
+    truths = Reference(run.benchmark, GOLD, "").truths(run.pool)
+    truths |= Reference(run.benchmark, PEOPLE, "").truths(run.pool)
+    return compare(item for _, item in judged(run, truths))
+
+
+def _shares(known: Comparison) -> dict[str, Proportion | Mean]:
+    own = known.labelled
+    hits = own.relevant.hits + own.irrelevant.hits
+    return {
+        "accuracy": proportion(hits, own.relevant.n + own.irrelevant.n),
+        "recall_relevant": own.relevant,
+        "recall_irrelevant": own.irrelevant,
+        "balanced_accuracy": own.balanced,
+        "escalation": known.escalation,
+    }
+
+
+def _as_data(known: Comparison) -> dict[str, Any]:
+    shares = {
+        name: {"value": each.value, "low": each.low, "high": each.high}
+        for name, each in _shares(known).items()
+    }
+    return {"known_labels": known.items, "invalid": known.invalid, **shares}
+
+
+def _as_lines(known: Comparison) -> Iterator[str]:
+    yield f"Of {known.items} pairs whose label is known, {known.invalid} got none:"
+    for name, each in _shares(known).items():
+        words = "-"
+        if each.value is not None:
+            words = f"{each.value:.4f} [{each.low:.4f}, {each.high:.4f}]"
+            if isinstance(each, Proportion):
+                words += f"  {each.hits} of {each.n}"
+        yield f"  {name.replace('_', ' '):18} {words}"
 
 
 def _judged(run: DebateRun) -> dict[str, int]:
@@ -187,7 +233,7 @@ def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
         pool=pool,
         endpoint=endpoint,
         preset=options["preset"] or "",
-        models=_seats(options["agents"], endpoint),
+        models=_choices(options["agents"], endpoint),
         settings=_settings(options["config"]) | changes,
         prompt_version=options["prompt_version"],
         name=options["name"],
@@ -219,16 +265,16 @@ def _usd(text: str) -> Decimal:
         raise ArgumentTypeError(f"{text!r} is no amount") from None
 
 
-def _seats(agents: str | None, endpoint: endpoints.Endpoint) -> tuple[Seat, ...]:
+def _choices(agents: str | None, endpoint: endpoints.Endpoint) -> tuple[ModelChoice, ...]:
     """The models that were named, each at its endpoint; a model's name may hold an @ itself."""
-    seats = []
+    choices = []
     for each in (agents or "").split(",") if agents else ():
         model, at, name = each.strip().rpartition("@")
         model, name = (model, name) if at else (name, endpoint.name)
         if not model or not name:
             raise CommandError(f"--agents: {each.strip()!r} is not MODEL or MODEL@ENDPOINT.")
-        seats.append(Seat(model, name))
-    return tuple(seats)
+        choices.append(ModelChoice(model, name))
+    return tuple(choices)
 
 
 def _check_out(out: Path, pairs: Path) -> None:

@@ -8,10 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
-from debate.answers.plans import candidates
-from debate.answers.services import start_answers
-from debate.answers.tasks import drive_claimed
+from debate.answers.services import candidates, start_answers
 from debate.models import AnswerRun
+from debate.tasks import ANSWERS
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
@@ -49,7 +48,7 @@ class Command(BaseCommand):
                 run = _start(benchmark, options, first)
             except (Refused, endpoints.UnknownEndpoint) as error:
                 raise CommandError(str(error)) from None
-            drive_claimed(run)
+            ANSWERS.drive(run)
         run.refresh_from_db()
         found = _outcome(run)
         if options["json"]:

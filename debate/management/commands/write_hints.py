@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.models import ReferencePanel
 from debate.hints.services import start_hints
-from debate.hints.tasks import drive_claimed
+from debate.tasks import HINTS
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
@@ -48,7 +48,7 @@ class Command(BaseCommand):
                 )
             except (Refused, endpoints.UnknownEndpoint) as error:
                 raise CommandError(str(error)) from None
-            drive_claimed(run)
+            HINTS.drive(run)
         run.refresh_from_db()
         bare = panel.items.without_hints().count()
         self.stdout.write(

@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark
 from corpus.versions.services import called
-from evaluation.models import Release
 from evaluation.releases.building import carry_out, fail, is_free, rebuild
+from evaluation.releases.models import Release
 from evaluation.releases.services import start_here
 from kit.errors import Refused
 from kit.runs.models import RunStatus

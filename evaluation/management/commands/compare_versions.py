@@ -14,12 +14,13 @@ from evaluation.leaderboard.before_after import (
     compare_sides,
     matched,
     side_of,
-    systems_sheet,
+    systems_table,
 )
 from evaluation.management.commands.leaderboard import current_sheet
+from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
-from kit.lists.sheets import as_data
+from kit.lists.report_tables import as_data
 
 
 class Command(BaseCommand):
@@ -35,7 +36,8 @@ class Command(BaseCommand):
         parser.add_argument("--after", default="", help="a version (default: the current one)")
         parser.add_argument("--view-before", choices=views, default=str(GoldView.REFINED))
         parser.add_argument("--view-after", choices=views, default=str(GoldView.REFINED))
-        parser.add_argument("--metric", default=leaderboard.DEFAULT)
+        parser.add_argument("--metric", default=leaderboard.DEFAULT, help="any of score_run")
+        parser.add_argument("--profile", choices=list(PROFILES), default=STRICT.name)
         parser.add_argument("--matched", action="store_true", help="over what both versions hold")
         parser.add_argument("--json", action="store_true", help="print the table as JSON")
 
@@ -48,7 +50,7 @@ class Command(BaseCommand):
         except Refused as refusal:
             raise CommandError(refusal.message) from None
         if options["json"]:
-            self.stdout.write(json.dumps(as_data([systems_sheet(found)])[0]))
+            self.stdout.write(json.dumps(as_data([systems_table(found)])[0]))
             return
         self.stdout.write(f"{found.metric}: {', '.join(found.domains)}")
         for line in found.lines:
@@ -62,14 +64,11 @@ def _compared(benchmark: Benchmark, options: dict[str, Any]) -> Comparison:
     second = called(benchmark, options["after"])
     if first is None or second is None:
         raise Refused("Nothing was loaded yet.")
-    if options["matched"]:
-        current_sheet(benchmark, first, second)
-        current_sheet(benchmark, second, first)
-    else:
-        current_sheet(benchmark, first)
-        current_sheet(benchmark, second)
+    asked = {"metric": options["metric"], "profile": options["profile"]}
+    for version, other in ((first, second), (second, first)):
+        current_sheet(benchmark, version, other if options["matched"] else None, **asked)
     sides = [
-        side_of(benchmark, version, options[view])
+        side_of(benchmark, version, options[view], options["profile"])
         for version, view in ((first, "view_before"), (second, "view_after"))
     ]
     return compare_sides(

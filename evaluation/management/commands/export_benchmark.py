@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.models import Benchmark
+from corpus.versions.services import called
 from evaluation.releases.exporting import FORMATS, export_benchmark
 from kit.errors import Refused
 
@@ -20,6 +21,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--out", required=True, type=Path, help="a folder that is not there yet"
         )
+        parser.add_argument(
+            "--corpus-version", default="", help="by its name (default: the texts as loaded)"
+        )
         parser.add_argument("--json", action="store_true", help="print the counts as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -28,7 +32,13 @@ class Command(BaseCommand):
         if benchmark is None:
             raise CommandError(f"There is no benchmark “{options['slug']}”.")
         try:
-            counts = export_benchmark(benchmark=benchmark, folder=folder, format=options["format"])
+            name = options["corpus_version"]
+            counts = export_benchmark(
+                benchmark=benchmark,
+                folder=folder,
+                format=options["format"],
+                version=called(benchmark, name) if name else None,
+            )
         except Refused as refusal:
             raise CommandError(refusal.message) from None
         except OSError as error:

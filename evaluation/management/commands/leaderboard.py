@@ -8,11 +8,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.models import Benchmark, CorpusVersion
 from corpus.versions.services import called
 from evaluation.leaderboard import services as leaderboard
-from evaluation.models import ScoreSheet
+from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets
+from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
-from kit.lists.sheets import as_data
+from kit.lists.report_tables import as_data
 from kit.runs.models import RunStatus
 
 
@@ -24,7 +25,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="the benchmark")
-        parser.add_argument("--metric", default=leaderboard.DEFAULT)
+        parser.add_argument("--metric", default=leaderboard.DEFAULT, help="any of score_run")
+        parser.add_argument("--profile", choices=list(PROFILES), default=STRICT.name)
         parser.add_argument("--view", choices=[str(v) for v in GoldView], default="refined")
         parser.add_argument(
             "--corpus-version", default="", help="whose runs (default: the current version)"
@@ -36,12 +38,16 @@ class Command(BaseCommand):
         if benchmark is None:
             raise CommandError(f"There is no benchmark {options['slug']!r}.")
         try:
-            sheet = current_sheet(benchmark, called(benchmark, options["corpus_version"]))
-            board = leaderboard.board_of(sheet, metric=options["metric"], view=options["view"])
+            version = called(benchmark, options["corpus_version"])
+            asked = {"metric": options["metric"], "profile": options["profile"]}
+            sheet = current_sheet(benchmark, version, **asked)
+            board = leaderboard.leaderboard_of(
+                sheet, metric=options["metric"], view=options["view"]
+            )
         except Refused as refusal:
             raise CommandError(refusal.message) from None
         if options["json"]:
-            self.stdout.write(json.dumps(as_data([leaderboard.as_sheet(board)])[0]))
+            self.stdout.write(json.dumps(as_data([leaderboard.as_table(board)])[0]))
             return
         self.stdout.write(f"{board.metric}, {board.view}: {', '.join(board.domains)}")
         for line in board.lines:
@@ -52,13 +58,24 @@ def current_sheet(
     benchmark: Benchmark,
     version: CorpusVersion | None,
     matched_with: CorpusVersion | None = None,
+    *,
+    metric: str,
+    profile: str,
 ) -> ScoreSheet:
-    """The newest sheet if it is current, else a new one, computed here. Raises Refused."""
-    newest = sheets.latest(benchmark, version, matched_with)
-    if newest is not None and sheets.is_current(newest):
+    """The newest sheet if it is current and has the metric, else a new one, computed here. Raises
+    Refused."""
+    newest = sheets.latest(benchmark, version, matched_with, profile)
+    has_it = newest is not None and not sheets.lacks(newest, sheets.metric_name(metric))
+    if newest is not None and has_it and sheets.is_current(newest):
         return newest
     sheet = sheets.request_sheet(
-        benchmark=benchmark, version=version, matched_with=matched_with, actor=None, claimed=True
+        benchmark=benchmark,
+        version=version,
+        matched_with=matched_with,
+        profile=profile,
+        metric=metric,
+        actor=None,
+        claimed=True,
     )
     sheets.carry_out(sheet)
     sheet.refresh_from_db()

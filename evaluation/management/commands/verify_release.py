@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evaluation.verification.folder import verify
 
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 
 
 class Command(BaseCommand):
@@ -36,11 +36,13 @@ class Command(BaseCommand):
                 f"{report.files} files, {report.labels:,} labels; {report.derived:,} derived "
                 f"again, {report.unverified:,} by rules that need more than a release keeps."
             )
-            for each in report.differences[:_MOST_SHOWN]:
+            if report.votes:
+                self.stdout.write(f"The chain of votes ends in {report.votes}.")
+            for each in report.differences[:_MAX_SHOWN]:
                 self.stdout.write(str(each))
         if report.differences:
             count = len(report.differences)
-            more = f" (the first {_MOST_SHOWN} above)" if count > _MOST_SHOWN else ""
+            more = f" (the first {_MAX_SHOWN} above)" if count > _MAX_SHOWN else ""
             raise CommandError(f"{count:,} rows differ{more}.")
         if not options["json"]:
             self.stdout.write("Nothing differs.")

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from corpus.importers.bright import read_aspect
+from corpus.importers.bright import guessed_scale, on_scale, read_aspect
 from corpus.importers.fields import Record
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.reading import records
 from corpus.importers.records import checked
-from corpus.importers.rows import AspectRow
+from corpus.importers.rows import AspectRow, Problem
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Aspect
 from evaluation.metrics.reading.golds import GoldFile, read_gold
@@ -36,7 +36,12 @@ def read_aspects(path: Path, qids: Collection[str], *, complete: bool = True) ->
     rows = list(good_rows(_rows(file, qids), Counter()))
     if not rows:
         raise MetricFault([f"{file.name}: There is no aspect in this file."])
-    return _named(rows, complete=complete)
+    guess = guessed_scale(rows)
+    placed = [on_scale(row, guess) for row in rows]
+    if off := [str(each) for each in placed if isinstance(each, Problem)]:
+        raise MetricFault.of(off)
+    found = [each for each in placed if isinstance(each, AspectRow)]
+    return _named(found, complete=complete)
 
 
 def of_subtopics(gold: GoldFile) -> Named:
@@ -78,11 +83,11 @@ def _named(rows: Iterable[AspectRow], *, complete: bool) -> Named:
     for row in sorted(rows, key=lambda row: row.k):
         name = f"a{row.k}"
         if name in found.setdefault(row.qid, {}):
-            faults.append(f"{row.place}: The query {row.qid} has two aspects numbered {row.k}.")
+            faults.append(f"{row.location}: The query {row.qid} has two aspects numbered {row.k}.")
         found[row.qid][name] = Aspect(row.weight, [])
         for pid in row.supporting_docs:
             if (before := supported.get((row.qid, pid))) is not None and complete:
-                where = row.place.at("supporting_docs")
+                where = row.location.at("supporting_docs")
                 faults.append(f"{where}: {pid} already supports aspect {before}.")
             supported[row.qid, pid] = name
     if faults:

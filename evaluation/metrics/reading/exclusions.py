@@ -39,12 +39,12 @@ def _columns(file: DataFile) -> Iterator[Any]:
         if isinstance(each, Problem):
             yield each
             continue
-        place, line = each
+        location, line = each
         columns = line.split(None, 1)
         if len(columns) == 2:
             yield columns[0], (columns[1].strip(),)
         else:
-            yield Problem(place, "Two columns are needed: query id, passage id.")
+            yield Problem(location, "Two columns are needed: query id, passage id.")
 
 
 def _records(file: DataFile) -> Iterator[Any]:

@@ -90,8 +90,10 @@ def _fill(gold: GoldFile, rows: Iterable[Any]) -> None:
     for row in rows:
         if isinstance(row, QueryRow):
             if row.qid in places:
-                faults.append(f"{row.place}: Query {row.qid} stands at {places[row.qid]} before.")
-            places[row.qid] = str(row.place)
+                faults.append(
+                    f"{row.location}: Query {row.qid} stands at {places[row.qid]} before."
+                )
+            places[row.qid] = str(row.location)
             gold.labels.setdefault(row.qid, {})
             if row.excluded_ids:
                 gold.excluded[row.qid] = row.excluded_ids
@@ -105,7 +107,7 @@ def _add(gold: GoldFile, row: JudgmentRow) -> Iterator[str]:
     labels = gold.labels.setdefault(row.qid, {})
     before = labels.setdefault(row.pid, row.label)
     if before != row.label:
-        yield f"{row.place}: {row.pid} has the label {before} for query {row.qid} before."
+        yield f"{row.location}: {row.pid} has the label {before} for query {row.qid} before."
     for name, label in (row.subtopics or {}).items():
         passages = gold.subtopics.setdefault(row.qid, {}).setdefault(name, [])
         if label > 0:

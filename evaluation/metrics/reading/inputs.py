@@ -33,9 +33,25 @@ def read_inputs(
     profile: Profile,
 ) -> Inputs:
     """Read all files; raises MetricFault that names every fault of the first that has any."""
+    gold, notes = read_joined(qrels, aspects, excluded, base, profile=profile)
+    found = read_run(run)
+    return Inputs(run=found, gold=gold, notes=Counter(found.notes) + Counter(notes))
+
+
+def read_joined(
+    qrels: Path,
+    aspects: Path | None = None,
+    excluded: Path | None = None,
+    base: Path | None = None,
+    *,
+    profile: Profile,
+) -> tuple[Gold, Mapping[str, int]]:
+    """The gold of one domain with what else its files say, and what was odd in them, by kind.
+
+    Raises MetricFault.
+    """
     gold = read_gold(qrels)
     left_out = dict(gold.excluded) if excluded is None else read_excluded(excluded)
-    found = read_run(run)
     named: AspectsOf | None = of_subtopics(gold) if gold.subtopics else None
     if aspects is not None:
         named = read_aspects(aspects, gold.labels.keys(), complete=profile.complete)
@@ -52,4 +68,4 @@ def read_inputs(
         # Each file is sound by itself: it is between them that something is wrong.
         given = [each.name for each in (qrels, aspects, excluded) if each]
         raise MetricFault([f"{', '.join(given)}: {each}" for each in fault.messages]) from None
-    return Inputs(run=found, gold=joined, notes=Counter(found.notes) + Counter(gold.notes))
+    return joined, gold.notes

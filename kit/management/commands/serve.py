@@ -21,7 +21,7 @@ from django.db import connections
 
 from kit.runs.processes import Child, Supervisor
 
-_MOST_WORKERS = 2
+_MAX_WORKERS, _MAX_WEB = 2, 4
 _NICENESS = 5
 # Settings that say where models answer: with any of them the practice model is not started.
 _MODELS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASSAY_ENDPOINTS", "ASSAY_PRACTICE_URL")
@@ -34,11 +34,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1")
         parser.add_argument("--port", type=int, default=os.environ.get("PORT") or "8000")
-        parser.add_argument("--web-processes", type=int, default=2)
+        parser.add_argument(
+            "--web-processes",
+            type=int,
+            default=0,
+            help=f"0, the default: one more than processors, {_MAX_WEB} at most",
+        )
         parser.add_argument(
             "--workers",
             type=int,
-            default=min(_MOST_WORKERS, os.cpu_count() or 1),
+            default=min(_MAX_WORKERS, os.cpu_count() or 1),
             help="worker processes: they share long runs (default: one per core, two at most)",
         )
         parser.add_argument("--no-demo", action="store_true", help="leave a new database empty")
@@ -96,8 +101,10 @@ def _children(host: str, port: int, web_processes: int, workers: int) -> list[Ch
     return children
 
 
-def web_command(host: str, port: int, processes: int = 2) -> list[str]:
+def web_command(host: str, port: int, processes: int = 0) -> list[str]:
     """What starts the web server; measurements and tests start the same."""
+    # One waits for a database while as many as there are processors compute.
+    processes = processes or min(_MAX_WEB, 1 + (os.cpu_count() or 1))
     web = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}"]
     web += ["--worker-class", "gthread", "--threads", "8", "--workers", str(processes)]
     web += ["--keep-alive", "15", "--graceful-timeout", "5", "--preload"]

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
 
 from kit.lists.csvfile import harmless
-from kit.lists.sheets import csv_header, csv_rows
+from kit.lists.report_tables import csv_header, csv_rows
 from kit.templatetags.assay import in_words
 from llm.ledger.accounts import paying_runs
 from llm.ledger.reading import (
@@ -22,6 +22,7 @@ from llm.ledger.reading import (
     TOTALS,
     UNCOSTED,
     begun_between,
+    grouped,
     in_a_line,
     lines,
     spending,
@@ -61,12 +62,12 @@ class Command(BaseCommand):
         if options["csv"]:
             self._file(calls, options["csv"], name)
         elif options["json"]:
-            told: dict[str, Any] = dict(SpendingSerializer(spending(calls)).data)
+            data: dict[str, Any] = dict(SpendingSerializer(spending(calls)).data)
             if name:
-                told["totals"] = as_totals(totals(calls, name)[name])
-            self.stdout.write(json.dumps(told))
+                data["totals"] = as_totals(totals(grouped(calls), name))
+            self.stdout.write(json.dumps(data))
         elif name:
-            for key, found in totals(calls, name)[name]:
+            for key, found in totals(grouped(calls), name):
                 words = (str(each) for name, each in key.items() if name != "account")
                 self.stdout.write(f"{'  '.join(words)}: {in_a_line(found)}")
             self.stdout.write(f"All: {in_a_line(spending(calls))}")
@@ -79,7 +80,7 @@ class Command(BaseCommand):
         header: Sequence[str] = HEADER
         rows: Iterable[Sequence[Any]] = lines(calls)
         if name:
-            (sheet,) = totals_sheets(calls, name)
+            (sheet,) = totals_sheets(grouped(calls), name)
             header, rows = csv_header(sheet), csv_rows(sheet)
         try:
             with ExitStack() as stack:

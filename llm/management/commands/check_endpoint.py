@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from llm import endpoints
 from llm.endpoints import EndpointError, UnknownEndpoint
 from llm.prices import PriceError
-from llm.trying import Tried, try_endpoint
+from llm.trying import EndpointCheck, try_endpoint
 
 
 class Command(BaseCommand):
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             raise CommandError(f"{failed} did not answer.")
 
 
-def in_words(tried: Tried) -> str:
+def in_words(tried: EndpointCheck) -> str:
     """The outcome of one trial in some lines."""
     roles = f" ({', '.join(tried.roles)})" if tried.roles else ""
     lines = [f"{tried.model} at {tried.endpoint}{roles}"]

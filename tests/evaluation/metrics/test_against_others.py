@@ -10,7 +10,7 @@ import pytest
 import pytrec_eval
 
 from evaluation.metrics.gold import Aspect, Gold
-from evaluation.metrics.profiles import REFERENCE, STRICT
+from evaluation.metrics.profiles import REFERENCE, STRICT, TREC_EVAL
 from evaluation.metrics.run import Run
 from evaluation.metrics.scoring import score
 
@@ -28,7 +28,15 @@ TREC = {
     "MRR": "recip_rank",
     "hit@1": "success_1",
     "hit@10": "success_10",
+    "Rprec": "Rprec",
+    "bpref": "bpref",
+    "infAP": "infAP",
+    "set_map": "set_map",
+    "set_F": "set_F",
+    "set_P": "set_P",
+    "set_recall": "set_recall",
 }
+WHOLE = {"Rprec", "bpref", "infAP", "set_map", "set_F", "set_P", "set_recall"}
 ASKED = {"ndcg", "ndcg_cut.3,10", "recall.3,10", "P.3,10", "map", "map_cut.3", "recip_rank"}
 
 
@@ -54,7 +62,7 @@ def test_trec_measures_equal_pytrec_eval(level) -> None:
         for part, whole in zip(random_case(rng), (run, qrels), strict=True):
             whole.update({f"{number}-{qid}": each for qid, each in part.items()})
     theirs = pytrec_eval.RelevanceEvaluator(
-        qrels, {*ASKED, "success.1,10"}, relevance_level=level
+        qrels, {*ASKED, *WHOLE, "success.1,10"}, relevance_level=level
     ).evaluate(run)
     profile = replace(REFERENCE, relevant_from=level)
     scores = score(Run.of(run), Gold.of(qrels), ",".join(TREC), profile)
@@ -113,11 +121,44 @@ def test_alpha_ndcg_equals_pyndeval(profile, alpha, most) -> None:
         assert metric.as_dict() == pytest.approx(expected, abs=1e-9)
 
 
+# Ours and ndeval's names of what it computes; every aspect counts alike.
+NDEVAL = {
+    **{f"{name}@{k}": f"{name}@{k}" for name in ("ERR-IA", "nERR-IA", "P-IA") for k in (1, 5, 20)},
+    **{f"{name}@{k}": f"{name}@{k}" for name in ("alpha-DCG", "strec") for k in (1, 5, 20)},
+    **{name: name for name in ("NRBP", "nNRBP", "MAP-IA")},
+}
+
+
+@pytest.mark.parametrize("profile", [STRICT, REFERENCE, TREC_EVAL])
+@pytest.mark.parametrize("most", [1, 3])
+def test_measures_of_ndeval_equal_pyndeval(profile, most) -> None:
+    rng = random.Random(most)
+    run, qrels, aspects = {}, [], {}
+    for qid in map(str, range(RUNS // 10)):
+        run[qid], judged, aspects[qid] = random_aspects(rng, qid, most=most)
+        qrels += judged
+    ranked = [pyndeval.ScoredDoc(q, pid, value) for q in run for pid, value in run[q].items()]
+    theirs = pyndeval.ndeval(qrels, ranked, measures=NDEVAL.values())
+    labels: dict = {}
+    for each in qrels:
+        labels.setdefault(each.query_id, {})[each.doc_id] = 1
+    found = score(Run.of(run), Gold.of(labels, aspects=aspects), ",".join(NDEVAL), profile)
+    for name, metric in zip(NDEVAL.values(), found.metrics.values(), strict=True):
+        assert metric.as_dict() == pytest.approx({q: theirs[q][name] for q in run}, abs=1e-9)
+
+
 # NIST's name, the suffix it bears in the output, and ours.
 NIST = {
     "map": "MAP",
     "recip_rank": "MRR",
     "ndcg": "nDCG",
+    **{name: name for name in ("Rprec", "bpref", "infAP", "gm_map", "11pt_avg", "set_F")},
+    "set_map": "set_map",
+    "set_P": "precision",
+    "set_recall": "recall",
+    "rbp": "RBP",
+    **{f"iprec_at_recall_{n / 20:.2f}": f"iprec_at_recall(recall={n / 20})" for n in range(21)},
+    **{f"unj_{k}": f"unjudged@{k}" for k in (5, 10, 20)},
     **{f"P_{k}": f"precision@{k}" for k in (3, 5, 7, 10, 15, 20, 30, 100, 200, 500, 1000)},
     **{f"recall_{k}": f"recall@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000, 2000)},
     **{f"ndcg_cut_{k}": f"nDCG@{k}" for k in (5, 10, 15, 20, 23, 30, 100, 200, 500, 1000)},
@@ -149,38 +190,60 @@ def nist_rows(path: Path) -> list[tuple[str, str, str]]:
     return [(NIST[n.strip()], q, v.strip()) for n, q, v in lines if n.strip() in NIST]
 
 
+@pytest.mark.parametrize("profile", [REFERENCE, TREC_EVAL])
 @pytest.mark.parametrize(
     ("expected", "qrels", "run", "changes", "least"),
     [
-        ("out.test", "qrels.test", "results.test", {}, 11),
-        ("out.test.a", "qrels.test", "results.test", {}, 35),
-        ("out.test.aq", "qrels.test", "results.test", {}, 140),
-        ("out.test", "qrels.test.with-comments", "results.test", {}, 11),
+        ("out.test", "qrels.test", "results.test", {}, 25),
+        ("out.test.a", "qrels.test", "results.test", {}, 61),
+        ("out.test.aq", "qrels.test", "results.test", {}, 243),
+        ("out.test", "qrels.test.with-comments", "results.test", {}, 25),
         # -c: a query that the run does not hold counts 0.
-        ("out.test.aqc", "qrels.test", "results.trunc", {"counts_absent": True}, 140),
+        ("out.test.aqc", "qrels.test", "results.trunc", {"counts_absent": True}, 243),
         # -M100
         (
             "out.test.aqcM",
             "qrels.test",
             "results.trunc",
             {"counts_absent": True, "depth": 100},
-            140,
+            243,
         ),
         # -l2
-        ("out.test.aql", "qrels.rel_level", "results.test", {"relevant_from": 2}, 140),
-        ("out.test.meas_params", "qrels.test", "results.test", {}, 30),
+        ("out.test.aql", "qrels.rel_level", "results.test", {"relevant_from": 2}, 243),
+        ("out.test.meas_params", "qrels.test", "results.test", {}, 50),
     ],
 )
-def test_nists_inputs_give_nists_outputs(shared, expected, qrels, run, changes, least) -> None:
+def test_nists_inputs_give_nists_outputs(
+    shared, expected, qrels, run, changes, least, profile
+) -> None:
     folder = shared / "trec_eval-tests"
     rows = nist_rows(folder / expected)
     assert len(rows) >= least
     gold, ran = Gold.of(read_qrels(folder / qrels)), Run.of(read_run(folder / run))
     names = ",".join(sorted({name for name, _, _ in rows}))
-    scores = score(ran, gold, names, replace(REFERENCE, **changes))
+    scores = score(ran, gold, names, replace(profile, **changes))
     wrong = []
     for name, qid, value in rows:
         found = scores[name].mean if qid == "all" else scores[name].as_dict().get(qid, 0.0)
         if f"{found:.4f}" != value:
             wrong.append((name, qid, value, found))
     assert wrong == []
+
+
+def test_a_topic_without_a_relevant_passage_counts_as_trec_eval_counts_it(shared) -> None:
+    """Of NIST's three topics 303 loses its relevant passages: MAP is (301 + 302 + 0) / 3."""
+    folder = shared / "trec_eval-tests"
+    alone = {q: float(v) for n, q, v in nist_rows(folder / "out.test.aq") if n == "MAP"}
+    qrels = read_qrels(folder / "qrels.test")
+    qrels["303"] = dict.fromkeys(qrels["303"], 0)
+    run, gold = Run.of(read_run(folder / "results.test")), Gold.of(qrels)
+    names = "MAP,gm_map,unjudged@20"
+    scores = score(run, gold, names, TREC_EVAL)
+    assert scores["MAP"].scored == 3
+    assert scores["MAP"].mean == pytest.approx((alone["301"] + alone["302"]) / 3, abs=1e-4)
+    # The geometric mean puts .00001 in the place of 0.
+    product = alone["301"] * alone["302"] * 0.00001
+    assert scores["gm_map"].mean == pytest.approx(product ** (1 / 3), rel=1e-3)
+    # What says nothing of relevance stays what NIST printed of it.
+    assert scores["unjudged@20"].as_dict() == pytest.approx({"301": 0.1, "302": 0.0, "303": 0.0})
+    assert score(run, gold, names, REFERENCE)["MAP"].scored == 2

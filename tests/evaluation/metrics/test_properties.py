@@ -1,22 +1,26 @@
 """What must hold for any run: bounds, monotonicity, indifference to how things are written."""
 
+from dataclasses import replace
 from itertools import pairwise
+from math import inf, log
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.metrics.gold import Aspect, Gold
-from evaluation.metrics.names import MEASURES
 from evaluation.metrics.profiles import PROFILES, REFERENCE, STRICT
 from evaluation.metrics.run import Run
 from evaluation.metrics.scoring import score
-from tests.evaluation.metrics.toys import one
+from tests.evaluation.metrics.toys import every_metric, one
 
 PIDS = [f"p{n}" for n in range(12)]
 CUTS = (1, 2, 5, 20)
-ALL = ",".join(f"{name}@{k}" for name in MEASURES for k in CUTS)
+ALL = every_metric(*CUTS)
 lists = st.dictionaries(st.sampled_from(PIDS), st.sampled_from([0.0, 0.5, 1.0, 2.5]), max_size=12)
+# ln .00001 to ln 1; two aspects of a passage at ranks 1, 2, ... gain what they gain.
+BOUNDS = {"gm_map": (log(0.00001), 0.0), "alpha_DCG": (0.0, inf)}
 runs = st.dictionaries(st.sampled_from(["q1", "q2", "q3", "q9"]), lists, max_size=4)
 
 
@@ -37,9 +41,10 @@ def golds(draw) -> Gold:
 def test_every_value_lies_between_0_and_1_and_undefined_ones_say_why(run, gold, profile) -> None:
     scores = score(Run.of(run), gold, ALL, PROFILES[profile])
     for metric in scores.metrics.values():
+        least, most = BOUNDS.get(metric.name.split("@")[0], (0.0, 1.0))
         for _, value, why in metric.rows():
             assert (value is None) == bool(why)
-            assert value is None or 0.0 <= value <= 1.0 + 1e-9
+            assert value is None or least <= value <= most + 1e-9
 
 
 @given(runs, golds())
@@ -49,6 +54,50 @@ def test_a_deeper_cut_never_finds_less(run, gold) -> None:
         values = [scores[f"{name}@{k}"].values for k in CUTS]
         for less, more in pairwise(values):
             assert (less <= more + 1e-12).all()
+
+
+@st.composite
+def shared_aspects(draw) -> dict:
+    """Labels and aspects of which a passage may support several."""
+    labels, aspects = {}, {}
+    for qid in ("q1", "q2", "q3"):
+        gold = draw(st.lists(st.sampled_from(PIDS), min_size=1, max_size=8, unique=True))
+        labels[qid] = {pid: n % 3 + 1 for n, pid in enumerate(gold)}
+        support = draw(st.lists(st.sets(st.integers(0, 3), min_size=1), min_size=8, max_size=8))
+        aspects[qid] = {
+            f"a{k}": Aspect(k + 1, named)
+            for k in range(4)
+            if (named := [pid for pid, own in zip(gold, support, strict=False) if k in own])
+        }
+    return {"labels": labels, "aspects": aspects}
+
+
+@given(st.lists(runs, min_size=2, max_size=3), shared_aspects(), st.integers(1, 2))
+def test_what_a_gold_keeps_changes_no_run(several, given, least) -> None:
+    """Ideal orders are kept for further runs, cut-offs, alphas and labels; a new gold has none."""
+    asked = ("alpha_nDCG@2", "alpha_nDCG@20,alpha_nDCG", "alpha_nDCG(alpha=1)@3")
+    kept = Gold.of(**given)
+    for run in several:
+        for profile in (STRICT, replace(STRICT, relevant_from=least)):
+            for metrics in asked:
+                found = score(Run.of(run), kept, metrics, profile)
+                assert found.means == score(Run.of(run), Gold.of(**given), metrics, profile).means
+    label = np.where(np.arange(len(kept.pids)) % 2, kept.label, 0)
+    fresh = replace(Gold.of(**given), label=label)
+    assert (
+        score(Run.of(several[0]), kept.with_labels(label), asked[1]).means
+        == score(Run.of(several[0]), fresh, asked[1]).means
+    )
+
+
+@given(runs, shared_aspects())
+def test_queries_taken_together_have_the_ideals_that_each_has_alone(run, given) -> None:
+    together = score(Run.of(run), Gold.of(**given), "alpha_nDCG@3,alpha_nDCG")
+    for qid in given["labels"]:
+        own = Gold.of(**{name: {qid: each[qid]} for name, each in given.items()})
+        alone = score(Run.of(run), own, "alpha_nDCG@3,alpha_nDCG")
+        for name, metric in alone.metrics.items():
+            assert metric.as_dict()[qid] == pytest.approx(together[name].as_dict()[qid], abs=1e-12)
 
 
 @given(runs, golds(), st.randoms(use_true_random=False))
@@ -75,7 +124,7 @@ def test_a_ranking_is_a_run_without_ties(run, gold) -> None:
 @given(runs, golds())
 def test_without_ties_profiles_agree_on_queries_they_score(run, gold) -> None:
     untied = {qid: {pid: float(-n) for n, pid in enumerate(each)} for qid, each in run.items()}
-    names = ",".join(f"{name}@5" for name in MEASURES if name != "nDCG")
+    names = ",".join(name for name in every_metric(5).split(",") if name != "nDCG@5")
     scores = [score(Run.of(untied), gold, names, each) for each in PROFILES.values()]
     for name in scores[0].metrics:
         values = [each[name].as_dict() for each in scores]

@@ -41,6 +41,44 @@ def test_the_reference_skips_absent_queries(run, qrels) -> None:
     assert each["skipped"] == {"absent from the run": 1}
 
 
+@pytest.mark.parametrize(
+    ("options", "mean", "scored"),
+    [
+        # Query 1 finds b at rank 2, 2 nothing of b; 3 is absent; 4 was judged without finding any.
+        ((), (1 / 2 + 0 + 0) / 3, 3),
+        (("-c",), (1 / 2 + 0 + 0 + 0) / 4, 4),
+        (("--complete", "-M", 1), 0.0, 4),
+        # The only label of 2 is z's, which is not returned.
+        (("-l", 2), 0.0, 3),
+    ],
+)
+def test_trec_eval_and_its_options(run, tmp_path, options, mean, scored) -> None:
+    qrels = file(tmp_path, "with-4.txt", QRELS.replace("z 1", "z 2") + "4 0 a 0\n")
+    with run.open("a") as lines:
+        lines.write("4 Q0 a 1 1 sys\n")
+    found = as_json(run, qrels, "--metrics", "recip_rank", "--profile", "trec_eval", *options)
+    each = found["metrics"]["MRR"]
+    assert (each["mean"], each["scored"]) == (pytest.approx(mean), scored)
+    text = called(run, qrels, "--profile", "trec_eval", *options)
+    assert "of them without a relevant passage, counted 0" in text
+
+
+def test_measures_are_called_as_trec_eval_calls_them(run, qrels) -> None:
+    names = "P_2,iprec_at_recall_0.50,Rprec,bpref,gm_map,rbp"
+    found = means(as_json(run, qrels, "--metrics", names, "--profile", "trec_eval"))
+    # Query 1 has b at rank 2 of R = 2, query 2 nothing. RBP: .1 x .9; gm_map: AP 1/4 and .00001.
+    wanted = {
+        "precision@2": (1 / 2 + 0) / 2,
+        "iprec_at_recall(recall=0.5)": (1 / 2 + 0) / 2,
+        "Rprec": (1 / 2 + 0) / 2,
+        # Nothing was judged irrelevant before b; one of two is found.
+        "bpref": (1 / 2 + 0) / 2,
+        "gm_map": (1 / 4 * 0.00001) ** 0.5,
+        "RBP": (0.1 * 0.9 + 0) / 2,
+    }
+    assert found == pytest.approx(wanted)
+
+
 def test_rows_of_queries(run, qrels) -> None:
     found = as_json(run, qrels, "--metrics", "MRR", "--profile", "reference", "--per-query")
     assert found["queries"] == [

@@ -33,6 +33,11 @@ from tests.evaluation.metrics.score_files import (
         ("r.json", "[1]", "r.json: One JSON object is needed here"),
         ("r.run.gz", gzip.compress(RUN.encode(), mtime=0)[:20], "The gzip file ends too early"),
         ("r.run", "", "r.run: There is no ranking in this file."),
+        (
+            "r.run",
+            f"{RUN.strip()}3 Q0 a 1 9 sys\n",
+            "r.run:4: These are the columns of two lines",
+        ),
     ],
 )
 def test_a_bad_run_is_named_with_its_place(tmp_path, qrels, name, content, message) -> None:
@@ -46,6 +51,7 @@ def test_a_bad_run_is_named_with_its_place(tmp_path, qrels, name, content, messa
         ("q.txt", "1 0 a yes\n", "q.txt:1 label: A whole number is needed here"),
         ("q.txt", "1 0 a 1\n1 0 a 0\n", "q.txt:2 label: a has the label 1 for query 1 before."),
         ("q.txt", "", "q.txt: There is no judgment in this file."),
+        ("q.txt", "1 0 a 12 0 b 1\n", "q.txt:1: These are the columns of two lines"),
         ("q.json", '{"1": {"a": 1, "a": 0}}', "q.json: This object should hold labels"),
         (
             "q.json",
@@ -127,7 +133,8 @@ def test_every_unknown_metric_is_named(run, qrels) -> None:
 
 def test_a_file_that_is_not_there(tmp_path, run, qrels) -> None:
     assert "There is no such file." in refused(tmp_path / "no.run", qrels)
-    assert "This is no regular file; name one." in refused(run, tmp_path)
+    message = refused(run, qrels, "--excluded", tmp_path)
+    assert "This is no regular file; name one." in message
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.metrics.standings import kendall_tau, ranks_of, shifts, standings, task_means
+from evaluation.metrics.standings import kendall_tau, rank_shifts, ranks_of, standings, task_means
 from kit.stats.means import bootstrap_macro
 
 NAN = float("nan")
@@ -61,10 +61,10 @@ def test_a_draw_in_which_a_system_has_no_value_ranks_nobody() -> None:
     # The first has a value for one query of two: a quarter of the draws miss it.
     found = standings([np.array([[0.1, NAN], [0.9, 0.8]])], seed=1)
     assert [(each.rank_low, each.rank_high) for each in found] == [(2, 2), (1, 1)]
-    moved = shifts(
+    *_, won, _ = rank_shifts(
         [np.array([[0.1, NAN], [0.9, 0.8]])], [np.array([[0.2, NAN], [0.9, 0.8]])], seed=1
     )
-    assert [(each.low, each.high) for each in moved.won] == [(0, 0), (0, 0)]
+    assert [(each.low, each.high) for each in won] == [(0, 0), (0, 0)]
 
 
 def test_intervals_are_those_of_the_plain_bootstrap() -> None:

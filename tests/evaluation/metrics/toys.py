@@ -1,6 +1,7 @@
 """The small examples of docs/protocol.md 6, whose results can be reckoned by hand."""
 
 from evaluation.metrics.gold import Aspect, Gold
+from evaluation.metrics.names import MEASURES
 from evaluation.metrics.profiles import STRICT, Profile
 from evaluation.metrics.run import Run
 from evaluation.metrics.scoring import Scores, score
@@ -28,3 +29,14 @@ def one(ranking, gold: Gold, metric: str, profile: Profile = STRICT) -> float:
 
 def scored(run, gold: Gold, metrics: str, profile: Profile = STRICT) -> Scores:
     return score(Run.of(run), gold, metrics, profile)
+
+
+def every_metric(*cuts: int) -> str:
+    """Each measure by name, at these cut-offs where it takes one."""
+    names = []
+    for name, measure in MEASURES.items():
+        if measure.level:
+            names.append(f"{name}@0.1")
+        else:
+            names += [name] if measure.cuts is False else [f"{name}@{k}" for k in cuts]
+    return ",".join(names)

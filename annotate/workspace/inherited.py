@@ -1,0 +1,60 @@
+"""Gold passages of aspects that a cleaned corpus version inherits, and those that it loses."""
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from django.db.models import Q
+
+from annotate.models import Aspect, GoldPassage
+from corpus.models import CorpusVersion
+from corpus.versions.crosswalk import targets
+
+
+class InheritedGold(NamedTuple):
+    """Passages of the version by aspect; `lost` are gold passages that none of them inherits."""
+
+    by_aspect: dict[int, list[int]]
+    lost: list[tuple[int, int]]
+
+
+def gold_in(
+    version: CorpusVersion, *, about: Q | None = None, removed: bool = False
+) -> InheritedGold:
+    """Standing gold passages of every aspect, read through the version's crosswalks.
+
+    What experts collected from the web is in no version that was loaded; it stays as it is. What
+    asks for a new aspect, because its own was split or merged, supports none until it has one.
+    `about` narrows the gold passages; with `removed` those of removed aspects count too.
+    """
+    rows = GoldPassage.objects.standing().filter(
+        about or Q(),
+        query__domain__benchmark=version.benchmark_id,
+    )
+    if not removed:
+        rows = rows.filter(aspect__removed_at=None)
+    pairs = list(
+        rows.order_by("pk").values_list("aspect_id", "passage_id", "passage__version__state")
+    )
+    inheriting = targets(version, {passage for _, passage, _ in pairs})
+    found: dict[int, list[int]] = defaultdict(list)
+    lost: list[tuple[int, int]] = []
+    for aspect, passage, state in pairs:
+        there = [passage] if state == "growing" else inheriting[passage]
+        found[aspect] += [each for each in there if each not in found[aspect]]
+        if not there:
+            lost.append((aspect, passage))
+    return InheritedGold(dict(found), lost)
+
+
+def aspects_in(version: CorpusVersion) -> dict[int, set[tuple[int, int]]]:
+    """(query, aspect) by passage of the version: what cleanings must not put into one passage.
+
+    Gold of an aspect that was split or merged is kept apart, too, until it has a new one.
+    """
+    aspects = Aspect.objects.filter(query__domain__benchmark=version.benchmark_id)
+    query_of = dict(aspects.values_list("pk", "query_id"))
+    found: dict[int, set[tuple[int, int]]] = defaultdict(set)
+    for aspect, passages in gold_in(version, removed=True).by_aspect.items():
+        for passage in passages:
+            found[passage].add((query_of[aspect], aspect))
+    return dict(found)

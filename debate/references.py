@@ -1,0 +1,105 @@
+"""What a run's labels are compared with: an imported gold, or what people judged."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotate.models import CaseStatus, EscalationCase
+from annotate.voting.cases import is_undecided
+from corpus.judgments.models import GoldVersion
+from corpus.models import Benchmark, Judgment, Pool, Source
+from corpus.texts.finding import one_of
+from corpus.versions.effective import inherit_values
+from debate.measures.accuracy import Judged
+from debate.models import DebateRun, DebateStatus
+
+PEOPLE, EXPERTS, GOLD = "people", "experts", "gold"
+_GOLD = "gold-"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A source of labels of a benchmark; labels above 0 count as relevant."""
+
+    benchmark: Benchmark
+    key: str
+    name: str
+
+    def judgments(self) -> QuerySet[Judgment]:
+        """Its labels. Of pairs that people still judge, the imported gold alone."""
+        rows = Judgment.objects.in_benchmark(self.benchmark).order_by()
+        if self.key == GOLD:
+            return rows.original()
+        if self.key.startswith(_GOLD):
+            return rows.filter(gold_version_id=int(self.key.removeprefix(_GOLD)))
+        sources = (Source.EXPERT,) if self.key == EXPERTS else (Source.EXPERT, Source.HUMAN)
+        return rows.standing().filter(source__in=sources).exclude(is_undecided())
+
+    def truths(self, pool: Pool | None = None) -> dict[tuple[int, int], int]:
+        """1 or 0 by (query, passage).
+
+        For a pool of a derived corpus version, as inherited there; a pair that people
+        still judge there has none but the imported gold's.
+        """
+        rows = self.judgments().values_list("query_id", "passage_id", "label")
+        found = {(query, passage): int(label > 0) for query, passage, label in rows}
+        version = pool.corpus_version if pool else None
+        if version is None:
+            return found
+        found = inherit_values(version, found)
+        if self.is_gold:
+            return found
+        cases = EscalationCase.objects.filter(query__domain__benchmark=self.benchmark)
+        undecided = set(
+            cases.exclude(status=CaseStatus.CLOSED).values_list("query_id", "passage_id")
+        )
+        return {pair: truth for pair, truth in found.items() if pair not in undecided}
+
+    @property
+    def is_gold(self) -> bool:
+        """Whether it is an imported gold."""
+        return self.key == GOLD or self.key.startswith(_GOLD)
+
+    def holding(self, truth: int, pool: Pool | None = None) -> Exists:
+        """Condition on an outer queryset of pairs: the reference calls them so."""
+        if pool is not None and pool.corpus_version_id is not None:
+            truths = self.truths(pool)
+            called = {
+                (query, passage) for (query, passage), each in truths.items() if each == truth
+            }
+            entries = pool.entries.values_list("pk", "query_id", "passage_id")
+            kept = [pk for pk, *pair in entries.iterator(chunk_size=2000) if tuple(pair) in called]
+            of_pair = pool.entries.filter(
+                one_of(kept), query=OuterRef("query_id"), passage=OuterRef("passage_id")
+            )
+            return Exists(of_pair)
+        rows = self.judgments().filter(query=OuterRef("query_id"), passage=OuterRef("passage_id"))
+        return Exists(rows.filter(Q(label__gt=0) if truth else Q(label__lte=0)))
+
+
+def references(benchmark: Benchmark) -> list[Reference]:
+    """Every reference that the benchmark offers, people first."""
+    golds = GoldVersion.objects.filter(domain__benchmark=benchmark).select_related("domain")
+    return [
+        Reference(benchmark, PEOPLE, "people: votes and experts"),
+        Reference(benchmark, EXPERTS, "experts alone"),
+        Reference(benchmark, GOLD, "the imported gold of every domain"),
+        *(Reference(benchmark, f"{_GOLD}{gold.pk}", f"gold of {gold}") for gold in golds),
+    ]
+
+
+def reference_called(benchmark: Benchmark, key: str) -> Reference | None:
+    """The reference of that key; None where the benchmark has none."""
+    return next((each for each in references(benchmark) if each.key == key), None)
+
+
+def judged(run: DebateRun, truths: dict[tuple[int, int], int]) -> Iterator[tuple[int, Judged]]:
+    """(debate, pair with its truth) of every pair of the run that has both."""
+    columns = ("pk", "query_id", "passage_id", "status", "label", "case__label")
+    rows = run.debates.exclude(status=DebateStatus.WAITING).order_by()
+    for pk, query, passage, status, label, settled in rows.values_list(*columns).iterator():
+        truth = truths.get((query, passage))
+        if truth is not None:
+            escalated = status == DebateStatus.ESCALATED
+            yield pk, Judged(truth, label, escalated, settled if escalated else None)

@@ -1,0 +1,173 @@
+"""Workers poll the database for due work.
+
+Without a broker this is how work starts at all: `wake` makes a poller look at once, and what is due
+goes into the worker's own in-memory queue. With a broker it makes up for lost messages.
+Delivering a run twice is harmless, because claiming is a conditional UPDATE.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from celery.signals import task_postrun, task_received, worker_ready, worker_shutting_down
+from django.apps import apps
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db.models import Exists, OuterRef
+from kombu.asynchronous import get_event_loop
+
+from kit.runs.messages import Key, Messages
+from kit.runs.models import CHANNEL, BrokerAway, TrackedRun, give_back, stopping, wake_workers
+from kit.runs.periodic import PeriodicTasks
+
+logger = logging.getLogger(__name__)
+# Due runs of each kind that are looked at: what is taken makes place for the next.
+_MAX_PER_KIND = 20
+_LOOP_SECONDS = 1.0
+# Between two looks at the file that `wake` touches.
+_NAP_SECONDS = 0.2
+
+
+class Poller(threading.Thread):
+    """Looks for due runs when it is called, and every few seconds, and sends their task."""
+
+    def __init__(self) -> None:
+        super().__init__(name="poll", daemon=True)
+        self._stopped = threading.Event()
+        self.messages = Messages(own_queue=not settings.BROKER_URL)
+        self.periodic_tasks = PeriodicTasks()
+        # When the file was last touched, as far as this thread has seen.
+        self._called = 0
+
+    def run(self) -> None:
+        """Poll until stopped; a database or broker that is away for a while is waited for."""
+        is_away = False
+        while self._wait():
+            try:
+                close_old_connections()
+                self.poll()
+                is_away = False
+                self.periodic_tasks.do_due(time.monotonic())
+            except Exception as error:  # whatever it is, polling must not end
+                if not is_away:  # once an outage, not four times a second
+                    known = isinstance(error, DatabaseError | InterfaceError | BrokerAway)
+                    logger.warning("poll: no look at due work: %s", error, exc_info=not known)
+                is_away = True
+                connection.close()
+        connection.close()
+
+    def stop(self) -> None:
+        """Ask the thread to end after its present look."""
+        self._stopped.set()
+
+    def _wait(self) -> bool:
+        """Return True when it is time to look: work fell due, or the last look is long ago.
+
+        False once stopped.
+        """
+        ends_at = time.monotonic() + settings.ASSAY_SWEEP_SECONDS
+        while not self._stopped.is_set() and (left := ends_at - time.monotonic()) > 0:
+            if self._is_called(left):
+                break
+        return not self._stopped.is_set()
+
+    def _is_called(self, seconds: float) -> bool:
+        """Whether `wake` was called since this was asked last; waits a moment for it."""
+        if settings.BROKER_URL:  # which brings the message itself
+            self._stopped.wait(seconds)
+        elif connection.vendor == "postgresql":
+            with contextlib.suppress(DatabaseError, InterfaceError):
+                return self._is_notified(min(seconds, _LOOP_SECONDS))
+            self._stopped.wait(min(seconds, _LOOP_SECONDS))
+        else:
+            self._stopped.wait(min(seconds, _NAP_SECONDS))
+            called = settings.WAKE_FILE.stat().st_mtime_ns if settings.WAKE_FILE.exists() else 0
+            before, self._called = self._called, called
+            return called != before
+        return False
+
+    def _is_notified(self, seconds: float) -> bool:
+        with connection.cursor() as cursor, connection.wrap_database_errors:
+            cursor.execute(f"LISTEN {CHANNEL}")
+            return any(connection.connection.notifies(timeout=seconds, stop_after=1))
+
+    def poll(self) -> int:
+        """Send what is due; return how many runs were sent."""
+        due = [(model.task_name, pk, has_leader) for model, pk, has_leader in due_runs()]
+        to_send = self.messages.to_send(due, now=time.monotonic())
+        for key in to_send:
+            self._send(key)
+        return len(to_send)
+
+    def _send(self, key: Key) -> None:
+        # Noted before: this process may have taken it already when the call returns.
+        self.messages.note_sent(key, now=time.monotonic())
+        try:
+            wake_workers(*key[:2])
+        except BaseException:
+            self.messages.note_unsent(key)
+            raise
+
+
+def due_runs() -> Iterator[tuple[type[TrackedRun], int, bool]]:
+    """The first due runs of every kind, each with whether somebody leads it and help is welcome.
+
+    Those that were claimed least often come first, then the oldest: so a long run that a worker
+    gave back stands behind those that had no turn yet.
+    """
+    for model in run_models():
+        first = model.objects.calling().order_by("fence", "pk")[:_MAX_PER_KIND]
+        has_leader = ~Exists(model.objects.due().filter(pk=OuterRef("pk")))
+        for pk, led in first.annotate(led=has_leader).values_list("pk", "led"):
+            yield model, pk, led
+
+
+def run_models() -> list[type[TrackedRun]]:
+    """All concrete kinds of tracked run."""
+    return [
+        model for model in apps.get_models() if issubclass(model, TrackedRun) and model.task_name
+    ]
+
+
+_pollers: list[Poller] = []
+
+
+def _start(**_: Any) -> None:
+    poller = Poller()
+    _pollers.append(poller)
+    poller.start()
+    _stay_responsive()
+
+
+def _stay_responsive() -> None:
+    """With a broker, Celery's loop sleeps up to ten seconds before it notices a SIGTERM."""
+    loop = get_event_loop()
+    if loop is not None:
+        loop.call_repeatedly(_LOOP_SECONDS, lambda: None)  # type: ignore[no-untyped-call]
+
+
+def _stop(**_: Any) -> None:
+    stopping.set()
+    for poller in _pollers:
+        poller.stop()
+
+
+def _received(request: Any, **_: Any) -> None:
+    for poller in _pollers:
+        for pk in request.args[:1]:
+            poller.messages.note_received(request.name, pk)
+
+
+def _task_ended(**_: Any) -> None:
+    give_back()
+
+
+def connect() -> None:
+    """Start polling with every Celery worker process and end it with the process."""
+    task_received.connect(_received, dispatch_uid="kit.runs.polling.received")
+    task_postrun.connect(_task_ended, dispatch_uid="kit.runs.polling.give_back")
+    worker_ready.connect(_start, dispatch_uid="kit.runs.polling.start")
+    worker_shutting_down.connect(_stop, dispatch_uid="kit.runs.polling.stop")
