@@ -176,17 +176,24 @@ def test_the_seats_of_each_preset(preset: str, endpoint: str | None, seats: Any)
 
 
 def test_a_cleaning_by_role_is_priced_by_its_models(settings, tmp_path: Path) -> None:
-    prices = tmp_path / "prices.json"
     row = (
         '{{"endpoint": "*", "model": "{}", "valid_from": "2020-01-01", "input": "{}", '
         '"cached": "1", "output": "0"}}'
     )
-    prices.write_text(f"[{row.format('cleaner', 10)}, {row.format('cutter', 30)}]")
-    settings.ASSAY_PRICES = str(prices)
     benchmark = make_corpus()
     client = Client()
     client.force_login(make_member(benchmark, "admin", "admin"))
     url = "/api/b/demo/cleaning-forecast/?preset=marcus"
-    by_role = client.get(url).json()
-    assert float(by_role["usd"]) == pytest.approx(by_role["input_tokens"] * 20 / 1e6)
+
+    def forecast(cleaner: int, cutter: int) -> dict[str, Any]:
+        prices = tmp_path / f"prices-{cleaner}-{cutter}.json"
+        prices.write_text(f"[{row.format('cleaner', cleaner)}, {row.format('cutter', cutter)}]")
+        settings.ASSAY_PRICES = str(prices)
+        return client.get(url).json()
+
+    alike = forecast(10, 10)
+    assert float(alike["usd"]) == pytest.approx(alike["input_tokens"] * 10 / 1e6)
+    cleaning, cutting = (float(forecast(*each)["usd"]) for each in ((10, 0), (0, 30)))
+    assert 0 < cleaning < float(alike["usd"])
+    assert float(forecast(10, 30)["usd"]) == pytest.approx(cleaning + cutting)
     assert client.get(url + "&endpoint=one").json()["usd"] is None

@@ -151,7 +151,7 @@ def forecast(
     ]
     frozen = [[run.preset, run.endpoint, run.model, run.config] for run in runs]
     last = Call.objects.order_by("-pk").values_list("pk", "status").first()
-    key = _key("forecast", version, [sorted(gold), frozen, last])
+    key = _key("forecast", version, [sorted(gold), frozen, last, str(table())])
     known: Forecast | None = cache.get(key)
     if known is None:
         known = _forecast(runs, gold, strata)
