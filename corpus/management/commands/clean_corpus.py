@@ -110,7 +110,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(summary | {"figures": run.figures}))
         else:
             self.stdout.write(f"Run {run.pk}, “{run.name}”: {run.status}")
-            for name, value in run.figures.items():
+            # Sorted: PostgreSQL gives the keys back in an order of its own.
+            for name, value in sorted(run.figures.items()):
                 self.stdout.write(f"  {name:14} {value}")
         if run.status != RunStatus.DONE:
             self.stderr.write(run.error or run.pause_reason or f"The run is {run.status}.")

@@ -96,7 +96,9 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"{run.name}: {run.query_count} queries, up to {run.depth} passages.")
         for name, domain in computation.report["domains"].items():
-            words = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in domain.items())
+            words = ", ".join(
+                f"{key.replace('_', ' ')} {value}" for key, value in sorted(domain.items())
+            )
             self.stdout.write(f"  {name}: {words}")
 
 
