@@ -86,6 +86,9 @@ def survive(site: Site, preset: str, *, kills: int, seed: int) -> None:
     rng = random.Random(seed)
     site.lease_s = 2.0
     run = start(make_corpus(SIZES[preset]), preset)
+    # With every group under way at once, all would end in one moment and no kill find a middle.
+    run.calls_in_flight = 2
+    run.save(update_fields=["calls_in_flight"])
     workers = [site.start_worker(sweep_s=0.25) for _ in range(2)]
     is_over, landed = over(run), 0
 
