@@ -2,5 +2,5 @@
 
 from django.urls import include, path
 
-NOUNS = ("agreement", "leaderboard", "published", "holes", "experiments", "releases")
+NOUNS = ("finding", "agreement", "leaderboard", "published", "holes", "experiments", "releases")
 urlpatterns = [path("", include(f"evaluation.{noun}.urls")) for noun in NOUNS]

@@ -123,8 +123,10 @@
     }
   }, true);
 
-  /* On a phone the row of tabs is longer than the screen: the current one is shown. */
-  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  /* On a phone a row of pages is longer than the screen: the current one is shown. */
+  for (const each of document.querySelectorAll(".sections [aria-current], .tabs [aria-current]")) {
+    each.scrollIntoView({ block: "nearest", inline: "center" });
+  }
 
   window.assay = { toast, jump };
 })();

@@ -73,7 +73,7 @@
     return copy.textContent.trim().replace(/\s+/g, " ") || element.title;
   }
 
-  const SHOWN = { [SUBMIT]: "Ctrl ↵", "?": "?", "/": "/" };
+  const SHOWN = { [SUBMIT]: "Ctrl ↵", "mod+k": "Ctrl K", "?": "?", "/": "/" };
   const shown = (key) => SHOWN[key] ?? (key.length === 1 ? key.toUpperCase() : key);
 
   function listed() {
@@ -122,6 +122,28 @@
     dialog.showModal();
   }
 
+  function openPalette() {
+    const dialog = document.getElementById("palette");
+    if (!dialog || document.querySelector("dialog[open]")) return false;
+    dialog.showModal();
+    dialog.querySelector("input").select();
+    return true;
+  }
+
+  /* In what was found the arrows go from the field through the links and round; Enter in the field
+     opens the first. */
+  function choose(event) {
+    const dialog = event.target.closest?.("#palette");
+    const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key];
+    if (!dialog || step === undefined) return;
+    const links = [...dialog.querySelectorAll("[data-found] a")];
+    const all = [dialog.querySelector("input"), ...links];
+    const here = all.indexOf(event.target);
+    if (step) all[(here + step + all.length) % all.length].focus();
+    else if (here === 0) links[0]?.click();
+    if (step || here === 0) event.preventDefault();
+  }
+
   /* Esc leaves a field for what it belongs to, so that the focus stays in sight. */
   function leave(field) {
     const around = field.closest("details")?.querySelector("summary") ?? field.closest("[tabindex]:not(main)");
@@ -137,6 +159,10 @@
       submitWithin(target);
       return;
     }
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && openPalette()) {
+      event.preventDefault();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") { if (isTyping(target)) leave(target); return; }
     if (isTyping(target) || areOff()) return;
@@ -144,7 +170,10 @@
     if (found) { event.preventDefault(); act(found); return; }
     /* The button that opens the list is hidden on small screens; the key is not. */
     if (event.key === "?") { event.preventDefault(); openKeys(); }
+    /* A list has a search of its own; everywhere else a slash finds anything. */
+    if (event.key === "/" && openPalette()) event.preventDefault();
   }
 
+  document.addEventListener("keydown", choose);
   document.addEventListener("keydown", onKey);
 })();

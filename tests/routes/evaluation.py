@@ -3,6 +3,7 @@
 from tests.routes.rows import ADMIN, MEMBERS, READERS, Row, get, post
 
 ROWS: list[tuple[str, Row]] = [
+    ("find", get(MEMBERS)),
     ("agreement", get(READERS)),
     ("agreement-of", get(READERS, kwargs={"what": "votes"})),
     ("agreement-items", get(READERS, kwargs={"what": "votes"})),

@@ -1,0 +1,174 @@
+"""The sections of a benchmark with their pages: who sees which, and which one is open.
+
+Pages are named by their URLs, as templates name them: no room is imported for its screens.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from django.urls import reverse
+
+from corpus.access import Access
+
+_Who: TypeAlias = Callable[[Access], bool]
+
+
+def _everybody(access: Access) -> bool:
+    return True
+
+
+def _annotators(access: Access) -> bool:
+    return access.is_annotator
+
+
+def _seniors(access: Access) -> bool:
+    return access.is_reviewer or access.is_admin
+
+
+def _admins(access: Access) -> bool:
+    return access.is_admin
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a benchmark: its label, the name of its URL, and who sees it.
+
+    `beside` are beginnings of other addresses, behind the benchmark's own, that belong to it.
+    """
+
+    label: str
+    name: str
+    who: _Who = _everybody
+    beside: tuple[str, ...] = ()
+    url: str = ""
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section as a person sees it; `url` is that of its first page."""
+
+    label: str
+    pages: tuple[Page, ...]
+
+    @property
+    def url(self) -> str:
+        """Where its link leads."""
+        return self.pages[0].url
+
+    @property
+    def is_open(self) -> bool:
+        """Whether one of its pages is on the screen."""
+        return any(page.is_open for page in self.pages)
+
+
+# A label for annotators alone, who have less of everything, stands behind the usual one.
+_SECTIONS: Final[tuple[tuple[str, str, tuple[Page, ...]], ...]] = (
+    (
+        "Overview",
+        "Overview",
+        (Page("Status", "benchmark"), Page("Progress", "progress", _admins)),
+    ),
+    (
+        "Data",
+        "Browse",
+        (
+            Page("Queries", "queries", beside=("aspects/", "audit/")),
+            Page("Passages", "passages", beside=("documents/",)),
+            Page("Judgments", "judgments", beside=("gold/",)),
+            Page("Corpus versions", "versions", _seniors, beside=("cleaning/",)),
+            Page("Licences", "licences"),
+            Page("Imports", "imports", _admins),
+        ),
+    ),
+    (
+        "Annotate",
+        "My work",
+        (
+            Page("My queue", "queue", _annotators),
+            Page("Vote", "vote", _annotators),
+            Page("Disputes", "disputes", _seniors),
+            Page("Adjudication", "adjudication", _seniors),
+            Page("Reviews", "reviews", beside=("rescoring/",)),
+            Page("Panels", "panels", beside=("hint-runs/",)),
+            Page("Answers", "answers"),
+        ),
+    ),
+    (
+        "Agents",
+        "Agents",
+        (
+            Page("Debate runs", "debate-runs", _seniors),
+            Page("Pools", "pools", _seniors),
+            Page("Experiments", "experiments", _seniors),
+            Page("Prompts", "prompts", _admins, beside=("trials/",)),
+            Page("Spending", "spending", _admins),
+        ),
+    ),
+    (
+        "Results",
+        "Results",
+        (
+            Page("Leaderboard", "leaderboard"),
+            Page("Systems", "retrieval-runs"),
+            Page("Missing labels", "holes"),
+            Page("Agreement", "agreement", _seniors),
+            Page("Published results", "published-tables"),
+            Page("Releases", "releases", _admins, beside=("pushes/",)),
+        ),
+    ),
+    (
+        "My record",
+        "My record",
+        (
+            Page("Feedback", "feedback", _annotators),
+            Page("Qualification", "qualification", _annotators),
+        ),
+    ),
+    (
+        "Manage",
+        "Guidelines",
+        (
+            Page("People", "people", _admins),
+            Page("Assignments", "assignments", _admins),
+            Page("Voting plan", "voting", _admins),
+            Page("Qualification", "qualification-rules", _admins, beside=("qualification/",)),
+            Page("Guidelines", "guidelines"),
+            Page("Endpoints", "endpoints", _admins),
+        ),
+    ),
+)
+
+
+def sections_for(access: Access, path: str) -> list[Section]:
+    """The sections that the person sees, with the page open that `path` belongs to."""
+    slug = access.benchmark.slug
+    start = reverse("benchmark", args=[slug])
+    behind = path.removeprefix(start)
+    found: list[tuple[str, list[Page]]] = []
+    fits: list[tuple[int, Page]] = []
+    for label, short, pages in _SECTIONS:
+        seen = [
+            replace(page, url=reverse(page.name, args=[slug])) for page in pages if page.who(access)
+        ]
+        if seen:
+            found.append((label if _seniors(access) else short, seen))
+        for page in seen:
+            own = (page.url.removeprefix(start), *page.beside)
+            fits += [(len(each), page) for each in own if behind.startswith(each)]
+    # The longest address that fits: that of the overview is the beginning of all.
+    _, is_open = max(fits, key=lambda fit: fit[0], default=(0, None))
+    return [
+        Section(label, tuple(replace(page, is_open=page is is_open) for page in pages))
+        for label, pages in found
+    ]
+
+
+def pages_called(access: Access, words: str) -> Iterator[tuple[str, Page]]:
+    """The pages whose label, or whose section's, holds every word; each with its section."""
+    for section in sections_for(access, ""):
+        for page in section.pages:
+            name = f"{section.label} {page.label}".lower()
+            if all(word in name for word in words.lower().split()):
+                yield section.label, page
