@@ -38,7 +38,6 @@ def adjudication(request: HttpRequest, slug: str) -> HttpResponse:
     rows, counts = listed(access, request.GET)
     context = {
         "access": access,
-        "tab": "adjudication",
         "counts": counts,
         "table": _table(access, request, rows),
         "decided": decisions(access)[:MAX_DECIDED],
@@ -133,7 +132,6 @@ def _context(request: HttpRequest, access: Access, item: OpenItem) -> dict[str, 
     slug, kept = access.benchmark.slug, _kept(request)
     context: dict[str, Any] = {
         "access": access,
-        "tab": "adjudication",
         "shown": shown,
         "kind": OpenKind(item.kind),
         "form": SettleForm(),

@@ -108,7 +108,7 @@ def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
     if drawn := htmx.submit(form, verbs.draw_comparison, access=access):
         return htmx.redirect(request, reverse("comparison", args=[slug, drawn.pk]))
     table = COMPARISONS.read(comparison_rows(access), request.GET)
-    context = {"access": access, "tab": "answers", "form": form, "table": table}
+    context = {"access": access, "form": form, "table": table}
     context["to_rate"] = verbs.to_rate(access).count()
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "annotate/answers/comparisons.html", context, partial="results")
@@ -119,7 +119,7 @@ def comparison(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """How far the ratings are; once it is closed, what they say."""
     access = enter(request.user, slug, *READERS)
     found = get_comparison(access, pk)
-    context: dict[str, Any] = {"access": access, "tab": "answers", "comparison": found}
+    context: dict[str, Any] = {"access": access, "comparison": found}
     context["rows"] = comparison_rows(access).get(pk=found.pk)
     context["sheets"] = [] if found.is_open else report(found)
     context["has_practice"] = not found.is_open and found.pairs.filter(
@@ -149,7 +149,7 @@ def comparison_ratings(request: HttpRequest, slug: str, pk: int) -> HttpResponse
     found = get_closed(access, pk)
     domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
     table = RATINGS.read(verbs.standing_ratings(found), request.GET, choices={"domain": domains})
-    context = {"access": access, "tab": "answers", "comparison": found, "table": table}
+    context = {"access": access, "comparison": found, "table": table}
     return htmx.render(request, "annotate/answers/ratings.html", context, partial="results")
 
 
@@ -234,7 +234,6 @@ def _context(
     done = verbs.rateable(access).filter(ratings__rater=access.user, ratings__stands=True)
     context: dict[str, Any] = {
         "access": access,
-        "tab": "answers",
         "pair": pair,
         "waiting": verbs.to_rate(access).count(),
         "done": list(done.order_by("place")),

@@ -135,7 +135,7 @@ def _conflict(
 
 def editor(access: Access, query: Query, *, begin: str = "", **typed: Any) -> dict[str, Any]:
     """Context of the editor: passages by number, what is written, and what may be done with it."""
-    context: dict[str, Any] = {"access": access, "tab": "queries", "query": query, **reading(query)}
+    context: dict[str, Any] = {"access": access, "query": query, **reading(query)}
     if answers_are_hidden(access, query):
         return context | {"hidden": True}
     material = material_of(query)
@@ -219,7 +219,7 @@ def answer_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Every version of both lines, newest first, each with what it changed."""
     access = enter(request.user, slug)
     query = get_query(access, pk)
-    context: dict[str, Any] = {"access": access, "tab": "queries", "query": query}
+    context: dict[str, Any] = {"access": access, "query": query}
     context["hidden"] = answers_are_hidden(access, query)
     context["versions"] = [] if context["hidden"] else _versions(visible(access, query))
     context["may_write"] = not why_not_answer(access, query)
@@ -340,7 +340,6 @@ def answers(request: HttpRequest, slug: str) -> HttpResponse:
     choices = {"domain": domain_choices(access.benchmark)}
     context = {
         "access": access,
-        "tab": "answers",
         "table": shown.read(answer_rows(access), request.GET, choices=choices),
         "hidden": set(hidden_queries(access).values_list("pk", flat=True)),
         "to_rate": to_rate(access).count(),

@@ -73,7 +73,6 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     free = unassigned(Query.objects.in_benchmark(access.benchmark).in_domains(access.domain_ids))
     context = {
         "access": access,
-        "tab": "queue",
         "waiting": list(waiting[:MOST_WAITING]),
         "today": timezone.localdate(),
         "free": free.count(),
@@ -126,7 +125,6 @@ def query_submit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     assignment = assignment_of(query)
     context = {
         "access": access,
-        "tab": "queue",
         "query": query,
         "refusal": refusal,
         "assignment": assignment,
@@ -179,7 +177,6 @@ def assignments(request: HttpRequest, slug: str) -> HttpResponse:
     )
     context = {
         "access": access,
-        "tab": "assignments",
         "form": form,
         "table": table,
         "today": timezone.localdate(),
@@ -206,7 +203,6 @@ def assignment(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         return htmx.redirect(request, reverse("assignments", args=[slug]))
     context = {
         "access": access,
-        "tab": "assignments",
         "assignment": found,
         "form": form,
         "seconds": ActiveSpan.objects.filter(query=found.query, user=found.holder).seconds(),
@@ -235,7 +231,6 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
     found = read_progress(access.benchmark)
     context = {
         "access": access,
-        "tab": "progress",
         "progress": found,
         "states": WorkState.choices,
         "busiest": max([count for _, count in found.days], default=0) or 1,

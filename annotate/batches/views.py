@@ -44,7 +44,6 @@ def batch_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     items = list(batch.items.order_by("place"))
     context = {
         "access": access,
-        "tab": "vote",
         "plan": batch.plan,
         "batch": batch,
         "items": items,
@@ -130,7 +129,6 @@ def _context(access: Access, item: BatchItem) -> dict[str, Any]:
     url = reverse("vote-item", args=[slug, batch.pk, item.place])
     return {
         "access": access,
-        "tab": "vote",
         "plan": batch.plan,
         "batch": batch,
         "item": item,

@@ -64,7 +64,7 @@ def exam_bank(request: HttpRequest, slug: str) -> HttpResponse:
 def exam_item(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One item with its right answer."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "tab": "qualification", "item": get_item(access, pk)}
+    context = {"access": access, "item": get_item(access, pk)}
     return htmx.render(request, "annotate/exams/item.html", context)
 
 
@@ -118,5 +118,5 @@ def _page(
         except Conflict:
             form.add_error(None, "Another admin saved meanwhile. Reload the page, then change it.")
     show = htmx.invalid if request.method == "POST" else htmx.render
-    page = {"access": access, "tab": "qualification", "forms": bound, **context()}
+    page = {"access": access, "forms": bound, **context()}
     return show(request, template, page, partial=partial)

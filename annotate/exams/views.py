@@ -32,7 +32,6 @@ def qualification(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ANNOTATOR)
     context = {
         "access": access,
-        "tab": "qualification",
         "rule": rule_of(access.benchmark),
         "places": places(access),
     }
@@ -105,7 +104,6 @@ def _context(access: Access, attempt: ExamAttempt) -> dict[str, Any]:
     item = attempt.next_item()
     context: dict[str, Any] = {
         "access": access,
-        "tab": "qualification",
         "attempt": attempt,
         "is_over": attempt.status != AttemptState.OPEN,
         "item": item,

@@ -94,7 +94,6 @@ def feedback_vote(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     vote = get_shown_vote(access, pk)
     context = {
         "access": access,
-        "tab": "feedback",
         "vote": vote,
         "mine": LABEL_WORDS[vote.label],
         "final": LABEL_WORDS[vote.final],  # type: ignore[attr-defined]
@@ -119,7 +118,6 @@ def _context(request: HttpRequest, access: Access, person: User) -> dict[str, An
     found = list(rows[:MAX_MESSAGES])
     return {
         "access": access,
-        "tab": "feedback" if person == access.user else "voting",
         "person": person,
         "is_own": person == access.user,
         "messages_to": found,

@@ -60,7 +60,6 @@ def _context(request: HttpRequest, access: Access) -> dict[str, Any]:
     chosen = scale_of_benchmark(access.benchmark)
     return {
         "access": access,
-        "tab": "guidelines",
         "guideline": shown,
         "is_current": shown.version == current.version,
         "body": rendered(shown.text),

@@ -49,7 +49,6 @@ def panel_label(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     last = verbs.own_items(access, panel).first()
     context = {
         "access": access,
-        "tab": "panels",
         "panel": panel,
         "owed": [(domain, left) for domain, left in owed if left],
         "has_items": item is not None,
@@ -149,7 +148,7 @@ def _shown(
     access: Access, item: ReferenceItem, snapshot: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Context of either page about an item; all of its snapshot where no part of it is given."""
-    page = {"access": access, "tab": "panels", "panel": item.panel, "item": item}
+    page = {"access": access, "panel": item.panel, "item": item}
     return page | {"form": VoteForm(), "asked": "", **item_context(item.case, snapshot)}
 
 
@@ -164,7 +163,7 @@ def spot_checks(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         # Behind the one that is left, or from the beginning.
         place = waiting.index(left) + 1 if left in waiting else 0
         return htmx.redirect(request, panel_url(panel, "spot-check", waiting[place % len(waiting)]))
-    context = {"access": access, "tab": "panels", "panel": panel, "is_over": True}
+    context = {"access": access, "panel": panel, "is_over": True}
     return htmx.render(request, SPOT_CHECKS_TEMPLATE, context)
 
 

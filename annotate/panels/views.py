@@ -170,7 +170,7 @@ def panels(request: HttpRequest, slug: str) -> HttpResponse:
         }
         for panel in panels_seen(access)
     ]
-    context = {"access": access, "tab": "panels", "rows": rows, "is_senior": is_reader(access)}
+    context = {"access": access, "rows": rows, "is_senior": is_reader(access)}
     return htmx.render(request, "annotate/panels/panels.html", context)
 
 
@@ -183,7 +183,7 @@ def panel_new(request: HttpRequest, slug: str) -> HttpResponse:
         drawn = panel.items.count()
         messages.success(request, f"{drawn} item{'' if drawn == 1 else 's'} drawn.")
         return htmx.redirect(request, panel_url(panel))
-    context = {"access": access, "tab": "panels", "form": form}
+    context = {"access": access, "form": form}
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "annotate/panels/new.html", context)
 
@@ -196,7 +196,6 @@ def panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     is_preparing = found.status == PanelStatus.PREPARING
     context = {
         "access": access,
-        "tab": "panels",
         "panel": found,
         "is_preparing": is_preparing,
         "bare": found.items.without_hints().count() if found.shows_hints else 0,
@@ -268,7 +267,6 @@ def _list(
     choices = {"domain": domain_choices(access.benchmark)}
     context = {
         "access": access,
-        "tab": "panels",
         "panel": found,
         "table": table.read(rows(found), request.GET, choices=choices),
         "csv_query": request.GET.urlencode(),

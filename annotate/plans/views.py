@@ -64,7 +64,6 @@ def consent(request: HttpRequest, slug: str) -> HttpResponse:
     items = plan.batch_size or 10
     context = {
         "access": access,
-        "tab": "vote",
         "plan": plan,
         "body": rendered(plan.consent_text),
         "is_asked": needs_consent(plan, access),
@@ -91,7 +90,6 @@ def arms_items(request: HttpRequest, slug: str) -> HttpResponse:
     page = Paginator(votes, LATEST).get_page(request.GET.get("page", "1"))
     context = {
         "access": access,
-        "tab": "voting",
         "words": f"{NAMES[Condition(arm)]}: {SHOWS[show][0].lower()}",
         "kept_back": kept_back,
         "total": len(votes),
@@ -160,7 +158,6 @@ def _context(access: Access) -> dict[str, Any]:
     rejected = ended.filter(status=BatchStatus.REJECTED).select_related("voter")
     return {
         "access": access,
-        "tab": "voting",
         "plan": plan,
         "form": PlanForm(instance=plan, initial={"expected": plan.version}),
         "counts": [(label, counts.get(value, 0)) for value, label in BatchStatus.choices],

@@ -83,7 +83,7 @@ def rescore_samples(request: HttpRequest, slug: str) -> HttpResponse:
         messages.success(request, f"{drawn.tasks.count()} queries were drawn.")
         return htmx.redirect(request, reverse("rescore-samples", args=[slug]))
     table = SAMPLES.read(sample_rows(access), request.GET)
-    context = {"access": access, "tab": "reviews", "form": form, "table": table}
+    context = {"access": access, "form": form, "table": table}
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "annotate/review/rescore_samples.html", context, partial="results")
 
@@ -97,7 +97,7 @@ def sample_rows(access: Access) -> Any:
 
 def _context(access: Access, sent: Any, task: RescoreTask | None = None) -> dict[str, Any]:
     found = task or verbs.next_task(access)
-    context: dict[str, Any] = {"access": access, "tab": "reviews", "task": found}
+    context: dict[str, Any] = {"access": access, "task": found}
     if found is None:
         return context
     aspects = unscored(found.query, access.user)

@@ -53,7 +53,6 @@ def reviews(request: HttpRequest, slug: str) -> HttpResponse:
     waiting = waiting_for_review(access)
     context = {
         "access": access,
-        "tab": "reviews",
         "waiting": list(waiting[:MOST_WAITING]),
         "waiting_count": waiting.count(),
         "mine": list(my_turn(access)),
@@ -122,7 +121,6 @@ def review_context(access: Access, found: Review, sent: Any = None) -> dict[str,
     is_turn = part is not None and part == TURN.get(found.status)
     context: dict[str, Any] = {
         "access": access,
-        "tab": "reviews",
         "review": found,
         "query": found.query,
         "part": part,

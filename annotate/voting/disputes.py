@@ -45,7 +45,7 @@ def disputes(request: HttpRequest, slug: str) -> HttpResponse:
     cases = cases.select_related("query__domain", "passage").defer("snapshot", "passage__text")
     choices = {"domain": domain_choices(access.benchmark)}
     table = _list_for(access).read(cases, request.GET, choices=choices)
-    context = {"access": access, "tab": "disputes", "table": table}
+    context = {"access": access, "table": table}
     return htmx.render(request, "annotate/voting/disputes.html", context, partial="results")
 
 
@@ -63,7 +63,6 @@ def dispute(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     shown = as_shown(case.snapshot, seed=0, shown=False) if is_blind else None
     context = {
         "access": access,
-        "tab": "disputes",
         "case": case,
         "origin": case.origin.replace(":", " "),
         "is_blind": is_blind,

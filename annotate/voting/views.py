@@ -108,7 +108,6 @@ def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
     waiting = waiting_for(access, plan)[:MAX_COUNTED].count() if access.is_annotator else 0
     return {
         "access": access,
-        "tab": "vote",
         "plan": plan,
         "waiting": waiting,
         "is_most": waiting == MAX_COUNTED,

@@ -49,7 +49,6 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     context = {
         "access": access,
-        "tab": "benchmark",
         "domains": domain_counts(access.benchmark),
         "version": CorpusVersion.objects.current(access.benchmark),
         "events": _what_people_did(slug) if access.is_admin else [],
@@ -71,7 +70,6 @@ def licences(request: HttpRequest, slug: str) -> HttpResponse:
     ready = benchmark.domains.ready()
     context = {
         "access": access,
-        "tab": "benchmark",
         "form": form,
         "licences": Licence.objects.filter(domain__in=ready).select_related("domain"),
     }
@@ -113,7 +111,7 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         return _show_link(request, access, *added)
     members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
     table = PEOPLE.read(members.prefetch_related("domains"), request.GET)
-    context = {"access": access, "tab": "people", "form": form, "table": table}
+    context = {"access": access, "form": form, "table": table}
     if form.is_bound:
         return htmx.invalid(request, "corpus/benchmarks/people.html", context)
     return htmx.render(request, "corpus/benchmarks/people.html", context, partial="results")
@@ -132,7 +130,7 @@ def person(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if htmx.submit(form, verbs.change_person, membership=membership, actor=access.user):
         messages.success(request, f"Saved for {membership.user}.")
         return htmx.redirect(request, reverse("people", args=[slug]))
-    context = {"access": access, "tab": "people", "form": form, "membership": membership}
+    context = {"access": access, "form": form, "membership": membership}
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "corpus/benchmarks/person.html", context)
 
@@ -174,7 +172,6 @@ def _show_link(
     path = reverse("sign-in-link", args=[token]) if token else ""
     context: dict[str, Any] = {
         "access": access,
-        "tab": "people",
         "membership": membership,
         "link": request.build_absolute_uri(path) if path else "",
     }

@@ -81,7 +81,6 @@ def cleaning_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     found = report(run, widths)
     context = {
         "access": access,
-        "tab": "versions",
         "run": run,
         "sheets": found.sheets,
         "charts": [
@@ -120,7 +119,6 @@ def cleaning_rows(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     csv_url = reverse("cleaning-table", args=[slug, pk, "rows"])
     context = {
         "access": access,
-        "tab": "versions",
         "run": run,
         "sheet": sheet,
         "csv_url": f"{csv_url}?{request.GET.urlencode()}",

@@ -84,7 +84,7 @@ def cleaning_new(request: HttpRequest, slug: str) -> HttpResponse:
     if run:
         return htmx.redirect(request, RUNS.url(run))
     current = CorpusVersion.objects.current(access.benchmark)
-    context = {"access": access, "tab": "versions", "form": form, "has_texts": current is not None}
+    context = {"access": access, "form": form, "has_texts": current is not None}
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "corpus/cleaning/new.html", context)
 
@@ -93,7 +93,7 @@ def cleaning_new(request: HttpRequest, slug: str) -> HttpResponse:
 def cleaning_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What a preset would take on a version; a part of the page that sets a run up."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "tab": "versions"} | forecast_of(access, request.GET)
+    context = {"access": access} | forecast_of(access, request.GET)
     return htmx.render(request, "corpus/cleaning/forecast.html", context, partial="part")
 
 
@@ -104,7 +104,6 @@ def cleaning(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     run = get_run(access, pk)
     states = dict(run.pages.order_by().values_list("state").annotate(n=Count("pk")))
     context = RUNS.context(access, run) | {
-        "tab": "versions",
         "states": [(label, name, states.get(name, 0)) for name, label in PageState.choices],
         "waiting": queue(run).count() if run.has_agents else 0,
         "workers": run.groups.working().count(),
@@ -123,7 +122,7 @@ def cleaning_pages(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     rows = run.pages.select_related("domain").defer("result").annotate(places=Count("violations"))
     domains = [(d.name, d.name) for d in access.benchmark.domains.ready()]
     table = PAGES.read(rows, request.GET, choices={"domain": domains, "note": _notes(run)})
-    context = {"access": access, "tab": "versions", "run": run, "table": table}
+    context = {"access": access, "run": run, "table": table}
     return htmx.render(request, "corpus/cleaning/pages.html", context, partial="results")
 
 
@@ -257,7 +256,6 @@ def violations(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     rows = listed(run)
     context = {
         "access": access,
-        "tab": "versions",
         "run": run,
         "waiting": queue(run).count(),
         "table": TABLE.read(rows, request.GET),
@@ -287,7 +285,6 @@ def violation(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> Ht
     source, output = texts_of(found)
     context: dict[str, Any] = {
         "access": access,
-        "tab": "versions",
         "run": run,
         "violation": found,
         "waiting": queue(run).count(),

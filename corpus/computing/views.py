@@ -43,7 +43,6 @@ def computations(request: HttpRequest, slug: str) -> HttpResponse:
     )
     context = {
         "access": access,
-        "tab": "retrieval-runs",
         "form": form,
         "method": method,
         "methods": [(value, Method(value).label) for value in Method.values],
@@ -87,7 +86,6 @@ RUNS = RunPages(
 def _context(found: RunComputation) -> dict[str, Any]:
     shown = {key: value for key, value in found.config.items() if key not in ("method", "runs")}
     return {
-        "tab": "retrieval-runs",
         "settings": shown.items(),
         "domains": found.report.get("domains", {}).items(),
         "made": found.run if found.run and found.run.is_ready else None,

@@ -64,7 +64,7 @@ def known() -> list[EndpointCheck]:
 
 
 def _context(access: Access, outcomes: list[EndpointCheck] | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = {"access": access, "tab": "endpoints"}
+    found: dict[str, Any] = {"access": access}
     try:
         fresh = {(each.endpoint, each.model, each.roles): each for each in outcomes or []}
         rows = [fresh.get((each.endpoint, each.model, each.roles), each) for each in known()]

@@ -109,7 +109,6 @@ def imports(request: HttpRequest, slug: str) -> HttpResponse:
     table = IMPORTS.read(access.benchmark.imports.all(), request.GET)
     context = {
         "access": access,
-        "tab": "imports",
         "form": form,
         "table": table,
         "formats": all_formats(),
@@ -126,7 +125,6 @@ def import_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     run = get_import(access, pk)
     context = RUNS.context(access, run) | {
-        "tab": "imports",
         "titles": TITLES,
         "progress_words": _progress(run),
         "counts": _counts(run),

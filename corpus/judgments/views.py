@@ -96,7 +96,7 @@ def judgments(request: HttpRequest, slug: str) -> HttpResponse:
     rows = judgment_rows(access).defer("passage__text", "query__text", "provenance")
     choices = judgment_choices(access, request.GET)
     table = judgment_table(access).read(rows, request.GET, choices=choices)
-    context = {"access": access, "tab": "judgments", "table": table}
+    context = {"access": access, "table": table}
     return htmx.render(request, "corpus/judgments/judgments.html", context, partial="results")
 
 
@@ -106,7 +106,7 @@ def gold_versions(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     golds = GoldVersion.objects.filter(domain__benchmark=access.benchmark)
     golds = golds.select_related("domain").order_by("domain__name", "pk")
-    context = {"access": access, "tab": "judgments", "golds": _counted(golds)}
+    context = {"access": access, "golds": _counted(golds)}
     return htmx.render(request, "corpus/judgments/gold_versions.html", context)
 
 

@@ -29,7 +29,6 @@ def pool_build(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         answer = htmx.redirect(request, reverse("pool", args=[slug, build.pool_id]))
         return htmx.stop_polling(answer) if htmx.is_fragment(request) else answer
     context = RUNS.context(access, build) | {
-        "tab": "retrieval-runs",
         "systems": RetrievalRun.objects.filter(pk__in=build.runs),
         "progress_words": _progress(build),
     }
@@ -106,7 +105,6 @@ def pools(request: HttpRequest, slug: str) -> HttpResponse:
     rows = access.benchmark.pools.annotate(pairs=Count("entries")).select_related("corpus_version")
     context = {
         "access": access,
-        "tab": "retrieval-runs",
         "table": POOLS.read(rows, request.GET),
         "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
         "builds": access.benchmark.pool_builds.exclude(status=RunStatus.DONE)[:_UNFINISHED],
@@ -124,7 +122,6 @@ def pool_new(request: HttpRequest, slug: str) -> HttpResponse:
         return htmx.redirect(request, RUNS.url(build))
     context = {
         "access": access,
-        "tab": "retrieval-runs",
         "form": form,
         "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
     }
@@ -142,7 +139,6 @@ def pool(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     choices = {"domain": domain_choices(access.benchmark)}
     context = {
         "access": access,
-        "tab": "retrieval-runs",
         "pool": found,
         "counts": _counts(found),
         "table": PAIRS.read(rows, request.GET, choices=choices),

@@ -63,7 +63,7 @@ def retrieval_runs(request: HttpRequest, slug: str) -> HttpResponse:
     rows = RetrievalRun.objects.filter(benchmark=access.benchmark).defer("provenance")
     choices = {"version": made_for_choices(access.benchmark)}
     table = RUNS.read(rows.select_related("corpus_version"), request.GET, choices=choices)
-    context = {"access": access, "tab": "retrieval-runs", "table": table}
+    context = {"access": access, "table": table}
     return htmx.render(request, "corpus/runs/retrieval_runs.html", context, partial="results")
 
 
@@ -76,7 +76,7 @@ def retrieval_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     rows = rows.defer("pids", "scores").annotate(ranked=ItemCount(F("pids")))
     choices = {"domain": domain_choices(access.benchmark)}
     table = lists_table(access).read(rows, request.GET, choices=choices)
-    context = {"access": access, "tab": "retrieval-runs", "run": run, "table": table}
+    context = {"access": access, "run": run, "table": table}
     return htmx.render(request, "corpus/runs/retrieval_run.html", context, partial="results")
 
 
@@ -130,7 +130,6 @@ def ranked_list(request: HttpRequest, slug: str, pk: int, query_pk: int) -> Http
         raise Http404("No such ranking.")
     context = {
         "access": access,
-        "tab": "retrieval-runs",
         "run": run,
         "query": found.query,
         "table": _page(access, found, request.GET),

@@ -97,7 +97,7 @@ def documents(request: HttpRequest, slug: str) -> HttpResponse:
     shown, rows = document_list(place_of(access.benchmark, request.GET))
     rows = rows.annotate(passage_count=_passage_count())
     table = shown.read(rows, request.GET, choices=place_choices(access.benchmark))
-    context = {"access": access, "tab": "passages", "table": table}
+    context = {"access": access, "table": table}
     return htmx.render(request, "corpus/texts/documents.html", context, partial="results")
 
 
@@ -111,7 +111,6 @@ def document(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     passages = found.passages.filter(version__state="ready").order_by("start", "pk").defer("text")
     context = {
         "access": access,
-        "tab": "passages",
         "document": found,
         "is_link": found.source_url.lower().startswith(("https://", "http://")),
         "text": found.text[(part - 1) * PART : part * PART],

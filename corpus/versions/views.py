@@ -68,7 +68,6 @@ def versions(request: HttpRequest, slug: str) -> HttpResponse:
     runs = CleaningRun.objects.filter(benchmark=access.benchmark).select_related("source")
     context = {
         "access": access,
-        "tab": "versions",
         "tree": _tree(list(rows.order_by("pk"))),
         "runs": runs[:50],
         "presets": dict(CleaningPreset.choices),
@@ -91,7 +90,6 @@ def version(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     domains = [(d.name, d.name) for d in access.benchmark.domains.ready()]
     context = {
         "access": access,
-        "tab": "versions",
         "version": found,
         "count": passages_counted(found),
         "may_make_current": access.is_admin
@@ -116,7 +114,6 @@ def passage_diff(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> H
     others = Passage.objects.in_version(found).filter(pk__gt=passage.pk).order_by("pk")
     context = {
         "access": access,
-        "tab": "versions",
         "version": found,
         "passage": passage,
         "links": links,
@@ -196,7 +193,6 @@ def version_make_current(request: HttpRequest, slug: str, pk: int) -> HttpRespon
     gold = [each for each in labels.lost if each.label > 0]
     context = {
         "access": access,
-        "tab": "versions",
         "version": found,
         "current": current,
         "refusal": refusal,
@@ -234,7 +230,6 @@ def version_search(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     chosen = [each for each in domains if name in ("", each.name)]
     context: dict[str, Any] = {
         "access": access,
-        "tab": "versions",
         "version": found,
         "words": words,
         "domain": name,

@@ -80,7 +80,6 @@ def _context(access: Access, run: DebateRun) -> dict[str, Any]:
     preview = preview_adoption(run) if is_done else {}
     return {
         "access": access,
-        "tab": "debate-runs",
         "run": run,
         "is_done": is_done,
         "planned": _planned(preview, to),

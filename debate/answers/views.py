@@ -86,7 +86,7 @@ def answer_runs(request: HttpRequest, slug: str) -> HttpResponse:
     """Every run."""
     access = enter(request.user, slug, Role.ADMIN, Role.REVIEWER)
     rows = AnswerRun.objects.filter(benchmark=access.benchmark)
-    context = {"access": access, "tab": "answers", "table": LIST.read(rows, request.GET)}
+    context = {"access": access, "table": LIST.read(rows, request.GET)}
     return htmx.render(request, "debate/answers/runs.html", context, partial="results")
 
 
@@ -107,7 +107,7 @@ def answer_run_new(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
         else:
             return htmx.redirect(request, RUNS.url(run))
-    context = {"access": access, "tab": "answers", "form": form}
+    context = {"access": access, "form": form}
     context["no_endpoint"] = "" if endpoints.available() else NO_ENDPOINT
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "debate/answers/new.html", context)
@@ -117,7 +117,7 @@ def answer_run_new(request: HttpRequest, slug: str) -> HttpResponse:
 def answer_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What a run would take; a part of the page that sets one up."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "tab": "answers", "forecast": forecast_of(access, request.GET)}
+    context = {"access": access, "forecast": forecast_of(access, request.GET)}
     return htmx.render(request, "debate/answers/forecast.html", context, partial="part")
 
 
@@ -130,7 +130,6 @@ def answer_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
     only = run.items.select_related("query").first() if run.total == 1 else None
     context = RUNS.context(access, run) | {
-        "tab": "answers",
         "states": [(label, name, counts.get(name, 0)) for name, label in AnswerItemState.choices],
         "table": ITEMS.read(item_rows(run), request.GET, choices={"domain": domains}),
         "hidden": set(hidden_queries(access).values_list("pk", flat=True)),

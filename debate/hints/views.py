@@ -98,7 +98,6 @@ def _context(access: Access, panel: ReferencePanel) -> dict[str, Any]:
     run = runs[0] if runs else None
     context = {
         "access": access,
-        "tab": "panels",
         "panel": panel,
         "runs": [(each, _counts(each)) for each in runs],
         "run": run,

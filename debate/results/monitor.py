@@ -38,7 +38,6 @@ def monitor_context(access: Access, run: DebateRun) -> dict[str, Any]:
     proposed = candidates(run.pool)
     return {
         **RUNS.context(access, run),
-        "tab": "debate-runs",
         "figures": counts,
         "whole": whole,
         "pairs_url": pairs,

@@ -62,7 +62,7 @@ def debate_list(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access, run = enter_run(request.user, slug, pk, *READERS)
     choices = debate_choices(access, run, request.GET)
     table = debate_table(access, run).read(debate_rows(run), request.GET, choices=choices)
-    context = {"access": access, "tab": "debate-runs", "run": run, "table": table}
+    context = {"access": access, "run": run, "table": table}
     return htmx.render(request, "debate/results/debates.html", context, partial="results")
 
 
@@ -82,7 +82,6 @@ def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> Http
     found = get_debate(run, debate)
     context = {
         "access": access,
-        "tab": "debate-runs",
         "run": run,
         "debate": found,
         **_neighbours(request, access, run, found),
@@ -180,7 +179,6 @@ def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     asked = read_asked(access, run, request.GET)
     context = {
         "access": access,
-        "tab": "debate-runs",
         "run": run,
         "asked": asked,
         "sheets": sheets(run, asked),

@@ -104,7 +104,7 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     # A choice among one is none.
     offered = [each for each in table.filters if each.value or len(each.choices) > 1]
     table = replace(table, filters=offered)
-    context = {"access": access, "tab": "debate-runs", "table": table}
+    context = {"access": access, "table": table}
     return htmx.render(request, "debate/runs/runs.html", context, partial="results")
 
 
@@ -112,7 +112,7 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
 def run_spending(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """What the run has used so far and is likely to use; a part of the run monitor."""
     access, run = enter_run(request.user, slug, pk, *READERS)
-    context = {"access": access, "tab": "debate-runs", "run": run, "spending": add_up(run)}
+    context = {"access": access, "run": run, "spending": add_up(run)}
     if access.is_admin and run.account_id:
         calls = f"{reverse('spending', args=[slug])}?run={run.account_id}"
         context |= {"calls_url": calls, "unsure_url": f"{calls}&state={UNCOSTED}"}
@@ -209,7 +209,6 @@ def _page(
 ) -> HttpResponse:
     context = {
         "access": access,
-        "tab": "debate-runs",
         "form": form,
         "plan": plan,
         "forecast": forecast_plan(plan) if plan else None,

@@ -95,7 +95,6 @@ def call_list(request: HttpRequest, slug: str) -> HttpResponse:
     table = CALLS.read(without_texts(ledger.calls), request.GET, choices=choices)
     context = {
         "access": access,
-        "tab": "spending",
         "table": table,
         "spending": summed(ledger.sums(request.GET, choices)),
         "unsure_url": query_string({**table.params, "state": UNCOSTED}),
@@ -126,7 +125,6 @@ def call_totals(request: HttpRequest, slug: str) -> HttpResponse:
 
     context = {
         "access": access,
-        "tab": "spending",
         "spending": summed(groups),
         "sheets": totals_sheets(groups, *TOTALS, url=url),
         "query": query_string(kept) if kept else "",
@@ -161,7 +159,6 @@ def call_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     page = _PAGES.get(run._meta.model_name or "")
     context = {
         "access": access,
-        "tab": "spending",
         "call": call,
         "prompt": transcript(call),
         "asked_as": call.request.get("asked_as"),

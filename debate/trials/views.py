@@ -69,7 +69,6 @@ def prompt_list(request: HttpRequest, slug: str) -> HttpResponse:
             return htmx.redirect(request, _url(trial))
     context = {
         "access": access,
-        "tab": "debate-runs",
         "form": form,
         "version": version,
         "present": present,
@@ -153,7 +152,6 @@ def _context(request: HttpRequest, access: Access, trial: Trial) -> dict[str, An
     query = f"?reference={reference.key}" if reference else ""
     return {
         "access": access,
-        "tab": "debate-runs",
         "trial": trial,
         "run": trial,
         "base": trial.run,

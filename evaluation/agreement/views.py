@@ -41,7 +41,6 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
     slices += [(each.key, each) for by in ("domain", "month") for each in parts[by]]
     context: dict[str, Any] = {
         "access": access,
-        "tab": "agreement",
         "reading": reading,
         "kinds": [(key, title) for key, (title, _) in READINGS.items() if may_read(access, key)],
         "found": found,
@@ -90,7 +89,6 @@ def agreement_items(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     table = replace(page, rows=list(read_items(access.benchmark, reading, page.rows)))
     context = {
         "access": access,
-        "tab": "agreement",
         "reading": reading,
         "words": words,
         "table": table,

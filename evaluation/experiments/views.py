@@ -69,7 +69,6 @@ def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
     rows = access.benchmark.experiments.prefetch_related("runs")
     context = {
         "access": access,
-        "tab": "experiments",
         "form": form,
         "table": EXPERIMENTS.read(rows, request.GET),
         "has_runs": access.benchmark.debate_runs.exists(),
@@ -92,7 +91,6 @@ def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     measures = verbs.measure(experiment)
     context: dict[str, Any] = {
         "access": access,
-        "tab": "experiments",
         "experiment": experiment,
         "sheets": verbs.sheets(experiment, measures),
         "chart": chart(measures),

@@ -220,7 +220,6 @@ def _context(access: Access, request: HttpRequest) -> dict[str, Any]:
         params.pop(name, None)
     return {
         "access": access,
-        "tab": "leaderboard",
         "sides": sides,
         "stale": [side for side in sides if side.sheet and not sheets.is_current(side.sheet)],
         "missing": [side for side in sides if not side.has(metric)],

@@ -68,7 +68,7 @@ def noise_checks(request: HttpRequest, slug: str) -> HttpResponse:
     checks = NoiseCheck.objects.filter(benchmark=access.benchmark)[:20]
     known = names(access.benchmark)
     rows = [(check, known.get(check.corpus_version_id, "")) for check in checks]
-    context = {"access": access, "tab": "leaderboard", "form": form, "checks": rows}
+    context = {"access": access, "form": form, "checks": rows}
     context["has_versions"] = bool(known)
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "evaluation/leaderboard/noise_checks.html", context)
@@ -80,7 +80,6 @@ def noise_check(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, *READERS)
     check = get_check(access, pk)
     context = RUNS.context(access, check) | {
-        "tab": "leaderboard",
         "version_name": names(access.benchmark).get(check.corpus_version_id, ""),
         "rows": sorted(check.result, key=lambda row: (row["rank"], row["name"])),
     }

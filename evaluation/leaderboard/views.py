@@ -128,7 +128,6 @@ def leaderboard_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -
     run, query = get_run(access, pk), get_query(access, query_pk)
     context = {
         "access": access,
-        "tab": "leaderboard",
         "run": run,
         "query": query,
         "drill": drill(run, query, GoldView(_chosen(request)[1]), depth=_DEPTH),
@@ -208,7 +207,6 @@ def sheet_context(
     key = version.key if version else None
     return {
         "access": access,
-        "tab": "leaderboard",
         "sheet": sheet,
         "live": live,
         "is_current": sheet is not None and sheets.is_current(sheet),

@@ -22,7 +22,6 @@ def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     context = {
         "access": access,
-        "tab": "leaderboard",
         "tables": list(published.tables().values()),
     }
     return htmx.render(request, "evaluation/published/published_tables.html", context)
@@ -53,7 +52,6 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     )
     context = {
         "access": access,
-        "tab": "leaderboard",
         "table": table,
         "rows": rows,
         "matched": any(row.run for row in rows),
@@ -106,7 +104,6 @@ def known_systems(request: HttpRequest, slug: str) -> HttpResponse:
     systems = published.systems_with_runs(access.benchmark)
     context = {
         "access": access,
-        "tab": "leaderboard",
         "systems": systems,
         "here": sum(run is not None for _, run in systems),
     }

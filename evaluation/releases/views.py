@@ -147,7 +147,7 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
         return htmx.redirect(request, RUNS.url(release))
     rows = access.benchmark.releases.select_related("corpus_version")
     table = RELEASES.read(rows, request.GET)
-    context = {"access": access, "tab": "releases", "form": form, "table": table}
+    context = {"access": access, "form": form, "table": table}
     show = htmx.invalid if form.is_bound else htmx.render
     return show(
         request, "evaluation/releases/releases.html", context, partial="results", target="results"
@@ -161,7 +161,6 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     release = get_release(access, pk)
     earlier = access.benchmark.releases.filter(status=RunStatus.DONE)
     context = RUNS.context(access, release) | {
-        "tab": "releases",
         "release": release,
         "push_url": reverse("release-push", args=[slug, pk]),
         "push_form": PushForm(initial={"repository": last_repository(access.benchmark)}),
@@ -204,7 +203,7 @@ def push_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One push: how far it is, and where its commit is."""
     access = enter(request.user, slug, Role.ADMIN)
     push = get_push(access, pk)
-    context = PUSHES.context(access, push) | {"tab": "releases", "push": push}
+    context = PUSHES.context(access, push) | {"push": push}
     return PUSHES.show(request, "evaluation/releases/push.html", context)
 
 
@@ -227,7 +226,7 @@ def release_diff(request: HttpRequest, slug: str, pk: int, older: int) -> HttpRe
     except Refused as refusal:
         messages.warning(request, refusal.message)
         return htmx.redirect(request, RUNS.url(newer))
-    context = {"access": access, "tab": "releases", "release": newer, "older": before}
+    context = {"access": access, "release": newer, "older": before}
     return htmx.render(request, "evaluation/releases/diff.html", context | {"diff": diff})
 
 

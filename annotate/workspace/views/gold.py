@@ -277,7 +277,6 @@ def audit(request: HttpRequest, slug: str) -> HttpResponse:
     verdicts, tagged = problems.count_verdicts(counted), problems.count_problems(counted)
     context = {
         "access": access,
-        "tab": "queries",
         "table": table,
         "lines": _lines(table.rows),
         "verdicts": [(value, label, verdicts[value]) for value, label in problems.VERDICTS],

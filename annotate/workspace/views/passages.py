@@ -37,7 +37,6 @@ def passages(request: HttpRequest, slug: str) -> HttpResponse:
     table = shown.read(rows, request.GET, choices=choices, total=passage_total(place, request.GET))
     context = {
         "access": access,
-        "tab": "passages",
         "table": table,
         "searchable": searchable(place.version),
     }
@@ -51,7 +50,6 @@ def passage(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     found = get_passage(access, pk)
     context = {
         "access": access,
-        "tab": "passages",
         "passage": found,
         "source_url": web_url(found.address),
         "licence": found.domain.licences.filter(layer=Layer.PASSAGES).first(),
@@ -68,7 +66,6 @@ def version_work(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     citations, support = lost_work(version)
     context = {
         "access": access,
-        "tab": "versions",
         "version": version,
         "citations": citations[:MOST_LOST],
         "citation_count": len(citations),

@@ -66,7 +66,7 @@ def queries(request: HttpRequest, slug: str) -> HttpResponse:
         search=lambda found, words: found.filter(query_matches(words, benchmark=access.benchmark)),
     )
     table = shown.read(rows, request.GET, choices={"domain": domain_choices(access.benchmark)})
-    context = {"access": access, "tab": "queries", "table": table}
+    context = {"access": access, "table": table}
     return htmx.render(request, "annotate/workspace/queries.html", context, partial="results")
 
 
@@ -116,7 +116,7 @@ def workspace(access: Access, found: Query, *, open_pk: int | None = None) -> di
 
 def query_context(access: Access, found: Query) -> dict[str, Any]:
     """What every page of one query needs."""
-    return {"access": access, "tab": "queries", "query": found}
+    return {"access": access, "query": found}
 
 
 def workspace_url(access: Access, found: Query) -> str:
