@@ -2,5 +2,14 @@
 
 from django.urls import include, path
 
-NOUNS = ("finding", "agreement", "leaderboard", "published", "holes", "experiments", "releases")
+NOUNS = (
+    "checklist",
+    "finding",
+    "agreement",
+    "leaderboard",
+    "published",
+    "holes",
+    "experiments",
+    "releases",
+)
 urlpatterns = [path("", include(f"evaluation.{noun}.urls")) for noun in NOUNS]

@@ -3,6 +3,7 @@
 from tests.routes.rows import ADMIN, MEMBERS, READERS, Row, get, post
 
 ROWS: list[tuple[str, Row]] = [
+    ("checklist", get(ADMIN)),
     ("find", get(MEMBERS)),
     ("agreement", get(READERS)),
     ("agreement-of", get(READERS, kwargs={"what": "votes"})),

@@ -1,0 +1,81 @@
+"""The setup checklist: how far each step is, and the one next action."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotate.assignments.services import assign_queries
+from annotate.models import CaseKind, EscalationCase
+from corpus.models import Benchmark
+from evaluation.checklist.views import Step, steps_of
+from tests.factories import (
+    make_benchmark,
+    make_gold,
+    make_member,
+    make_members,
+    make_passage,
+    make_pool,
+    make_query,
+)
+from tests.markup import one_line
+
+pytestmark = pytest.mark.django_db
+
+
+def steps(benchmark: Benchmark) -> dict[str, Step]:
+    return {step.label: step for step in steps_of(benchmark)}
+
+
+def next_act(benchmark: Benchmark) -> str:
+    return next((step.act for step in steps_of(benchmark) if step.act), "")
+
+
+def test_one_step_after_another() -> None:
+    benchmark = make_benchmark()
+    assert next_act(benchmark) == "Import"
+    query = make_query(benchmark)
+    passage = make_passage(benchmark, "a.txt", text="A text.")
+    make_gold(query, passage)
+    assert steps(benchmark)["Data"].note == "1 query, 1 label"  # passages are counted by imports
+    assert next_act(benchmark) == "Add annotators"
+    (annotator,) = make_members(benchmark, {"ann": ["annotator"]})
+    assert next_act(benchmark) == "Add reviewers"
+    make_member(benchmark, "rev", "reviewer")
+    assert next_act(benchmark) == "Build a pool"
+    make_pool(benchmark, (query, passage))
+    assert next_act(benchmark) == "Start a debate"
+    assert steps(benchmark)["Pools"].state == "done"
+    assert steps(benchmark)["Queries annotated"].note == "0 of 1 submitted, 1 unassigned"
+    assign_queries(benchmark=benchmark, queries=[query], people=[annotator], actor=None)
+    assert steps(benchmark)["Queries annotated"].state == "goes"
+    assert steps(benchmark)["Second reviews"].state == "empty"
+
+
+def test_disputes_that_too_few_people_can_decide_are_named() -> None:
+    benchmark = make_benchmark(domains=("biology", "physics"))
+    make_members(benchmark, {name: ["annotator"] for name in ("one", "two")})
+    for qid, domain in (("1", "biology"), ("2", "physics")):
+        query = make_query(benchmark, qid, domain)
+        passage = make_passage(benchmark, f"{qid}.txt", domain=domain, text="A text.")
+        EscalationCase.objects.create(
+            origin=qid, kind=CaseKind.DISPUTE, query=query, passage=passage
+        )
+    found = steps(benchmark)["Disputed pairs"]
+    assert (found.done, found.total, found.act) == (0, 2, "Add voters")
+    assert "2 disputed pairs in biology, physics cannot be decided: each needs 3" in found.why
+    make_member(benchmark, "three", "annotator")
+    assert steps(benchmark)["Disputed pairs"].act == ""
+    EscalationCase.objects.update(status="expert")
+    assert steps(benchmark)["Disputed pairs"].why == "Voters left 2 pairs undecided."
+
+
+def test_the_overview_shows_it_to_admins(client: Client) -> None:
+    benchmark = make_benchmark()
+    url = reverse("checklist", args=[benchmark.slug])
+    client.force_login(make_member(benchmark, "boss", "admin"))
+    assert url in one_line(client.get(reverse("benchmark", args=[benchmark.slug])))
+    shown = one_line(client.get(url, headers={"hx-request": "true"}))
+    assert 'data-key="n">Import' in shown
+    client.force_login(make_member(benchmark, "ann", "annotator"))
+    assert url not in one_line(client.get(reverse("benchmark", args=[benchmark.slug])))
+    assert client.get(url).status_code == 403
