@@ -111,7 +111,7 @@ _SECTIONS: Final[tuple[tuple[str, str, tuple[Page, ...]], ...]] = (
         "Results",
         (
             Page("Leaderboard", "leaderboard"),
-            Page("Systems", "retrieval-runs"),
+            Page("Retrieval runs", "retrieval-runs"),
             Page("Missing labels", "holes"),
             Page("Agreement", "agreement", _seniors),
             Page("Published results", "published-tables"),

@@ -169,7 +169,7 @@ def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
         # A 400 is counted among these only where it says that there is no such model.
         why = {400: unknown, 402: paid, 404: unknown, 429: paid}.get(status or 0, "refuses the key")
         message = message.removeprefix(f"HTTP {status}: ").rstrip(".")
-        return f"{name} {why} (HTTP {status}: {message}). Mend the settings, then resume the run."
+        return f"{name} {why} (HTTP {status}: {message}). Fix the settings, then resume the run."
     if status:
         return f"{name} answered HTTP {status}."
     if error.error_class is ErrorClass.TIMEOUT:

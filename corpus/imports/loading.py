@@ -269,5 +269,5 @@ def _fail(context: LoadContext) -> None:
         version=None,
         problems=context.tally.problem_rows(),
         summary=context.tally.summary(),
-        error=f"{problems} found, so nothing was loaded. Mend the file and load it again.",
+        error=f"{problems} found, so nothing was loaded. Fix the file and load it again.",
     )

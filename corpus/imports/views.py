@@ -50,7 +50,7 @@ class ImportForm(forms.Form):
         help_text="What lies there is read in place, whatever its size.",
     )
     qrels = forms.FileField(
-        label="Gold to take",
+        label="Relevance judgments (qrels)",
         required=False,
         help_text="BRIGHT, BEIR and TREC: qrels; for BRIGHT named after the domain, biology.txt.",
     )

@@ -86,7 +86,7 @@ class RunFields(forms.Form):
         Pool.objects.none(), label="Pairs", help_text="The pool of (query, passage) pairs to judge."
     )
     endpoint = forms.ChoiceField(
-        label="Model endpoint", help_text="Asked wherever an agent names no other."
+        label="Model endpoint", help_text="Asked by every agent without one of its own."
     )
     seats = _number("Number of agents", "agents", 2, "All of them have to agree.")
     first = _one_of("The first agent opens", STANCES, "The others take turns, unless one is set.")
@@ -94,7 +94,7 @@ class RunFields(forms.Form):
         "Rounds at most", "rounds", 2, "Two is what DREAM used: most pairs agree in the first."
     )
     continue_to = _number(
-        "Debate agreed pairs on to round", "continue_to", 0, "To see whether an agreement lasts."
+        "Continue agreed pairs until round", "continue_to", 0, "To see whether an agreement lasts."
     )
     prompt_version = forms.TypedChoiceField(label="Prompt version", coerce=int)
     samples = _number("Samples", "samples", 1, "How often the model is asked about a pair.")
@@ -147,7 +147,7 @@ class RunFields(forms.Form):
     canaries = _number(
         "Canaries", "canaries", 0, "Baited passages: do the agents fall for words alone?"
     )
-    max_tokens = _number("Tokens of an answer at most", "max_tokens", None)
+    max_tokens = _number("Maximum output tokens", "max_tokens", None)
     replicate = _number("Replicate", "replicate", 0, "Another number asks again, and pays again.")
     budget_usd = budget_field()
     name = forms.CharField(
@@ -319,7 +319,7 @@ class RunForm(RunFields):
         return min(max(asked, least), most)
 
     def _add_seats(self) -> None:
-        stances = [("", "by its place"), *((each, each) for each in STANCES)]
+        stances = [("", "alternating"), *((each, each) for each in STANCES)]
         for letter in LETTERS[: self.seat_count]:
             name = f"Agent {letter}" if self.seat_count > 1 else "The model"
             self.fields[f"{letter}_endpoint"] = forms.ChoiceField(

@@ -97,7 +97,7 @@ def slice_table(reading: Reading, by: Dimension, found: Iterable[Slice], to: To)
     notes = {
         "month": ("An item counts in the month of its last label.",),
         "guideline": (
-            "Labels given under different versions make an item “mixed”; 0 is the house’s own.",
+            "Labels given under different versions make an item “mixed”; 0 is the default.",
         ),
     }.get(by, ())
     return ReportTable(
@@ -232,7 +232,7 @@ def people_table(reading: Reading, to: To) -> ReportTable:
         header=(
             *("Person", "Labels", "As the others’ majority", "Stood alone"),
             *(f"{name.capitalize()} recognised" for name in names),
-            "Right by the model",
+            "Estimated accuracy (Dawid-Skene)",
         ),
         rows=tuple(_person(reading, each, to) for each in found),
         notes=(

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--format", required=True, choices=sorted(all_formats()))
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
-        parser.add_argument("--qrels", type=Path, help="gold to take: a qrels file or folder")
+        parser.add_argument("--qrels", type=Path, help="judgments: a qrels file or folder")
         parser.add_argument(
             "--domain", default="", help="runs only: their domain, where no file is named after it"
         )

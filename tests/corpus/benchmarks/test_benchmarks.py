@@ -118,7 +118,7 @@ def test_last_events_are_for_admins_and_tell_no_votes() -> None:
     assert ": vote" not in page
     assert ": label" not in page
     assert "foreign deed" not in page
-    assert "What happened last" not in text(
+    assert "Recent activity" not in text(
         signed_in(annotator).get(reverse("benchmark", args=["demo"]))
     )
 

@@ -244,7 +244,7 @@ def test_the_same_id_with_other_content_is_a_problem(benchmark, tmp_path, parts,
     (found,) = problems(run)
     assert found.startswith(fault)
     assert (run.status, sizes()) == ("failed", before)
-    assert run.error == ("1 problem found, so nothing was loaded. Mend the file and load it again.")
+    assert run.error == ("1 problem found, so nothing was loaded. Fix the file and load it again.")
 
 
 def test_content_that_a_file_leaves_out_clashes_with_nothing(benchmark, tmp_path) -> None:

@@ -197,7 +197,7 @@ def test_filters_report_tells_who_discards_alone(client, sieve) -> None:
 def test_discarded_pairs_are_audited_blind(client, sieve, admin) -> None:
     page = text(client.get(url("debate-run-report", sieve)))
     assert "Audit discarded pairs" in page
-    assert "Send canaries" not in page
+    assert "Send bait passages" not in page
     discarded = sorted(pid for pid in rows(client, sieve, "label=0"))
     sample = draw_audit(run=sieve, size=10, seed=1, actor=admin)
     drawn = sample.items.values_list("debate__passage__pid", flat=True)
