@@ -19,6 +19,7 @@ from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Membership, Query, Role
 from kit import audit
 from kit.errors import Refused
+from kit.tokens import may_administer
 
 
 def may_annotate(query: Query, actor: User) -> bool:
@@ -42,7 +43,7 @@ def require_annotator(query: Query, actor: User) -> None:
 def require_admin(benchmark: Benchmark, actor: User, message: str) -> None:
     """Raise PermissionDenied with the message unless the person is an admin of the benchmark."""
     found = Membership.objects.filter(user=actor, benchmark=benchmark).first()
-    if found is None or Role.ADMIN not in found.roles:
+    if found is None or Role.ADMIN not in found.roles or not may_administer(actor):
         raise PermissionDenied(message)
 
 

@@ -1,13 +1,16 @@
 """What a start is refused for, and where the secret key comes from."""
 
 import fcntl
+import ipaddress
 import os
 import secrets
 import stat
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import environ
 from django.core.exceptions import ImproperlyConfigured
 
 _WORTHLESS = ("changeme", "change-me", "secret", "insecure", "default", "password", "example")
@@ -99,6 +102,35 @@ def check_environment(*, secret_key: str, allowed_hosts: list[str], debug: bool)
         raise ImproperlyConfigured(
             "ALLOWED_HOSTS must name this server's hosts; '*' is not accepted outside debug."
         )
+
+
+def check_networks(given: list[str]) -> None:
+    """Raise ImproperlyConfigured for a proxy that is no address or network."""
+    for each in given:
+        try:
+            ipaddress.ip_network(each, strict=False)
+        except ValueError:
+            raise ImproperlyConfigured(
+                f"TRUSTED_PROXIES: {each!r} is no address or network, such as 10.0.0.0/8."
+            ) from None
+
+
+def read_mail_server(url: str) -> dict[str, Any]:
+    """Django's settings of the mail server at this address, none where there is none.
+
+    Raises ImproperlyConfigured for what is no address of one.
+    """
+    if not url:
+        return {}
+    try:
+        found: dict[str, Any] = environ.Env.email_url_config(url)
+    except (ImproperlyConfigured, ValueError):
+        found = {}
+    if not found.get("EMAIL_HOST") and "smtp" in found.get("EMAIL_BACKEND", "smtp"):
+        raise ImproperlyConfigured(
+            "EMAIL_URL is no address of a mail server, such as smtp+tls://user:password@host:587."
+        )
+    return found
 
 
 def open_data_folder() -> None:

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import environ
 
-from config.safety import check_environment, data_folder, keep_private, read_secret_key
+from config.safety import (
+    check_environment,
+    check_networks,
+    data_folder,
+    keep_private,
+    read_mail_server,
+    read_secret_key,
+)
 
 env = environ.Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -40,11 +47,14 @@ SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 # Set when Assay stands behind a TLS proxy: secure cookies and HSTS.
 BEHIND_TLS = env.bool("BEHIND_TLS", default=False)
+# Proxies whose X-Forwarded-For is believed, as addresses or networks, comma separated.
+TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=["127.0.0.1", "::1"] if BEHIND_TLS else [])
 # Origins (https://assay.example) from which forms are accepted, behind a proxy.
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 # Settled quietly here; `make run` and `make setup` say so where the folder cannot be shut.
 keep_private(ASSAY_DATA)
 check_environment(secret_key=SECRET_KEY, allowed_hosts=ALLOWED_HOSTS, debug=DEBUG)
+check_networks(TRUSTED_PROXIES)
 
 # --- Machines --------------------------------------------------------------------------------
 # An OpenAI-compatible endpoint; with neither set, the practice model answers.
@@ -100,7 +110,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "rest_framework",
-    "rest_framework.authtoken",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_htmx",
@@ -209,6 +218,13 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# The server that sends mail, smtp+tls://user:password@host:587; without one, whoever needs a new
+# sign-in link waits for an admin.
+EMAIL_URL = env.str("EMAIL_URL", default="")
+vars().update(read_mail_server(EMAIL_URL))
+EMAIL_TIMEOUT = 20
+# From whom mail comes.
+DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="Assay <assay@localhost>")
 # Days a one-time sign-in link stays good.
 SIGN_IN_LINK_DAYS = env.int("SIGN_IN_LINK_DAYS", default=7)
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 14
@@ -290,7 +306,12 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Assay API",
-    "DESCRIPTION": "Every verb of the screens, for scripts. Authorise with `Token <key>`.",
+    "DESCRIPTION": (
+        "Every verb of the screens, for scripts. Make a token under Account and send it as the "
+        "header `Authorization: Token <token>`. A token of the scope *read* changes nothing (403); "
+        "*annotate* also does what annotators and reviewers do; *everything* is what you may do. "
+        "A token that expired or was revoked gets 401."
+    ),
     "VERSION": "0.2.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {

@@ -6,19 +6,26 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from kit import views
+from kit import account, views
 from kit.signin import LINK_ROUTE
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path(
-        "sign-in/",
-        auth.LoginView.as_view(template_name="kit/sign_in.html", redirect_authenticated_user=True),
-        name="sign-in",
-    ),
+    path("sign-in/", views.SignIn.as_view(), name="sign-in"),
+    path("sign-in/new-link/", views.sign_in_ask, name="sign-in-ask"),
     path(LINK_ROUTE, views.sign_in_link, name="sign-in-link"),
-    path("account/", views.account, name="account"),
-    path("account/token/", views.account_token, name="account-token"),
+    path("sign-in-requests/", views.sign_in_requests, name="sign-in-requests"),
+    path("sign-in-requests/<int:pk>/link/", views.sign_in_hand, name="sign-in-hand"),
+    path("sign-in-requests/<int:pk>/lift/", views.sign_in_lift, name="sign-in-lift"),
+    path("account/", account.account, name="account"),
+    path("account/password/", views.choose_password_page, name="choose-password"),
+    path("account/token/", account.account_token, name="account-token"),
+    path(
+        "account/token/<int:pk>/revoke/", account.account_token_revoke, name="account-token-revoke"
+    ),
+    path("account/session/end/", account.account_session_end, name="account-session-end"),
+    path("account/address/", account.account_address_ask, name="account-address-ask"),
+    path("account/address/<str:said>/", account.account_address, name="account-address"),
     path("sign-out/", auth.LogoutView.as_view(), name="sign-out"),
     # Routes are tried in turn: what people ask for most stands before the rest.
     path("api/", include("config.api_urls")),

@@ -14,6 +14,7 @@ from django.http import Http404
 
 from corpus.models import Benchmark, Membership, Passage, Query, Role
 from kit.database.prepared import Prepared
+from kit.tokens import may_administer
 
 
 @dataclass
@@ -66,6 +67,8 @@ def enter(user: User | AnonymousUser, slug: str, *roles: str) -> Access:
     found = _MEMBERSHIP.first(slug=slug, user=user.pk)
     if found is None:
         raise Http404("No such benchmark.")
+    if not may_administer(user):
+        found.roles = [role for role in found.roles if role != Role.ADMIN]
     if roles and not set(roles) & set(found.roles):
         raise PermissionDenied(f"This needs the role {' or '.join(roles)}.")
     return Access(user=user, benchmark=found.benchmark, membership=found)

@@ -98,6 +98,9 @@ class Route(APIView):
     """Base of all routes; one whose GET answers a list as a whole has no `pagination_class`."""
 
     pagination_class: type[Page] | None = Page
+    # Whether a GET gives the person a place that others then cannot have: no token that may only
+    # read gets one.
+    get_takes_a_place = False
 
     def person(self) -> User:
         """The signed-in person; strangers never get this far."""

@@ -4,12 +4,19 @@ from django.apps import AppConfig
 
 
 class KitConfig(AppConfig):
-    """Registers Event and SignInLink; connects polling to Celery workers."""
+    """Registers its rows; connects polling to Celery workers, and what a sign-in leaves behind."""
 
     name = "kit"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django.contrib.auth.signals import user_logged_in
+
         from kit.runs import polling
+        from kit.runs.periodic import every
+        from kit.sessions import note_sign_in
+        from kit.signin import mail_links
 
         polling.connect()
+        user_logged_in.connect(note_sign_in, dispatch_uid="kit.sessions.note_sign_in")
+        every(20, "sign-in links by mail", mail_links)

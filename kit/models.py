@@ -1,7 +1,8 @@
-"""Records that know no domain: what happened, one-time sign-in links, and groups of runs."""
+"""Records that know no domain: what happened, how people sign in, and groups of runs."""
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 from kit.runs.models import RunGroup as RunGroup
 
@@ -48,3 +49,67 @@ class SignInLink(models.Model):
 
     def __str__(self) -> str:
         return f"sign-in link {self.pk} of user {self.user_id}"
+
+
+class LinkRequest(models.Model):
+    """A person who cannot sign in and asked for a one-time link; gone once they have one."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="link_request"
+    )
+    asked_at = models.DateTimeField()
+    # Where they asked ("https://assay.example"), for the link in the mail.
+    site = models.CharField(max_length=300)
+    mailed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["asked_at"]
+
+    def __str__(self) -> str:
+        return f"link request of user {self.user_id}"
+
+
+class Tries(models.Model):
+    """How often something was tried by one person or address in the time that is running."""
+
+    key = models.CharField(max_length=100, unique=True)
+    count = models.PositiveIntegerField(default=0)
+    ends_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.count} tries of {self.key}"
+
+
+class Scope(models.TextChoices):
+    """What an API token may do of what its person may do; each may do what stands above it."""
+
+    READ = "read", "Read"
+    ANNOTATE = "annotate", "Annotate"
+    ADMIN = "admin", "Everything I may do"
+
+
+class ApiToken(models.Model):
+    """A token for scripts; only its hash is kept."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
+    name = models.CharField(max_length=80)
+    scope = models.CharField(max_length=8, choices=Scope.choices)
+    token_hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    # Null: of before tokens had an end.
+    expires_at = models.DateTimeField(null=True)
+    # To the day: what is asked with every request is written once a day.
+    used_on = models.DateField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"API token {self.name!r} of user {self.user_id}"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has expired."""
+        return self.expires_at is not None and self.expires_at <= timezone.now()

@@ -1,19 +1,34 @@
-"""One-time sign-in links: made by an admin or the terminal, good once, kept only as a hash."""
+"""Signing in without a password: one-time links, asking for one, and choosing a password.
+
+A link is made by an admin, the terminal, or for a mail; it is good once and kept only as a hash.
+Whoever asks for one gets it by mail where both a mail server and their address are known; else
+they wait for an admin, in the same list.
+"""
 
 import hashlib
+import logging
 import secrets
 from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core import signing
+from django.core.mail import send_mail
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
-from rest_framework.authtoken.models import Token
 
-from kit.models import SignInLink
+from kit import audit
+from kit.errors import Refused
+from kit.models import ApiToken, LinkRequest, SignInLink
 
+logger = logging.getLogger(__name__)
 # The route, for `path` and for the terminal, which need not import every page to print it.
 LINK_ROUTE = "sign-in/<str:token>/"
+_ADDRESS_SALT = "kit.signin.address"
+_ADDRESS_SECONDS = 24 * 60 * 60
 
 
 def create_link(*, user: User) -> str:
@@ -23,16 +38,17 @@ def create_link(*, user: User) -> str:
         end_links(user=user)
         SignInLink.objects.create(
             user=user,
-            token_hash=_digest(token),
+            token_hash=digest(token),
             expires_at=timezone.now() + timedelta(days=settings.SIGN_IN_LINK_DAYS),
         )
+        LinkRequest.objects.filter(user=user, mailed_at=None).delete()
     return token
 
 
 def find_link(token: str) -> SignInLink | None:
     """The link of this token while it is still good."""
     links = SignInLink.objects.filter(used_at=None, expires_at__gt=timezone.now())
-    return links.select_related("user").filter(token_hash=_digest(token)).first()
+    return links.select_related("user").filter(token_hash=digest(token)).first()
 
 
 def use_link(token: str) -> User | None:
@@ -40,8 +56,10 @@ def use_link(token: str) -> User | None:
     link = find_link(token)
     if link is None or not link.user.is_active:
         return None
-    unused = SignInLink.objects.filter(pk=link.pk, used_at=None)
-    return link.user if unused.update(used_at=timezone.now()) else None
+    if not SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=timezone.now()):
+        return None
+    LinkRequest.objects.filter(user=link.user).delete()
+    return link.user
 
 
 def end_links(*, user: User) -> None:
@@ -49,20 +67,99 @@ def end_links(*, user: User) -> None:
     SignInLink.objects.filter(user=user, used_at=None).delete()
 
 
-def choose_password(*, user: User, password: str) -> None:
+def choose_password(*, user: User, password: str) -> int:
     """Set the person's password: from here on nobody gets in by a link made before.
 
-    The first password also ends the API token: until then whoever made the account could have
-    signed in and kept one. (Sessions opened before end by themselves, in Django's own way.)
+    The first password also ends the API tokens: until then whoever made the account could have
+    signed in and kept one. A later one ends none. Returns how many are left. (Sessions opened
+    before end by themselves, in Django's own way.)
     """
     with transaction.atomic():
         held = User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if not held.has_usable_password():
-            Token.objects.filter(user=user).delete()
+            ApiToken.objects.filter(user=user).delete()
         end_links(user=user)
         user.set_password(password)
         user.save(update_fields=["password"])
+        return ApiToken.objects.filter(user=user).count()
 
 
-def _digest(token: str) -> str:
+def ask_for_link(*, name: str, site: str) -> None:
+    """Note that the person of this user name or mail address wants a link, if there is one."""
+    people = User.objects.filter(Q(username=name) | Q(email__iexact=name), is_active=True)
+    asked = {"asked_at": timezone.now(), "site": site, "mailed_at": None}
+    for user in people:
+        LinkRequest.objects.update_or_create(user=user, defaults=asked)
+
+
+def waiting_requests() -> QuerySet[LinkRequest]:
+    """Requests that no mail answered."""
+    return LinkRequest.objects.filter(mailed_at=None).select_related("user")
+
+
+def mail_links() -> None:
+    """Send what was asked for and can be sent; workers do it every few seconds.
+
+    What cannot be sent now stays among those who wait for an admin, and is tried again.
+    """
+    if not settings.EMAIL_URL:
+        return
+    for asked in waiting_requests().filter(user__is_active=True).exclude(user__email=""):
+        unsent = LinkRequest.objects.filter(pk=asked.pk, mailed_at=None)
+        if not unsent.update(mailed_at=timezone.now()):
+            continue  # another worker has it
+        try:
+            path = reverse("sign-in-link", args=[create_link(user=asked.user)])
+            _send("link", asked.user, asked.user.email, asked.site + path)
+        except Exception:
+            LinkRequest.objects.filter(pk=asked.pk).update(mailed_at=None)
+            logger.warning("sign-in link of user %s: not mailed", asked.user_id, exc_info=True)
+
+
+def hand_link(*, user: User, actor: User) -> str:
+    """A link for anybody, by whoever runs the site. Raises Refused for everybody else."""
+    if not actor.is_superuser:
+        raise Refused("Only a superuser makes links for any account.")
+    with transaction.atomic():
+        audit.record(actor=actor, verb="renew sign-in link", target=user)
+        return create_link(user=user)
+
+
+def ask_for_address(*, user: User, address: str, site: str) -> None:
+    """Mail a link to the address by which the person confirms that it is theirs."""
+    said = signing.dumps([user.pk, address], salt=_ADDRESS_SALT)
+    _send("address", user, address, site + reverse("account-address", args=[said]))
+
+
+def confirmed_address(*, user: User, said: str) -> str:
+    """The address that the person's link confirms; Refused for another link or an old one."""
+    try:
+        pk, address = signing.loads(said, salt=_ADDRESS_SALT, max_age=_ADDRESS_SECONDS)
+    except signing.BadSignature:
+        pk = address = None
+    if pk != user.pk:
+        raise Refused("This link is over, or belongs to another account. Save the address again.")
+    return str(address)
+
+
+def set_address(*, user: User, address: str) -> None:
+    """From now on links go to this address; the one before is told."""
+    before = user.email
+    with transaction.atomic():
+        audit.record(actor=user, verb="change mail address", target=user)
+        user.email = address
+        user.save(update_fields=["email"])
+    if before and before != address:
+        _send("address_changed", user, before, "")
+
+
+def _send(template: str, user: User, address: str, url: str) -> None:
+    """A mail in plain text: the first line of its template is the subject."""
+    context = {"user": user, "url": url, "days": settings.SIGN_IN_LINK_DAYS}
+    subject, _, body = render_to_string(f"kit/mail/{template}.txt", context).partition("\n")
+    send_mail(subject, body.lstrip(), None, [address])
+
+
+def digest(token: str) -> str:
+    """What is kept of a token that nobody could guess."""
     return hashlib.sha256(token.encode()).hexdigest()

@@ -1,68 +1,181 @@
-"""Signing in, and the home page whose parts the rooms serve."""
+"""Signing in, with and without a password, and the home page whose parts the rooms serve."""
+
+import time
 
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView
+from django.core.exceptions import PermissionDenied
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from rest_framework.authtoken.models import Token
 
 from kit import htmx
-from kit.signin import choose_password, find_link, use_link
+from kit.forms import AskForm, SignInForm, too_many_words
+from kit.limits import LINKS, PASSWORDS, TooMany, lift
+from kit.models import LinkRequest
+from kit.signin import (
+    ask_for_link,
+    choose_password,
+    find_link,
+    hand_link,
+    use_link,
+    waiting_requests,
+)
+
+_BY_LINK = "by_link_at"
+# For so long after signing in by a link a person may choose a password without the old one.
+_FORGOTTEN_SECONDS = 60 * 60
 
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
     """My work: fragments that each room serves, named by URL in the template."""
-    return htmx.render(request, "home.html")
+    is_staff = isinstance(request.user, User) and request.user.is_staff
+    waiting = waiting_requests().count() if is_staff else 0
+    return htmx.render(request, "home.html", {"waiting": waiting})
+
+
+class SignIn(LoginView):
+    """By user name and password, as often as limits let one."""
+
+    template_name = "kit/sign_in.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: BaseForm) -> HttpResponse:
+        """Whoever is in needs no link."""
+        LinkRequest.objects.filter(user=form.get_user()).delete()  # type: ignore[attr-defined]
+        return super().form_valid(form)  # type: ignore[arg-type]
+
+    def form_invalid(self, form: BaseForm) -> HttpResponse:
+        """The form with what is wrong; 429 where nobody looked at the password."""
+        response = super().form_invalid(form)  # type: ignore[arg-type]
+        if error := form.too_many:  # type: ignore[attr-defined]
+            response.status_code, response["Retry-After"] = 429, str(error.seconds)
+        return response
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def sign_in_ask(request: HttpRequest) -> HttpResponse:
+    """Ask for a one-time link; the answer is the same whoever was named."""
+    form = AskForm(request.POST if request.method == "POST" else None)
+    status, is_asked = 200, False
+    if request.method == "POST" and form.is_valid():
+        name = form.cleaned_data["name"]
+        try:
+            LINKS.take(request, name)
+            ask_for_link(name=name, site=request.build_absolute_uri("/").rstrip("/"))
+            is_asked = True
+        except TooMany as error:
+            form.add_error(None, too_many_words(error))
+            status = 429
+    context = {"form": form, "is_asked": is_asked}
+    return htmx.render(request, "kit/sign_in_ask.html", context, status=status)
 
 
 @login_not_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign a person in once.
+    """Sign a person in once; the first time, or who forgot theirs, chooses a password next.
 
     Looking at the link does not use it up (mail programs look at links); the button does.
     """
     if request.method == "POST":
         user = use_link(token)
         if user is not None:
+            is_first = user.last_login is None
             login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+            request.session[_BY_LINK] = time.time()
             messages.success(request, f"You are signed in as {user.get_username()}.")
-            return redirect("home")
+            asks = is_first or user.has_usable_password()
+            return redirect("choose-password" if asks else "home")
     link = find_link(token)
     status = 200 if link else 404
     return htmx.render(request, "kit/sign_in_link.html", {"link": link}, status=status)
 
 
+def needs_old_password(request: HttpRequest) -> bool:
+    """Whether the person must say the old password to choose another: not right after a link."""
+    assert isinstance(request.user, User)
+    came_at = request.session.get(_BY_LINK, 0)
+    is_fresh = time.time() - came_at < _FORGOTTEN_SECONDS
+    return request.user.has_usable_password() and not is_fresh
+
+
 @never_cache
 @require_http_methods(["GET", "POST"])
-def account(request: HttpRequest) -> HttpResponse:
-    """Choose or change the password, so that one can come back without a link; see the token."""
+def choose_password_page(request: HttpRequest) -> HttpResponse:
+    """A password for who came by a link; it can be skipped."""
     assert isinstance(request.user, User)
-    kind = PasswordChangeForm if request.user.has_usable_password() else SetPasswordForm
-    form = kind(request.user, request.POST if request.method == "POST" else None)
+    if needs_old_password(request):
+        return redirect("account")
+    form = SetPasswordForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        choose_password(user=request.user, password=form.cleaned_data["new_password1"])
-        update_session_auth_hash(request, request.user)
-        messages.success(request, "Your password is set. Use it to sign in from now on.")
-        return htmx.redirect(request, reverse("account"))
-    context = {"form": form, "token": Token.objects.filter(user=request.user).first()}
+        keep_password(request, form.cleaned_data["new_password1"])
+        return redirect("home")
     show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "kit/account.html", context)
+    return show(request, "kit/choose_password.html", {"form": form})
+
+
+def keep_password(request: HttpRequest, password: str) -> None:
+    """Set the person's password, stay signed in, and say what else that changed."""
+    assert isinstance(request.user, User)
+    was_first = not request.user.has_usable_password()
+    tokens = choose_password(user=request.user, password=password)
+    update_session_auth_hash(request, request.user)
+    request.session.pop(_BY_LINK, None)
+    said = "Your password is set. Use it to sign in from now on. You are signed out elsewhere."
+    if was_first:
+        said += " API tokens and links made before it no longer work."
+    elif tokens:
+        said += f" Your API tokens ({tokens}) still work: revoke those that others may know."
+    messages.success(request, said)
+
+
+@require_GET
+def sign_in_requests(request: HttpRequest) -> HttpResponse:
+    """For staff: who waits for a link, and who has no tries left."""
+    _staff(request)
+    context = {"requests": waiting_requests(), "locked": PASSWORDS.locked() + LINKS.locked()}
+    return htmx.render(request, "kit/sign_in_requests.html", context)
 
 
 @require_POST
-def account_token(request: HttpRequest) -> HttpResponse:
-    """Make a new API token; the old one stops working."""
-    assert isinstance(request.user, User)
-    Token.objects.filter(user=request.user).delete()
-    Token.objects.create(user=request.user)
-    messages.success(request, "Here is your new token. The old one no longer works.")
-    return htmx.redirect(request, reverse("account"))
+def sign_in_lift(request: HttpRequest, pk: int) -> HttpResponse:
+    """Staff give a person or an address all tries again."""
+    actor = _staff(request)
+    locked = {row.pk: (row, who) for row, who in PASSWORDS.locked() + LINKS.locked()}
+    if pk in locked:
+        row, who = locked[pk]
+        lift(row=row, who=who, actor=actor)
+        messages.success(request, f"{who} may try again.")
+    return htmx.redirect(request, reverse("sign-in-requests"))
+
+
+@never_cache
+@require_POST
+def sign_in_hand(request: HttpRequest, pk: int) -> HttpResponse:
+    """A link for who asked for one. It is on this one page only: its token is stored nowhere."""
+    actor = _staff(request)
+    asked = get_object_or_404(waiting_requests(), pk=pk)
+    with htmx.refusal_shown(request):
+        path = reverse("sign-in-link", args=[hand_link(user=asked.user, actor=actor)])
+        context = {"person": asked.user, "link": request.build_absolute_uri(path)}
+        return htmx.render(request, "kit/sign_in_hand.html", context)
+    return htmx.redirect(request, reverse("sign-in-requests"))
+
+
+def _staff(request: HttpRequest) -> User:
+    if not (isinstance(request.user, User) and request.user.is_staff):
+        raise PermissionDenied("Only staff may help others to sign in.")
+    return request.user

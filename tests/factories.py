@@ -1,8 +1,10 @@
 """Small benchmarks for tests, made with the ORM: general, and without surprises."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from corpus.models import (
     Benchmark,
@@ -23,6 +25,8 @@ from corpus.models import (
 )
 from corpus.texts.indexing import index, request_index
 from kit.database.prepared import Prepared
+from kit.models import ApiToken
+from kit.signin import digest
 
 # Asked for every person, query and passage of every world.
 _DOMAINS = Prepared(lambda benchmark: Domain.objects.filter(benchmark=benchmark).order_by("name"))
@@ -78,6 +82,15 @@ def make_members(benchmark: Benchmark, people: Mapping[str, Sequence[str]]) -> l
         for user in users
     )
     return users
+
+
+def make_token(user: User, scope: str = "admin") -> str:
+    """A token for scripts of this person, used today, without an event or an end."""
+    token = secrets.token_urlsafe(8)
+    ApiToken.objects.create(
+        user=user, name=scope, scope=scope, token_hash=digest(token), used_on=timezone.now().date()
+    )
+    return token
 
 
 def make_query(benchmark: Benchmark, qid: str = "1", domain: str = "", **fields: object) -> Query:

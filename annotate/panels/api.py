@@ -314,6 +314,10 @@ _ROUTES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("api-panel-overrides", "<int:pk>/overrides/", {"get": "overrides"}),
 )
 urlpatterns = [
-    path(f"b/<slug:slug>/panels/{route}", Panels.as_view(actions), name=name)
+    path(
+        f"b/<slug:slug>/panels/{route}",
+        Panels.as_view(actions, get_takes_a_place="next_item" in actions.values()),
+        name=name,
+    )
     for name, route, actions in _ROUTES
 ]

@@ -143,6 +143,8 @@ class Cases(Route):
 class NextCase(Route):
     """The next case that waits for my vote; its place is kept for me for a while."""
 
+    get_takes_a_place = True
+
     @extend_schema(responses=NextCaseSerializer)
     def get(self, request: Request, slug: str) -> Response:
         access, plan = enter_voter(self, slug)

@@ -184,7 +184,8 @@ def renew_link(*, membership: Membership, actor: User) -> str:
         if not is_own(user, membership.benchmark):
             raise Refused(
                 f"The account of {user.username} reaches further than this benchmark. "
-                "Ask whoever runs the site for a link (manage.py sign_in_link)."
+                "Whoever runs the site makes a link: under Sign-in requests once the person asked "
+                "for one, or by manage.py sign_in_link."
             )
         _note(actor, "renew sign-in link", membership)
         return create_link(user=user)

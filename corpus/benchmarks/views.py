@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -19,6 +19,7 @@ from corpus.models import Benchmark, CorpusVersion, Licence, Membership, Role
 from kit import htmx
 from kit.lists.tables import Column, Table
 from kit.models import Event
+from kit.signin import waiting_requests
 
 
 @require_GET
@@ -27,8 +28,21 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
     benchmarks = Benchmark.objects.for_user(request.user).annotate(
         domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True)
     )
-    context = {"benchmarks": benchmarks, "may_create": _is_staff(request)}
+    context = {
+        "benchmarks": benchmarks,
+        "may_create": _is_staff(request),
+        "asking": _who_asks(request.user.pk),
+    }
     return htmx.render(request, "corpus/benchmarks/home.html", context)
+
+
+def _who_asks(admin: int | None) -> list[Membership]:
+    """Members of this person's benchmarks who wait for a new sign-in link."""
+    mine = Membership.objects.filter(benchmark=OuterRef("benchmark"), user=admin)
+    waiting = Membership.objects.filter(user__link_request__in=waiting_requests())
+    waiting = waiting.select_related("user", "benchmark")
+    asking = waiting.annotate(my_roles=Subquery(mine.values("roles")))
+    return [each for each in asking if Role.ADMIN in (each.my_roles or ())]
 
 
 @require_http_methods(["GET", "POST"])
@@ -109,7 +123,8 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     added = htmx.submit(form, verbs.add_person, benchmark=access.benchmark, actor=access.user)
     if added:
         return _show_link(request, access, *added)
-    members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
+    members = Membership.objects.filter(benchmark=access.benchmark)
+    members = members.select_related("user__link_request")
     table = PEOPLE.read(members.prefetch_related("domains"), request.GET)
     context = {"access": access, "form": form, "table": table}
     if form.is_bound:

@@ -13,7 +13,6 @@ class Migration(migrations.Migration):
     dependencies = [
         # Before ours: each of their changes would make Django build all models of Assay anew.
         ('auth', '0012_alter_user_first_name_max_length'),
-        ('authtoken', '0004_alter_tokenproxy_options'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
 from annotate.models import Aspect, GoldPassage, Vote
 from annotate.voting.services import cast_vote
 from corpus.models import Judgment
 from kit.models import Event
 from tests.annotate.world import World
-from tests.factories import make_passage, make_query
+from tests.factories import make_passage, make_query, make_token
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
@@ -31,8 +30,7 @@ def queries(world) -> str:
 
 
 def script(user: User) -> Client:
-    token, _ = Token.objects.get_or_create(user=user)
-    return Client(headers={"Authorization": f"Token {token.key}"})
+    return Client(headers={"Authorization": f"Token {make_token(user)}"})
 
 
 def send(api: Client, method: str, path: str, body: Any = None) -> tuple[int, Any]:

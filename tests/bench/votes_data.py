@@ -15,12 +15,12 @@ _WORDS, _BATCH = 150, 2_000
 def fill(cases: int, people: int, reveal: str) -> dict[str, Any]:
     """So many cases of so many queries; people who vote, with a token each."""
     from django.contrib.auth.models import User
-    from rest_framework.authtoken.models import Token
 
     from annotate.models import EscalationCase, VoteSlot, VotingPlan
     from corpus.benchmarks.services import create_benchmark
     from corpus.models import CorpusVersion, Domain, Membership, Passage, Query
     from kit.database.bulk import analyze
+    from tests.factories import make_token
 
     benchmark = create_benchmark(name="Votes", slug=SLUG, actor=None)
     domain = Domain.objects.create(benchmark=benchmark, name="general", is_ready=True)
@@ -73,7 +73,7 @@ def fill(cases: int, people: int, reveal: str) -> dict[str, Any]:
     for n in range(people):
         user = User.objects.create(username=f"u{n}")
         Membership.objects.create(user=user, benchmark=benchmark, roles=["annotator"])
-        tokens.append(Token.objects.create(user=user).key)
+        tokens.append(make_token(user))
     analyze(EscalationCase, VoteSlot, Query, Passage)
     return {"slug": SLUG, "tokens": tokens}
 

@@ -56,7 +56,10 @@ LEFT_OUT: dict[str, dict[str, str]] = {
             "bright_pro is a further choice"
         ),
     },
-    "routes.txt": {},
+    "routes.txt": {
+        "/account/token/ POST: nobody 302, stranger 302, annotator 302, outsider 302, "
+        "reviewer 302, admin 302": "A token needs a name, a scope and an end.",
+    },
 }
 
 

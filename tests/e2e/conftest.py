@@ -43,6 +43,15 @@ def assay(tmp_path_factory) -> Iterator[Assay]:
         yield running
 
 
+def use_link(page: Page, link: str) -> None:
+    """Sign in by a one-time link, and skip the password that a first visit asks for."""
+    page.goto(link)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("You are signed in as")).to_be_visible()
+    page.goto("/")
+    expect(page.get_by_role("heading", name="My work")).to_be_visible()
+
+
 @pytest.fixture(scope="session")
 def session_of(browser: Browser, assay: Assay) -> Callable[[str], dict]:
     """The signed-in session of a person of the demo, as a browser keeps it."""
@@ -52,9 +61,7 @@ def session_of(browser: Browser, assay: Assay) -> Callable[[str], dict]:
         if person not in kept:
             context = browser.new_context(base_url=assay.url)
             page = context.new_page()
-            page.goto(assay.link(person))
-            page.get_by_role("button", name="Sign in").click()
-            expect(page.get_by_role("heading", name="My work")).to_be_visible()
+            use_link(page, assay.link(person))
             kept[person] = context.storage_state()
             context.close()
         return kept[person]
@@ -99,9 +106,7 @@ def sign_in(visit: Callable[[], Page]) -> Callable[[str], Page]:
 
     def signed_in(link: str) -> Page:
         page = visit()
-        page.goto(link)
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("heading", name="My work")).to_be_visible()
+        use_link(page, link)
         return page
 
     return signed_in

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.server import Assay
 from tests.corpus.scripted import cleaner
-from tests.e2e.conftest import soon_running
+from tests.e2e.conftest import soon_running, use_link
 
 pytestmark = pytest.mark.e2e
 
@@ -43,9 +43,7 @@ def page(browser: Browser, site: Assay) -> Iterator[Page]:
     """The admin's, who signs in."""
     context = browser.new_context(base_url=site.url, viewport={"width": 1280, "height": 900})
     found = context.new_page()
-    found.goto(site.link("admin"))
-    found.get_by_role("button", name="Sign in").click()
-    expect(found.get_by_role("heading", name="My work")).to_be_visible()
+    use_link(found, site.link("admin"))
     yield found
     context.close()
 

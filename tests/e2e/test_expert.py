@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.server import Assay, running_assay
 from tests.conftest import SHARED
+from tests.e2e.conftest import use_link
 from tests.local_site import Site, serving
 
 pytestmark = pytest.mark.e2e
@@ -57,9 +58,7 @@ def state(browser: Browser, expert_assay: Assay) -> dict:
     """The signed-in session of an annotator."""
     context = browser.new_context(base_url=expert_assay.url)
     page = context.new_page()
-    page.goto(expert_assay.link("annotator-1"))
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="My work")).to_be_visible()
+    use_link(page, expert_assay.link("annotator-1"))
     kept = context.storage_state()
     context.close()
     return kept

@@ -12,7 +12,8 @@ from tests.bench.server import Assay
 pytestmark = pytest.mark.e2e
 
 HOME = "/b/garden-weather/"
-OPEN_TO_ALL = ["/", "/account/", HOME, *(f"{HOME}{name}/" for name in ("queries", "passages"))]
+OPEN_TO_ALL = ["/", "/account/", "/account/password/", HOME]
+OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("queries", "passages")]
 OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("documents", "judgments", "gold", "retrieval")]
 OPEN_TO_ALL += [f"{HOME}passages/?q=leaf", f"{HOME}judgments/?counts=no", f"{HOME}reviews/"]
 OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("guidelines", "leaderboard", "holes", "audit")]
@@ -139,6 +140,8 @@ def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
 def test_screens_of_nobody_and_of_what_is_not_there(enter, look: str) -> None:
     stranger = enter("", look)
     assert stranger.open("/sign-in/").status == 200
+    assert stranger.page.evaluate(TOO_WIDE) <= 0
+    assert stranger.open("/sign-in/new-link/").status == 200
     assert stranger.page.evaluate(TOO_WIDE) <= 0
     assert stranger.complaints == []
     assert stranger.open("/sign-in/used-already/").status == 404

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.bench.server import ROOT, Assay, free_port, running_assay
-from tests.e2e.conftest import soon_running
+from tests.e2e.conftest import soon_running, use_link
 
 pytestmark = pytest.mark.e2e
 
@@ -85,9 +85,7 @@ def day(
 
 
 def sign_in(page: Page, assay: Assay, person: str) -> None:
-    page.goto(assay.link(person))
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="My work")).to_be_visible()
+    use_link(page, assay.link(person))
 
 
 def saved(page: Page) -> None:

@@ -5,10 +5,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from rest_framework.authtoken.models import Token
 
 from kit.models import SignInLink
 from kit.signin import choose_password, create_link, find_link, use_link
+from tests.factories import make_token
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 WORDS, NEW_WORDS = "a-long-and-odd-phrase-77", "another-odd-phrase-78"
@@ -62,6 +63,7 @@ def test_used_link_says_what_to_do(user: User, client: Client) -> None:
     response = Client().post(url)
     assert response.status_code == 404
     assert b"Ask an admin" in response.content
+    assert reverse("sign-in-ask") in one_line(response)
 
 
 def test_sign_in_link_needs_csrf_token(user: User) -> None:
@@ -79,8 +81,7 @@ def test_first_password_ends_links_token_and_other_sessions(user: User, client: 
     """Whoever made the account could have come in by any of them before."""
     other = Client()
     other.post(reverse("sign-in-link", args=[create_link(user=user)]))
-    other.post(reverse("account-token"))
-    token = Token.objects.get(user=user).key
+    token = make_token(user)
     left = create_link(user=user)
     client.force_login(user)
     client.post(reverse("account"), {"new_password1": WORDS, "new_password2": WORDS})
@@ -110,13 +111,15 @@ def test_change_of_a_password_needs_the_old_one(
 
 
 def test_change_of_a_password_ends_links_and_keeps_the_token(settled: User, client: Client) -> None:
-    Token.objects.create(user=settled)
+    token = make_token(settled)
     left = create_link(user=settled)
     client.force_login(settled)
     posted = {"old_password": WORDS, "new_password1": NEW_WORDS, "new_password2": NEW_WORDS}
-    client.post(reverse("account"), posted)
+    said = client.post(reverse("account"), posted, follow=True)
     assert find_link(left) is None
-    assert Token.objects.filter(user=settled).exists()
+    assert "Your API tokens (1) still work" in one_line(said)
+    headers = {"authorization": f"Token {token}"}
+    assert Client().get(reverse("api-benchmarks"), headers=headers).status_code == 200
 
 
 def test_session_key_changes_at_sign_in_by_link(user: User, client: Client) -> None:
@@ -183,11 +186,49 @@ def test_sign_out_is_no_link(user: User, client: Client) -> None:
     assert "_auth_user_id" not in client.session
 
 
-def test_new_token_ends_the_old_one(user: User, client: Client) -> None:
+# --- The first visit -------------------------------------------------------------------------
+
+
+def test_first_visit_asks_for_a_password_and_says_what_follows(user: User, client: Client) -> None:
+    first = client.post(reverse("sign-in-link", args=[create_link(user=user)]), follow=True)
+    assert first.redirect_chain == [(reverse("choose-password"), 302)]
+    page = one_line(first)
+    assert "If you skip this, you stay signed in on this browser for two weeks" in page
+    assert "Skip for now" in page
+    posted = {"new_password1": WORDS, "new_password2": WORDS}
+    assert client.post(reverse("choose-password"), posted).url == reverse("home")
+    assert Client().login(username="annotator-1", password=WORDS)
+
+
+def test_who_skipped_it_is_not_asked_again(user: User, client: Client) -> None:
+    client.post(reverse("sign-in-link", args=[create_link(user=user)]))
+    again = client.post(reverse("sign-in-link", args=[create_link(user=user)]))
+    assert again.url == reverse("home")
+
+
+def test_weak_first_password_is_refused_with_the_reason(user: User, client: Client) -> None:
     client.force_login(user)
-    client.post(reverse("account-token"))
-    first = user.auth_token.key  # type: ignore[attr-defined]
-    client.post(reverse("account-token"))
-    user.refresh_from_db()
-    headers = {"authorization": f"Token {first}"}
-    assert Client().get(reverse("api-benchmarks"), headers=headers).status_code == 401
+    posted = {"new_password1": "annotator-1", "new_password2": "annotator-1"}
+    response = client.post(reverse("choose-password"), posted)
+    assert response.status_code == 422
+    assert "too similar to the username" in one_line(response)
+
+
+def test_forgotten_password_is_replaced_right_after_a_link(settled: User, client: Client) -> None:
+    User.objects.update(last_login=timezone.now())
+    led = client.post(reverse("sign-in-link", args=[create_link(user=settled)]))
+    assert led.url == reverse("choose-password")
+    posted = {"new_password1": NEW_WORDS, "new_password2": NEW_WORDS}
+    client.post(reverse("choose-password"), posted)
+    assert Client().login(username="annotator-1", password=NEW_WORDS)
+    # Once: from then on the old one is asked for.
+    assert client.get(reverse("choose-password")).url == reverse("account")
+    assert client.post(reverse("account"), posted).status_code == 422
+
+
+def test_an_hour_after_a_link_the_old_password_is_asked_for(settled: User, client: Client) -> None:
+    client.post(reverse("sign-in-link", args=[create_link(user=settled)]))
+    session = client.session
+    session["by_link_at"] -= 60 * 60
+    session.save()
+    assert client.get(reverse("choose-password")).url == reverse("account")

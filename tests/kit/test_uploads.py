@@ -7,11 +7,10 @@ from django.contrib.auth.models import User
 from django.core.files import uploadhandler
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
 from corpus.models import ImportRun
 from kit.uploads import AROUND
-from tests.factories import make_benchmark, make_member
+from tests.factories import make_benchmark, make_member, make_token
 
 pytestmark = pytest.mark.django_db
 
@@ -94,7 +93,7 @@ def test_made_up_token_does_not_open_the_screens(admin, written) -> None:
 
 
 def test_holder_of_a_token_uploads(admin, written) -> None:
-    headers = {"authorization": f"Token {Token.objects.create(user=admin).key}"}
+    headers = {"authorization": f"Token {make_token(admin)}"}
     response = Client().post(API, {"format": "bright", "file": file()}, headers=headers)
     assert response.status_code == 202
     assert sum(written) == BIG

@@ -2,14 +2,29 @@
 
 from tests.routes.rows import EVERYBODY_SIGNED_IN, PUBLIC, Row, get, post
 
+TOKEN = {"token-name": "nightly", "token-scope": "read", "token-days": "30"}
+STAFF_ALONE = dict.fromkeys(EVERYBODY_SIGNED_IN, 403)
 ROWS: list[tuple[str, Row]] = [
     ("home", get(EVERYBODY_SIGNED_IN)),
     ("favicon", get(PUBLIC, 302)),
     ("sign-in", get(("nobody",), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 302))),
+    ("sign-in-ask", get(PUBLIC)),
+    ("sign-in-ask", post(PUBLIC, 200)),
     ("sign-in-link", get(PUBLIC)),
     ("account", get(EVERYBODY_SIGNED_IN)),
     ("account", post(EVERYBODY_SIGNED_IN, 422)),
-    ("account-token", post(EVERYBODY_SIGNED_IN)),
+    ("choose-password", get(EVERYBODY_SIGNED_IN)),
+    ("choose-password", post(EVERYBODY_SIGNED_IN, 422)),
+    ("account-token", post(EVERYBODY_SIGNED_IN, 422)),
+    ("account-token", post(EVERYBODY_SIGNED_IN, 200, body=TOKEN)),
+    ("account-token-revoke", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 404))),
+    ("account-session-end", post(EVERYBODY_SIGNED_IN)),
+    ("account-address-ask", post(EVERYBODY_SIGNED_IN, 422)),
+    ("account-address", get(EVERYBODY_SIGNED_IN, 302)),
+    # For staff, whatever they are in a benchmark.
+    ("sign-in-requests", get((), special=STAFF_ALONE)),
+    ("sign-in-hand", post((), special=STAFF_ALONE)),
+    ("sign-in-lift", post((), special=STAFF_ALONE)),
     ("sign-out", post(EVERYBODY_SIGNED_IN)),
     ("api-schema", get(PUBLIC)),
     ("api-docs", get(PUBLIC)),

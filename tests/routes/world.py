@@ -288,6 +288,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("version", world.version),
         ("cleaning", world.cleaning),
         ("call", world.call),
+        ("account-token", SimpleNamespace(pk=0)),
+        ("sign-in", SimpleNamespace(pk=0)),
     ]
     short = name.removeprefix("api-")
     pk = next((thing.pk for prefix, thing in keys if short.startswith(prefix)), None)
@@ -309,6 +311,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "item": (world.undecided if "check" in name else world.item).pk,
         "point_pk": world.point.pk,
         "token": world.token,
+        "said": "none",
         "path": "README.md",
         "older": world.release.pk,
         **row.kwargs,

@@ -5,13 +5,12 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from rest_framework.authtoken.models import Token
 
 from annotate.models import VotingPlan
 from kit.management.commands.serve import web_command
 from tests.annotate.world import World, make_world
 from tests.bench.server import ROOT, free_port, wait_for_port
-from tests.factories import make_member
+from tests.factories import make_member, make_token
 from tests.services.processes import database_url
 from tests.voting_load import check_kept, vote_in_tabs
 
@@ -48,7 +47,7 @@ def web(world) -> Iterator[str]:
 
 def test_people_in_two_tabs_fill_every_case_and_none_twice(world, web) -> None:
     people = [make_member(world.benchmark, f"p{n}", "annotator") for n in range(PEOPLE)]
-    tokens = [Token.objects.create(user=person).key for person in people]
+    tokens = [make_token(person) for person in people]
     tally = vote_in_tabs(web, world.benchmark.slug, tokens, tabs=2)
     check_kept(tally)
     assert len(tally.given) == 3 * CASES

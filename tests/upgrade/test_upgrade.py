@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from kit.signin import digest
 from tests.bench.server import ROOT
 from tests.services.processes import database_url
 
@@ -67,11 +68,34 @@ def columns_of(there: Any, table: str) -> list[str]:
         return [row.name for row in there.introspection.get_table_description(cursor, table)]
 
 
+def leave_token(there: Any) -> str:
+    """A token as the version before 0.3 kept it: in the clear."""
+    with there.cursor() as cursor:
+        cursor.execute("SELECT id FROM auth_user ORDER BY id LIMIT 1")
+        [user] = cursor.fetchone()
+        cursor.execute(
+            "INSERT INTO authtoken_token (key, user_id, created) VALUES (%s, %s, %s)",
+            ["0123456789" * 4, user, "2026-01-02 03:04:05"],
+        )
+    return "0123456789" * 4
+
+
+def tokens(there: Any) -> tuple[int, list[tuple[Any, ...]]]:
+    """How many stand there in the clear, and what is kept of them."""
+    kept = "SELECT scope, token_hash, expires_at, CAST(created_at AS text) FROM kit_apitoken"
+    with there.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM authtoken_token")
+        [clear] = cursor.fetchone()
+        cursor.execute(kept)
+        return clear, list(cursor.fetchall())
+
+
 def test_an_older_database_is_upgraded_and_keeps_every_decision(left) -> None:
     there, environment = left
     before = {table: columns_of(there, table) for table in KEPT}
     decided = {table: rows_of(there, table, columns) for table, columns in before.items()}
     assert all(decided[table] for table in ("corpus_judgment", "debate_turn", "kit_event"))
+    token = leave_token(there) if "authtoken_token" in there.introspection.table_names() else ""
     there.close()
     command = [sys.executable, "manage.py", "migrate", "--skip-checks", "--verbosity", "0"]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
@@ -80,4 +104,8 @@ def test_an_older_database_is_upgraded_and_keeps_every_decision(left) -> None:
         places = [columns.index(column) for column in shared]
         wanted = [tuple(row[place] for place in places) for row in decided[table]]
         assert rows_of(there, table, shared) == wanted, table
+    if token:
+        clear, [(scope, kept, end, made)] = tokens(there)
+        assert (clear, scope, kept, end) == (0, "admin", digest(token), None)
+        assert made.startswith("2026-01-02 03:04:05")
     there.check_constraints()

@@ -4,7 +4,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
-from rest_framework.authtoken.models import Token
 
 from corpus.imports import services as import_folder
 from corpus.imports.loading import load
@@ -12,7 +11,7 @@ from corpus.imports.services import start_import
 from corpus.models import ImportRun, Query
 from kit.errors import Refused
 from tests.corpus.import_files import bright_pro, bright_row, write_lines
-from tests.factories import make_benchmark, make_member
+from tests.factories import make_benchmark, make_member, make_token
 
 pytestmark = pytest.mark.django_db
 
@@ -47,8 +46,7 @@ def client(admin) -> Client:
 
 @pytest.fixture
 def api(admin) -> Client:
-    key = Token.objects.create(user=admin).key
-    return Client(headers={"Authorization": f"Token {key}"})
+    return Client(headers={"Authorization": f"Token {make_token(admin)}"})
 
 
 def test_names_of_what_lies_there_are_listed(folder) -> None:

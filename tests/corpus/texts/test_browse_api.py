@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
 from corpus.judgments.services import record_judgment
 from corpus.models import GoldVersion, Judgment, Source
@@ -17,6 +16,7 @@ from tests.factories import (
     make_passage,
     make_query,
     make_ranking,
+    make_token,
 )
 from tests.markup import one_line
 
@@ -30,8 +30,8 @@ def benchmark():
 
 @pytest.fixture
 def api(benchmark) -> Client:
-    token = Token.objects.create(user=make_member(benchmark, "annotator-1", "annotator"))
-    return Client(headers={"Authorization": f"Token {token.key}"})
+    token = make_token(make_member(benchmark, "annotator-1", "annotator"))
+    return Client(headers={"Authorization": f"Token {token}"})
 
 
 def rows(api: Client, path: str) -> list[dict[str, Any]]:

@@ -5,11 +5,17 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
 from debate.models import Debate, DebateRun, Turn
 from kit.models import Event
-from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
+from tests.factories import (
+    make_benchmark,
+    make_member,
+    make_passage,
+    make_pool,
+    make_query,
+    make_token,
+)
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
@@ -42,8 +48,7 @@ def api(admin) -> Client:
 
 
 def script(user: Any) -> Client:
-    token, _ = Token.objects.get_or_create(user=user)
-    return Client(headers={"Authorization": f"Token {token.key}"})
+    return Client(headers={"Authorization": f"Token {make_token(user)}"})
 
 
 def send(api: Client, method: str, path: str = "", body: Any = None) -> tuple[int, Any]:

@@ -11,12 +11,11 @@ from django.test import Client
 from django.urls import reverse
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
-from rest_framework.authtoken.models import Token
 
 from evaluation.models import Release
 from kit.models import Event
 from tests.evaluation.conftest import Garden, release_into
-from tests.factories import make_benchmark, make_member
+from tests.factories import make_benchmark, make_member, make_token
 
 JSON = "application/json"
 
@@ -28,8 +27,8 @@ def admin(garden: Garden) -> Any:
 
 @pytest.fixture
 def api(admin) -> Client:
-    token = Token.objects.create(user=admin)
-    return Client(headers={"Authorization": f"Token {token.key}"})
+    token = make_token(admin)
+    return Client(headers={"Authorization": f"Token {token}"})
 
 
 def send(api: Client, method: str, path: str = "", body: Any = None) -> tuple[int, Any]:
@@ -125,8 +124,8 @@ def test_releases_are_listed_in_pages_for_admins_only(api, garden) -> None:
         send(api, "post", "", {"version": f"0.{n}.0"})
     page = send(api, "get", "?limit=1&offset=1")[1]
     assert (page["count"], page["results"][0]["version"]) == (3, "0.1.0")
-    token = Token.objects.create(user=make_member(garden.benchmark, "r", "reviewer"))
-    reader = Client(headers={"Authorization": f"Token {token.key}"})
+    token = make_token(make_member(garden.benchmark, "r", "reviewer"))
+    reader = Client(headers={"Authorization": f"Token {token}"})
     assert send(reader, "get")[0] == 403
 
 

@@ -1,0 +1,121 @@
+"""The account page: password, mail address, API tokens, and where one is signed in."""
+
+import smtplib
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from kit import htmx
+from kit.forms import AddressForm, NewPasswordForm, TokenForm
+from kit.sessions import end_sessions, sessions_of
+from kit.signin import ask_for_address, confirmed_address, set_address
+from kit.tokens import create_token, revoke_token
+from kit.views import keep_password, needs_old_password
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """See the account; choose or change the password, so that one comes back without a link."""
+    form = _password_form(request, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        keep_password(request, form.cleaned_data["new_password1"])
+        return htmx.redirect(request, reverse("account"))
+    return _page(request, form=form)
+
+
+@never_cache
+@require_POST
+def account_token(request: HttpRequest) -> HttpResponse:
+    """Make an API token. It is on this one page only: it is stored nowhere."""
+    form = TokenForm(request.POST)
+    made = htmx.submit(form, create_token, user=_person(request))
+    if made is None:
+        return _page(request, token_form=form)
+    return _page(request, token=made)
+
+
+@require_POST
+def account_token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    """End one of my tokens."""
+    person = _person(request)
+    token = get_object_or_404(person.api_tokens, pk=pk)
+    revoke_token(token=token, actor=person)
+    messages.success(request, f"The token {token.name} no longer works.")
+    return htmx.redirect(request, reverse("account"))
+
+
+@require_POST
+def account_session_end(request: HttpRequest) -> HttpResponse:
+    """End one of my other sessions, or all of them."""
+    others = [each for each in sessions_of(request, _person(request)) if not each.is_this]
+    wanted = request.POST.get("session")
+    ended = end_sessions(each for each in others if wanted in ("others", each.ident))
+    messages.success(request, f"Sessions ended: {ended}.")
+    return htmx.redirect(request, reverse("account"))
+
+
+@never_cache
+@require_POST
+def account_address_ask(request: HttpRequest) -> HttpResponse:
+    """Say a mail address; it counts once the link that goes there was followed."""
+    form = AddressForm(request, _person(request), request.POST)
+    if not form.is_valid():
+        return _page(request, address_form=form)
+    address, site = form.cleaned_data["address"], request.build_absolute_uri("/").rstrip("/")
+    try:
+        ask_for_address(user=_person(request), address=address, site=site)
+        messages.success(request, f"Open the link that was mailed to {address} within a day.")
+    except (OSError, smtplib.SMTPException):
+        messages.error(request, "The mail could not be sent. Try again later.")
+    return htmx.redirect(request, reverse("account"))
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def account_address(request: HttpRequest, said: str) -> HttpResponse:
+    """Follow the link: looking at it changes nothing, the button does."""
+    person = _person(request)
+    with htmx.refusal_shown(request):
+        address = confirmed_address(user=person, said=said)
+        if request.method == "GET":
+            return htmx.render(request, "kit/address.html", {"address": address})
+        set_address(user=person, address=address)
+        messages.success(request, f"Sign-in links are mailed to {address} from now on.")
+    return htmx.redirect(request, reverse("account"))
+
+
+def _page(request: HttpRequest, **shown: Any) -> HttpResponse:
+    """The whole page around the form that was sent; 422 where that is wrong."""
+    person = _person(request)
+    bound = [form for form in shown.values() if getattr(form, "errors", None)]
+    context = {
+        "form": _password_form(request, None),
+        "token_form": TokenForm(),
+        "address_form": AddressForm(request, person),
+        "has_mail": bool(settings.EMAIL_URL),
+        "tokens": person.api_tokens.all(),
+        "sessions": sessions_of(request, person),
+        **shown,
+    }
+    show = htmx.invalid if bound else htmx.render
+    return show(request, "kit/account.html", context)
+
+
+def _password_form(request: HttpRequest, data: Any) -> SetPasswordForm:
+    if needs_old_password(request):
+        return NewPasswordForm(request, _person(request), data)
+    return SetPasswordForm(_person(request), data)
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user

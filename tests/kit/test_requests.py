@@ -1,0 +1,206 @@
+"""The way back for who cannot sign in: by mail, or through an admin."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client
+from django.urls import reverse
+
+from config.safety import read_mail_server
+from corpus.benchmarks.services import add_person, renew_link
+from kit.models import Event, LinkRequest
+from kit.runs.periodic import PeriodicTasks
+from kit.signin import create_link, mail_links, use_link
+from tests.factories import make_benchmark, make_member, make_user
+from tests.markup import one_line
+
+pytestmark = pytest.mark.django_db
+WORDS, NEW_WORDS = "a-long-and-odd-phrase-77", "another-odd-phrase-78"
+
+
+@pytest.fixture
+def person() -> User:
+    return User.objects.create_user("ann", email="ann@example.org", password=WORDS)
+
+
+@pytest.fixture
+def with_mail(settings) -> None:
+    settings.EMAIL_URL = "smtp://mail.example"
+
+
+def ask(name: str = "ann") -> str:
+    response = Client().post(reverse("sign-in-ask"), {"name": name})
+    assert response.status_code == 200
+    return one_line(response)
+
+
+def of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def root(**more: bool) -> User:
+    return User.objects.create_user("root", **{"is_staff": True, "is_superuser": True} | more)
+
+
+# --- By mail ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ann", "ann@example.org", "Ann@Example.org"])
+def test_forgotten_password_is_replaced_by_a_mailed_link(person, with_mail, name) -> None:
+    ask(name)
+    assert not mail.outbox  # sending takes time, which would tell who exists
+    mail_links()
+    [sent] = mail.outbox
+    assert sent.to == ["ann@example.org"]
+    [link] = re.findall(r"http://testserver(\S+)", sent.body)
+    client = Client()
+    assert client.post(link).url == reverse("choose-password")
+    posted = {"new_password1": NEW_WORDS, "new_password2": NEW_WORDS}
+    client.post(reverse("choose-password"), posted)
+    assert Client().login(username="ann", password=NEW_WORDS)
+    assert not LinkRequest.objects.exists()
+
+
+def test_a_request_is_mailed_once_and_again_when_asked_again(person, with_mail) -> None:
+    ask()
+    mail_links()
+    mail_links()
+    assert len(mail.outbox) == 1
+    ask()
+    mail_links()
+    assert len(mail.outbox) == 2
+
+
+def test_what_cannot_be_mailed_waits_and_is_tried_again(person, with_mail, settings) -> None:
+    ask()
+    backend = settings.EMAIL_BACKEND
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    mail_links()
+    assert of(root()).get(reverse("sign-in-requests")).context["requests"].count() == 1
+    settings.EMAIL_BACKEND = backend
+    mail_links()
+    assert len(mail.outbox) == 1
+
+
+def test_without_a_mail_server_nothing_is_mailed(person) -> None:
+    ask()
+    mail_links()
+    assert not mail.outbox
+    assert LinkRequest.objects.filter(mailed_at=None).exists()
+
+
+def test_workers_mail_what_was_asked_for(person, with_mail) -> None:
+    ask()
+    PeriodicTasks().do_due(0.0)
+    assert len(mail.outbox) == 1
+
+
+def test_account_that_was_closed_since_gets_nothing(person, with_mail) -> None:
+    ask()
+    User.objects.update(is_active=False)
+    mail_links()
+    assert not mail.outbox
+
+
+@pytest.mark.parametrize("url", ["mail.example.org", "http://mail.example.org", "smtp://", "x"])
+def test_address_of_no_mail_server_stops_the_start(url) -> None:
+    with pytest.raises(ImproperlyConfigured, match="EMAIL_URL is no address of a mail server"):
+        read_mail_server(url)
+
+
+def test_address_of_a_mail_server_is_taken_apart() -> None:
+    found = read_mail_server("smtp+tls://ann:a%40b@mail.example.org:587")
+    assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == ("mail.example.org", 587)
+    assert (found["EMAIL_HOST_PASSWORD"], found["EMAIL_USE_TLS"]) == ("a@b", True)
+    assert read_mail_server("") == {}
+
+
+def test_account_that_was_closed_gets_nothing(person, with_mail) -> None:
+    User.objects.update(is_active=False)
+    ask()
+    mail_links()
+    assert not mail.outbox
+
+
+# --- Through whoever runs the site -----------------------------------------------------------
+
+
+def test_superuser_sees_who_asks_and_hands_a_link_over(person) -> None:
+    ask()
+    client = of(root())
+    assert "1 person asks for a sign-in link" in one_line(client.get(reverse("home")))
+    assert "ann" in one_line(client.get(reverse("sign-in-requests")))
+    response = client.post(reverse("sign-in-hand", args=[LinkRequest.objects.get().pk]))
+    link = response.context["link"]
+    assert link in one_line(response)
+    assert "no-store" in response["Cache-Control"]
+    assert not LinkRequest.objects.exists()
+    event = Event.objects.get(verb="renew sign-in link")
+    assert (event.actor.username, event.target_id) == ("root", str(person.pk))
+    assert Client().post(link).url == reverse("choose-password")
+
+
+def test_staff_see_requests_and_make_no_link(person) -> None:
+    ask()
+    client = of(root(is_superuser=False))
+    page = one_line(client.get(reverse("sign-in-requests")))
+    assert "ann" in page
+    assert "Make a link" not in page
+    url = reverse("sign-in-hand", args=[LinkRequest.objects.get().pk])
+    assert "Only a superuser" in one_line(client.post(url, follow=True))
+    assert LinkRequest.objects.exists()
+
+
+def test_nobody_else_is_told_who_asks(person) -> None:
+    ask()
+    client = of(make_member(make_benchmark(), "boss", "admin"))
+    assert "asks for" not in one_line(client.get(reverse("home")))
+    assert client.get(reverse("sign-in-requests")).status_code == 403
+
+
+def test_whoever_signed_in_asks_no_more(person) -> None:
+    ask()
+    Client().post(reverse("sign-in"), {"username": "ann", "password": WORDS})
+    assert not LinkRequest.objects.exists()
+
+
+def test_link_that_was_used_ends_the_request(person, with_mail) -> None:
+    ask()
+    mail_links()
+    assert use_link(create_link(user=person)) == person
+    assert not LinkRequest.objects.exists()
+
+
+# --- Through an admin of the benchmark -------------------------------------------------------
+
+
+def test_admin_of_the_benchmark_sees_who_asks_and_makes_a_new_link() -> None:
+    benchmark = make_benchmark()
+    admin = make_member(benchmark, "boss", "admin")
+    member, _ = add_person(benchmark=benchmark, username="ann", roles=["annotator"], actor=admin)
+    people, client = reverse("people", args=["demo"]), of(admin)
+    assert "asks for a new link" not in one_line(client.get(people))
+    ask()
+    assert "asks for a new link" in one_line(client.get(people))
+    home = reverse("corpus-home")
+    assert "ann of Demo</a> asks for a new sign-in link" in one_line(client.get(home))
+    bob = of(make_member(benchmark, "bob", "annotator"))
+    assert "asks for" not in one_line(bob.get(home))
+    renew_link(membership=member, actor=admin)
+    assert "asks for a new link" not in one_line(client.get(people))
+
+
+def test_request_that_was_mailed_waits_for_no_admin(person, with_mail) -> None:
+    benchmark = make_benchmark()
+    admin = make_member(benchmark, "boss", "admin")
+    make_member(benchmark, "ann", "annotator")
+    ask()
+    mail_links()
+    assert "asks for a new link" not in one_line(of(admin).get(reverse("people", args=["demo"])))
+    assert make_user("ann") == person
