@@ -79,8 +79,11 @@ def follow(page: Page, link: Locator) -> None:
         link.click()
 
 
-def open_tab(page: Page, name: str) -> None:
-    follow(page, page.get_by_role("navigation", name="The walk").get_by_role("link", name=name))
+def open_page(page: Page, section: str, name: str) -> None:
+    """By the bar: the section, then its page."""
+    for bar, link in (("Sections", section), (section, name)):
+        here = page.get_by_role("navigation", name=bar, exact=True)
+        follow(page, here.get_by_role("link", name=link, exact=True))
 
 
 def make_benchmark(page: Page, slug: str) -> None:
@@ -92,7 +95,7 @@ def make_benchmark(page: Page, slug: str) -> None:
 
 
 def import_file(page: Page, file: Path) -> None:
-    open_tab(page, "Imports")
+    open_page(page, "Data", "Imports")
     page.get_by_label("Format").select_option("bright_pro")
     page.locator("input[type=file]").first.set_input_files(file)
     page.get_by_role("button", name="Import").click()
@@ -108,7 +111,7 @@ def import_file(page: Page, file: Path) -> None:
 
 def add_person(page: Page, name: str) -> str:
     """The new annotator's one-time link."""
-    open_tab(page, "People")
+    open_page(page, "Manage", "People")
     page.get_by_label("User name").fill(name)
     page.get_by_label("Annotator").check()
     page.get_by_role("button", name="Add and make a link").click()
@@ -117,7 +120,7 @@ def add_person(page: Page, name: str) -> str:
 
 def debate(page: Page) -> dict[str, int]:
     """Start a run, watch it to its end, and read the legend of its bar."""
-    open_tab(page, "Debate")
+    open_page(page, "Agents", "Debate runs")
     with page.expect_navigation():
         page.keyboard.press("n")
     page.get_by_role("button", name="Forecast").click()
@@ -147,7 +150,7 @@ def vote_on_first(page: Page, key: str) -> str:
 
 
 def see_majority(page: Page) -> None:
-    open_tab(page, "Disputes")
+    open_page(page, "Annotate", "Disputes")
     page.get_by_label("Status").select_option("closed")
     expect(page.locator("#results tbody tr")).to_have_count(1)
     page.locator("#results tbody a").first.click()
@@ -183,7 +186,7 @@ def annotate(page: Page) -> None:
 
 def build_release(page: Page, tmp_path: Path) -> Path:
     """Build a draft, see its faults, and unpack what is downloaded."""
-    open_tab(page, "Releases")
+    open_page(page, "Results", "Releases")
     page.get_by_role("button", name="Build the release").click()
     expect(page.get_by_role("heading", name="Known faults")).to_be_visible(timeout=60_000)
     expect(page.get_by_text(re.compile("practice", re.IGNORECASE)).first).to_be_visible()
