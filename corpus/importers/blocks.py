@@ -4,7 +4,7 @@ A corpus of half a million passages is loaded as columns; a block with anything 
 taken apart, so that each problem is named by the record it stands in.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
@@ -78,6 +78,26 @@ class Block:
             lambda name: [each.get(name) for each in values],
             lambda: list(dict.fromkeys(chain.from_iterable(values))),
         )
+
+    def renamed(self, names: Mapping[str, str]) -> "Block":
+        """The same with these fields under other names; a record without them is as it was.
+
+        Records of which two fields would have one name cannot be read.
+        """
+        mine: dict[str, list[str]] = {}
+        for theirs in self._names():
+            mine.setdefault(names.get(theirs, theirs), []).append(theirs)
+
+        def column(name: str) -> list[Any]:
+            theirs = mine.get(name, [name])
+            if len(theirs) > 1:
+                raise ValueError(f"{name} is there twice")
+            return self._column(theirs[0]) if name in mine else [None] * len(self.lines)
+
+        def values() -> list[dict[str, Any]]:
+            return [_renamed(each, names) for each in self._values()]
+
+        return Block(self.file, self.lines, values, column, lambda: list(mine))
 
     def records(self) -> Iterator[Record | Problem]:
         """Each record for itself."""
@@ -171,6 +191,14 @@ class Block:
             return self._column(name)
         except _UNREADABLE:
             return None
+
+
+def _renamed(record: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    found = {names.get(theirs, theirs): value for theirs, value in record.items()}
+    if len(found) < len(record):
+        # The other one is not to be lost: it can be given another name, too.
+        raise ValueError(f"two fields of a record are read as one of {sorted(set(names.values()))}")
+    return found
 
 
 def _says_something(values: list[Any] | None) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,10 +50,12 @@ class Meter:
     """How far reading has come, in bytes of the files as they lie on disk.
 
     `limit` bounds what compressed files may unpack to, all of them together; 0 is no bound.
+    `names` says under which of our names a field of records is read that the files call otherwise.
     """
 
-    def __init__(self, limit: int = 0) -> None:
+    def __init__(self, limit: int = 0, names: Mapping[str, str] | None = None) -> None:
         self.limit = limit
+        self.names = dict(names or {})
         self.total = 0
         self.done = 0
         self._before = 0
@@ -76,7 +78,7 @@ class Meter:
 
     def aside(self) -> "Meter":
         """A meter for looking into a file before it is read: the same bound, no progress."""
-        return Meter(self.limit)
+        return Meter(self.limit, self.names)
 
     def end(self, file: DataFile) -> None:
         """The present file is over."""

@@ -120,7 +120,8 @@ NOT_READ = "files that hold neither queries nor passages, not read"
 def read_bridge(path: Path, meter: Meter) -> Iterator[Row]:
     """Rows of a folder of subsets, of one subset's folder, or of one file."""
     paths = [each for each in files_under(path) if DATA.search(each.name)]
-    kinds = {each: _kind(each) for each in (as_file(p, path, subset_of(p)) for p in paths)}
+    files = [as_file(each, path, subset_of(each)) for each in paths]
+    kinds = {each: _kind(each, meter.aside()) for each in files}
     queries = [file for file, kind in kinds.items() if kind == "queries"]
     corpora = [file for file, kind in kinds.items() if kind == "corpus"]
     if not queries and not corpora:
@@ -146,9 +147,9 @@ def subset_of(file: Path) -> str:
     return folders[0].name if folders and folders[0].name else stem
 
 
-def _kind(file: DataFile) -> str:
+def _kind(file: DataFile, meter: Meter) -> str:
     """What the first row shows; a file that cannot be read is included, so that it is named."""
-    for record in islice(records(file, Meter()), 1):
+    for record in islice(records(file, meter), 1):
         if isinstance(record, Problem) or "q_id" in record.data:
             return "queries"
         return "corpus" if "text" in record.data else ""

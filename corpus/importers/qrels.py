@@ -2,6 +2,7 @@
 
 Four columns: query id, iteration or subtopic, passage id, label. The second column is the
 iteration (`0`, `Q0`, any one word) if it never changes in a file, and names a subtopic if it does.
+Also as records: `qid`, `docid`, `label`.
 """
 
 import re
@@ -11,8 +12,8 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from corpus.importers.fields import PID_LIMIT, QID_LIMIT, faults_at, text_fault
-from corpus.importers.files import DataFile, Meter
-from corpus.importers.reading import each_line
+from corpus.importers.files import DATA, DataFile, Meter
+from corpus.importers.reading import each_line, records
 from corpus.importers.rows import JudgmentRow, Key, Location, Oddity, Problem
 
 # What a SmallInteger column holds.
@@ -32,11 +33,16 @@ Columns: TypeAlias = tuple[str, str, str, str]
 def read_qrels(
     file: DataFile, meter: Meter, excluded: Excluded | None = None, *, gold: str = ""
 ) -> Iterator[JudgmentRow | Problem | Oddity]:
-    """Judgments of a TREC qrels file; lines that begin with `#` are comments.
+    """Judgments of a TREC qrels file; lines that begin with `#` are comments. A file of JSON or
+    parquet by its name holds records.
 
     Where subtopics are judged there is one row for each (query, passage): its label is the
     highest of them. `gold` is the name that the rows bear, else the file's.
     """
+
+    if DATA.search(file.path.name):
+        yield from read_judgments(file, meter, excluded, gold=gold)
+        return
 
     def judged(location: Location, line: str) -> tuple[JudgmentRow, str] | Problem | None:
         columns = _columns(location, line)
@@ -80,6 +86,22 @@ def read_pairs(
 
     yield from each_line(file, meter, judged)
     meter.end(file)
+
+
+def read_judgments(
+    file: DataFile, meter: Meter, excluded: Excluded | None = None, *, gold: str = ""
+) -> Iterator[JudgmentRow | Problem]:
+    """Judgments of a file of records: `qid`, `docid` and `label`, a whole number."""
+    for each in records(file, meter):
+        if isinstance(each, Problem):
+            yield each
+            continue
+        qid, pid = each.ident("qid", limit=QID_LIMIT), each.ident("docid")
+        found = qid, "", pid, str(each.whole("label"))
+        if each.problems:
+            yield from each.problems
+        else:
+            yield _judgment(each.location, found, file.domain, excluded or {}, gold or file.name)
 
 
 def _columns(location: Location, line: str) -> Columns | Problem | None:

@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from typing import IO, Any, TypeAlias, TypeVar, cast
@@ -30,6 +30,22 @@ _LOOK_EVERY = 64
 # Its number in the file, its length there in bytes (0 if unknown), and what it holds.
 Item: TypeAlias = tuple[int, int, dict[str, Any]]
 T = TypeVar("T")
+
+
+class BadNames(ValueError):
+    """What is to say how files name their fields says nothing, or two things."""
+
+
+def names_of(given: Iterable[str]) -> dict[str, str]:
+    """Our name of each field that files call otherwise, out of `ours=theirs`; raises BadNames."""
+    names: dict[str, str] = {}
+    for each in given:
+        ours, _, theirs = each.partition("=")
+        if not ours or not theirs:
+            raise BadNames(f"{each[:80]!r} is not OURS=THEIRS, as docid=id is.")
+        if names.setdefault(theirs, ours) != ours:
+            raise BadNames(f"{theirs[:80]!r} cannot be both {names[theirs]!r} and {ours!r}.")
+    return names
 
 
 class Unreadable(Exception):
@@ -152,10 +168,10 @@ def records(file: DataFile, meter: Meter) -> Iterator[Record | Problem]:
 
 def blocks(file: DataFile, meter: Meter) -> Iterator[Block | Problem]:
     """The same in blocks, for what may come by the half million."""
-    if file.path.suffix.lower() == ".parquet":
-        yield from parquet_blocks(file, meter)
-    else:
-        yield from _grouped(file, _json(file, meter))
+    is_parquet = file.path.suffix.lower() == ".parquet"
+    found = parquet_blocks(file, meter) if is_parquet else _grouped(file, _json(file, meter))
+    for each in found:
+        yield each.renamed(meter.names) if meter.names and isinstance(each, Block) else each
     meter.end(file)
 
 

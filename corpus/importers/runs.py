@@ -5,7 +5,8 @@ looked at but not believed. A file whose queries stand together is read query by
 is kept in memory, up to a bound.
 
 Runs as one JSON object per file: `{qid: {passage id: score}}`, `{qid: [passage id, ...]}` (already
-ranked), or BRIDGE's `{qid: {passage id: {"score": ..., "text": ...}}}`.
+ranked), or BRIDGE's `{qid: {passage id: {"score": ..., "text": ...}}}`; or records, one for each
+passage (`qid`, `docid`, `score`).
 """
 
 import json
@@ -19,13 +20,21 @@ from typing import Any, NamedTuple, TypeAlias
 
 from corpus.importers.fields import PID_LIMIT, QID_LIMIT, faults_at, text_fault
 from corpus.importers.files import DataFile, Meter, as_file, files_under, missing
-from corpus.importers.reading import NOT_UTF8, Unreadable, column_lines, content_of, each_line
+from corpus.importers.reading import (
+    NOT_UTF8,
+    Unreadable,
+    column_lines,
+    content_of,
+    each_line,
+    first_bytes,
+    records,
+)
 from corpus.importers.rows import Location, Oddity, Problem, RunFileRow, RunRow
 from corpus.importers.run_names import is_pattern, run_name
 
 _ENDINGS = {
     "trec_run": re.compile(r"\.(?:run|trec|txt|res|results|test|trunc)(?:\.gz)?$", re.IGNORECASE),
-    "score_json": re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE),
+    "score_json": re.compile(r"\.jsonl?(?:\.gz)?$", re.IGNORECASE),
 }
 
 DUPLICATE = "passages ranked twice for a query, the best kept"
@@ -256,6 +265,9 @@ def _are_numbers(rank: str, score: str) -> bool:
 
 
 def _object_of_file(file: DataFile, domain: str, meter: Meter) -> Iterator[RunFileRow]:
+    if _holds_records(file, meter.aside()):
+        yield from _records_of_file(file, domain, meter)
+        return
     try:
         # An object is held as a whole, and grows to several times its size on the way.
         queries = _parsed(content_of(file, meter))
@@ -277,6 +289,51 @@ def _object_of_file(file: DataFile, domain: str, meter: Meter) -> Iterator[RunFi
         else:
             seen.add(qid)
             yield from _json_ranking(domain, qid, ranking, tag, here)
+
+
+def _holds_records(file: DataFile, meter: Meter) -> bool:
+    """By its name, or else by its first record: an object of lists has no passage id of its own."""
+    if ".jsonl" in file.path.suffixes[-2:] or first_bytes(file)[:1] == b"[":
+        return True
+    head = first_bytes(file).partition(b"\n")[0]
+    try:
+        first = json.loads(head)
+    except (ValueError, RecursionError):
+        return False
+    fields = first.items() if isinstance(first, dict) else ()
+    return any(
+        meter.names.get(name, name) == "docid" and isinstance(value, str | int)
+        for name, value in fields
+    )
+
+
+def _records_of_file(file: DataFile, domain: str, meter: Meter) -> Iterator[RunFileRow]:
+    """The rows of a query stand anywhere; without scores they are in the order of the file."""
+    tag = run_name(file.path)[1]
+    if not tag:
+        yield Oddity(NO_TAG, file.name)
+    lists: dict[str, Pairs] = {}
+    where: dict[str, Location] = {}
+    for number, each in enumerate(records(file, meter)):
+        if isinstance(each, Problem):
+            yield each
+            continue
+        if number >= MAX_SCATTERED:
+            yield Problem(each.location, f"More than {MAX_SCATTERED:,} rows; give TREC's columns.")
+            return
+        qid, pid = each.ident("qid", limit=QID_LIMIT), each.ident("docid", limit=PID_LIMIT)
+        ranked = lists.setdefault(qid, [])
+        if ranked and (ranked[0][1] is None) == each.given("score"):
+            each.wrong("score", "Either all passages of a query have a score, or none has.")
+        if each.problems:
+            yield from each.problems
+        else:
+            where.setdefault(qid, each.location)
+            ranked.append((pid, each.data.get("score")))
+    for qid, ranked in lists.items():
+        if ranked:
+            given = _Object(ranked) if ranked[0][1] is not None else [pid for pid, _ in ranked]
+            yield from _json_ranking(domain, qid, given, tag, where[qid])
 
 
 def _json_ranking(

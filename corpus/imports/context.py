@@ -4,7 +4,7 @@ found wrong, whose rows are here, and how much one short transaction of it write
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -32,6 +32,8 @@ KINDS = (
     "rankings",
     "licences",
 )
+# In a summary: how the files' fields are called here.
+NAMES = "names"
 MAX_PROBLEMS = 100
 EXAMPLES = 5
 
@@ -41,9 +43,13 @@ class Broken(Exception):
 
 
 class Tally:
-    """Counts by kind, oddities with examples, and problems up to MAX_PROBLEMS."""
+    """Counts by kind, oddities with examples, and problems up to MAX_PROBLEMS.
 
-    def __init__(self) -> None:
+    `names`, of fields that the files call otherwise, are told with them.
+    """
+
+    def __init__(self, names: Mapping[str, str] | None = None) -> None:
+        self.names = names or {}
         self.counts: dict[str, dict[str, int]] = {
             kind: {"added": 0, "present": 0} for kind in KINDS
         }
@@ -84,7 +90,8 @@ class Tally:
             {"what": what, "count": count, "examples": examples}
             for what, (count, examples) in self._odd.items()
         ]
-        return {**self.counts, "gold": self.gold, "runs": self.runs, "oddities": oddities}
+        found = {**self.counts, "gold": self.gold, "runs": self.runs, "oddities": oddities}
+        return found | ({NAMES: dict(self.names)} if self.names else {})
 
     def problem_rows(self) -> list[dict[str, Any]]:
         """What ImportRun.problems keeps."""
@@ -216,8 +223,15 @@ def open_context(run: ImportRun) -> LoadContext:
     benchmark = run.benchmark
     domains = dict(Domain.objects.filter(benchmark=benchmark).values_list("name", "pk"))
     parent = CorpusVersion.objects.loaded(benchmark)
-    meter = Meter(limit=settings.ASSAY_IMPORT_LIMIT)
-    return LoadContext(run=run, benchmark=benchmark, parent=parent, domains=domains, meter=meter)
+    names = run.summary.get(NAMES, {})
+    return LoadContext(
+        run=run,
+        benchmark=benchmark,
+        parent=parent,
+        domains=domains,
+        tally=Tally(names=names),
+        meter=Meter(settings.ASSAY_IMPORT_LIMIT, names),
+    )
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:

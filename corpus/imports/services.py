@@ -6,7 +6,7 @@ is as good as absent.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from corpus.importers.fields import DOMAIN_LIMIT
 from corpus.importers.files import MAX_ENTRIES
 from corpus.importers.formats import RUN_FORMATS, all_formats
 from corpus.importers.run_names import EXAMPLE, BadPattern, is_pattern, pattern
+from corpus.imports.context import NAMES
 from corpus.imports.sweep import sweep_dead_loads
 from corpus.imports.uploads import forget_upload, keep_upload, new_folder
 from corpus.models import Benchmark, CorpusVersion, ImportRun, Membership, Role
@@ -148,13 +149,14 @@ def queue_import(
     label: str = "",
     domain: str = "",
     version: CorpusVersion | None = None,
+    names: Mapping[str, str] | None = None,
     claim: bool = False,
 ) -> ImportRun:
     """Record an import of files on this machine for a worker, or claimed for this process.
 
     `domain` is what a retrieval run is of where its files' names do not say, or a pattern of their
     paths (corpus/importers/run_names.py); `version` the corpus version whose ids it names, by
-    default the current one.
+    default the current one; `names` are ours for fields that the files' records call otherwise.
     """
     check_import(format=format, domain=domain, version=version)
     if format in RUN_FORMATS:
@@ -170,6 +172,7 @@ def queue_import(
             label=(label or path.name)[:255],
             domain=domain,
             version=version,
+            summary={NAMES: dict(names)} if names else {},
         )
         _note(run, actor, "start import")
         if claim:

@@ -9,7 +9,7 @@ from typing import Any
 
 from corpus.importers.rows import JudgmentRow, PassageRow, QueryRow
 from evaluation.exporters.files import about, write_jsonl, write_lines
-from evaluation.exporters.names import fits_trec, in_columns
+from evaluation.exporters.names import fits_tabs, in_columns
 from evaluation.exporters.records import QueryRecord
 
 HEADER = "query-id\tcorpus-id\tscore"
@@ -48,7 +48,8 @@ def _lines(rows: Iterable[JudgmentRow]) -> Iterator[str]:
 
 
 def write_gold(folder: Path, queries: Sequence[QueryRecord]) -> None:
-    """A release's `queries.jsonl` and `qrels/test.tsv`: the expert view of ids that fit."""
+    """A release's `queries.jsonl` and `qrels/test.tsv`: the expert view; ids may have blanks, those
+    with a tab or the end of a line are left out."""
     write_jsonl(folder / "queries.jsonl", map(_released, queries))
     write_lines(folder / "qrels" / "test.tsv", _gold_lines(queries))
 
@@ -62,5 +63,5 @@ def _gold_lines(queries: Sequence[QueryRecord]) -> Iterator[str]:
     yield HEADER
     for query in queries:
         for label in query.labels:
-            if fits_trec(query.qid) and fits_trec(label.passage):
-                yield f"{query.qid}\t{label.passage}\t{label.expert}"
+            if fits_tabs(query.qid) and fits_tabs(label.passage):
+                yield in_columns(query.qid, label.passage, str(label.expert))

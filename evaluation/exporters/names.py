@@ -55,10 +55,15 @@ def fits_trec(name: str) -> bool:
     return bool(name) and not re.search(r"\s", name)
 
 
+def fits_tabs(name: str) -> bool:
+    """Whether an id can stand between tabs."""
+    return bool(name.strip()) and not re.search(r"[\t\r\n]|^\ufeff", name)
+
+
 def in_columns(*columns: str) -> str:
     """The columns with tabs between them; raises ValueError where one would break the line."""
     for each in columns:
-        if not each.strip() or re.search(r"[\t\r\n]|^\ufeff", each):
+        if not fits_tabs(each):
             raise ValueError(f"{each[:80]!r} cannot stand between tabs.")
     return "\t".join(columns)
 

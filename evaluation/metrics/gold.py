@@ -92,18 +92,20 @@ class Gold:
         for qid, each in labels.items():
             check_ids(each, f"query {qid}")
         faults = [*label_faults(labels), *_excluded_faults(labels, excluded or {})]
+        faults += _weight_faults(aspects or {})
+        gold, arrays, gaps = cls._plain({} if faults else labels), None, []
         if aspects is not None:
-            faults += _weight_faults(aspects)
-            faults += [fault for _, fault in _gaps(labels, aspects)] if complete else []
+            arrays, covered = _arrays(gold, aspects)
+            gaps = [] if covered else list(_gaps(labels, aspects))
+        faults += [fault for _, fault in gaps] if complete else []
         if faults:
             raise MetricFault.of(faults)
-        gold = cls._plain(labels)
         return replace(
             gold,
             hole=None if base is None else gold._holes(base),
-            aspects=None if aspects is None else _arrays(gold, aspects),
+            aspects=arrays,
             excluded=_excluded(gold, excluded or {}),
-            skipped=Counter(what for what, _ in _gaps(labels, {} if complete else aspects or {})),
+            skipped=Counter(what for what, _ in gaps),
         )
 
     @classmethod
@@ -133,9 +135,13 @@ class Gold:
         return {qid: number for number, qid in enumerate(self.qids)}
 
     def rows_of(self, number: int) -> dict[str, int]:
-        """The rows of a query by passage id."""
-        start, end = self.offsets[number : number + 2].tolist()
-        return dict(zip(self.pids[start:end], range(start, end), strict=True))
+        """The rows of a query by passage id; kept, as every run may ask for them."""
+        if ("rows", number) not in self.memo:
+            start, end = self.offsets[number : number + 2].tolist()
+            rows = dict(zip(self.pids[start:end], range(start, end), strict=True))
+            self.memo["rows", number] = rows
+        found: dict[str, int] = self.memo["rows", number]
+        return found
 
     def with_labels(self, label: Whole) -> "Gold":
         """The same pairs under other labels, for what-if questions; rankings stay valid."""
@@ -180,7 +186,9 @@ def _gaps(labels: Labels, aspects: AspectsOf) -> Iterator[tuple[str, str]]:
             yield UNLABELLED, f"query {qid} has aspects but no labels."
             continue
         gold = {pid for pid, label in labels[qid].items() if label > 0}
-        supporting = {pid for each in named.values() for pid in each.passages}
+        supporting = set[str]().union(*(each.passages for each in named.values()))
+        if supporting == gold:
+            continue
         for pid in sorted(supporting - gold):
             yield NOT_GOLD, f"query {qid}: {pid} supports an aspect but is not gold."
         for pid in sorted(gold - supporting):
@@ -195,27 +203,40 @@ def _excluded(gold: Gold, excluded: Mapping[str, Collection[str]]) -> Mapping[in
     }
 
 
-def _arrays(gold: Gold, aspects: AspectsOf) -> Aspects:
+def _arrays(gold: Gold, aspects: AspectsOf) -> tuple[Aspects, bool]:
+    """The aspects of labelled queries; and whether they and the labels cover each other, so that
+    there is no gap."""
     names: list[tuple[str, str]] = []
     query: list[int] = []
     weight: list[float] = []
     row: list[int] = []
-    aspect: list[int] = []
+    counts: list[int] = []
+    judged: list[int] = []
+    is_known = True
     for qid, named in aspects.items():
         number = gold.number_of.get(qid)
         if number is None:
+            is_known = False
             continue
-        row_of = gold.rows_of(number)
+        judged.append(number)
+        row_of = gold.rows_of(number).get
         for name, each in named.items():
-            rows = [row_of[pid] for pid in set(each.passages) if pid in row_of]
-            row += rows
-            aspect += [len(names)] * len(rows)
+            found = {row_of(pid, -1) for pid in each.passages}
+            if -1 in found:
+                is_known = False
+                found.remove(-1)
+            row += found
+            counts.append(len(found))
             names.append((qid, name))
             query.append(number)
             weight.append(float(each.weight))
     owners, weights = np.array(query, np.int64), np.array(weight, np.float64)
     sums = np.bincount(owners, weights, len(gold))
-    rows_, aspects_ = np.array(row, np.int64), np.array(aspect, np.int64)
-    order = np.lexsort((aspects_, rows_))
+    rows, aspect = np.array(row, np.int64), np.repeat(np.arange(len(names)), counts)
+    order = np.argsort(rows * len(names) + aspect)
     shares = weights / sums[owners]
-    return Aspects(names, owners, weights, shares, rows_[order], aspects_[order])
+    arrays = Aspects(names, owners, weights, shares, rows[order], aspect[order])
+    is_supported, is_asked = np.zeros(len(gold.pids), np.bool_), np.zeros(len(gold), np.bool_)
+    is_supported[rows], is_asked[judged] = True, True
+    relevant = (gold.label > 0) & is_asked[gold.query]
+    return arrays, is_known and np.array_equal(is_supported, relevant)

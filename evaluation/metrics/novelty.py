@@ -5,8 +5,8 @@ passages that support j. The ideal order is built greedily: at each rank the pas
 most. That is optimal where a passage supports one aspect, and a heuristic where it supports more.
 """
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 
 import numpy as np
 
@@ -74,10 +74,8 @@ def _ideal(case: Case, k: int | None, alpha: float) -> Floats:
     """Greedy ideal DCG of each query; kept with the gold, as no run changes it."""
     memo, key = case.gold.memo, ("ideal", alpha, case.relevant_from)
     if key not in memo:
-        memo[key] = (
-            _single_gains(case, alpha),
-            [_Greedy(case, each, alpha) for each in _parts(case)],
-        )
+        greedy = [_Greedy(case, each, alpha) for each in _parts(case)]
+        memo[key] = _single_gains(case, alpha, [each.queries for each in greedy]), greedy
     (gains, query, place), parts = memo[key]
     counted = place < k if k is not None else np.ones(len(place), np.bool_)
     ideal = sums(query[counted], gains[counted], case.size)
@@ -86,12 +84,17 @@ def _ideal(case: Case, k: int | None, alpha: float) -> Floats:
     return ideal
 
 
-def _single_gains(case: Case, alpha: float) -> tuple[Floats, Whole, Whole]:
+def _single_gains(case: Case, alpha: float, others: Sequence[Whole]) -> tuple[Floats, Whole, Whole]:
     """Where a passage supports one aspect, greedy takes all gains from the highest down.
 
-    The discounted gain of each support, its query, and its place in the ideal order.
+    The discounted gain of each support, its query, and its place in the ideal order; but for the
+    `others`, the queries with a passage of several.
     """
+    is_single = np.ones(case.size, np.bool_)
+    for each in others:
+        is_single[each] = False
     aspect = case.aspects.aspect
+    aspect = aspect[is_single[case.aspects.query[aspect]]]
     gains = case.aspects.weight[aspect] * _kept(alpha, ordinals(aspect))
     query = case.aspects.query[aspect]
     order = np.lexsort((-gains, query))
@@ -107,12 +110,15 @@ def _parts(case: Case) -> Iterator[Whole]:
     supports = np.bincount(case.aspects.row, minlength=len(case.gold.query))
     shared = distinct(case.gold.query[supports > 1], case.size)
     shared = shared[np.lexsort((shared, passages[shared]))]
-    start = 0
-    for end in range(1, len(shared) + 1):
-        here = shared[start : end + 1]
-        if end == len(shared) or len(here) * passages[here].max() * aspects[here].max() > _CELLS:
+    start = most = 0
+    sizes = zip(passages[shared].tolist(), aspects[shared].tolist(), strict=True)
+    for end, (longest, named) in enumerate(sizes):
+        most = max(most, named)
+        if end > start and (end + 1 - start) * longest * most > _CELLS:
             yield shared[start:end]
-            start = end
+            start, most = end, named
+    if len(shared):
+        yield shared[start:]
 
 
 class _Greedy:
@@ -131,7 +137,7 @@ class _Greedy:
 
 
 def _tables(case: Case, queries: Whole) -> tuple[Floats, Floats]:
-    """Which passage of a query supports which aspect [query, passage, aspect], and the weights.
+    """Which passage of a query supports which aspect [query, aspect, passage], and the weights.
 
     Passages stand with the highest id first; what a query lacks of the longest is 0.
     """
@@ -141,14 +147,15 @@ def _tables(case: Case, queries: Whole) -> tuple[Floats, Floats]:
     row, aspect = case.aspects.row[pairs], case.aspects.aspect[pairs]
     place = np.zeros(len(case.gold.pids), np.int64)
     rows = distinct(row, len(case.gold.query))
-    for each in np.split(rows, np.flatnonzero(np.diff(case.gold.query[rows])) + 1):
-        ordered = sorted(each.tolist(), key=case.gold.pids.__getitem__, reverse=True)
-        place[ordered] = np.arange(len(ordered))
+    ordered: list[int] = []
+    for _, each in groupby(rows.tolist(), case.gold.query.tolist().__getitem__):
+        ordered += sorted(each, key=case.gold.pids.__getitem__, reverse=True)
+    place[ordered] = ordinals(case.gold.query[ordered])
     column = ordinals(case.aspects.query)
     owner = number[case.gold.query[row]]
-    support = np.zeros((len(queries), int(place[row].max()) + 1, int(column[aspect].max()) + 1))
-    support[owner, place[row], column[aspect]] = 1.0
-    weights = np.zeros((len(queries), support.shape[2]))
+    support = np.zeros((len(queries), int(column[aspect].max()) + 1, int(place[row].max()) + 1))
+    support[owner, column[aspect], place[row]] = 1.0
+    weights = np.zeros(support.shape[:2])
     weights[owner, column[aspect]] = case.aspects.weight[aspect]
     return support, weights
 
@@ -161,13 +168,14 @@ def _greedy_totals(support: Floats, left: Floats, alpha: float) -> Iterator[Floa
     """
     each = np.arange(len(support))
     total = np.zeros(len(support))
-    for place in range(support.shape[1]):
-        gains = (support @ left[:, :, None])[:, :, 0]
-        best = np.argmax(gains > gains.max(axis=1, keepdims=True) - _EQUAL, axis=1)
+    for place in range(support.shape[2]):
+        gains = (left[:, None, :] @ support)[:, 0, :]
+        most = gains[each, np.argmax(gains, axis=1)]  # sooner than max(axis=1)
+        best = np.argmax(gains > most[:, None] - _EQUAL, axis=1)
         total = total + gains[each, best] / float(np.log2(place + 2.0))
         yield total
-        left *= np.where(support[each, best] > 0, 1.0 - alpha, 1.0)
-        support[each, best] = 0.0
+        left *= np.where(support[each, :, best] > 0, 1.0 - alpha, 1.0)
+        support[each, :, best] = 0.0
 
 
 def _check_shares(case: Case, whole: Floats, has_aspects: np.ndarray) -> None:

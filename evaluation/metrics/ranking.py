@@ -5,9 +5,8 @@ looked up. A rank is one more than the passages with a higher score; ids are com
 passages whose score is equal.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain, pairwise, repeat
 from typing import Any
 
@@ -21,6 +20,8 @@ from evaluation.metrics.run import Flags, Floats, Raw, Run, Whole
 _OUT = -1
 # So many passages of a list are found sooner by their scores than by walking through all ids.
 _FEW = 16
+# A list so many times shorter than the gold of its query is looked up in the gold.
+_SHORT = 2
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,14 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Matched:
-    """The passages of a gold that a run returned, before equal scores are put in order."""
+    """The passages of a gold that a run returned, before equal scores are put in order.
+
+    `known` is the number of each query of the gold in the run, -1 where it is absent.
+    """
 
     run: Run
     gold: Gold
+    known: Whole
     row: Whole
     query: Whole
     segment: Whole
@@ -69,14 +74,25 @@ class Matched:
     @classmethod
     def of(cls, run: Run, gold: Gold) -> "Matched":
         """Look up every passage that is judged or excluded."""
-        lists = [
-            run.lists[n] if (n := run.number_of.get(qid)) is not None else {} for qid in gold.qids
-        ]
-        judged = chain.from_iterable(
-            map(given.get, gold.pids[start:end], repeat(np.nan))
-            for given, (start, end) in zip(lists, pairwise(gold.offsets.tolist()), strict=True)
-        )
-        score = np.fromiter(judged, np.float64, len(gold.pids))
+        known = np.array([run.number_of.get(qid, -1) for qid in gold.qids], np.int64)
+        lists = [run.lists[n] if n >= 0 else {} for n in known.tolist()]
+        short: list[int] = []
+
+        def judged() -> Iterator[Iterable[float]]:
+            edges = pairwise(gold.offsets.tolist())
+            for number, (given, (start, end)) in enumerate(zip(lists, edges, strict=True)):
+                if _SHORT * len(given) < end - start:
+                    short += [number] * bool(given)
+                    yield repeat(np.nan, end - start)
+                else:
+                    yield map(given.get, gold.pids[start:end], repeat(np.nan))
+
+        scores = chain.from_iterable(judged())
+        score = np.fromiter(scores, np.float64, len(gold.pids))
+        for number in short:
+            row_of, given = gold.rows_of(number), lists[number]
+            both = [pid for pid in given if pid in row_of]
+            score[[row_of[pid] for pid in both]] = [given[pid] for pid in both]
         row = np.flatnonzero(~np.isnan(score))  # no score in a run is NaN
         query, score = gold.query[row], score[row]
         pids = list(map(gold.pids.__getitem__, row.tolist()))
@@ -94,13 +110,7 @@ class Matched:
             order = np.argsort(query, kind="stable")
             row, query, score = row[order], query[order], score[order]
             pids = [pids[each] for each in order.tolist()]
-        known = np.array([run.number_of.get(qid, -1) for qid in gold.qids], np.int64)
-        return cls(run, gold, row, query, known[query], score, pids)
-
-    @cached_property
-    def known(self) -> Whole:
-        """The number of each query of the gold in the run, -1 where it is absent."""
-        return np.array([self.run.number_of.get(qid, -1) for qid in self.gold.qids], np.int64)
+        return cls(run, gold, known, row, query, known[query], score, pids)
 
     def ranked(self, tie: Tie, *, repeats: bool = False) -> Ranked:
         """The ranks under this rule; with `repeats` a repeated passage stands there again."""

@@ -125,12 +125,13 @@ class Run:
     @cached_property
     def descending(self) -> Floats:
         """The scores of each list, highest first."""
-        return sorted_down(self.scores, self.offsets)
+        return sorted_down(self.scores, self.offsets) if self.unsorted else self.scores
 
     @cached_property
     def descending_single(self) -> Floats:
         """The same in the single precision that trec_eval keeps scores in."""
-        return sorted_down(self.scores.astype(np.float32).astype(np.float64), self.offsets)
+        single = self.scores.astype(np.float32).astype(np.float64)
+        return sorted_down(single, self.offsets) if self.unsorted else single
 
     @cached_property
     def tied(self) -> Whole:

@@ -36,6 +36,7 @@ def render_card(
     faults: Sequence[Fault],
     votes: tuple[int, Estimate | None] = (0, None),
     end_of_votes: str = "",
+    first_stage: str = "",
     bar: float | None = None,
     reviews: tuple[int, int, Estimate | None] = (0, 0, None),
     rows: Sequence[LicenceRow] = (),
@@ -43,8 +44,8 @@ def render_card(
     """The whole README.md; the same release gives the same text.
 
     `configurations` names the splits that have a file of each; `votes` are the standing votes with
-    a label and their Fleiss' kappa, `end_of_votes` the last link of their chain, `bar` the minimum
-    kappa; `reviews` the queries with an
+    a label and their Fleiss' kappa, `end_of_votes` the last link of their chain, `first_stage` the
+    run whose passages are to be reranked, `bar` the minimum kappa; `reviews` the queries with an
     accepted second review, the weights scored blind in these, and their quadratic kappa with the
     authors'; `rows` the licences of layers.
     """
@@ -73,6 +74,7 @@ def render_card(
         "votes": votes[0],
         "kappa": _with_interval(votes[1]),
         "end_of_votes": end_of_votes,
+        "first_stage": one_line(first_stage),
         "bar": bar,
         "reviewed": reviews[0],
         "weights": reviews[1],

@@ -37,6 +37,7 @@ from corpus.models import (
 from corpus.texts.models import PassageQuerySet
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
+from evaluation.content.candidates import read_requests
 from evaluation.content.frozen import frozen
 from evaluation.content.reading import CHUNK, read_licences
 from evaluation.content.reading import read_queries as read_records
@@ -45,6 +46,7 @@ from evaluation.exporters import beir, bright, bright_pro, trec, trec_texts
 from evaluation.exporters.files import about, write_jsonl, write_list
 from evaluation.exporters.licences import write_licences
 from evaluation.exporters.names import split_name
+from evaluation.exporters.rankllm import Request, write_requests
 from evaluation.exporters.records import QueryRecord
 from evaluation.releases.building import is_free
 from kit.errors import Refused
@@ -157,6 +159,13 @@ class Export:
         """The domain's passages that have a text."""
         return self.counted("passages", read_passages(self.version, domain))
 
+    def requests(self, run: RetrievalRun, domain: Domain) -> Iterator[Request]:
+        """What a reranker is asked of a run."""
+        passages = Passage.objects.in_version(self.version)
+        queries = domain.queries.exclude(excluded_ids=[])
+        excluded = {} if self.version is None else excluded_in(self.version, queries)
+        return read_requests(run, domain, passages, excluded)
+
     def gold(self, domain: Domain) -> Iterator[JudgmentRow]:
         """The domain's gold."""
         return self.counted("judgments", read_gold(self.version, domain))
@@ -184,7 +193,7 @@ def export_benchmark(
             for domain in domains:
                 FORMATS[format](export, domain)
             _write_licences(export, format, domains)
-            _write_runs(export, benchmark, domains)
+            _write_runs(export, format, benchmark, domains)
         os.replace(place, folder)
     except ValueError as error:
         raise Refused(f"{error} Choose another format.") from error
@@ -317,8 +326,11 @@ def _write_licences(export: Export, format: str, domains: Iterable[Domain]) -> N
         write_licences(export.place, read_licences(named))
 
 
-def _write_runs(export: Export, benchmark: Benchmark, domains: Iterable[Domain]) -> None:
-    """`runs/{run}/{domain}.run`; two runs whose names become one file name get numbers."""
+def _write_runs(
+    export: Export, format: str, benchmark: Benchmark, domains: Iterable[Domain]
+) -> None:
+    """`runs/{run}/{domain}.run`, or requests to rerank its first passages; two runs whose names
+    become one file name get numbers."""
     taken: set[str] = set()
     key = export.version.key if export.version else None
     for run in RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).order_by("pk"):
@@ -327,8 +339,14 @@ def _write_runs(export: Export, benchmark: Benchmark, domains: Iterable[Domain])
         taken.add(name.casefold())
         for domain in domains:
             path = export.place / "runs" / name / f"{file_name(domain.name)}.run"
-            ranked = export.counted("rankings", read_rankings(run, domain))
-            if not trec.write_run(path, ranked):
+            if format == "rankllm":
+                path = path.with_suffix(".jsonl")
+                count = write_requests(
+                    path, export.counted("rankings", export.requests(run, domain))
+                )
+            else:
+                count = trec.write_run(path, export.counted("rankings", read_rankings(run, domain)))
+            if not count:
                 path.unlink()
 
 
@@ -337,9 +355,15 @@ def file_name(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else split_name(name)
 
 
+def _rankllm(export: Export, domain: Domain) -> None:
+    """The gold alone: queries and texts stand in the requests."""
+    trec.write_qrels(export.place / f"qrels/{file_name(domain.name)}.txt", export.gold(domain))
+
+
 FORMATS: dict[str, Callable[[Export, Domain], None]] = {
     "beir": _beir,
     "bright": _bright,
     "bright_pro": _bright_pro,
+    "rankllm": _rankllm,
     "trec": _trec,
 }

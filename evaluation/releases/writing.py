@@ -9,18 +9,20 @@ from typing import Any, Final
 
 from annotate.answers.models import AnswerAuthor
 from annotate.models import ReferenceAnswer
-from corpus.models import Domain
+from corpus.models import Domain, RetrievalRun
 from debate.answering.asking import default_prompt, prompt_text
 from evaluation.content import inherited_rows
+from evaluation.content.candidates import first_stage, read_requests
 from evaluation.content.evidence import Pseudonym, pseudonyms, read_evidence
 from evaluation.content.reading import read_documents, read_licences, read_provenance, read_queries
 from evaluation.content.reviewed import courses_in, read_course, read_reviews, second_reviews
 from evaluation.content.view import View
-from evaluation.exporters import beir, bridge, bright_pro, croissant, trec, votes
+from evaluation.exporters import beir, bridge, bright_pro, croissant, ready, trec, votes
 from evaluation.exporters.documents import write_documents
 from evaluation.exporters.faults import BLOCKING, Fault, find_faults, merged
 from evaluation.exporters.files import file_sums, same_file, write_jsonl, write_sums
 from evaluation.exporters.licences import write_licences
+from evaluation.exporters.rankllm import write_requests
 from evaluation.exporters.records import QueryRecord
 from evaluation.exporters.statistics import Statistics, count, total
 from evaluation.releases.card import render_card, render_licence
@@ -104,6 +106,7 @@ class _Builder:
     folder: Path
     step: Step
     name: Pseudonym
+    first_stage: RetrievalRun | None
     done: int = 0
     total: int = 0
     courses: set[int] = field(default_factory=set)
@@ -128,6 +131,7 @@ class _Builder:
             rows = inherited_rows.evidence_rows(self.view, domain, self.name)
             write_jsonl(self.folder / f"carried/{split}.jsonl", self._noting(split, rows))
         documents = self._write_documents(split, domain)
+        self._write_requests(split, domain, queries)
         self.faults += renamed_as_inherited(self.view, find_faults(split, queries))
         self.faults += database_faults(self.view, split, domain)
         self.splits[split] = count(queries, documents)
@@ -177,6 +181,13 @@ class _Builder:
         trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)
         beir.write_gold(self.folder / f"beir/{split}", queries)
 
+    def _write_requests(self, split: str, domain: Domain, queries: list[QueryRecord]) -> None:
+        """For rerankers, where BM25 was computed here over these texts."""
+        if self.first_stage is not None:
+            excluded = {query.pk: query.excluded for query in queries}
+            requests = read_requests(self.first_stage, domain, self.view.passages, excluded)
+            write_requests(self.folder / f"rankllm/{split}.jsonl", requests)
+
     def _write_documents(self, split: str, domain: Domain) -> int:
         before, corpus = self.done, self.folder / f"beir/{split}/corpus.jsonl"
         written = write_documents(
@@ -217,13 +228,15 @@ def write_release(
     name = pseudonyms(view.benchmark.slug, version)
     # Both are counted in indexes; passages with a text could only be looked at one by one.
     total_documents = view.passages.count() - view.passages.filter(text__isnull=True).count()
-    builder = _Builder(view, folder, step, name, total=total_documents)
+    builder = _Builder(view, folder, step, name, first_stage(view), total=total_documents)
     folder.mkdir(parents=True)
     for split, domain in view.splits.items():
         step(builder.done, builder.total)
         builder.write_split(split, domain)
     builder.write_courses()
     builder.write_prompts()
+    searched = [split for split, of in builder.splits.items() if of.documents and of.gold]
+    ready.write_tools(folder / "tools", view.benchmark.slug, version, searched)
     end_of_votes = builder.write_votes()
     whole = total(builder.splits.values())
     if not whole.queries:
@@ -241,6 +254,7 @@ def write_release(
         splits=builder.splits,
         votes=agreement,
         end_of_votes=end_of_votes,
+        first_stage=builder.first_stage.name if builder.first_stage else "",
         bar=bar,
         reviews=second_reviews(benchmark),
         rows=rows,

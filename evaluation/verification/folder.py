@@ -49,7 +49,8 @@ def verify(folder: Path, *, checksums: bool = True) -> Report:
 
 
 def _check_files(folder: Path, report: Report) -> None:
-    """Against the checksums. Hidden files are those of tools that keep folders."""
+    """Against the checksums. Hidden files are those of tools that keep folders, as are compiled
+    ones: Python's of the programs in `tools/`."""
     listed = {SUMS}
     for line in (folder / SUMS).read_text("utf-8").splitlines():
         digest, _, name = line.partition("  ")
@@ -62,7 +63,7 @@ def _check_files(folder: Path, report: Report) -> None:
             report.add(name, "its checksum is another")
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder)
-        is_hidden = any(part.startswith(".") for part in place.parts)
+        is_hidden = any(part.startswith(".") or part == "__pycache__" for part in place.parts)
         if path.is_file() and not is_hidden and place.as_posix() not in listed:
             report.add(place.as_posix(), "the file has no checksum")
 

@@ -9,7 +9,7 @@ from annotate.tasks import import_benchmark
 from annotate.workspace.loading import EDITED, run_import
 from corpus.benchmarks.services import create_benchmark
 from corpus.imports.services import queue_import
-from corpus.models import Benchmark, Domain, ImportRun, Judgment, Passage, Query
+from corpus.models import Benchmark, Domain, ImportRun, Judgment, Passage, Query, RankedList
 from tests.corpus.import_files import aspect, bright_pro, bright_row, claimed, example, write_lines
 from tests.factories import make_user
 
@@ -182,6 +182,32 @@ def test_command_loads_a_run_of_the_domain_it_is_told(tmp_path) -> None:
     assert (code, err) == (0, "")
     assert "rankings: 1 added" in out
     assert "run bm25: new, 1 queries, depth 2, 1 ids unknown" in out
+
+
+def test_command_loads_rows_whose_fields_have_other_names(tmp_path) -> None:
+    folder = tmp_path / "light"
+    write_lines(folder / "topics.jsonl", [{"no": 7, "title": "moths"}])
+    write_lines(folder / "documents.jsonl", [{"key": "a", "words": "moth"}, {"key": "b"}])
+    write_lines(folder / "qrels.jsonl", [{"no": 7, "passage": "a", "grade": 2}])
+    maps = ["qid=no", "docno=key", "contents=words", "docid=passage", "label=grade"]
+    options = {"benchmark": "b", "format": "trec", "map": maps, "json": True}
+    code, out, _ = command(folder, **options)
+    assert (code, json.loads(out)["problems"][0]["field"]) == (1, "contents")
+    write_lines(folder / "documents.jsonl", [{"key": "a", "words": "moth", "old": 1}])
+    code, out, _ = command(folder, **options)
+    assert (code, json.loads(out)["names"]["passage"]) == (0, "docid")
+    label = Judgment.objects.get()
+    assert (label.query.qid, label.query.text, label.passage.pid) == ("7", "moths", "a")
+    assert (label.passage.text, label.passage.extra, label.label) == ("moth", {"old": 1}, 2)
+    rows = [{"no": 7, "passage": pid, "similar": score} for pid, score in (("a", 0.5), ("x", 2))]
+    write_lines(tmp_path / "light.jsonl", rows)
+    maps = ["qid=no", "docid=passage", "score=similar"]
+    code, _, err = command(tmp_path / "light.jsonl", benchmark="b", format="score_json", map=maps)
+    assert (code, err) == (0, "")
+    [ranked] = RankedList.objects.all()
+    assert dict(zip(ranked.pids, ranked.scores, strict=True)) == {"a": 0.5, "x": 2.0}
+    with pytest.raises(CommandError, match="--map: 'id' is not OURS=THEIRS"):
+        command(folder, benchmark="b", format="trec", map=["id"])
 
 
 def test_command_refuses_a_domain_where_files_name_theirs(tmp_path) -> None:

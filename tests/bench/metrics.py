@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyndeval
 import pytrec_eval
 
 from evaluation.metrics.gold import Aspect, Gold
@@ -28,6 +29,7 @@ from evaluation.metrics.scoring import Scores, score
 from tests.bench.metrics_scripts import passes, their_passes
 
 QUERIES, PASSAGES = 739, 1000
+TOPICS, LENGTHS = 198, (5, 20, 100, 1000)
 CUTS = (5, 10, 25, 50, 100)
 ANCHOR = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "recall")}
 ALL = ",".join(f"{name}@{k}" for name in MEASURES for k in CUTS)
@@ -44,6 +46,8 @@ def main() -> None:
     )
     for profile in PROFILES.values():
         from_dicts(run, gold, profile, wanted.rounds)
+    for length in LENGTHS:
+        beside_ndeval(length, wanted.rounds)
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         path = Path(folder, "score.json")
         path.write_bytes(orjson.dumps(run))
@@ -96,6 +100,38 @@ def from_dicts(
             f"pytrec_eval's nDCG and recall ({ratios[0]:.2f} to {ratios[-1]:.2f}); "
             f"{statistics.median(ours_):.3f} s against {statistics.median(theirs_):.3f} s"
         )
+
+
+def beside_ndeval(length: int, rounds: int) -> None:
+    """alpha-nDCG@20 of short lists, from dicts, beside pyndeval from its own rows."""
+    rng = random.Random(length)
+    run: dict[str, dict[str, float]] = {}
+    labels: dict[str, dict[str, int]] = {}
+    aspects: dict[str, dict[str, Aspect]] = {}
+    for qid in map(str, range(TOPICS)):
+        ids = [f"clueweb09-en{rng.randrange(9999):04}-{n:05}" for n in range(2 * max(length, 60))]
+        run[qid] = {pid: float(-n) for n, pid in enumerate(rng.sample(ids, length))}
+        named: dict[str, list[str]] = {}
+        for pid in rng.sample(ids, 60):
+            for k in rng.sample("12345", rng.randint(1, 3)):
+                named.setdefault(k, []).append(pid)
+        aspects[qid] = {k: Aspect(1.0, pids) for k, pids in named.items()}
+        labels[qid] = {pid: 1 for pids in named.values() for pid in pids}
+    rows = [
+        (q, k, pid, 1) for q, of in aspects.items() for k, a in of.items() for pid in a.passages
+    ]
+    qrels = [pyndeval.SubtopicQrel(*row) for row in rows]
+    docs = [pyndeval.ScoredDoc(q, *each) for q, ranked in run.items() for each in ranked.items()]
+    theirs, all_ours = in_turn(
+        rounds,
+        lambda: pyndeval.ndeval(qrels, docs, measures=["alpha-nDCG@20"]),
+        lambda: score(Run.of(run), Gold.of(labels, aspects=aspects), "alpha_nDCG@20"),
+    )
+    ratio = min(all_ours[1]) / min(theirs[1])
+    print(
+        f"alpha-nDCG@20, {TOPICS} lists of {length:,}, processor time: {ratio:.2f} of pyndeval's; "
+        f"{min(all_ours[1]):.4f} s against {min(theirs[1]):.4f} s"
+    )
 
 
 def from_file(path: Path, gold: dict[str, Any], rounds: int) -> None:

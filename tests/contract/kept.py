@@ -53,7 +53,7 @@ LEFT_OUT: dict[str, dict[str, str]] = {
             "There is another level, ratio."
         ),
         "export_benchmark --format, as format, one of beir bright trec, required": (
-            "bright_pro is a further choice"
+            "bright_pro and rankllm are further choices"
         ),
     },
     "routes.txt": {

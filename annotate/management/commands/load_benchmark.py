@@ -12,6 +12,7 @@ from django.core.validators import validate_slug
 
 from annotate.workspace.loading import run_import
 from corpus.importers.formats import all_formats
+from corpus.importers.reading import BadNames, names_of
 from corpus.importers.run_names import EXAMPLE, BadPattern, pattern
 from corpus.imports.context import KINDS
 from corpus.imports.hub import fetched
@@ -53,6 +54,13 @@ class Command(BaseCommand):
             help=f"runs only: how their paths name domain and run, as in {EXAMPLE}",
         )
         parser.add_argument(
+            "--map",
+            action="append",
+            default=[],
+            metavar="OURS=THEIRS",
+            help="how the files' records name a field, as in docid=id; once for each field",
+        )
+        parser.add_argument(
             "--corpus-version",
             default="",
             help="runs only: the corpus version whose ids they name (default: the current one)",
@@ -70,6 +78,7 @@ class Command(BaseCommand):
         try:
             if options["domain_from"]:
                 options["domain"] = pattern(options["domain_from"])
+            options["map"] = names_of(options["map"])
             check_import(format=options["format"], domain=options["domain"])
             if path is not None:
                 self._load(path, path.name, options)
@@ -78,6 +87,8 @@ class Command(BaseCommand):
                 self._load(folder, hub, options)
         except BadPattern as fault:
             raise CommandError(f"--domain-from: {fault}") from None
+        except BadNames as fault:
+            raise CommandError(f"--map: {fault}") from None
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
 
@@ -95,6 +106,7 @@ class Command(BaseCommand):
             qrels=options["qrels"],
             label=label,
             domain=options["domain"],
+            names=options["map"],
             claim=True,
         )
         try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.importers.reading import BadNames, names_of
 from evaluation.metrics.comparing import (
     HEADER,
     Compared,
@@ -25,6 +26,7 @@ from evaluation.metrics.gold import Gold
 from evaluation.metrics.names import MEASURES, Metric, read_metrics
 from evaluation.metrics.profiles import PROFILES, STRICT, Profile
 from evaluation.metrics.reading.inputs import Inputs, read_inputs, read_joined
+from evaluation.metrics.reading.rows import Names
 from evaluation.metrics.reading.runs import read_run
 from evaluation.metrics.reading.several import (
     ONLY,
@@ -104,6 +106,13 @@ class Command(BaseCommand):
             metavar="PATTERN",
             help="how the runs' paths name domain and run, as in {run}/{domain}.run",
         )
+        add(
+            "--map",
+            action="append",
+            default=[],
+            metavar="OURS=THEIRS",
+            help="how JSON rows name a field, as in docid=id; once for each field",
+        )
         add("--corpus-version", default="", help="of the benchmark (default: the current one)")
         add("--view", choices=_VIEWS, default="refined")
         add("--aspects", type=Path, help="Bright-Pro aspects, or qrels of subtopics")
@@ -132,6 +141,7 @@ class Command(BaseCommand):
         if options["depth"]:
             profile = replace(profile, depth=options["depth"])
         try:
+            options["map"] = names_of(options["map"])
             metrics = read_metrics(options["metrics"])
             runs = paths_of(options["run"])
             golds = paths_of(options["qrels"] or ())
@@ -139,6 +149,8 @@ class Command(BaseCommand):
                 self._one(runs[0], golds, metrics, profile, options)
             else:
                 self._several(runs, golds, metrics, profile, options)
+        except BadNames as fault:
+            raise CommandError(f"--map: {fault}") from None
         except (MetricFault, Refused) as fault:
             raise CommandError(str(fault)) from None
 
@@ -176,7 +188,7 @@ class Command(BaseCommand):
         paths, read = _named(runs, golds, profile, options)
         for gold in (gold for domains in read.values() for gold, _ in domains.values()):
             check_needs(gold, metrics)
-        compared = Compared(list(_scored(paths, read, metrics, profile)))
+        compared = Compared(list(_scored(paths, read, metrics, profile, options["map"])))
         if options["json"]:
             found = compared.as_json(per_query=per_query)
             self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False))
@@ -206,7 +218,11 @@ def _inputs(run: Path, golds: list[Path], options: dict[str, Any], profile: Prof
     """The files, or the run's file with the gold of a benchmark. Raises Refused, MetricFault."""
     if golds:
         return read_inputs(
-            run, golds[0], **{each: options[each] for each in _SIDES}, profile=profile
+            run,
+            golds[0],
+            **{each: options[each] for each in _SIDES},
+            profile=profile,
+            names=options["map"],
         )
     from evaluation.scores.services import GoldView, gold_here
 
@@ -217,7 +233,7 @@ def _inputs(run: Path, golds: list[Path], options: dict[str, Any], profile: Prof
         version=options["corpus_version"],
         view=GoldView(options["view"]),
     )
-    return Inputs(read_run(run), gold, {})
+    return Inputs(read_run(run, options["map"]), gold, {})
 
 
 def _check_own(options: dict[str, Any]) -> None:
@@ -248,7 +264,10 @@ def _named(
     return paths, {
         name: {
             domain: read_joined(
-                file, **{side: found[domain] for side, found in sides.items()}, profile=profile
+                file,
+                **{side: found[domain] for side, found in sides.items()},
+                profile=profile,
+                names=options["map"],
             )
             for domain, file in files.items()
             if domain in wanted
@@ -276,13 +295,13 @@ def _of_benchmark(
 
 
 def _scored(
-    paths: list[RunPath], golds: Golds, metrics: list[Metric], profile: Profile
+    paths: list[RunPath], golds: Golds, metrics: list[Metric], profile: Profile, names: Names
 ) -> Iterator[Scored]:
     """Each file is read once and let go before the next one."""
     shown = {each.path: each.path.name for each in paths}
     twice = {name for name, times in Counter(shown.values()).items() if times > 1}
     for each in paths:
-        found = read_run(each.path)
+        found = read_run(each.path, names)
         file = each.path.as_posix() if shown[each.path] in twice else shown[each.path]
         for name, domains in golds.items():
             if each.domain in domains:

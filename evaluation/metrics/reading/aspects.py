@@ -16,14 +16,22 @@ from corpus.importers.rows import AspectRow, Problem
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Aspect
 from evaluation.metrics.reading.golds import GoldFile, read_gold
-from evaluation.metrics.reading.rows import TEXT, data_file, good_rows, kind_of
-from evaluation.metrics.reading.runs import UNPACKED_LIMIT
+from evaluation.metrics.reading.rows import (
+    TEXT,
+    Names,
+    data_file,
+    good_rows,
+    kind_of,
+    new_meter,
+)
 
 _NUMBER = re.compile(r"-(?:a|aspect-)\d{1,4}$", re.ASCII)
 Named = dict[str, dict[str, Aspect]]
 
 
-def read_aspects(path: Path, qids: Collection[str], *, complete: bool = True) -> Named:
+def read_aspects(
+    path: Path, qids: Collection[str], *, complete: bool = True, names: Names | None = None
+) -> Named:
     """{qid: {name: Aspect}} of a file.
 
     A passage that supports two aspects of a query is a fault; without `complete` the last one
@@ -32,8 +40,8 @@ def read_aspects(path: Path, qids: Collection[str], *, complete: bool = True) ->
     """
     file = data_file(path)
     if kind_of(file) == TEXT:
-        return of_subtopics(read_gold(path))
-    rows = list(good_rows(_rows(file, qids), Counter()))
+        return of_subtopics(read_gold(path, names))
+    rows = list(good_rows(_rows(file, qids, new_meter(names)), Counter()))
     if not rows:
         raise MetricFault([f"{file.name}: There is no aspect in this file."])
     guess = guessed_scale(rows)
@@ -57,8 +65,8 @@ def of_subtopics(gold: GoldFile) -> Named:
     }
 
 
-def _rows(file: DataFile, qids: Collection[str]) -> Iterator[Any]:
-    found = list(records(file, Meter(UNPACKED_LIMIT)))
+def _rows(file: DataFile, qids: Collection[str], meter: Meter) -> Iterator[Any]:
+    found = list(records(file, meter))
     task = _task([each for each in found if isinstance(each, Record)], file.domain, qids)
     for record in found:
         yield from checked(task, record, read_aspect)

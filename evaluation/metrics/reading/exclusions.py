@@ -12,13 +12,21 @@ from corpus.importers.files import DataFile, Meter
 from corpus.importers.reading import Unreadable, column_lines, content_of, records
 from corpus.importers.rows import Problem
 from evaluation.metrics.faults import MetricFault
-from evaluation.metrics.reading.rows import JSON, TEXT, data_file, good_rows, kind_of, parsed
-from evaluation.metrics.reading.runs import UNPACKED_LIMIT
+from evaluation.metrics.reading.rows import (
+    JSON,
+    TEXT,
+    Names,
+    data_file,
+    good_rows,
+    kind_of,
+    new_meter,
+    parsed,
+)
 
 Excluded = dict[str, tuple[str, ...]]
 
 
-def read_excluded(path: Path) -> Excluded:
+def read_excluded(path: Path, names: Names | None = None) -> Excluded:
     """{qid: ids} of one JSON object, of rows with id and excluded_ids, or of two columns.
 
     Raises MetricFault naming file, line and field.
@@ -27,7 +35,7 @@ def read_excluded(path: Path) -> Excluded:
     kind = kind_of(file)
     if kind == JSON and (found := _object(file)) is not None:
         return found
-    rows = _columns(file) if kind == TEXT else _records(file)
+    rows = _columns(file) if kind == TEXT else _records(file, new_meter(names))
     excluded: Excluded = {}
     for qid, ids in good_rows(rows, Counter()):
         excluded[qid] = (*excluded.get(qid, ()), *ids)
@@ -35,7 +43,7 @@ def read_excluded(path: Path) -> Excluded:
 
 
 def _columns(file: DataFile) -> Iterator[Any]:
-    for each in column_lines(file, Meter(UNPACKED_LIMIT)):
+    for each in column_lines(file, new_meter()):
         if isinstance(each, Problem):
             yield each
             continue
@@ -47,8 +55,8 @@ def _columns(file: DataFile) -> Iterator[Any]:
             yield Problem(location, "Two columns are needed: query id, passage id.")
 
 
-def _records(file: DataFile) -> Iterator[Any]:
-    for record in records(file, Meter(UNPACKED_LIMIT)):
+def _records(file: DataFile, meter: Meter) -> Iterator[Any]:
+    for record in records(file, meter):
         if isinstance(record, Problem):
             yield record
             continue
@@ -61,7 +69,7 @@ def _records(file: DataFile) -> Iterator[Any]:
 def _object(file: DataFile) -> Excluded | None:
     """`{qid: [passage id, ...]}`, or None where the file holds rows."""
     try:
-        value = parsed(content_of(file, Meter(UNPACKED_LIMIT)))
+        value = parsed(content_of(file, new_meter()))
     except (Unreadable, orjson.JSONDecodeError):
         return None
     if not isinstance(value, dict) or "id" in value or "q_id" in value:

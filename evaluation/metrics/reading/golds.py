@@ -1,7 +1,7 @@
 """Gold out of one file: TREC or BEIR qrels, BRIDGE or Bright-Pro rows, or one JSON object."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import orjson
 
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.formats import FORMATS
-from corpus.importers.qrels import read_pairs, read_qrels
+from corpus.importers.qrels import read_judgments, read_pairs, read_qrels
 from corpus.importers.reading import Unreadable, content_of, first_bytes, records
 from corpus.importers.rows import JudgmentRow, QueryRow
 from evaluation.metrics.faults import MetricFault
@@ -18,13 +18,14 @@ from evaluation.metrics.gold import label_faults
 from evaluation.metrics.reading.rows import (
     JSON,
     TEXT,
+    Names,
     data_file,
     good_rows,
     kind_of,
+    new_meter,
     parsed,
     string_count,
 )
-from evaluation.metrics.reading.runs import UNPACKED_LIMIT
 
 REPEATED = "judgments repeated"
 
@@ -43,17 +44,19 @@ class GoldFile:
     notes: Counter[str] = field(default_factory=Counter)
 
 
-def read_gold(path: Path) -> GoldFile:
+def read_gold(path: Path, names: Names | None = None) -> GoldFile:
     """The gold of a file; raises MetricFault naming file, line and field of every fault."""
     file = data_file(path)
     kind = kind_of(file)
     if kind == JSON and (found := _object(file)) is not None:
         return found
-    meter = Meter(UNPACKED_LIMIT)
+    meter = new_meter(names)
     if kind == TEXT:
         rows = _text_rows(file, meter)
+    elif "docid" in (fields := _first_fields(file, meter.aside())):
+        rows = read_judgments(file, meter)
     else:
-        rows = FORMATS["bridge" if _is_bridge(file) else "bright"].read(file.path, meter=meter)
+        rows = FORMATS["bridge" if "q_id" in fields else "bright"].read(file.path, meter=meter)
     gold = GoldFile()
     _fill(gold, good_rows(_reported(file, rows), gold.notes))
     if not gold.labels:
@@ -78,10 +81,10 @@ def _text_rows(file: DataFile, meter: Meter) -> Iterable[Any]:
     return read_qrels(file, meter)
 
 
-def _is_bridge(file: DataFile) -> bool:
-    for record in records(file, Meter(UNPACKED_LIMIT)):
-        return "q_id" in getattr(record, "data", {})
-    return False
+def _first_fields(file: DataFile, meter: Meter) -> Collection[str]:
+    for record in records(file, meter):
+        return getattr(record, "data", {}).keys()
+    return ()
 
 
 def _fill(gold: GoldFile, rows: Iterable[Any]) -> None:
@@ -117,7 +120,7 @@ def _add(gold: GoldFile, row: JudgmentRow) -> Iterator[str]:
 def _object(file: DataFile) -> GoldFile | None:
     """`{qid: {passage id: label}}`, or None where the file is something else."""
     try:
-        content = content_of(file, Meter(UNPACKED_LIMIT))
+        content = content_of(file, new_meter())
         labels = parsed(content)
     except (Unreadable, orjson.JSONDecodeError):
         return None

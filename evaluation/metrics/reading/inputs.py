@@ -11,6 +11,7 @@ from evaluation.metrics.profiles import Profile
 from evaluation.metrics.reading.aspects import of_subtopics, read_aspects
 from evaluation.metrics.reading.exclusions import read_excluded
 from evaluation.metrics.reading.golds import read_gold
+from evaluation.metrics.reading.rows import Names
 from evaluation.metrics.reading.runs import RunFile, read_run
 
 
@@ -31,10 +32,11 @@ def read_inputs(
     base: Path | None = None,
     *,
     profile: Profile,
+    names: Names | None = None,
 ) -> Inputs:
     """Read all files; raises MetricFault that names every fault of the first that has any."""
-    gold, notes = read_joined(qrels, aspects, excluded, base, profile=profile)
-    found = read_run(run)
+    gold, notes = read_joined(qrels, aspects, excluded, base, profile=profile, names=names)
+    found = read_run(run, names)
     return Inputs(run=found, gold=gold, notes=Counter(found.notes) + Counter(notes))
 
 
@@ -45,17 +47,19 @@ def read_joined(
     base: Path | None = None,
     *,
     profile: Profile,
+    names: Names | None = None,
 ) -> tuple[Gold, Mapping[str, int]]:
     """The gold of one domain with what else its files say, and what was odd in them, by kind.
 
-    Raises MetricFault.
+    `names` are ours for fields that the files' records call otherwise. Raises MetricFault.
     """
-    gold = read_gold(qrels)
-    left_out = dict(gold.excluded) if excluded is None else read_excluded(excluded)
+    gold = read_gold(qrels, names)
+    left_out = dict(gold.excluded) if excluded is None else read_excluded(excluded, names)
     named: AspectsOf | None = of_subtopics(gold) if gold.subtopics else None
     if aspects is not None:
-        named = read_aspects(aspects, gold.labels.keys(), complete=profile.complete)
-    original = None if base is None else read_gold(base).labels
+        complete = profile.complete
+        named = read_aspects(aspects, gold.labels.keys(), complete=complete, names=names)
+    original = None if base is None else read_gold(base, names).labels
     try:
         joined = Gold.of(
             gold.labels,

@@ -2,19 +2,23 @@
 nothing twice is read fast."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 
-from corpus.importers.files import DataFile, as_file, stem_of
+from corpus.importers.files import DataFile, Meter, as_file, stem_of
 from corpus.importers.reading import first_bytes
 from corpus.importers.rows import Oddity, Problem
 from evaluation.metrics.faults import MetricFault
 
 TEXT, JSON, PARQUET = "text", "json", "parquet"
+# What compressed files may unpack to.
+UNPACKED_LIMIT = 2 * 1024**3
+# By what files call a field, what it is called here.
+Names = Mapping[str, str]
 _BOM = b"\xef\xbb\xbf"
 _QUOTE = ord('"')
 _PART = 256 * 1024
@@ -30,6 +34,11 @@ def data_file(path: Path) -> DataFile:
     except OSError as error:
         raise MetricFault([f"{path}: The file cannot be read ({error.strerror})."]) from None
     return as_file(path, path, stem_of(path))
+
+
+def new_meter(names: Names | None = None) -> Meter:
+    """For reading one file whose records name their fields so (corpus/importers/reading.py)."""
+    return Meter(UNPACKED_LIMIT, names)
 
 
 def kind_of(file: DataFile) -> str:

@@ -21,16 +21,16 @@ from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.reading.rows import (
     JSON,
     PARQUET,
+    Names,
     data_file,
     good_rows,
     kind_of,
+    new_meter,
     parsed,
     string_count,
 )
 from evaluation.metrics.run import Flags, Run
 
-# What compressed files may unpack to.
-UNPACKED_LIMIT = 2 * 1024**3
 _LARGE = 1_000_000
 
 
@@ -48,20 +48,20 @@ class RunFile:
         return self.notes[DUPLICATE]
 
 
-def read_run(path: Path) -> RunFile:
+def read_run(path: Path, names: Names | None = None) -> RunFile:
     """The run of a file; raises MetricFault naming file, line and field of every fault."""
     file = data_file(path)
     kind = kind_of(file)
     if kind == PARQUET:
         raise MetricFault([f"{file.name}: A run is a TREC file or one JSON object, not parquet."])
     found = _json(file) if kind == JSON else _trec(file)
-    return found or _careful(file, "score_json" if kind == JSON else "trec_run")
+    return found or _careful(file, "score_json" if kind == JSON else "trec_run", new_meter(names))
 
 
 def _json(file: DataFile) -> RunFile | None:
     """The run, or None where it needs a closer look."""
     try:
-        content = content_of(file, Meter(UNPACKED_LIMIT))
+        content = content_of(file, new_meter())
         queries = parsed(content)
         if not queries or not isinstance(queries, dict) or not _is_whole(content, queries):
             return None
@@ -82,7 +82,7 @@ def _is_whole(content: bytes, queries: dict[str, Any]) -> bool:
 def _trec(file: DataFile) -> RunFile | None:
     """The same for lines that are all as they should be: anything odd needs a closer look."""
     try:
-        content = content_of(file, Meter(UNPACKED_LIMIT))
+        content = content_of(file, new_meter())
         if len(content) > _LARGE and (found := _large(content)) is not None:
             return found
         queries, name = _plain_lines(content.decode("utf-8-sig").split("\n"))
@@ -178,9 +178,9 @@ def _plain_lines(lines: list[str]) -> tuple[dict[str, dict[str, float]], str]:
     return queries, name
 
 
-def _careful(file: DataFile, format_name: str) -> RunFile:
+def _careful(file: DataFile, format_name: str, meter: Meter) -> RunFile:
     notes: Counter[str] = Counter()
-    reader = RUN_FORMATS[format_name].read(file.path, meter=Meter(UNPACKED_LIMIT))
+    reader = RUN_FORMATS[format_name].read(file.path, meter=meter)
     rows = list(good_rows(reader, notes))
     if not rows:
         raise MetricFault([f"{file.name}: There is no ranking in this file."])

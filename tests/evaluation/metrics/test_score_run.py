@@ -280,3 +280,58 @@ def test_the_lowest_relevant_label_can_be_raised(tmp_path, run) -> None:
     assert means(found) == {"MRR": 0.5, "nDCG@1": (1 / 2 + 1) / 2}
     assert found["counts"]["without_gold"] == 1
     assert found["metrics"]["MRR"]["skipped"] == {"no relevant passage in the gold": 1}
+
+
+def rows_of(qrels: str, *names: str) -> str:
+    """TREC's columns 1, 3 and the last given ones as JSON lines under these names."""
+    lines = (line.split() for line in qrels.splitlines())
+    picked = ((each[0], each[2], each[-2] if len(each) > 4 else each[-1]) for each in lines)
+    return "".join(
+        json.dumps(dict(zip(names, (q, p, int(v)), strict=True))) + "\n" for q, p, v in picked
+    )
+
+
+@pytest.mark.parametrize("shape", ["lines", "list", "parquet"])
+def test_rows_of_one_judgment_or_passage_each(run, qrels, tmp_path, shape) -> None:
+    expected = as_json(run, qrels, "--metrics", ALL)
+    gold = rows_of(QRELS, "qid", "docid", "label")
+    ran = file(tmp_path, "rows.jsonl", rows_of(RUN, "qid", "docid", "score"))
+    if shape == "lines":
+        given = file(tmp_path, "gold.jsonl", gold)
+    elif shape == "list":
+        given = file(tmp_path, "gold.json", [json.loads(line) for line in gold.splitlines()])
+    else:
+        table = pa.Table.from_pylist([json.loads(line) for line in gold.splitlines()])
+        pq.write_table(table, given := tmp_path / "gold.parquet")
+    found = as_json(ran, given, "--metrics", ALL)
+    assert (found["metrics"], found["counts"]) == (expected["metrics"], expected["counts"])
+
+
+def test_fields_of_other_names_are_mapped(run, qrels, tmp_path) -> None:
+    expected = means(as_json(run, qrels, "--metrics", ALL))
+    gold = file(tmp_path, "gold.jsonl", rows_of(QRELS, "query-id", "corpus-id", "grade"))
+    # Told by its first row, as the name of the file says nothing.
+    ran = file(tmp_path, "run.json", rows_of(RUN, "q", "id", "sim"))
+    names = ("qid=query-id", "docid=corpus-id", "label=grade", "qid=q", "docid=id", "score=sim")
+    maps = [part for each in names for part in ("--map", each)]
+    assert means(as_json(ran, gold, "--metrics", ALL, *maps)) == expected
+    table = called(tmp_path / "run*.json", gold, "--csv", "--metrics", "MRR", *maps)
+    assert f",{expected['MRR']}" in table
+
+
+def test_mapping_reaches_every_file_of_rows(run, tmp_path) -> None:
+    rows = [{"no": row["id"], "query": row["query"], "good": row["gold_ids"]} for row in BRIGHT_PRO]
+    plain = file(tmp_path, "plain.json", BRIGHT_PRO)
+    other = file(tmp_path, "other.json", rows)
+    maps = ("--map", "id=no", "--map", "gold_ids=good")
+    assert means(as_json(run, other, *maps)) == means(as_json(run, plain))
+    out = file(tmp_path, "out.json", [{"no": "1", "excluded_ids": ["a"]}])
+    given = as_json(run, other, "--excluded", out, *maps)
+    assert given["counts"]["excluded"] == 1
+
+
+def test_rows_without_scores_are_in_their_order(tmp_path) -> None:
+    lines = '{"qid": 1, "docid": "b"}\n{"qid": 2, "docid": "x"}\n{"qid": 1, "docid": "a"}\n'
+    gold = file(tmp_path, "gold.txt", "1 0 a 1\n2 0 x 1\n")
+    found = as_json(file(tmp_path, "ranked.jsonl", lines), gold, "--metrics", "MRR")
+    assert means(found) == {"MRR": 0.75}

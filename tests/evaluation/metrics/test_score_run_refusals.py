@@ -30,7 +30,14 @@ from tests.evaluation.metrics.score_files import (
         ("r.json", '{"1": {"": 1}}', "A passage id must be a text that is not empty."),
         ("r.json", '{"1": {"a": 1}', "r.json:1: This is not valid JSON"),
         ("r.json", '{"1": 3}', "r.json:1: Scores or a list of passage ids are needed"),
-        ("r.json", "[1]", "r.json: One JSON object is needed here"),
+        ("r.json", "[1]", "r.json:1: A JSON object is needed here"),
+        ("r.jsonl", '{"qid": 1, "docid": "a"}\n{"qid": 1}\n', "r.jsonl:2 docid: This field is"),
+        (
+            "r.jsonl",
+            '{"qid": 1, "docid": "a", "score": 1}\n{"qid": 1, "docid": "b"}\n',
+            "r.jsonl:2 score: Either all passages of a query have a score, or none has.",
+        ),
+        ("r.jsonl", '{"qid": 1, "docid": "a", "score": "x"}\n', "r.jsonl:1 1: a: A number is"),
         ("r.run.gz", gzip.compress(RUN.encode(), mtime=0)[:20], "The gzip file ends too early"),
         ("r.run", "", "r.run: There is no ranking in this file."),
         (
@@ -52,6 +59,7 @@ def test_a_bad_run_is_named_with_its_place(tmp_path, qrels, name, content, messa
         ("q.txt", "1 0 a 1\n1 0 a 0\n", "q.txt:2 label: a has the label 1 for query 1 before."),
         ("q.txt", "", "q.txt: There is no judgment in this file."),
         ("q.txt", "1 0 a 12 0 b 1\n", "q.txt:1: These are the columns of two lines"),
+        ("q.jsonl", '{"qid": 1, "docid": "a", "label": 0.5}\n', "q.jsonl:1 label: A whole number"),
         ("q.json", '{"1": {"a": 1, "a": 0}}', "q.json: This object should hold labels"),
         (
             "q.json",
@@ -158,3 +166,19 @@ def test_texts_are_counted_whatever_they_hold() -> None:
     value = {'a"': [], "b\\": ["\\\\", '"', '\\"', "", "é\n"], "": []}
     assert string_count(orjson.dumps(value)) == 3 + 5
     assert string_count(b'{"a": 1, "a": 2}') == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["docid"], "--map: 'docid' is not OURS=THEIRS, as docid=id is."),
+        (["=id"], "--map: '=id' is not OURS=THEIRS"),
+        (["docid=id", "qid=id"], "--map: 'id' cannot be both 'docid' and 'qid'."),
+        # The other docid must not be lost: it gets another name by `--map old=docid`.
+        (["docid=id"], "two fields of a record are read as one of ['docid']"),
+    ],
+)
+def test_a_mapping_that_says_two_things_is_refused(tmp_path, qrels, given, message) -> None:
+    rows = file(tmp_path, "r.jsonl", '{"qid": 1, "docid": "a", "id": "b", "score": 1}\n')
+    maps = [part for each in given for part in ("--map", each)]
+    assert message in refused(rows, qrels, *maps)
