@@ -8,7 +8,6 @@ from corpus.models import PageFetch, PassageIndexRun, PoolBuild, RunComputation
 from corpus.pages import fetching
 from corpus.pools import builds as pool_builds
 from corpus.texts.indexing import run_index
-from llm.tasks import look_for_lost_calls_later
 
 
 @shared_task(name=PassageIndexRun.task_name)
@@ -41,6 +40,4 @@ def compute_run(run_id: int) -> None:
     """Compute a retrieval run; delivered twice, the second finds it claimed."""
     run = RunComputation.objects.select_related("benchmark").filter(pk=run_id).first()
     if run is not None and run.claim():
-        if run.fence > 1 and run.account_id is not None:
-            look_for_lost_calls_later()
         computing.run_computation(run)

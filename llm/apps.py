@@ -5,6 +5,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.core import checks
 
+from kit.runs.periodic import every
 from llm import endpoints, prices
 
 
@@ -17,8 +18,15 @@ class LlmConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Have the files of settings looked at with everything else."""
+        """Have the files of settings looked at with everything else, and lost calls listed."""
         checks.register(check_files, "files")
+        every(30, "lost calls", _list_lost_calls)
+
+
+def _list_lost_calls() -> None:
+    from llm.ledger.writing import list_lost_calls  # what it needs is slow to import
+
+    list_lost_calls()
 
 
 def check_files(**_: Any) -> list[checks.CheckMessage]:
@@ -29,10 +37,10 @@ def check_files(**_: Any) -> list[checks.CheckMessage]:
     found: list[checks.CheckMessage] = []
     try:
         endpoints.roles()
-    except endpoints.EndpointError as error:
+    except endpoints.SettingsError as error:
         found.append(checks.Error(f"Endpoints: {error}", id="llm.E001"))
     try:
         prices.table()
-    except prices.PriceError as error:
+    except endpoints.SettingsError as error:
         found.append(checks.Error(f"ASSAY_PRICES: {error}", id="llm.E002"))
     return found

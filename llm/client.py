@@ -6,15 +6,12 @@ import logging
 import re
 import ssl
 import time
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
-from math import isfinite
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from llm.endpoints import Endpoint
-from llm.errors import ErrorClass, LLMError, Permanent, Transient
+from llm.errors import ErrorClass, LLMError, Permanent, Transient, WrongSetup
 from llm.profiles import Profile, known
 from llm.requests import Reply, Request, Usage
 from llm.wire import decode, encode, read, written
@@ -26,6 +23,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _TRANSIENT_STATUS: Final = frozenset({408, 409, 425, 429})
+# A wrong key, an empty account, an unknown model or address.
+_SETUP_STATUS: Final = frozenset({401, 402, 403, 404})
 # Codes of errors that no later try helps, whatever their status.
 _LASTING: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 # What a 400 says where others answer 404 (OpenRouter, DeepSeek, LiteLLM).
@@ -101,36 +100,20 @@ class Client:
         if code == "content_filter":
             return words
         message = f"HTTP {status}: {words}"
-        if code in _LASTING or (status == 400 and _NO_MODEL.search(f"{code} {words}")):
-            raise Permanent(message, status=status, error_class=ErrorClass.SETUP)
+        is_no_model = status == 400 and _NO_MODEL.search(f"{code} {words}")
+        if code in _LASTING or status in _SETUP_STATUS or is_no_model:
+            raise WrongSetup(message, status=status, named=named)
         if status < 500 and status not in _TRANSIENT_STATUS:
             raise Permanent(message, status=status, named=named)
+        # In milliseconds, seconds or as a date; what it names may lie in the past, or nowhere.
+        wait_s = self._openai._parse_retry_after_header(response.headers)
         raise Transient(
             message,
-            retry_after=retry_after(response.headers, now=datetime.now(UTC)),
+            retry_after=wait_s if wait_s is not None and 0 <= wait_s < inf else None,
             # A gateway that gives up waiting does not take back what the model was asked.
             maybe_paid=status >= 500 and status != 503,
             status=status,
         )
-
-
-def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Seconds that the endpoint asks to wait: `retry-after-ms`, or Retry-After in either form.
-
-    None where it says nothing that can be read (RFC 9110, 10.2.3: seconds or an HTTP date).
-    """
-    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            seconds = float(headers.get(name, "")) / in_a_second
-        except ValueError:
-            continue
-        if isfinite(seconds) and seconds >= 0:
-            return seconds
-    try:
-        until = parsedate_to_datetime(headers.get("retry-after", ""))
-        return max(0.0, (until - now).total_seconds())
-    except (TypeError, ValueError):  # no date, or one without a time zone
-        return None
 
 
 def _options() -> "RequestOptions":

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 
+from kit.errors import Refused
 from kit.runs.models import (
     BrokerAway,
     LostLease,
@@ -23,18 +24,13 @@ from kit.runs.models import (
     wake_workers,
 )
 from kit.runs.sharing import Share, cut, reopen
-from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.errors import CannotGoOn
+from llm.errors import Pauses
 from llm.ledger.accounts import AskingRun
 from llm.ledger.writing import list_lost_calls
-from llm.prices import PriceError, UnknownPrice
-from llm.tasks import look_for_lost_calls_later
 
 logger = logging.getLogger(__name__)
 RunT = TypeVar("RunT", bound=TrackedRun)
 _OUTAGES: Final = (OperationalError, InterfaceError)
-# Faults of settings or of a plan, whose words are for people.
-_FOR_PEOPLE: Final = (CannotGoOn, UnknownEndpoint, EndpointError, UnknownPrice, PriceError)
 # A run that finds no place stays due; its thread is free for imports and releases.
 _places = threading.BoundedSemaphore(settings.ASSAY_RUNS_AT_ONCE)
 # A second thread of one process would only wait for the first.
@@ -81,7 +77,6 @@ class Drive(Generic[RunT]):
                 raise
             except Exception as error:  # the job's outermost frame: it ends up in the row
                 _end(share, error)
-            list_lost_calls()
         except LostLease:
             logger.info("%s was paused, cancelled or taken over", _name(share))
         except _OUTAGES as error:
@@ -106,8 +101,6 @@ class Drive(Generic[RunT]):
             # Who led it may have died; one that was given back stands behind those that wait.
             if run.status != RunStatus.RUNNING or not run.claim():
                 return False
-        if run.fence > 1:
-            look_for_lost_calls_later()
         self.drive(run, seconds=turn)
         return True
 
@@ -162,8 +155,8 @@ def _end(share: Share[RunT], error: BaseException) -> None:
     A database that goes away in the middle is no fault of the run: its lease runs out, and
     whoever looks next goes on.
     """
-    fault = next((each for each in _leaves(error) if isinstance(each, _FOR_PEOPLE)), None)
-    if isinstance(fault, CannotGoOn) and fault.pauses:
+    fault = next((each for each in _leaves(error) if isinstance(each, Refused)), None)
+    if isinstance(fault, Pauses):
         share.pause(error=str(fault), pause_reason=str(fault))
     elif fault:
         share.finish(RunStatus.FAILED, error=str(fault))

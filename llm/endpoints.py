@@ -43,12 +43,11 @@ ROLES: Final[dict[str, str]] = {
 _LIKE: Final = {"adjudicator": "agents", "splitter": "cleaner"}
 
 
-class UnknownEndpoint(LookupError):
-    """No endpoint of this name is set up here."""
+class SettingsError(Refused):
+    """Endpoints, roles or prices that are not set up here, or wrongly; the message says which."""
 
-
-class EndpointError(ValueError):
-    """A file of endpoints that cannot be used; the message says which entry and why."""
+    def __init__(self, message: str, *, field: str = "endpoint") -> None:
+        super().__init__(message, field=field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def available(role: str = "") -> list[Endpoint]:
 def for_role(role: str) -> Endpoint:
     """The endpoint that is asked in that role, with the role's model as its default.
 
-    Where none is named for it, the first that is available. Raises UnknownEndpoint.
+    Where none is named for it, the first that is available. Raises SettingsError.
     """
     found = available(role)
     return found[0] if found else get(DEFAULT)
@@ -114,7 +113,7 @@ def named_for(role: str) -> Endpoint | None:
 def roles() -> dict[str, ModelChoice]:
     """Who was chosen for which role; the environment (ASSAY_MODEL_<ROLE>) before the file.
 
-    Nobody where no endpoint is set up: the practice model does everything. Raises EndpointError.
+    Nobody where no endpoint is set up: the practice model does everything. Raises SettingsError.
     """
     names = [each.name for each in available()]
     _, of_file = _from_file()
@@ -132,42 +131,36 @@ def roles() -> dict[str, ModelChoice]:
 def _read_choice(role: str, value: Any, names: list[str], *, where: str) -> ModelChoice:
     """A role as written: "endpoint/model", "endpoint", a model of the first one, or a table.
 
-    Raises EndpointError, naming `where`.
+    Raises SettingsError, naming `where`.
     """
     if role not in ROLES:
-        raise EndpointError(f"{where}: the roles are {', '.join(ROLES)}.")
+        raise SettingsError(f"{where}: the roles are {', '.join(ROLES)}.")
     if isinstance(value, Mapping) and value.keys() <= {"endpoint", "model"}:
         found = str(value.get("endpoint") or names[0]), str(value.get("model") or "")
     elif isinstance(value, str) and value:
         name, slash, model = value.partition("/")
         found = (name, model) if slash or value in names else (names[0], value)
     else:
-        raise EndpointError(f'{where} is "endpoint/model", or has an endpoint and a model.')
+        raise SettingsError(f'{where} is "endpoint/model", or has an endpoint and a model.')
     if found[0] not in names:
-        raise EndpointError(
+        raise SettingsError(
             f"{where} names the endpoint {found[0]!r}; there are {', '.join(names)}. "
             "A model with a slash in its name needs its endpoint's name and a slash before it."
         )
     return found
 
 
-def get(name: str) -> Endpoint:
-    """The endpoint of that name. Raises UnknownEndpoint with what to do about it."""
+def get(name: str, *, field: str = "endpoint") -> Endpoint:
+    """The endpoint of that name. Raises SettingsError with what to do about it, naming the field
+    of a form or request that chose it."""
     for endpoint in available():
         if endpoint.name == name:
             return endpoint
-    raise UnknownEndpoint(
+    raise SettingsError(
         f"No endpoint named {name!r} is set up. Set OPENAI_BASE_URL and OPENAI_API_KEY, "
-        "or start the practice model (manage.py practice_model)."
+        "or start the practice model (manage.py practice_model).",
+        field=field,
     )
-
-
-def chosen(name: str, *, field: str = "endpoint") -> Endpoint:
-    """The endpoint that a person named in a form or request. Raises Refused, naming the field."""
-    try:
-        return get(name)
-    except UnknownEndpoint as error:
-        raise Refused(str(error), field=field) from None
 
 
 def endpoint_choices(role: str) -> list[tuple[str, str]]:
@@ -200,41 +193,41 @@ def practice_if_unconfigured(role: str = "") -> Iterator[Endpoint]:
 
 def parse_file(data: Any, environment: Mapping[str, str]) -> tuple[list[Endpoint], dict[str, Any]]:
     """A file's endpoints, and the model of each role as it is written there; a bare list is one of
-    endpoints. Raises EndpointError.
+    endpoints. Raises SettingsError.
 
     Keys may be named there and kept in the environment.
     """
     data = data if isinstance(data, dict) else {"endpoints": data}
     entries, chosen = data.get("endpoints", []), data.get("roles", {})
     if not data.keys() <= {"endpoints", "roles"} or not isinstance(chosen, dict):
-        raise EndpointError("The file has endpoints, a list, and roles, a table; nothing else.")
+        raise SettingsError("The file has endpoints, a list, and roles, a table; nothing else.")
     if not isinstance(entries, list):
-        raise EndpointError("The file of endpoints is a list of entries.")
+        raise SettingsError("The file of endpoints is a list of entries.")
     found = [_entry(number, each, environment) for number, each in enumerate(entries, start=1)]
     names = [endpoint.name for endpoint in found]
     for name in names:
         if names.count(name) > 1 or name in (DEFAULT, PRACTICE):
-            raise EndpointError(f"The name {name!r} is given twice, or is taken.")
+            raise SettingsError(f"The name {name!r} is given twice, or is taken.")
     return found, chosen
 
 
 def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
     where = f"Endpoint {number}"
     if not isinstance(entry, dict) or not _REQUIRED <= entry.keys() <= _FIELDS.keys():
-        raise EndpointError(
+        raise SettingsError(
             f"{where} needs {', '.join(sorted(_REQUIRED))}; it may have "
             f"{', '.join(sorted(_FIELDS.keys() - _REQUIRED))}."
         )
     for name, value in entry.items():
         if type(value) is not _FIELDS[name] or (isinstance(value, int) and value < 0):
-            raise EndpointError(f"{where}: {name} is no {_FIELDS[name].__name__} of use.")
+            raise SettingsError(f"{where}: {name} is no {_FIELDS[name].__name__} of use.")
     if not all(entry[name] for name in _REQUIRED) or len(entry["name"]) > _LONGEST_NAME:
-        raise EndpointError(f"{where}: an empty value, or a name over {_LONGEST_NAME} letters.")
+        raise SettingsError(f"{where}: an empty value, or a name over {_LONGEST_NAME} letters.")
     if entry.get("api", APIS[0]) not in APIS:
-        raise EndpointError(f"{where}: api is one of {', '.join(APIS)}.")
+        raise SettingsError(f"{where}: api is one of {', '.join(APIS)}.")
     key_name = entry.get("api_key_env", "")
     if key_name and key_name not in environment:
-        raise EndpointError(f"{where}: the environment has no {key_name}.")
+        raise SettingsError(f"{where}: the environment has no {key_name}.")
     given = {name: value for name, value in entry.items() if name not in ("api_key_env", "free")}
     given["api_key"] = environment[key_name] if key_name else entry.get("api_key", "")
     is_practice = entry["default_model"] == PRACTICE_MODEL
@@ -267,7 +260,7 @@ def _from_file() -> tuple[list[Endpoint], dict[str, Any]]:
     try:
         return _read(path, path.stat().st_mtime_ns)
     except OSError as error:
-        raise EndpointError(f"{path} cannot be read: {error.strerror}.") from None
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 @lru_cache(maxsize=2)
@@ -275,8 +268,8 @@ def _read(path: Path, _changed_at: int) -> tuple[list[Endpoint], dict[str, Any]]
     read = tomllib.loads if path.suffix == ".toml" else json.loads
     try:
         return parse_file(read(path.read_text(encoding="utf-8")), os.environ)
-    except ValueError as error:
-        raise EndpointError(f"{path.name}: {error}") from None
+    except (ValueError, SettingsError) as error:
+        raise SettingsError(f"{path.name}: {error}") from None
 
 
 def _choice_of(role: str) -> ModelChoice | None:

@@ -1,4 +1,4 @@
-"""What can go wrong with a call, its scope, and its words for people.
+"""What can go wrong with a call, and its words for people.
 
 The words name the endpoint and never where it listens or with which key: they are stored in rows
 and shown on screens.
@@ -6,11 +6,11 @@ and shown on screens.
 
 import re
 from collections.abc import Sequence
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import ClassVar, Final
 
+from kit.errors import Refused
 from llm.endpoints import Endpoint
-from llm.profiles import Profile
 
 
 class ErrorClass(StrEnum):
@@ -29,33 +29,26 @@ class ErrorClass(StrEnum):
     CALLED_OFF = "called_off"  # ended by ourselves
 
 
-class ErrorScope(Enum):
-    """What a failed call says about the calls after it, from the passing to the lasting."""
-
-    OUTAGE = auto()  # the endpoint gave this request no answer, however often it was asked
-    PAIR = auto()  # the endpoint answers, and refuses this request
-    SETUP = auto()  # every request will be refused until somebody fixes the settings
-    AWAY = auto()  # the endpoint answers nobody: the pair has no part in it
-    BUDGET = auto()  # the money is used up: the pair has no part in it
-
-
-# The item goes on waiting, and the run waits with it for a person.
-HALTS: Final = frozenset({ErrorScope.AWAY, ErrorScope.BUDGET, ErrorScope.SETUP})
-# The class of a debate that failed although nothing was asked.
-NO_TEXT_CLASS: Final = "no_text"
+_OF_STATUS: Final = {
+    None: ErrorClass.CONNECTION,
+    408: ErrorClass.TIMEOUT,
+    429: ErrorClass.RATE_LIMIT,
+}
 
 
 class LLMError(Exception):
     """A call that brought no answer.
 
-    `permanent` says whether sending the same request again is pointless. `maybe_paid` says
-    whether the endpoint may have charged for it although no answer arrived. `status` is the
-    HTTP status of the answer, None where there was none; `retry_after` the seconds that the
-    endpoint asks to wait, where it named a time; `named` all that may say which parameter it does
-    not take.
+    `maybe_paid` says whether the endpoint may have charged for it although no answer arrived.
+    `status` is the HTTP status of the answer, None where there was none; `retry_after` the seconds
+    that the endpoint asks to wait, where it named a time; `named` all that may say which parameter
+    it does not take.
     """
 
-    permanent: ClassVar[bool] = False
+    # What it says about the calls after it, from the passing to the lasting.
+    weight: ClassVar[int] = 0
+    # Whether the item goes on waiting, and the run waits with it for a person.
+    halts: ClassVar[bool] = False
     kind: ClassVar[ErrorClass | None] = None
 
     def __init__(
@@ -72,42 +65,24 @@ class LLMError(Exception):
         super().__init__(message)
         self.message = message
         self.maybe_paid, self.status, self.retry_after = maybe_paid, status, retry_after
-        self.error_class = error_class or self.kind or _of_status(status, permanent=self.permanent)
+        by_status = _OF_STATUS.get(status, ErrorClass.SERVER)
+        self.error_class = error_class or self.kind or by_status
         self.refusals, self.named = refusals, named
-        # For people, without address or key, and who was asked; the gateway sets them.
-        self.words, self.endpoint = message, ""
+        # For people, without address or key; the gateway sets them.
+        self.words = message
         # Whether the model is asked in another way since (llm.profiles), so that the same request
-        # may be sent again; and how it was and is asked, where this very refusal taught it.
-        self.is_adapted = False
-        self.taught: tuple[Profile, Profile] | None = None
-
-    @property
-    def scope(self) -> ErrorScope:
-        """Whether this request, this hour, the settings or the money are at fault."""
-        if self.error_class is ErrorClass.BUDGET:
-            return ErrorScope.BUDGET
-        if isinstance(self, Outage):
-            return ErrorScope.AWAY
-        if not self.permanent:
-            return ErrorScope.OUTAGE
-        return ErrorScope.SETUP if self.error_class is ErrorClass.SETUP else ErrorScope.PAIR
+        # may be sent again; and whether this very refusal taught it.
+        self.is_adapted = self.has_taught = False
 
 
 class Transient(LLMError):
     """Worth another try."""
 
 
-class Outage(Transient):
-    """The endpoint answered nobody for a while: not this request's fault, ask again later.
-
-    With `refusals` it answers, and refused so many requests in a row.
-    """
-
-
 class Permanent(LLMError):
-    """The endpoint will refuse this request every time."""
+    """The endpoint answers, and will refuse this request every time."""
 
-    permanent = True
+    kind, weight = ErrorClass.REFUSED, 1
 
 
 class Refusal(Permanent):
@@ -116,39 +91,35 @@ class Refusal(Permanent):
     kind = ErrorClass.REFUSAL
 
 
+class WrongSetup(Permanent):
+    """Every request will be refused until somebody mends key, account, model or address."""
+
+    kind, weight, halts = ErrorClass.SETUP, 2, True
+
+
+class Outage(Transient):
+    """The endpoint answered nobody for a while: not this request's fault, ask again later.
+
+    With `refusals` it answers, and refused so many requests in a row.
+    """
+
+    weight, halts = 3, True
+
+
 class OverBudget(LLMError):
     """Nothing was sent: the call's upper bound does not fit into what is left of the budget."""
 
-    kind = ErrorClass.BUDGET
+    kind, weight, halts = ErrorClass.BUDGET, 4, True
 
 
-def _of_status(status: int | None, *, permanent: bool) -> ErrorClass:
-    """The kind of failure that an HTTP status stands for; None is a line without an answer."""
-    if status == 429:
-        return ErrorClass.RATE_LIMIT
-    if permanent:
-        # A wrong key, an empty account, an unknown model or address.
-        return ErrorClass.SETUP if status in (401, 402, 403, 404) else ErrorClass.REFUSED
-    if status == 408:
-        return ErrorClass.TIMEOUT
-    return ErrorClass.CONNECTION if status is None else ErrorClass.SERVER
-
-
-class CannotGoOn(Exception):
-    """The run has to stop with these words; its unfinished pairs keep waiting.
-
-    `pauses`: nothing has to be fixed here, it can be resumed later as it is.
-    """
-
-    def __init__(self, words: str, *, pauses: bool = False) -> None:
-        super().__init__(words)
-        self.pauses = pauses
+class Pauses(Refused):
+    """The run waits with these words until a person resumes it; nothing has to be mended here."""
 
 
 def worst(errors: Sequence[LLMError]) -> LLMError | None:
     """Of the errors of one item the one that decides: the most lasting; of equals one that the
     endpoint may have had."""
-    return max(errors, key=lambda error: (error.scope.value, error.maybe_paid), default=None)
+    return max(errors, key=lambda error: (error.weight, error.maybe_paid), default=None)
 
 
 def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
@@ -161,15 +132,15 @@ def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
         return f"The model “{model}” would not answer: {message}"
     if error.refusals:
         return f"{name} refused {error.refusals} requests in a row, at last with: {message}"
-    if error.scope is ErrorScope.PAIR:
-        return f"{name} refused this request: {message}"
-    if error.scope is ErrorScope.SETUP:
+    if isinstance(error, WrongSetup):
         unknown = f"knows no model “{model}”, or its address is wrong"
         paid = "asks for payment: its quota or credit is used up"
         # A 400 is counted among these only where it says that there is no such model.
         why = {400: unknown, 402: paid, 404: unknown, 429: paid}.get(status or 0, "refuses the key")
         message = message.removeprefix(f"HTTP {status}: ").rstrip(".")
         return f"{name} {why} (HTTP {status}: {message}). Fix the settings, then resume the run."
+    if isinstance(error, Permanent):
+        return f"{name} refused this request: {message}"
     if status:
         return f"{name} answered HTTP {status}."
     if error.error_class is ErrorClass.TIMEOUT:

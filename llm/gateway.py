@@ -8,19 +8,20 @@ is committed.
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from django.db import connections
 from django.utils import timezone
 
 from kit.failpoints import reach
 from llm import endpoints
+from llm.batching import Batcher
 from llm.client import Client
 from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
@@ -44,7 +45,6 @@ from llm.requests import Reply, Request
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-Item = TypeVar("Item")
 # An answer's length where the request names none, for the shared limit on tokens only.
 _LIKELY_OUTPUT: Final = 500
 # A call waits for its intent with its place in flight taken, so that is kept short; it waits for
@@ -52,39 +52,35 @@ _LIKELY_OUTPUT: Final = 500
 _INTENT_LINGER_S: Final = 0.003
 _LINGER_S: Final = 0.03
 _LINGER_PER_CALL_S: Final = 0.0005
-_GROUP: Final = 256
 # Between two looks whether the last call in flight was answered.
 _LOOK_S: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What leads to one endpoint; `profiles` are how each model was asked, the present way last."""
+    """What leads to one endpoint; `profiles` are how models are asked there, as far as learnt."""
 
     endpoint: Endpoint
     client: Client
     limiter: Limiter
     health: Health
-    profiles: dict[str, list[Profile]]
+    profiles: dict[str, Profile]
 
-    def tried(self, model: str) -> list[Profile]:
-        """How that model was asked here; at first as it is known."""
-        return self.profiles.setdefault(model, [known(model, api=self.endpoint.api)])
+    def profile(self, model: str) -> Profile:
+        """How that model is asked here."""
+        return self.profiles.get(model) or known(model, api=self.endpoint.api)
 
     def learn(self, intent: Intent, refusal: LLMError) -> None:
         """Ask the model in another way because of this refusal, if it names one."""
-        asked, tried = intent.profile, self.tried(intent.request.model)
+        model, asked = intent.request.model, intent.profile
         if asked is None or refusal.named is None or isinstance(intent.request, EmbeddingRequest):
             return
-        changed = adapted(asked, refusal.named)
-        if tried[-1] != asked:
+        if self.profile(model) != asked:
             refusal.is_adapted = True  # by the refusal of another call
-        elif changed is not None and changed not in tried:
-            logger.info(
-                "%s: %s is now asked as %s", self.endpoint.name, intent.request.model, changed
-            )
-            tried.append(changed)
-            refusal.is_adapted, refusal.taught = True, (asked, changed)
+        elif changed := adapted(asked, refusal.named, model):
+            logger.info("%s: %s is now asked as %s", self.endpoint.name, model, changed)
+            self.profiles[model] = changed
+            refusal.is_adapted = refusal.has_taught = True
 
 
 class Gateways:
@@ -100,7 +96,6 @@ class Gateways:
         self,
         *,
         concurrency: int,
-        owner: str,
         known: Iterable[Endpoint] = (),
         account_id: int | None = None,
         must_be_priced: bool = False,
@@ -124,10 +119,9 @@ class Gateways:
         self._is_own = executor is None
         self._executor = executor or ThreadPoolExecutor(1, thread_name_prefix="ledger")
         linger_s = min(_LINGER_S, concurrency * _LINGER_PER_CALL_S)
-        intend = partial(writing.intend, owner=owner)
         brief_s = min(_INTENT_LINGER_S, linger_s)
         self._look_ups = Batcher(writing.look_up, executor=self._executor, linger_s=linger_s)
-        self._intents = Batcher(intend, executor=self._executor, linger_s=brief_s)
+        self._intents = Batcher(writing.intend, executor=self._executor, linger_s=brief_s)
         self._outcomes = Batcher(writing.settle, executor=self._executor, linger_s=linger_s)
 
     async def __aenter__(self) -> Self:
@@ -148,8 +142,8 @@ class Gateways:
         """The answer to the request: from the ledger if it was ever paid for, else by a call.
 
         Whoever asks the same meanwhile shares the one call. An answer that was cut off at its
-        longest length is asked for once more with twice of it. Raises UnknownEndpoint or
-        UnknownPrice before anything is written; Permanent at once, or where the second answer is
+        longest length is asked for once more with twice of it. Raises SettingsError
+        before anything is written; Permanent at once, or where the second answer is
         cut off too, Refusal where the model would not answer, the last Transient when the
         attempts are used up, Outage when the endpoint answers nobody, and OverBudget when nothing
         may be sent any more.
@@ -174,12 +168,11 @@ class Gateways:
                 )
         except LLMError as error:
             error.words = in_words(error, endpoint=line.endpoint, model=request.model)
-            error.endpoint = request.endpoint
             raise
         return reply
 
     def endpoint(self, name: str) -> Endpoint:
-        """The endpoint of that name. Raises UnknownEndpoint."""
+        """The endpoint of that name. Raises SettingsError."""
         if name not in self._endpoints:
             self._endpoints[name] = endpoints.get(name)
         return self._endpoints[name]
@@ -205,14 +198,12 @@ class Gateways:
         async with self._opening:
             if name not in self._lines:
                 endpoint = self.endpoint(name)
-                learnt = await self.in_database(ModelProfile.objects.at(endpoint).by_model)
+                learnt = await self.in_database(partial(ModelProfile.objects.learnt, endpoint))
                 client = Client(endpoint, deadline_s=self._deadline_s)
                 limiter = Limiter(endpoint, executor=self._executor)
                 await self._stack.enter_async_context(client)
-                self._stack.push_async_callback(limiter.close)
-                profiles = {model: [profile] for model, profile in learnt.items()}
                 health = Health(self._attempts)
-                self._lines[name] = _Line(endpoint, client, limiter, health, profiles)
+                self._lines[name] = _Line(endpoint, client, limiter, health, learnt)
         return self._lines[name]
 
     async def _shared_answer(self, line: _Line, request: Request, subject: str) -> Reply:
@@ -253,11 +244,10 @@ class Gateways:
                 return await self._attempt(line, intent)
             except LLMError as error:
                 if error.is_adapted:
-                    if error.taught:  # and what others learnt meanwhile counts too
-                        what = line.endpoint, request.model, error.taught, error.message
-                        kept = await self.in_database(partial(ModelProfile.objects.keep, *what))
-                        tried = line.tried(request.model)
-                        tried.append(tried[-1].changed_by(error.taught[0], kept))
+                    if error.has_taught:
+                        what = request.model, line.profile(request.model), error.message
+                        keep = partial(ModelProfile.objects.keep, line.endpoint, *what)
+                        await self.in_database(keep)
                     continue
                 if attempt == 1:
                     signs = line.health.signs
@@ -296,7 +286,7 @@ class Gateways:
             await line.limiter.permit(estimate)
             if self._closing:
                 await asyncio.Event().wait()  # until cancelled
-            intent = replace(intent, profile=line.tried(request.model)[-1])
+            intent = replace(intent, profile=line.profile(request.model))
             pending, was_sent = self._intents.put(intent), False
             self._under_way += 1
             try:
@@ -357,74 +347,3 @@ class _Flight:
 
     def __init__(self, work: Coroutine[Any, Any, Reply]) -> None:
         self.task, self.waiting = asyncio.create_task(work), 0
-
-
-class Batcher(Generic[Item, T]):
-    """Turns many small writes into few: what arrives within `linger_s` is worked on together.
-
-    `work` takes the items of a group and returns one result for each, in order; what it raises
-    is raised for every item of the group. While a group is at work the next one grows, so that
-    groups are large exactly when there is much to do.
-    """
-
-    def __init__(
-        self,
-        work: Callable[[Sequence[Item]], Sequence[T]],
-        *,
-        executor: Executor,
-        limit: int = _GROUP,
-        linger_s: float = 0.002,
-    ) -> None:
-        self._work, self._executor = work, executor
-        self._limit, self._linger_s = limit, linger_s
-        self._waiting: list[tuple[Item, asyncio.Future[T]]] = []
-        self._at_work: asyncio.Task[None] | None = None
-        # Done when the group that grows need not wait for more.
-        self._is_due: asyncio.Future[None] | None = None
-
-    def put(self, item: Item) -> "asyncio.Future[T]":
-        """Hand in an item; its result comes when its group is done."""
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append((item, future))
-        if self._at_work is None:
-            loop = asyncio.get_running_loop()
-            self._is_due = loop.create_future()
-            loop.call_later(self._linger_s, self._call_due)
-            self._at_work = loop.create_task(self._work_all(self._is_due))
-        return future
-
-    async def drain(self) -> None:
-        """Wait until everything handed in is done; nothing waits for company any more."""
-        if self._at_work:
-            self._call_due()
-            await asyncio.wait([self._at_work])
-
-    def _call_due(self) -> None:
-        if self._is_due and not self._is_due.done():
-            self._is_due.set_result(None)
-
-    async def _work_all(self, is_due: "asyncio.Future[None]") -> None:
-        await is_due
-        while group := self._waiting[: self._limit]:
-            del self._waiting[: self._limit]
-            await self._work_on(*zip(*group, strict=True))
-        self._at_work = None
-
-    async def _work_on(self, items: Sequence[Item], futures: "Sequence[asyncio.Future[T]]") -> None:
-        loop = asyncio.get_running_loop()
-        results: Sequence[T | BaseException]
-        try:
-            results = await loop.run_in_executor(self._executor, self._work, items)
-            if len(results) != len(items):
-                raise ValueError(f"{len(items)} items came back as {len(results)} results.")
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:  # every waiting caller raises it
-            results = [error] * len(items)
-        for future, result in zip(futures, results, strict=True):
-            if future.done():
-                continue
-            if isinstance(result, BaseException):
-                future.set_exception(result)
-            else:
-                future.set_result(result)

@@ -5,21 +5,21 @@ the one rule for endpoints in trouble.
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
 from django.db import transaction
 
+from llm.batching import Batcher
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Outage, Permanent, Transient
 from llm.models import RateLimit
 
-# What a worker took from an endpoint's bucket it uses within so many seconds, or gives up.
-LEASE_S: Final = 1.0
-# Permits granted at once, at most: what is waiting now, or a second's worth, whichever is less.
-_MOST_AT_ONCE: Final = 256
+# A call leaves so many seconds after the moment that it was given, at most.
+LATE_S: Final = 1.0
+_TOGETHER_S: Final = 0.25
 
 # Waits before another try: up to the first, doubled at each attempt; what an endpoint asks for in
 # Retry-After goes first.
@@ -43,151 +43,95 @@ PATIENCE = 20
 REFUSALS: Final = 20
 
 
-class Bucket(NamedTuple):
-    """What is left at the moment `filled_at`; below 0 where one large request was let through."""
+class Until(NamedTuple):
+    """Up to when, in seconds since the epoch, the requests and tokens of an endpoint are given."""
 
     requests: float
     tokens: float
-    filled_at: float
-
-
-class Grant(NamedTuple):
-    """What a worker got; with none, how long to wait in seconds before it is worth asking again."""
-
-    requests: int = 0
-    tokens: float = 0.0
-    wait_s: float = 0.0
-
-
-def size(per_minute: int) -> float:
-    """What a full bucket holds: a second's worth, at least 1."""
-    return max(1.0, per_minute / 60)
 
 
 def rate(per_minute: int) -> float:
     """What flows in a second, so slow that no minute sees more than the limit.
 
-    A minute sees what was in the bucket, what flows in, and what a worker took just before and
-    still had.
+    A minute sees what may be taken ahead and what flows in; a call leaves a little later than the
+    moment that it was given.
     """
-    left = per_minute if per_minute <= 1 else per_minute - size(per_minute)
-    return left / (60 + LEASE_S)
+    return (per_minute - _ahead(per_minute) if per_minute > 1 else per_minute) / (60 + LATE_S)
 
 
-def exchange(
-    bucket: Bucket,
-    limits: tuple[int, int],
-    *,
-    now: float,
-    back: tuple[float, float] = (0, 0),
-    count: int = 0,
-    each: float = 0.0,
-) -> tuple[Bucket, Grant]:
-    """Give back what was not used (below 0: used beyond), then take up to `count` requests.
+def _ahead(per_minute: int) -> float:
+    return max(1.0, per_minute / 60)
 
-    `limits` are requests and tokens a minute, 0 is none; `each` request is worth so many tokens.
-    One whose tokens no bucket could hold goes through a full one and leaves a debt. A clock that is
-    behind fills nothing and takes nothing.
+
+def give(
+    until: Until, limits: tuple[int, int], tokens: float, *, now: float
+) -> tuple[Until, float]:
+    """The moment at which one more request of so many tokens may be sent, and what is given then.
+
+    `limits` are requests and tokens a minute, 0 is none. A second's worth may be taken ahead, at
+    least 1; a request that is worth more waits until nothing is owed, and owes it.
     """
-    seconds = max(0.0, now - bucket.filled_at)
-    requests, tokens = (
-        min(size(limit), min(size(limit), level + seconds * rate(limit)) + given)
-        for level, limit, given in zip(bucket[:2], limits, back, strict=True)
+    needs = list(zip(until, limits, (1.0, tokens), strict=True))
+    moments = (
+        given - (_ahead(limit) - min(need, _ahead(limit))) / rate(limit)
+        for given, limit, need in needs
+        if limit
     )
-    filled = Bucket(requests, tokens, max(now, bucket.filled_at))
-    needs = zip((1.0, min(each, size(limits[1]))), (requests, tokens), limits, strict=True)
-    waits = [
-        (need - level) / rate(limit)
-        for need, level, limit in needs
-        if limit and level < need - 1e-9
-    ]
-    if not count or waits:
-        return filled, Grant(wait_s=max(waits, default=0.0) if count else 0.0)
-    got = min(count, int(requests + 1e-9)) if limits[0] else count
-    worth = max(each, min(count * each, tokens)) if limits[1] else 0.0
-    left = requests - got if limits[0] else requests
-    return filled._replace(requests=left, tokens=tokens - worth), Grant(got, worth)
+    at = max(now, *moments)
+    after = (max(given, at) + need / rate(limit) if limit else 0.0 for given, limit, need in needs)
+    return Until(*after), at
 
 
 class Limiter:
-    """The permits of one worker at one endpoint. All methods belong to one event loop.
+    """The pace of one worker at one endpoint. All methods belong to one event loop.
 
-    The limit is kept in the database: a worker takes permits for about a second at a time, so that
-    a call costs no query of its own, and gives back what it did not use.
+    The limit is kept in the database, where calls that wait are given their moments in groups: no
+    more than about a second before, so that a worker that dies wastes no more.
     """
 
     def __init__(
         self, endpoint: Endpoint, *, executor: Executor, clock: Callable[[], float] = time.time
     ) -> None:
         self._limits = endpoint.requests_per_minute, endpoint.tokens_per_minute
-        self._endpoint, self._executor, self._clock = endpoint.name, executor, clock
-        self._requests, self._tokens, self._until = 0, 0.0, 0.0
-        self._waiting = 0
-        self._turn = asyncio.Lock()
+        self._endpoint, self._clock = endpoint.name, clock
+        self._moments = Batcher(self._give, executor=executor)
+        # Tokens used beyond what was estimated, told with the next request; below 0 they come back.
+        self._owed = 0.0
 
     async def permit(self, tokens: float) -> None:
         """Return when one request of about so many tokens may be sent."""
-        if not any(self._limits):
-            return
-        self._waiting += 1
-        try:
-            async with self._turn:  # first come, first served
-                while not self._take_here(tokens):
-                    await self._take_more(tokens)
-        finally:
-            self._waiting -= 1
+        is_given = not any(self._limits)
+        while not is_given:
+            owed, self._owed = self._owed, 0.0
+            at, is_given = await self._moments.put((tokens, owed))
+            wait_s = at - self._clock()
+            if not is_given:  # a little before; who waits for about the same moment asks together
+                wait_s -= _TOGETHER_S + wait_s % _TOGETHER_S
+            await asyncio.sleep(wait_s)
 
     def correct(self, *, estimated: float, used: float) -> None:
-        """Tell what a permitted request used in truth; the difference goes back with the next."""
-        if self._limits[1]:
-            self._tokens += estimated - used
+        """Tell what a permitted request used in truth."""
+        self._owed += used - estimated
 
-    async def close(self) -> None:
-        """Give back what is left."""
-        if any(self._limits):
-            await self._exchange(0, 0.0)
-
-    def _take_here(self, tokens: float) -> bool:
-        if self._requests < 1 or self._clock() > self._until:
-            return False
-        if self._limits[1] and self._tokens < tokens:
-            return False
-        self._requests -= 1
-        self._tokens -= tokens
-        return True
-
-    async def _take_more(self, tokens: float) -> None:
-        second = self._limits[0] / 60 or _MOST_AT_ONCE
-        granted = await self._exchange(
-            max(1, min(self._waiting, int(second), _MOST_AT_ONCE)), tokens
-        )
-        self._requests += granted.requests
-        self._tokens += granted.tokens
-        self._until = self._clock() + LEASE_S
-        if granted.wait_s:
-            await asyncio.sleep(min(granted.wait_s, 5.0))  # another worker may give back meanwhile
-
-    async def _exchange(self, count: int, each: float) -> Grant:
-        """Give back the rest of the last chunk and take the next, in one move."""
-        rest = self._requests, self._tokens
-        self._requests, self._tokens = 0, 0.0
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, self._move, rest, count, each)
-
-    def _move(self, rest: tuple[int, float], count: int, each: float) -> Grant:
-        """Change the shared bucket, one worker after the other."""
-        requests, tokens = map(size, self._limits)
-        full = {"requests": requests, "tokens": tokens, "filled_at": self._clock()}
+    def _give(self, asked: Sequence[tuple[float, float]]) -> list[tuple[float, bool]]:
+        """When each may be sent, and whether that is settled: else it is to ask again before."""
         with transaction.atomic():
             rows = RateLimit.objects.select_for_update()
-            row, _ = rows.get_or_create(endpoint=self._endpoint, defaults=full)
-            bucket = Bucket(row.requests, row.tokens, row.filled_at)
-            now, limits = self._clock(), self._limits
-            after, granted = exchange(bucket, limits, now=now, back=rest, count=count, each=each)
-            row.requests, row.tokens, row.filled_at = after
-            row.version += 1
+            row, _ = rows.get_or_create(endpoint=self._endpoint)
+            now, found, until = self._clock(), [], Until(row.requests_until, row.tokens_until)
+            if self._limits[1]:
+                owed = sum(each for _, each in asked) / rate(self._limits[1])
+                until = until._replace(tokens=until.tokens + owed)
+            row.requests_until, row.tokens_until = until
+            for tokens, _ in asked:
+                # By what is given and not by the moment: no large request is passed by small ones.
+                is_settled = max(until) <= now + 1 + LATE_S
+                until, at = give(until, self._limits, tokens, now=now)
+                if is_settled:
+                    row.requests_until, row.tokens_until = until
+                found.append((at, is_settled))
             row.save()
-        return granted
+        return found
 
 
 def wait_before(attempt: int, *, retry_after: float | None) -> float:

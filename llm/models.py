@@ -5,10 +5,11 @@ import hashlib
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, ClassVar, Final
 
-from django.db import connections, models, transaction
+from django.db import connections, models
 from django.db.models import Q
 
 from llm.endpoints import Endpoint
+from llm.errors import without_secrets
 from llm.prices import Price
 from llm.profiles import Profile, known
 
@@ -60,14 +61,14 @@ class Account(models.Model):
 
 
 class RateLimit(models.Model):
-    """An endpoint's token bucket, shared by all workers; moved under a lock of its row."""
+    """Until when an endpoint's requests and tokens are given away; moved under a lock of its row.
+
+    Seconds since the epoch, shared by all workers (`llm.limits`).
+    """
 
     endpoint = models.CharField(max_length=64, primary_key=True)
-    version = models.BigIntegerField(default=0)
-    requests = models.FloatField()
-    tokens = models.FloatField()
-    # Seconds since the epoch; never moves back, whatever the clocks of the hosts say.
-    filled_at = models.FloatField()
+    requests_until = models.FloatField(default=0)
+    tokens_until = models.FloatField(default=0)
 
     def __str__(self) -> str:
         return self.endpoint
@@ -188,35 +189,22 @@ class Call(models.Model):
 class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
     """How profiles are spoken of."""
 
-    def at(self, endpoint: Endpoint) -> "ModelProfileQuerySet":
-        """Those of the endpoint, as long as it leads to the same address."""
-        return self.filter(endpoint=endpoint.name, address=_digest(endpoint))
-
-    def by_model(self) -> dict[str, Profile]:
-        """Those that are known to differ from what is taken for granted."""
-        return {row.model: Profile.read(row.profile) for row in self if row.profile}
+    def learnt(self, endpoint: Endpoint) -> dict[str, Profile]:
+        """How models are asked there, as their refusals taught, at this address."""
+        rows = self.filter(endpoint=endpoint.name, address=_digest(endpoint))
+        return {row.model: Profile.read(row.profile) for row in rows if row.profile}
 
     def of(self, endpoint: Endpoint, model: str) -> "ModelProfile":
         """What is known of that model there; a new row where it is nothing."""
         key = key_of(endpoint, model)
         return self.filter(**key).first() or ModelProfile(**key)
 
-    def keep(
-        self, endpoint: Endpoint, model: str, taught: tuple[Profile, Profile], refusal: str
-    ) -> Profile:
-        """How the model is asked from now on: as it is known here, with what a refusal taught.
-
-        `taught` is how it was asked and how it is since; workers that learn at the same time keep
-        what each of them learnt.
-        """
-        with transaction.atomic():
-            row, _ = self.select_for_update().get_or_create(**key_of(endpoint, model))
-            before = row.asked(endpoint)
-            kept = before.changed_by(*taught)
-            if kept != before:
-                row.profile, row.refusals = kept.stored, [*row.refusals, refusal[:500]]
-                row.save(update_fields=["profile", "refusals"])
-        return kept
+    def keep(self, endpoint: Endpoint, model: str, profile: Profile, refusal: str) -> None:
+        """Ask the model so from now on, because of this refusal."""
+        words = refusal[:500]
+        others = [each for each in self.of(endpoint, model).refusals if each != words]
+        taught = {"profile": profile.stored, "refusals": [*others, words]}
+        self.update_or_create(**key_of(endpoint, model), defaults=taught)
 
 
 class ModelProfile(models.Model):
@@ -251,6 +239,11 @@ class ModelProfile(models.Model):
     def asked(self, endpoint: Endpoint) -> Profile:
         """How the model is asked: as was learnt, or as is taken for granted of it."""
         return Profile.read(self.profile) if self.profile else known(self.model, api=endpoint.api)
+
+    def told(self, endpoint: Endpoint) -> tuple[str, tuple[str, ...]]:
+        """The same in words, and the refusals that taught it."""
+        refusals = (without_secrets(each, endpoint) for each in self.refusals)
+        return self.asked(endpoint).words, tuple(refusals)
 
 
 def key_of(endpoint: Endpoint, model: str) -> dict[str, Any]:

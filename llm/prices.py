@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 from django.conf import settings
 
-from llm.endpoints import Endpoint
+from llm.endpoints import Endpoint, SettingsError
 from llm.profiles import most_input
 from llm.requests import Request, Usage
 
@@ -23,14 +23,6 @@ _SUPPLIED: Final = Path(__file__).with_name("prices.json")
 _FIELDS: Final = frozenset({"endpoint", "model", "valid_from", "input", "cached", "output"})
 _MILLION: Final = Decimal(1_000_000)
 _MOST: Final = Decimal(10_000)
-
-
-class PriceError(ValueError):
-    """A price table that cannot be used; the message says which row and why."""
-
-
-class UnknownPrice(LookupError):
-    """No price is known for this model at this endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +68,12 @@ class PriceTable:
 
     @classmethod
     def parse(cls, rows: Any) -> Self:
-        """Read rows {endpoint, model, valid_from, input, cached, output}. Raises PriceError.
+        """Read rows {endpoint, model, valid_from, input, cached, output}. Raises SettingsError.
 
         Numbers may be strings, so that no binary fraction comes between; `endpoint` may be "*".
         """
         if not isinstance(rows, list):
-            raise PriceError("A price table is a list of rows.")
+            raise SettingsError("A price table is a list of rows.")
         return cls(tuple(_price(number, row) for number, row in enumerate(rows, start=1)))
 
     def find(self, endpoint: Endpoint, model: str, *, on: date) -> Price | None:
@@ -104,10 +96,10 @@ class PriceTable:
         return valid[-1] if valid else None
 
     def demand(self, endpoint: Endpoint, model: str, *, on: date) -> Price:
-        """The same, for who cannot go on without. Raises UnknownPrice with what to do."""
+        """The same, for who cannot go on without. Raises SettingsError with what to do."""
         price = self.find(endpoint, model, on=on)
         if price is None:
-            raise UnknownPrice(
+            raise SettingsError(
                 f"No price is known for the model “{model}” at the endpoint “{endpoint.name}” "
                 f"on {on.isoformat()}, so no budget can be kept. Add its row to the price table "
                 "(ASSAY_PRICES), or run without a budget."
@@ -116,7 +108,7 @@ class PriceTable:
 
 
 def table() -> PriceTable:
-    """The rows that come with Assay and those of the file ASSAY_PRICES. Raises PriceError."""
+    """The rows that come with Assay and those of the file ASSAY_PRICES. Raises SettingsError."""
     supplied = _read(_SUPPLIED, _SUPPLIED.stat().st_mtime_ns)
     if not settings.ASSAY_PRICES:
         return supplied
@@ -124,7 +116,7 @@ def table() -> PriceTable:
     try:
         own = _read(path, path.stat().st_mtime_ns)
     except OSError as error:
-        raise PriceError(f"The price table {path} cannot be read: {error.strerror}.") from None
+        raise SettingsError(f"The price table {path} cannot be read: {error.strerror}.") from None
     return PriceTable(supplied.rows + own.rows)
 
 
@@ -133,20 +125,20 @@ def _read(path: Path, _changed_at: int) -> PriceTable:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
         return PriceTable.parse(rows)
-    except ValueError as error:
-        raise PriceError(f"The price table {path.name}: {error}") from None
+    except (ValueError, SettingsError) as error:
+        raise SettingsError(f"The price table {path.name}: {error}") from None
 
 
 def _price(number: int, row: Any) -> Price:
     where = f"row {number}"
     if not isinstance(row, dict) or set(row) != _FIELDS:
-        raise PriceError(f"{where} needs exactly the fields {', '.join(sorted(_FIELDS))}.")
+        raise SettingsError(f"{where} needs exactly the fields {', '.join(sorted(_FIELDS))}.")
     if not all(isinstance(row[name], str) and row[name] for name in ("endpoint", "model")):
-        raise PriceError(f"{where}: endpoint and model are names.")
+        raise SettingsError(f"{where}: endpoint and model are names.")
     try:
         valid_from = date.fromisoformat(row["valid_from"])
     except (TypeError, ValueError):
-        raise PriceError(f"{where}: valid_from is a day such as 2025-08-07.") from None
+        raise SettingsError(f"{where}: valid_from is a day such as 2025-08-07.") from None
     return Price(
         endpoint=row["endpoint"],
         model=row["model"],
@@ -163,7 +155,7 @@ def _amount(where: str, name: str, value: Any) -> Decimal:
     except (TypeError, ValueError, InvalidOperation):
         is_price = False
     if not is_price:
-        raise PriceError(
+        raise SettingsError(
             f"{where}: {name} is an amount in USD per million tokens, from 0 to {_MOST}, "
             "with 6 decimals at most."
         )

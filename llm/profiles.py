@@ -63,18 +63,6 @@ class Profile:
         known = {each.name: stored[each.name] for each in fields(cls) if each.name in stored}
         return cls(**known | {"without": frozenset(stored.get("without", ()))})
 
-    def changed_by(self, asked: Self, taught: Self) -> Self:
-        """This one with what a refusal changed between those two.
-
-        What another refusal changed meanwhile stays, and is not changed twice.
-        """
-        news = {
-            name: getattr(taught, name)
-            for name in ("api", "limit", "answer", "speaker")
-            if getattr(self, name) == getattr(asked, name)
-        }
-        return replace(self, **news, without=self.without | taught.without)
-
 
 _REASONING: Final = Profile(
     limit="max_completion_tokens", without=frozenset({"temperature", "top_p", "logprobs"})
@@ -100,10 +88,11 @@ def known(model: str, *, api: str = "chat") -> Profile:
     return Profile(api=api)
 
 
-def adapted(profile: Profile, refusal: str) -> Profile | None:
+def adapted(profile: Profile, refusal: str, model: str = "") -> Profile | None:
     """The profile that this refusal asks for; None where it names nothing that can be changed.
 
-    `refusal` is the parameter that the endpoint names, if it names one, and its words.
+    `refusal` is the parameter that the endpoint names, if it names one, and its words. Nothing is
+    changed back, so that refusals come to an end.
     """
     named = refusal.lower()
     if not _UNSUPPORTED.search(named):
@@ -120,7 +109,8 @@ def adapted(profile: Profile, refusal: str) -> Profile | None:
         if re.search(rf"\b(top_)?{name}\b", named) and name not in profile.without:
             return replace(profile, without=profile.without | {name})
     other = LIMITS[1 - LIMITS.index(profile.limit)]
-    return replace(profile, limit=other) if profile.limit in named else None
+    is_first = profile.limit == known(model).limit
+    return replace(profile, limit=other) if is_first and profile.limit in named else None
 
 
 def messages_for(profile: Profile, request: Request) -> list[Message]:

@@ -26,7 +26,7 @@ from llm.requests import Message
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _SECTION = re.compile(r"^\[(\w+)\][ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"[a-z][a-z_]*")
-_FIELDS = {"version", "role", "placeholders"}
+_FIELD = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 
 
 class PromptError(ValueError):
@@ -45,29 +45,25 @@ class PromptTemplate:
     sha256: str
 
     @classmethod
-    def load(cls, path: Path | str, *, placeholders: Collection[str] | None = None) -> Self:
+    def load(cls, path: Path, *, placeholders: Collection[str]) -> Self:
         """Read a template from a UTF-8 file; see `parse`."""
-        return cls.parse(Path(path).read_text(encoding="utf-8"), placeholders=placeholders)
+        return cls.parse(path.read_text(encoding="utf-8"), placeholders=placeholders)
 
     @classmethod
-    def parse(cls, text: str, *, placeholders: Collection[str] | None = None) -> Self:
+    def parse(cls, text: str, *, placeholders: Collection[str]) -> Self:
         """Check a template against the placeholders that its caller fills, all of them.
 
-        Without `placeholders` the template declares them itself, in a line
-        `placeholders: agent, query`. Raises PromptError.
+        Raises PromptError.
         """
         text = text.replace("\r\n", "\n")
-        # What stands before the first section is front matter.
-        front, *rest = _SECTION.split(text)
-        if tuple(rest[::2]) != ("system", "user"):
+        head, *bodies = _SECTION.split(text)
+        if bodies[::2] != ["system", "user"]:
             raise PromptError("A template needs the sections [system] and [user], in this order.")
-        head = _front_matter(front)
-        system, user = (body.strip() for body in rest[1::2])
-        version, role = head.get("version", ""), head.get("role", "")
+        fields = dict(_FIELD.findall(head))
+        version, role = fields.get("version", ""), fields.get("role", "")
         if not (version.isascii() and version.isdigit() and role):
             raise PromptError("A template starts with the lines `version: 1` and `role: name`.")
-        if placeholders is None:
-            placeholders = re.findall(r"\w+", head.get("placeholders", ""))
+        system, user = (body.strip() for body in bodies[1::2])
         declared, used = frozenset(placeholders), set(_PLACEHOLDER.findall(system + user))
         _complain("uses undeclared", used - declared)
         _complain("does not use", declared - used)
@@ -100,18 +96,6 @@ def fence(tag: str, text: str, key: bytes) -> str:
         raise PromptError(f"{tag!r} cannot be a tag: use lower-case letters.")
     code = hmac.new(key, f"{tag}\0{text}".encode("utf-8", "surrogatepass"), "sha256").hexdigest()
     return f"<{tag}-{code[:16]}>\n{text}\n</{tag}-{code[:16]}>"
-
-
-def _front_matter(head: str) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    for line in head.splitlines():
-        if not line.strip("- \t"):
-            continue
-        name, colon, value = line.partition(":")
-        if not colon or name.strip() not in _FIELDS:
-            raise PromptError(f"Unknown line before the first section: {line.strip()!r}.")
-        fields[name.strip()] = value.strip()
-    return fields
 
 
 def _complain(fault: str, names: Collection[str]) -> None:

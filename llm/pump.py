@@ -19,23 +19,22 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from django.conf import settings
 from django.db import connection, transaction
 
+from kit.errors import Refused
 from kit.failpoints import reach
-from kit.runs.models import RunGroup, Stopping, stopping, worker_id
+from kit.runs.models import RunGroup, Stopping, stopping
 from kit.runs.sharing import Share
 from llm import endpoints
+from llm.batching import Batcher
 from llm.endpoints import Endpoint, fence_key
-from llm.errors import HALTS, CannotGoOn, ErrorScope, LLMError, worst
-from llm.gateway import Batcher, Gateways
+from llm.errors import LLMError, Outage, OverBudget, WrongSetup, worst
+from llm.gateway import Gateways
 from llm.ledger.accounts import PayingRun, budget_words, open_account
-from llm.ledger.writing import list_lost_calls
 from llm.trying import demand_answers
 
 T = TypeVar("T")
 GROUP: Final = 200
 GROUP_SECONDS: Final = 0.3
 _HEARTBEATS_PER_LEASE = 4
-# How often a drive looks for calls that a dead worker left: their money cannot be spent meanwhile.
-_LOOK_EVERY_S: Final = 30.0
 # Told to end, a drive sends nothing more and gives calls in flight so long for their answers,
 # which are paid for; then what the items made of them is stored.
 _GRACE_S: Final = 4.0
@@ -97,7 +96,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         cls(share, endpoints.get(share.run.endpoint), seconds=seconds).drive()
 
     def prepare(self) -> None:
-        """Read what all items share. Raises CannotGoOn where that is gone."""
+        """Read what all items share. Raises Refused where that is gone."""
 
     @abstractmethod
     def read_group(self, group: RunGroup) -> Sequence[ItemT]:
@@ -125,7 +124,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
         Where the budget is used up or an endpoint answers nobody, the run is paused with a reason.
         Raises LostLease if the run was paused, cancelled or taken over meanwhile, Stopping if this
-        process is to end, CannotGoOn if the endpoint or the prompt is at fault.
+        process is to end, Refused if the endpoint or the prompt is at fault.
         """
         asyncio.run(self._run_to_end())
 
@@ -137,7 +136,6 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             account = await self._db(partial(open_account, self.payer()))
             gateways = Gateways(
                 concurrency=self.run.calls_in_flight,
-                owner=worker_id(),
                 known=[self.endpoint],
                 account_id=account.pk,
                 must_be_priced=account.limit_units is not None,
@@ -177,7 +175,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         of a run that was answered before. Otherwise nobody could ever finish it.
         """
         failures = self._failures()
-        if not self._is_fed or any(each.scope is not ErrorScope.AWAY for each in failures):
+        if not self._is_fed or not all(isinstance(each, Outage) for each in failures):
             return False
         taken = any(each.maybe_paid for each in failures)
         return taken and (self.run.total == 1 or self._was_begun)
@@ -190,9 +188,9 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             return
         failure = worst(self._failures())
         assert failure is not None  # it is what halted the drive
-        if failure.scope is ErrorScope.SETUP:
-            raise CannotGoOn(failure.words)
-        if failure.scope is ErrorScope.BUDGET:
+        if isinstance(failure, WrongSetup):
+            raise Refused(failure.words)
+        if isinstance(failure, OverBudget):
             words = budget_words(self.payer(), waiting=self.waiting())
         else:
             words = f"{failure.words} The other {self.words[1]} wait. {_NEXT[failure.refusals > 0]}"
@@ -253,7 +251,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             result = await self.work(item, gateways)
         finally:
             self._places.release()
-        if result.failure and result.failure.scope in HALTS:
+        if result.failure and result.failure.halts:
             self._halted.append((group, result))  # the item goes on waiting
         else:
             self._results.put((group, result)).add_done_callback(self._note_stored)
@@ -281,15 +279,11 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
     async def _beat(self) -> None:
         pause = min(0.5, settings.ASSAY_LEASE_SECONDS / _HEARTBEATS_PER_LEASE)
-        look_at = time.monotonic() + _LOOK_EVERY_S
         while True:
             await asyncio.sleep(pause)
             if stopping.is_set():
                 raise Stopping
             await self._db(self._share.beat)
-            if time.monotonic() >= look_at:
-                await self._db(list_lost_calls)
-                look_at = time.monotonic() + _LOOK_EVERY_S
 
     async def _db(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._database, function)

@@ -1,7 +1,7 @@
 """Trying whether a model answers: one tiny call, with the seconds, the price, or the exact refusal.
 
 By hand (`manage.py check_endpoint`, the page of endpoints), and before a run's first call to a
-model that nobody has asked: so a wrong key is reported before an item is touched. The call
+model that nobody has tried: so a wrong key is reported before an item is touched. The call
 teaches how the model is asked, is in the ledger, and is charged to nobody's budget.
 """
 
@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -18,11 +18,11 @@ from typing import Final
 from django.conf import settings
 from django.utils import timezone
 
-from kit.runs.models import worker_id
+from kit.errors import Refused
 from llm import endpoints
 from llm.embeddings import embedding_request
 from llm.endpoints import Endpoint
-from llm.errors import CannotGoOn, ErrorClass, ErrorScope, LLMError, without_secrets
+from llm.errors import ErrorClass, LLMError, WrongSetup, without_secrets
 from llm.gateway import Gateways
 from llm.models import Call, ModelProfile, key_of
 from llm.practice.completion import CHECK
@@ -32,8 +32,6 @@ from llm.requests import Reply, Request
 # A page waits for it, and gives up after thirty seconds.
 DEADLINE_S: Final = 25.0
 EMBEDDER: Final = "embedder"
-# Of the ledger the latest calls alone are looked at: no index leads to those of one model.
-_MOST_CALLS: Final = 20_000
 _SCHEMA: Final = {
     "type": "object",
     "properties": {"ok": {"type": "boolean"}},
@@ -112,9 +110,9 @@ async def demand_answers(
     embeds: bool = False,
     executor: Executor | None = None,
 ) -> None:
-    """Try those of these (endpoint, model) that nobody has asked with success, before a run does.
+    """Try those of these (endpoint, model) whose last trial, if any, had no answer; before a run.
 
-    Raises CannotGoOn in the endpoint's words where settings are at fault. Whatever else is wrong
+    Raises Refused in the endpoint's words where settings are at fault. Whatever else is wrong
     is the run's own business: it waits for endpoints that are away.
     """
     if not settings.ASSAY_TRY_FIRST:
@@ -124,39 +122,32 @@ async def demand_answers(
     to_check = [Task(find(name), model, roles) for name, model in dict.fromkeys(choices) if model]
     async with _gateways([task.endpoint for task in to_check], executor) as gateways:
         for task in to_check:
-            if task.endpoint.is_practice or await gateways.in_database(partial(_answered, task)):
+            if task.endpoint.is_practice or await gateways.in_database(partial(_answers, task)):
                 continue
             _, error = await _try(gateways, task)
-            if error is not None and error.scope is ErrorScope.SETUP:
-                raise CannotGoOn(error.words)
+            if isinstance(error, WrongSetup):
+                raise Refused(error.words)
 
 
-def standing(task: Task) -> EndpointCheck:
-    """What is known of this model without asking it."""
-    endpoint, row = task.endpoint, ModelProfile.objects.of(task.endpoint, task.model)
-    asked, refusals = _learnt(row, endpoint)
+def standing(task: Task, call: Call | None = None) -> EndpointCheck:
+    """What is known of this model without asking it, and of the `call` that was just made."""
+    row = ModelProfile.objects.of(task.endpoint, task.model)
+    asked, refusals = row.told(task.endpoint)
     return EndpointCheck(
-        endpoint=endpoint.name,
+        endpoint=task.endpoint.name,
         model=task.model,
         roles=task.roles,
         asked="for vectors" if task.embeds else asked,
         refusals=refusals,
-        price=_price(endpoint, task.model),
-        practice=endpoint.is_practice,
+        price=_price(task.endpoint, task.model),
+        practice=task.endpoint.is_practice,
         tried_at=row.tried_at,
         seconds=row.latency_s,
         fault=row.fault,
+        input_tokens=call.input_tokens if call else None,
+        output_tokens=call.output_tokens if call else None,
+        usd=call.usd if call else None,
     )
-
-
-def learnt(endpoint: Endpoint, model: str) -> tuple[str, tuple[str, ...]]:
-    """How a model is asked there, in words, and the refusals that taught it."""
-    return _learnt(ModelProfile.objects.of(endpoint, model), endpoint)
-
-
-def _learnt(row: ModelProfile, endpoint: Endpoint) -> tuple[str, tuple[str, ...]]:
-    refusals = tuple(without_secrets(each, endpoint) for each in row.refusals)
-    return row.asked(endpoint).words, refusals
 
 
 def _price(endpoint: Endpoint, model: str) -> str:
@@ -168,21 +159,15 @@ def _price(endpoint: Endpoint, model: str) -> str:
     return f"${price.input.normalize():f} in, ${price.output.normalize():f} out a million tokens"
 
 
-def _answered(task: Task) -> bool:
-    """Whether the model answered there before: in its last trial, or anybody lately."""
+def _answers(task: Task) -> bool:
     row = ModelProfile.objects.of(task.endpoint, task.model)
-    if row.tried_at:
-        return not row.fault
-    newest = Call.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    calls = Call.objects.answered().filter(pk__gt=newest - _MOST_CALLS)
-    return calls.filter(endpoint=task.endpoint.name, model=task.model).exists()
+    return row.tried_at is not None and not row.fault
 
 
 def _gateways(known: Iterable[Endpoint], executor: Executor | None = None) -> Gateways:
     return Gateways(
         known=known,
         concurrency=len(endpoints.ROLES),
-        owner=worker_id(),
         attempts=1,
         deadline_s=DEADLINE_S,
         executor=executor,
@@ -203,20 +188,14 @@ async def _try(gateways: Gateways, task: Task) -> tuple[EndpointCheck, LLMError 
 
 def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> EndpointCheck:
     """The outcome, stored with what is known of the model."""
-    fault = without_secrets(error.message, task.endpoint) if error else ""
-    latency_s = reply.elapsed_s if reply else None
-    outcome = {"tried_at": timezone.now(), "latency_s": latency_s, "fault": fault}
+    outcome = {
+        "tried_at": timezone.now(),
+        "latency_s": reply.elapsed_s if reply else None,
+        "fault": without_secrets(error.message, task.endpoint) if error else "",
+    }
     key = key_of(task.endpoint, task.model)
     ModelProfile.objects.update_or_create(**key, defaults=outcome)
-    if reply is None:
-        return standing(task)
-    call = Call.objects.get(pk=reply.call_id)
-    return replace(
-        standing(task),
-        input_tokens=call.input_tokens,
-        output_tokens=call.output_tokens,
-        usd=call.usd,
-    )
+    return standing(task, Call.objects.get(pk=reply.call_id) if reply else None)
 
 
 def _request(task: Task) -> Request:

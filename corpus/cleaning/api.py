@@ -185,7 +185,7 @@ class Cleanings(Route):
         if source is None:
             raise Refused("There is no such corpus version here.", field="source")
         name = given.pop("endpoint")
-        endpoint = endpoints.chosen(name) if name else None
+        endpoint = endpoints.get(name) if name else None
         run = verbs.start_cleaning(
             benchmark=access.benchmark,
             source=source,

@@ -19,7 +19,7 @@ from kit.runs.models import RunGroup
 from kit.runs.sharing import Share
 from llm.embeddings import unpack
 from llm.endpoints import Endpoint
-from llm.errors import CannotGoOn, LLMError
+from llm.errors import LLMError, Pauses
 from llm.gateway import Gateways
 from llm.pump import Pump
 
@@ -70,10 +70,10 @@ class ChunkPump(Pump[GroupJob, GroupJob]):
         return item
 
     def store(self, results: Sequence[GroupJob]) -> int:
-        """Write whole groups. Raises CannotGoOn where the endpoint refused a text."""
+        """Write whole groups. Raises Pauses where the endpoint refused a text."""
         for each in results:
             if each.failure is not None:
-                raise CannotGoOn(f"{each.failure.words} Resume the run to ask again.", pauses=True)
+                raise Pauses(f"{each.failure.words} Resume the run to ask again.")
             write(self.run, each.made, each.tally)
             each.group.hold(last_id=each.group.up_to, figures=each.tally.figures)
         return sum(len(each.items) for each in results)

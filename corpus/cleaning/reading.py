@@ -8,7 +8,7 @@ from corpus.marcus.asking import prompt
 from corpus.marcus.parts import Aspects, Page, Source, page_of, take_apart
 from corpus.marcus.settings import AGENTS, Settings
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Passage, Query
-from llm.errors import CannotGoOn
+from kit.errors import Refused
 
 # Shorter words than these stand in every menu.
 _LEAST_LETTERS: Final = 5
@@ -34,10 +34,10 @@ def page_names(version: CorpusVersion) -> Callable[[int, str, str | None], str]:
 
 
 def settings_of(run: CleaningRun) -> Settings:
-    """The agents as they were frozen. Raises CannotGoOn where a prompt changed since."""
+    """The agents as they were frozen. Raises Refused where a prompt changed since."""
     prompts = {role: prompt(role) for role in AGENTS[run.preset]}
     if {role: each.sha256 for role, each in prompts.items()} != run.config["prompts"]:
-        raise CannotGoOn("A prompt changed since this run was made; start a new run.")
+        raise Refused("A prompt changed since this run was made; start a new run.")
     config = run.config
     return Settings(
         preset=run.preset,

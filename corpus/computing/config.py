@@ -10,7 +10,6 @@ from corpus.models import Benchmark, CleaningPreset, CorpusVersion, RankedList, 
 from corpus.retrieval import DIMENSIONS, K1, B
 from kit.errors import Refused
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
 
 # Documents are ranked by their best chunk, instead of the chunks (docs/protocol.md 5.1, step 7).
 BY_DOCUMENT = "by_document"
@@ -133,18 +132,9 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
 
 
 def _model_choice(found: dict[str, Any]) -> dict[str, Any]:
-    try:
-        available = endpoints.available("embedder")
-        endpoint = endpoints.get(found["endpoint"]) if found["endpoint"] else None
-    except (UnknownEndpoint, EndpointError) as error:
-        raise Refused(str(error), field="endpoint") from None
-    if endpoint is None:
-        if not available:
-            raise Refused(
-                "No endpoint is set up. Set OPENAI_BASE_URL and OPENAI_API_KEY.", field="endpoint"
-            )
-        endpoint = available[0]
-    endpoint = endpoints.in_role(endpoint, "embedder")
+    name = found["endpoint"]
+    placed = endpoints.get(name) if name else endpoints.for_role("embedder")
+    endpoint = endpoints.in_role(placed, "embedder")
     return {"endpoint": endpoint.name, "model": found["model"] or endpoint.default_model}
 
 

@@ -16,16 +16,12 @@ from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus, Stopping, wake
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.errors import CannotGoOn, LLMError, OverBudget
+from llm.errors import LLMError, OverBudget
 from llm.ledger.accounts import check_budget, open_account
-from llm.ledger.writing import list_lost_calls
-from llm.prices import PriceError, UnknownPrice
 
 logger = logging.getLogger(__name__)
 BROKEN = "The computation stopped because of a fault in the program; see the log."
 NO_ROOM = "The budget of ${usd} has no room for the next call. Raise it, then try again."
-_SETUP = (UnknownEndpoint, EndpointError, UnknownPrice, PriceError, CannotGoOn)
 
 
 def start(
@@ -120,17 +116,13 @@ def run_computation(computation: RunComputation) -> None:
     except OverBudget:
         _fail(computation, NO_ROOM.format(usd=computation.budget_usd))
     except LLMError as error:
-        _fail(computation, f"{error.endpoint or 'The endpoint'}: {error.message}")
-    except _SETUP as error:
-        _fail(computation, str(error))
+        _fail(computation, error.words)
     except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("computation %s", computation.pk)
         _fail(computation, BROKEN)
 
 
 def _compute(computation: RunComputation) -> None:
-    if computation.account_id is not None:
-        list_lost_calls()
     try:
         with Heartbeat(computation) as heartbeat:
             draft = Draft(computation, heartbeat)
@@ -139,8 +131,6 @@ def _compute(computation: RunComputation) -> None:
     finally:
         # Its own lists alone: by now another worker may have begun anew.
         forget(computation.run_id)
-    if computation.account_id is not None:
-        list_lost_calls()
 
 
 def _fail(computation: RunComputation, message: str) -> None:

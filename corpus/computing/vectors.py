@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from django.conf import settings
 
-from kit.runs.models import worker_id
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways
-from llm.ledger.writing import list_lost_calls
 from llm.trying import demand_answers
 
 # Texts of one request, and requests that are under way before their vectors are written.
@@ -51,7 +49,6 @@ class Asking:
                 for start in range(0, len(group), BATCH)
             ]
             yield from asyncio.run(self._ask(batches))
-            list_lost_calls()
 
     def _fitting(self, text: str) -> str:
         self.cut += len(text) > LONGEST
@@ -69,7 +66,6 @@ class Asking:
         ]
         async with Gateways(
             concurrency=settings.ASSAY_CALLS_IN_FLIGHT,
-            owner=worker_id(),
             known=[self.endpoint],
             account_id=self.account_id,
             must_be_priced=self.must_be_priced,

@@ -12,8 +12,7 @@ from corpus.models import Role
 from kit import audit, htmx
 from kit.errors import Refused
 from llm import endpoints
-from llm.endpoints import EndpointError
-from llm.prices import PriceError
+from llm.endpoints import SettingsError
 from llm.trying import EndpointCheck, standing, tasks, try_endpoint
 
 TEMPLATE = "corpus/endpoints/endpoints.html"
@@ -43,23 +42,20 @@ def try_for(access: Access, name: str, role: str = "") -> list[EndpointCheck]:
     """
     if role not in ("", *endpoints.ROLES):
         raise Refused(f"The roles are {', '.join(endpoints.ROLES)}.", field="role")
-    try:
-        endpoint = endpoints.chosen(name)
-        with transaction.atomic():
-            audit.record(
-                actor=access.user,
-                verb="try endpoint",
-                target=access.benchmark,
-                scope=access.benchmark.slug,
-                data={"endpoint": endpoint.name, "role": role},
-            )
-        return try_endpoint(endpoint, role)
-    except (EndpointError, PriceError) as error:
-        raise Refused(str(error), field="endpoint") from None
+    endpoint = endpoints.get(name)
+    with transaction.atomic():
+        audit.record(
+            actor=access.user,
+            verb="try endpoint",
+            target=access.benchmark,
+            scope=access.benchmark.slug,
+            data={"endpoint": endpoint.name, "role": role},
+        )
+    return try_endpoint(endpoint, role)
 
 
 def known() -> list[EndpointCheck]:
-    """Every model at every endpoint as it stands. Raises EndpointError and PriceError."""
+    """Every model at every endpoint as it stands. Raises SettingsError."""
     return [standing(task) for each in endpoints.available() for task in tasks(each)]
 
 
@@ -70,6 +66,6 @@ def _context(access: Access, outcomes: list[EndpointCheck] | None = None) -> dic
         rows = [fresh.get((each.endpoint, each.model, each.roles), each) for each in known()]
         names = dict.fromkeys(each.endpoint for each in rows)
         found["endpoints"] = [(n, [each for each in rows if each.endpoint == n]) for n in names]
-    except (EndpointError, PriceError) as error:
+    except SettingsError as error:
         found["fault"] = str(error)
     return found

@@ -35,7 +35,7 @@ from kit import audit
 from kit.errors import Refused
 from kit.runs.models import RunGroup, wake
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.errors import CannotGoOn, LLMError, worst
+from llm.errors import LLMError, worst
 from llm.gateway import Gateways
 from llm.ledger.accounts import check_budget, open_account
 from llm.prices import table
@@ -105,10 +105,10 @@ def start_answers(
 
 
 def settings_of(run: AnswerRun) -> Settings:
-    """The model as it was frozen. Raises CannotGoOn where the prompt changed since."""
+    """The model as it was frozen. Raises Refused where the prompt changed since."""
     prompt = default_prompt()
     if prompt.sha256 != run.config["prompt"]:
-        raise CannotGoOn("The prompt changed since this run was made; start a new run.")
+        raise Refused("The prompt changed since this run was made; start a new run.")
     return Settings(
         run.endpoint,
         run.model,

@@ -180,7 +180,7 @@ def pick_endpoint(name: str) -> Endpoint:
     known = endpoints.available("answerer")
     if not known:
         raise Refused(NO_ENDPOINT, field="endpoint")
-    return endpoints.chosen(name) if name else known[0]
+    return endpoints.get(name) if name else known[0]
 
 
 def forecast_of(access: Access, params: Any) -> Any:

@@ -56,7 +56,7 @@ class HintRuns(Route):
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         panel, given = get_panel(access, pk), self.read(NewHintRunSerializer)
-        endpoint = endpoints.chosen(given.pop("endpoint"))
+        endpoint = endpoints.get(given.pop("endpoint"))
         run = verbs.start_hints(
             panel=panel, endpoint=endpoint, actor=access.user, access=access, **given
         )

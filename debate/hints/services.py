@@ -34,7 +34,6 @@ from kit.errors import Refused
 from kit.runs.models import OVER, RunGroup, wake
 from kit.runs.moves import resume_run
 from llm.endpoints import Endpoint, in_role
-from llm.errors import CannotGoOn
 from llm.gateway import Gateways
 from llm.ledger.accounts import set_budget
 from llm.profiles import likely_thoughts
@@ -190,7 +189,7 @@ class HintPump(Pump[Hint, Outcome]):
         """The prompt that the run was made with, and its model."""
         prompt = hint_prompt()
         if prompt.sha256 != self.run.prompt_sha256:
-            raise CannotGoOn(PROMPT_CHANGED)
+            raise Refused(PROMPT_CHANGED)
         judges = line_up_judges([(self.run.model, self.run.endpoint)])
         self.config = JudgeConfig(judges=judges, prompts={ROLE: prompt})
 

@@ -87,7 +87,7 @@ RUNS = PayingPages(
 
 
 def _start(access: Access, panel: ReferencePanel, given: dict[str, Any]) -> HintRun:
-    endpoint = endpoints.chosen(given.pop("endpoint"))
+    endpoint = endpoints.get(given.pop("endpoint"))
     return verbs.start_hints(
         panel=panel, endpoint=endpoint, actor=access.user, access=access, **given
     )

@@ -25,8 +25,8 @@ from debate.runs.planning import departures
 from debate.runs.views import RUNS
 from kit.templatetags.assay import in_words
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.trying import learnt
+from llm.endpoints import SettingsError
+from llm.models import ModelProfile
 
 
 def monitor_context(access: Access, run: DebateRun) -> dict[str, Any]:
@@ -124,9 +124,11 @@ def how_asked(run: DebateRun) -> list[tuple[str, str, tuple[str, ...]]]:
     """
     found = []
     for name, model in dict.fromkeys(run.asked):
-        with suppress(UnknownEndpoint, EndpointError):
+        with suppress(SettingsError):
             if model:
-                found.append((f"{model} at {name}", *learnt(endpoints.get(name), model)))
+                endpoint = endpoints.get(name)
+                known = ModelProfile.objects.of(endpoint, model)
+                found.append((f"{model} at {name}", *known.told(endpoint)))
     return found
 
 

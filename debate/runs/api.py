@@ -224,7 +224,7 @@ class Planning(Route):
         form.is_valid(raise_exception=True)
         key, given = form.planned()
         pool = get_object_or_404(access.benchmark.pools, pk=key)
-        endpoint = endpoints.chosen(given.pop("endpoint"))
+        endpoint = endpoints.get(given.pop("endpoint"))
         return plan_run(benchmark=access.benchmark, pool=pool, endpoint=endpoint, **given)
 
 

@@ -25,9 +25,9 @@ from debate.runs.kinds import Rule, config_of, rule_of, rule_with
 from debate.runs.planning import CHECKS, Plan
 from debate.runs.trajectories import Trajectory, trajectories_in
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.endpoints import SettingsError
 from llm.models import Call
-from llm.prices import Price, PriceError, table
+from llm.prices import Price, table
 from llm.profiles import likely_input
 from llm.requests import Usage
 
@@ -190,7 +190,7 @@ def _range(low: float, likely: float, high: float) -> dict[str, float]:
 def _price(endpoint: str, model: str) -> Price | None:
     try:
         return table().find(endpoints.get(endpoint), model, on=datetime.now(UTC).date())
-    except (UnknownEndpoint, EndpointError, PriceError):
+    except SettingsError:
         return None
 
 
@@ -244,7 +244,7 @@ def _limits(config: RunConfig) -> list[tuple[float, int, int]]:
     for name in dict.fromkeys(choices):
         try:
             endpoint = endpoints.get(name)
-        except (UnknownEndpoint, EndpointError):
+        except SettingsError:
             continue
         share = choices.count(name) / len(choices)
         found.append((share, endpoint.requests_per_minute, endpoint.tokens_per_minute))

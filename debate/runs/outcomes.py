@@ -19,7 +19,7 @@ from debate.escalation import escalate, kinds_of, quote_row
 from debate.models import LABELLED, Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
 from debate.runs.kinds import config_of
 from kit.database.updates import update_rows
-from llm.errors import NO_TEXT_CLASS, LLMError
+from llm.errors import LLMError
 
 
 def note_flags(run: DebateRun, turns: Iterable[Turn]) -> None:
@@ -44,6 +44,8 @@ SOURCES = {
     RunKind.VOTE: Source.LLMJUDGE,
     RunKind.LARA: Source.LARA,
 }
+# The class of a debate that failed although nothing was asked.
+_NO_TEXT: Final = "no_text"
 _ENDED: Final = (
     "status",
     "label",
@@ -108,7 +110,7 @@ def _end(debate: Debate, outcome: Outcome) -> None:
     debate.error, debate.ended_at = verdict.detail, timezone.now()
     if debate.status in (DebateStatus.FAILED, DebateStatus.REFUSED):
         failure = outcome.failure
-        debate.error_class = failure.error_class.value if failure else NO_TEXT_CLASS
+        debate.error_class = failure.error_class.value if failure else _NO_TEXT
 
 
 def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:

@@ -194,5 +194,5 @@ def _choice(value: Any, default: Endpoint, field: str) -> Any:
     if not isinstance(value, Mapping):
         return value
     name = value.get("endpoint") or default.name
-    found = default if name == default.name else endpoints.chosen(name, field=field)
+    found = default if name == default.name else endpoints.get(name, field=field)
     return {**value, "endpoint": name, "model": value.get("model") or found.default_model}

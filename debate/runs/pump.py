@@ -11,8 +11,9 @@ from debate.models import Debate, DebateRun
 from debate.runs.kinds import Rule, rule_of
 from debate.runs.outcomes import Outcome, store_outcomes
 from debate.runs.prompts import PromptGone
+from kit.errors import Refused
 from kit.runs.models import RunGroup
-from llm.errors import CannotGoOn, LLMError, Refusal, worst
+from llm.errors import LLMError, Refusal, worst
 from llm.gateway import Gateways
 from llm.pump import Pump as CallPump
 from llm.requests import Reply, Request
@@ -125,7 +126,7 @@ class Pump(CallPump[Debate, Outcome]):
         try:
             self.rule = rule_of(self.run)
         except PromptGone:
-            raise CannotGoOn(PROMPT_CHANGED) from None
+            raise Refused(PROMPT_CHANGED) from None
 
     def read_group(self, group: RunGroup) -> Sequence[Debate]:
         """Waiting debates with what their rule reads."""

@@ -154,7 +154,7 @@ def _longest(choice: ModelChoice, config: RunConfig) -> int:
 def _has_practice(config: RunConfig, endpoint: Endpoint) -> bool:
     """Whether any of the models is the practice model. Raises Refused for an unknown endpoint."""
     names = {choice.endpoint for choice in config.everybody} - {endpoint.name}
-    others = [endpoints.chosen(name, field="agents") for name in names]
+    others = [endpoints.get(name, field="agents") for name in names]
     return any(each.is_practice for each in (endpoint, *others))
 
 

@@ -29,7 +29,6 @@ from kit.errors import Refused
 from kit.runs.models import RunGroup, RunStatus, wake
 from kit.runs.moves import move_run
 from kit.stats.sampling import draw
-from llm.errors import CannotGoOn
 from llm.gateway import Gateways
 from llm.pump import Pump
 
@@ -130,7 +129,7 @@ class TrialPump(Pump[TrialItem, Outcome]):
         try:
             config = debate_config(self.run.run)
         except PromptGone as gone:
-            raise CannotGoOn(str(gone)) from None
+            raise Refused(str(gone)) from None
         prompt = self.run.prompt
         self.config = replace(config, prompt=template_of(prompt)) if prompt else config
 

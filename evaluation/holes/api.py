@@ -17,7 +17,6 @@ from kit.api import ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
 
 
 class HoleDebateSerializer(serializers.Serializer):
@@ -73,13 +72,7 @@ class HolesDebate(Route):
 
 
 def _endpoint(name: str) -> endpoints.Endpoint:
-    try:
-        available = endpoints.available("agents")
-        if name or not available:
-            return endpoints.get(name)
-    except (UnknownEndpoint, EndpointError) as error:
-        raise Refused(str(error), field="endpoint") from None
-    return available[0]
+    return endpoints.get(name) if name else endpoints.for_role("agents")
 
 
 urlpatterns = [

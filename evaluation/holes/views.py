@@ -20,7 +20,7 @@ from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint, endpoint_choices
+from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field
 
 
@@ -88,8 +88,6 @@ def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as refusal:
             field = refusal.field if refusal.field in form.fields else None
             form.add_error(field, refusal.message)
-        except (UnknownEndpoint, EndpointError) as error:
-            form.add_error("endpoint", str(error))
         else:
             return htmx.redirect(request, reverse("debate-run", args=[slug, run.pk]))
     return htmx.invalid(request, "evaluation/holes/holes.html", _context(request, access, form))

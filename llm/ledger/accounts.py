@@ -13,15 +13,15 @@ from django import forms
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import F
 
 from kit import audit
 from kit.errors import Refused
 from kit.runs.models import TrackedRun
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
+from llm.endpoints import SettingsError
 from llm.models import Account, Call, CallQuerySet, to_units
-from llm.prices import PriceError, UnknownPrice, table
+from llm.prices import table
 
 _MOST_USD: Final = Decimal(1_000_000)
 
@@ -38,30 +38,22 @@ def move(moves: Mapping[int, tuple[int, int]]) -> None:
 def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool]:
     """Hold the upper bound of each (account, bound) on its account; False where it does not fit.
 
-    All at once by one conditional UPDATE; where they do not all fit, one after another. A call
-    without a known bound fits only where the account has no limit.
+    A call without a known bound fits only where the account has no limit.
     """
-    by_account: dict[int, list[int]] = defaultdict(list)
-    for place, (account_id, _) in enumerate(charges):
-        if account_id is not None:
-            by_account[account_id].append(place)
-    fits = [True] * len(charges)
-    for pk in sorted(by_account):  # in this order, so that nobody waits in a circle
-        places = by_account[pk]
-        bounds = [charges[place][1] for place in places]
-        units = [None if bound is None else to_units(bound) for bound in bounds]
-        known, rows = sum(each or 0 for each in units), Account.objects.filter(pk=pk)
-        do_fit = Q(limit_units=None)
-        if None not in units:
-            do_fit |= Q(limit_units__gte=F("spent_units") + F("reserved_units") + known)
-        if rows.filter(do_fit).update(reserved_units=F("reserved_units") + known):
-            continue
-        account, taken = rows.select_for_update().get(), 0
-        room = (account.limit_units or 0) - account.spent_units - account.reserved_units
-        for place, each in zip(places, units, strict=True):
-            fits[place] = each is not None and taken + each <= room
-            taken += each or 0 if fits[place] else 0
-        rows.update(reserved_units=F("reserved_units") + taken)
+    ids = {pk for pk, _ in charges if pk is not None}
+    rows = Account.objects.select_for_update().order_by("pk").in_bulk(ids)
+    taken: dict[int, int] = defaultdict(int)
+    fits = []
+    for pk, bound in charges:
+        units, account = to_units(bound or Decimal(0)), rows.get(pk or 0)
+        does_fit = True
+        if account is not None and account.limit_units is not None:
+            room = account.limit_units - account.spent_units - account.reserved_units
+            does_fit = bound is not None and taken[account.pk] + units <= room
+        if account is not None and does_fit:
+            taken[account.pk] += units
+        fits.append(does_fit)
+    move({pk: (0, units) for pk, units in taken.items()})
     return fits
 
 
@@ -146,7 +138,7 @@ def check_budget(usd: Decimal | None, choices: Iterable[tuple[str, str]]) -> Non
     try:
         for name, model in set(choices):
             table().demand(endpoints.get(name), model, on=datetime.now(UTC).date())
-    except (UnknownEndpoint, EndpointError, UnknownPrice, PriceError) as error:
+    except SettingsError as error:
         raise Refused(str(error), field="budget_usd") from None
 
 

@@ -6,7 +6,6 @@ account's whole units, so that it is exact on every database and equals what the
 shows (`writing` moves both in one transaction).
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -14,13 +13,13 @@ from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
 from django.core.cache import cache
-from django.db.models import BigIntegerField, Count, F, Max, Q, QuerySet, Sum
+from django.db.models import BigIntegerField, Case, Count, F, Max, Q, QuerySet, Sum, When
 from django.db.models.functions import Cast, Round, TruncDate
 from django.utils import timezone
 
 from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Choices, Column, Filter, Table
-from llm.models import UNITS_PER_USD, Account, Call, CallQuerySet, to_usd
+from llm.models import UNITS_PER_USD, Call, CallQuerySet, to_usd
 from llm.requests import Message
 
 _STATES: Final = tuple(Call.Status.values)
@@ -125,16 +124,12 @@ def kept_groups(accounts: Iterable[int | None]) -> list[Group]:
     states has the same sums.
     """
     calls = Call.objects.filter(account__in=accounts).order_by()
-    awaited: dict[Any, dict[str, int]] = defaultdict(dict)
-    counts = calls.filter(status__in=_AWAITED).values_list("account", "status")
-    for account, status, count in counts.annotate(Count("pk")):
-        awaited[account][status] = count
-    keys = {
-        account: ":".join(
-            map(str, ("calls", account, last, *(awaited[account].get(each) for each in _AWAITED)))
-        )
-        for account, last in calls.values_list("account").annotate(Max("pk"))
-    }
+    open_calls = calls.filter(status__in=_AWAITED).values_list("account", "status")
+    counts = {(account, state): n for account, state, n in open_calls.annotate(Count("pk"))}
+    keys = {}
+    for account, last in calls.values_list("account").annotate(Max("pk")):
+        parts = "calls", account, last, *(counts.get((account, each), 0) for each in _AWAITED)
+        keys[account] = ":".join(map(str, parts))
     kept: dict[str, list[Group]] = cache.get_many(keys.values())
     anew = [account for account, key in keys.items() if key not in kept]
     if anew:
@@ -262,23 +257,26 @@ CALLS: Final = Table(
     by_place=True,
 )
 FILTERS: Final = [each.name for each in CALLS.filters]
-# What stands in a file of calls, and the heads of its columns.
-_FILE: Final = (
-    *("pk", "created_at", "settled_at", "account", "role", "endpoint", "model", "practice"),
-    *("subject", "attempt", "status", *_TOKENS, "elapsed_s", "usd", "at_most_usd"),
-    *("price_input", "price_cached", "price_output", "price_date", "error", "key"),
-)
-_HEADS: Final = {
-    "pk": "call",
-    "created_at": "begun",
-    "settled_at": "settled",
-    "account": "run",
-    "subject": "about",
-    "status": "state",
-    "elapsed_s": "seconds",
-    "price_date": "price_from",
+# What stands in a file of calls: the heads of its columns, and their fields.
+_FILE: Final = {
+    "call": "pk",
+    "begun": "created_at",
+    "settled": "settled_at",
+    "run": "account__name",
+    **{name: name for name in ("role", "endpoint", "model", "practice")},
+    "about": "subject",
+    "attempt": "attempt",
+    "state": "status",
+    **{name: name for name in _TOKENS},
+    "seconds": "elapsed_s",
+    "usd": "usd",
+    "at_most_usd": "at_most",
+    **{name: name for name in ("price_input", "price_cached", "price_output")},
+    "price_from": "price_date",
+    "error": "error",
+    "key": "key",
 }
-HEADER: Final = tuple(_HEADS.get(name, name) for name in _FILE)
+HEADER: Final = tuple(_FILE)
 
 
 def without_texts(calls: QuerySet[Call]) -> QuerySet[Call]:
@@ -301,25 +299,24 @@ def choices_of(
 
 def lines(calls: QuerySet[Call]) -> Iterator[tuple[Any, ...]]:
     """The rows of a file of calls, under HEADER; amounts with every digit."""
-    for each in without_texts(calls).iterator(chunk_size=1_000):
-        yield tuple(_in_file(getattr(each, name)) for name in _FILE)
+    bounded = calls.annotate(at_most=Case(When(_NO_COST, then=F("bound_usd"))))
+    for row in bounded.values_list(*_FILE.values()).iterator(chunk_size=1_000):
+        yield tuple(map(_in_file, row))
 
 
 def _in_file(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value.name if isinstance(value, Account) else value
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
-# What totals are taken by: the name of a table, its title, what stands in its heads and fields.
-TOTALS: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
-    "days": ("By day and model", ("Day", "Model", "Endpoint"), ("day", "model", "endpoint")),
-    "models": ("By model", ("Model", "Endpoint"), ("model", "endpoint")),
-    "roles": ("By role", ("Role",), ("role",)),
-    "runs": ("By run", ("Run",), ("run", "account")),
-    "states": ("By state", ("State",), ("status",)),
+# What totals are taken by: the name of a table, its title, and the fields of _GROUPED.
+TOTALS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "days": ("By day and model", ("day", "model", "endpoint")),
+    "models": ("By model", ("model", "endpoint")),
+    "roles": ("By role", ("role",)),
+    "runs": ("By run", ("run", "account")),
+    "states": ("By state", ("status",)),
 }
 _PARAMS: Final = {"day": "begun", "status": "state", "account": "run"}
 _COUNTED: Final = (
@@ -330,7 +327,13 @@ _COUNTED: Final = (
 
 def totals(groups: Sequence[Group], name: str) -> list[Group]:
     """The groups folded into those of one of TOTALS."""
-    return _folded(groups, TOTALS[name][2], latest_first=name == "days")
+    fields, sums = TOTALS[name][1], dict[tuple[Any, ...], Spending]()
+    for key, each in groups:
+        shared = tuple(key[field] for field in fields)
+        sums[shared] = sums[shared] + each if shared in sums else each
+    # Calls that no run pays for have none; the latest day comes first.
+    order = sorted(sums, key=lambda key: [str(each or "") for each in key], reverse=name == "days")
+    return [(dict(zip(fields, key, strict=True)), sums[key]) for key in order]
 
 
 def totals_sheets(
@@ -340,34 +343,25 @@ def totals_sheets(
     return [_sheet(name, totals(groups, name), url) for name in names]
 
 
-def _folded(found: Sequence[Group], fields: Sequence[str], *, latest_first: bool) -> list[Group]:
-    sums: dict[tuple[Any, ...], Spending] = {}
-    for key, each in found:
-        shared = tuple(key[name] for name in fields)
-        sums[shared] = sums[shared] + each if shared in sums else each
-    # Calls that no run pays for have none.
-    order = sorted(sums, key=lambda key: [str(each or "") for each in key], reverse=latest_first)
-    return [(dict(zip(fields, key, strict=True)), sums[key]) for key in order]
-
-
 def _sheet(
     name: str, groups: Sequence[Group], url: Callable[[dict[str, str]], str] | None
 ) -> ReportTable:
-    title, heads, _ = TOTALS[name]
+    title, fields = TOTALS[name]
+    shown = [field for field in fields if field != "account"]
+    heads = ["State" if field == "status" else field.capitalize() for field in shown]
     rows = []
     for key, found in groups:
         narrowed = {_PARAMS.get(k, k): str(v) for k, v in key.items() if k != "run" and v}
-        to = url(narrowed) if url else ""
-        words = [text(str(each or "–")) for each in list(key.values())[: len(heads)]]
-        unsure = url({**narrowed, "state": UNCOSTED}) if url else ""
-        lost = url({**narrowed, "state": Call.Status.POSSIBLY_PAID}) if url else ""
+        to, unsure, lost = (
+            url({**narrowed, **more}) if url else ""
+            for more in ({}, {"state": UNCOSTED}, {"state": Call.Status.POSSIBLY_PAID})
+        )
         rows.append(
             (
-                *words,
+                *(text(str(key[field] or "–")) for field in shown),
                 Cell(found.calls, url=to),
                 Cell(found.by_state[Call.Status.POSSIBLY_PAID], url=lost),
-                *(Cell(found.input_tokens, url=to), Cell(found.cached_tokens, url=to)),
-                *(Cell(found.output_tokens, url=to), Cell(found.reasoning_tokens, url=to)),
+                *(Cell(getattr(found, field), url=to) for field in _TOKENS),
                 Cell(round(found.seconds, 3), "seconds", url=to),
                 Cell(found.known_usd, "usd", url=to),
                 *(Cell(found.uncosted, url=unsure), Cell(found.reserved_usd, "usd", url=unsure)),

@@ -2,12 +2,11 @@
 
 import asyncio
 import json
-import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from llm.practice.completion import Refusal, chat_completion, embeddings, models
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _MAX_BODY = 16 * 1024 * 1024
+_RUNNER: Final[dict[str, Any]] = {"access_log": None, "shutdown_timeout": 1}
 
 
 @contextmanager
@@ -37,14 +37,13 @@ def serve(port: int = 0, *, latency_ms: int = 0) -> Iterator[str]:
             thread.join()
 
 
-async def run(port: int, *, latency_ms: int, announce: Callable[[str], None]) -> None:
+def run(port: int, *, latency_ms: int, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; `announce` gets the base URL once connections are taken."""
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    from aiohttp import web
+
     place, url = _bind(port)
     announce(url)
-    await _answer_until(stopped, place, latency_ms)
+    web.run_app(_app(latency_ms), sock=place, print=None, **_RUNNER)
 
 
 def _bind(port: int) -> tuple[socket.socket, str]:
@@ -52,14 +51,20 @@ def _bind(port: int) -> tuple[socket.socket, str]:
     return place, f"http://{_HOST}:{place.getsockname()[1]}/v1"
 
 
-async def _answer_until(stopped: asyncio.Event, place: socket.socket, latency_ms: int) -> None:
+def _app(latency_ms: int) -> "web.Application":
     from aiohttp import web
 
     app = web.Application(client_max_size=_MAX_BODY)
     app.router.add_get("/v1/models", _handler(models, 0))
     app.router.add_post("/v1/chat/completions", _handler(chat_completion, latency_ms))
     app.router.add_post("/v1/embeddings", _handler(embeddings, latency_ms))
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+    return app
+
+
+async def _answer_until(stopped: asyncio.Event, place: socket.socket, latency_ms: int) -> None:
+    from aiohttp import web
+
+    runner = web.AppRunner(_app(latency_ms), **_RUNNER)
     await runner.setup()
     try:
         await web.SockSite(runner, place).start()

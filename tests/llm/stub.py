@@ -131,7 +131,7 @@ def through(use: Callable[[Stub, Gateways], Awaitable[Any]], *script: Step, **op
 
     async def run() -> Any:
         async with Stub(*script) as stub:
-            given = {"known": [stub.endpoint], "concurrency": 8, "owner": "worker-1", **options}
+            given = {"known": [stub.endpoint], "concurrency": 8, **options}
             async with Gateways(**given) as gateways:
                 return await use(stub, gateways)
 

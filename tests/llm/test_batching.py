@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from llm.gateway import Batcher
+from llm.batching import Batcher
 
 
 class Doubler:

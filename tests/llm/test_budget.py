@@ -66,7 +66,7 @@ def reply(usage: Usage | None) -> Reply:
 def test_bound_is_reserved_with_the_intent_and_released_by_the_answer() -> None:
     spender = account("1")
     intent = priced("x", spender)
-    (pk,) = writing.intend([intent], owner="w")
+    (pk,) = writing.intend([intent])
     spender.refresh_from_db()
     assert (spender.spent_usd, spender.reserved_usd) == (0, bound())
     assert pk is not None
@@ -90,7 +90,7 @@ ENDS = {
 def test_only_what_is_known_is_released(result: Any, spent: Decimal, is_held: bool) -> None:
     spender = account("1")
     intent = priced("x", spender)
-    (pk,) = writing.intend([intent], owner="w")
+    (pk,) = writing.intend([intent])
     writing.settle([(pk or 0, result)])
     spender.refresh_from_db()
     assert (spender.spent_usd, spender.reserved_usd) == (spent, bound() if is_held else 0)
@@ -99,7 +99,7 @@ def test_only_what_is_known_is_released(result: Any, spent: Decimal, is_held: bo
 
 def test_late_answer_of_a_lost_call_is_charged_once() -> None:
     spender = account("1")
-    (pk,) = writing.intend([priced("x", spender)], owner="w")
+    (pk,) = writing.intend([priced("x", spender)])
     writing.list_lost_calls(older_than=timedelta(0))
     spender.refresh_from_db()
     assert spender.reserved_usd == bound()
@@ -112,7 +112,7 @@ def test_late_answer_of_a_lost_call_is_charged_once() -> None:
 def test_second_answer_to_the_same_request_is_paid_too() -> None:
     spender = account("1")
     intent = priced("x", spender)
-    calls = [writing.intend([intent], owner=who)[0] for who in ("a", "b")]
+    calls = [writing.intend([intent])[0] for _ in range(2)]
     for pk in calls:
         writing.settle([(pk or 0, reply(Usage(100, 40, 20)))])
     assert shows_its_calls(spender)
@@ -121,7 +121,7 @@ def test_second_answer_to_the_same_request_is_paid_too() -> None:
 
 def test_of_a_group_those_that_fit_are_written_and_no_other() -> None:
     spender = account(bound() * 2)
-    found = writing.intend([priced(text, spender) for text in "abc"], owner="w")
+    found = writing.intend([priced(text, spender) for text in "abc"])
     assert [pk is None for pk in found] == [False, False, True]
     assert Call.objects.count() == 2
     assert shows_its_calls(spender)
@@ -131,7 +131,7 @@ def test_call_without_a_bound_fits_only_an_account_without_a_limit() -> None:
     limited, free = account("1000"), account(None)
     for changes in ({"max_tokens": None}, {"model": "unknown"}):
         intents = [priced("x", of, **changes) for of in (limited, free)]
-        found = writing.intend(intents, owner="w")
+        found = writing.intend(intents)
         assert [pk is None for pk in found] == [True, False]
 
 
@@ -155,7 +155,7 @@ def test_workers_never_overspend_and_use_97_hundredths(workers: int, usd: str) -
         try:
             for step in range(10_000):
                 intent = priced(f"{number} {step}", spender)
-                (pk,) = writing.intend([intent], owner=f"w{number}")
+                (pk,) = writing.intend([intent])
                 if pk is None:
                     if not writing.is_awaiting(spender.pk, since=timezone.now() - HOUR):
                         return
@@ -224,7 +224,7 @@ def test_practice_calls_cost_nothing_and_fit_any_limit() -> None:
     spender = account("0")
     price = PRICES.find(replace(HERE, is_practice=True), "stub-1", on=date(2026, 6, 1))
     intent = Intent(ask(), "", account_id=spender.pk, price=price, bound=price.bound(ask()))
-    (pk,) = writing.intend([intent], owner="w")
+    (pk,) = writing.intend([intent])
     assert pk is not None
     writing.settle([(pk, reply(Usage(100, 0, 20)))])
     assert Call.objects.get().usd == 0

@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 
 from llm import endpoints
 from llm.apps import check_files
-from llm.endpoints import Endpoint, EndpointError, UnknownEndpoint
+from llm.endpoints import Endpoint, SettingsError
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def nothing_configured(settings: Settings) -> None:
 
 def test_nothing_configured_offers_nothing() -> None:
     assert endpoints.available() == []
-    with pytest.raises(UnknownEndpoint, match="OPENAI_BASE_URL"):
+    with pytest.raises(SettingsError, match="OPENAI_BASE_URL"):
         endpoints.get("default")
 
 
@@ -100,7 +100,7 @@ def test_key_may_be_named_and_kept_in_the_environment() -> None:
     entry = {**GPU, "api_key_env": "GPU_KEY"}
     (gpu,), _ = endpoints.parse_file([entry], {"GPU_KEY": "sk-hidden"})
     assert gpu.api_key == "sk-hidden"
-    with pytest.raises(EndpointError, match="no GPU_KEY"):
+    with pytest.raises(SettingsError, match="no GPU_KEY"):
         endpoints.parse_file([entry], {})
 
 
@@ -122,7 +122,7 @@ def test_key_may_be_named_and_kept_in_the_environment() -> None:
     ],
 )
 def test_file_of_endpoints_that_cannot_be_used_says_where(entries: Any, complaint: str) -> None:
-    with pytest.raises(EndpointError, match=complaint):
+    with pytest.raises(SettingsError, match=complaint):
         endpoints.parse_file(entries, {})
 
 
@@ -222,13 +222,13 @@ def test_roles_that_cannot_be_are_told_at_the_start(
     "data", [{"endpoint": []}, {"endpoints": [], "roles": []}, {"endpoints": {}}]
 )
 def test_file_that_is_no_list_and_no_such_table_is_refused(data: Any) -> None:
-    with pytest.raises(EndpointError):
+    with pytest.raises(SettingsError):
         endpoints.parse_file(data, {})
 
 
 def test_broken_toml_is_told_with_its_file(settings: Settings, tmp_path: Path) -> None:
     with_roles(settings, tmp_path, "judge = ")
-    with pytest.raises(EndpointError, match=r"endpoints\.toml: "):
+    with pytest.raises(SettingsError, match=r"endpoints\.toml: "):
         endpoints.available()
 
 

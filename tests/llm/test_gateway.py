@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kit.runs.models import worker_id
 from llm.endpoints import Endpoint, practice
 from llm.errors import LLMError, Permanent, Transient
 from llm.gateway import Gateways
@@ -30,7 +31,7 @@ def test_answer_is_written_down_before_it_is_handed_out() -> None:
     call = Call.objects.get()
     assert (reply.text, reply.call_id, reply.replayed) == ("yes", call.pk, False)
     assert (call.status, call.text, call.subject) == ("answered", "yes", "debate:1")
-    assert call.owner == "worker-1"
+    assert call.owner == worker_id()
     assert (call.endpoint, call.practice) == ("stub", False)
     assert asked == 1
 
@@ -126,7 +127,7 @@ def test_failure_is_shared_as_well() -> None:
         calls = [gateways.complete(ask(), "") for _ in range(2)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    assert [type(result) for result in through(both, status(401))] == [Permanent] * 2
+    assert [type(result) for result in through(both, status(400))] == [Permanent] * 2
     assert rows() == [(1, "failed")]
 
 
@@ -221,7 +222,7 @@ def test_practice_model_is_asked_like_any_other_and_marked() -> None:
 
     async def run(endpoint: Endpoint) -> Reply:
         request = ask(prompt, endpoint="practice", model="practice-1", schema_name="is_supported")
-        async with Gateways(known=[endpoint], concurrency=2, owner="worker-1") as gateways:
+        async with Gateways(known=[endpoint], concurrency=2) as gateways:
             return await gateways.complete(request, "filter:1")
 
     with serve() as url:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from llm.endpoints import UnknownEndpoint
+from llm.endpoints import SettingsError
 from llm.errors import LLMError
 from llm.gateway import Gateways
 from llm.models import Account, Call
-from llm.prices import PriceTable, UnknownPrice
+from llm.prices import PriceTable
 from tests.llm.stub import Step, Stub, after, ask, status
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,9 +23,7 @@ def with_two(use: Any, first: Step, second: Step, **options: Any) -> Any:
                 replace(one.endpoint, name="one"),
                 replace(two.endpoint, name="two", api_key="sk-two"),
             ]
-            async with Gateways(
-                known=known, **{"concurrency": 8, "owner": "w", **options}
-            ) as gateways:
+            async with Gateways(known=known, **{"concurrency": 8, **options}) as gateways:
                 return await use(gateways, one, two)
 
     return asyncio.run(run())
@@ -72,7 +70,7 @@ def test_failure_names_its_endpoint_and_model() -> None:
 
 def test_unknown_endpoint_is_refused_before_anything_is_written() -> None:
     async def elsewhere(gateways: Gateways, one: Stub, two: Stub) -> None:
-        with pytest.raises(UnknownEndpoint, match="three"):
+        with pytest.raises(SettingsError, match="three"):
             await gateways.complete(ask(endpoint="three"), "")
 
     with_two(elsewhere, "yes", "yes")
@@ -86,7 +84,7 @@ def test_model_without_a_price_is_refused_where_a_limit_is_kept() -> None:
 
     async def ask_both(gateways: Gateways, one: Stub, two: Stub) -> int:
         await gateways.complete(ask(endpoint="one", max_tokens=10), "")
-        with pytest.raises(UnknownPrice, match=r"stub-1.*two"):
+        with pytest.raises(SettingsError, match=r"stub-1.*two"):
             await gateways.complete(ask(endpoint="two", max_tokens=10), "")
         return len(two.asked)
 

@@ -10,6 +10,7 @@ from django.db import IntegrityError, connections
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from kit.runs.models import worker_id
 from llm.errors import Permanent, Transient
 from llm.ledger import writing
 from llm.ledger.reading import transcript
@@ -24,8 +25,8 @@ USAGE = Usage(input=100, cached_input=40, output=20, reasoning=5)
 ANSWER = Reply("yes", USAGE, 1.5, "stop", [{"token": "yes", "logprob": -0.1}])
 
 
-def intend(*requests: Request, subject: str = "debate:1", owner: str = "worker-1") -> list[int]:
-    return writing.intend([Intent(request, subject) for request in requests], owner=owner)
+def intend(*requests: Request, subject: str = "debate:1") -> list[int]:
+    return writing.intend([Intent(request, subject) for request in requests])
 
 
 def settle(call_id: int, result: Any = ANSWER) -> Reply | None:
@@ -34,10 +35,10 @@ def settle(call_id: int, result: Any = ANSWER) -> Reply | None:
 
 def test_intent_is_written_with_everything_that_will_be_sent() -> None:
     request, begun = ask(seed=7, max_tokens=50), timezone.now()
-    (call_id,) = writing.intend([Intent(request, "debate:12:r1:A", practice=True)], owner="w")
+    (call_id,) = writing.intend([Intent(request, "debate:12:r1:A", practice=True)])
     call = Call.objects.get(pk=call_id)
     assert (call.key, call.attempt, call.status) == (request.key, 1, "intent")
-    assert (call.subject, call.owner, call.practice) == ("debate:12:r1:A", "w", True)
+    assert (call.subject, call.owner, call.practice) == ("debate:12:r1:A", worker_id(), True)
     assert (call.endpoint, call.model, call.role) == ("stub", "stub-1", "debate_turn")
     assert call.request == {
         "messages": [{"role": "user", "content": "Is it so?"}],
@@ -220,7 +221,7 @@ def test_workers_at_the_same_key_are_all_written_down_and_one_answer_stands() ->
     def work(number: int) -> None:
         try:
             together.wait(60)
-            (call_id,) = intend(ask(), owner=f"worker-{number}")
+            (call_id,) = intend(ask())
             together.wait(60)
             replies.append(settle(call_id, Reply(f"answer {number}", USAGE, 1.0)))
         finally:

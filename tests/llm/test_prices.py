@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from llm.endpoints import Endpoint
-from llm.prices import FREE, PriceError, PriceTable, UnknownPrice, table
+from llm.endpoints import Endpoint, SettingsError
+from llm.prices import FREE, PriceTable, table
 from llm.requests import Usage
 from tests.llm.stub import ask
 
@@ -68,7 +68,7 @@ def test_own_row_of_an_endpoint_goes_before_that_of_any() -> None:
 
 
 def test_unknown_model_is_refused_with_what_to_do() -> None:
-    with pytest.raises(UnknownPrice, match=r"gpt-5-mini-08-07.*here.*ASSAY_PRICES"):
+    with pytest.raises(SettingsError, match=r"gpt-5-mini-08-07.*here.*ASSAY_PRICES"):
         table().demand(HERE, "gpt-5-mini-08-07", on=DAY)
 
 
@@ -109,7 +109,7 @@ def test_rows_of_the_operators_file_are_added(settings: Any, tmp_path: Path) -> 
     ],
 )
 def test_table_that_cannot_be_used_says_where(rows: Any, complaint: str) -> None:
-    with pytest.raises(PriceError, match=complaint):
+    with pytest.raises(SettingsError, match=complaint):
         PriceTable.parse(rows)
 
 
@@ -118,11 +118,11 @@ def test_file_that_is_no_json_is_named(settings: Any, tmp_path: Path, text: str)
     path = tmp_path / "p.json"
     path.write_text(text)
     settings.ASSAY_PRICES = str(path)
-    with pytest.raises(PriceError, match=r"p\.json"):
+    with pytest.raises(SettingsError, match=r"p\.json"):
         table()
 
 
 def test_file_that_is_absent_is_named(settings: Any, tmp_path: Path) -> None:
     settings.ASSAY_PRICES = str(tmp_path / "gone.json")
-    with pytest.raises(PriceError, match=r"gone\.json cannot be read"):
+    with pytest.raises(SettingsError, match=r"gone\.json cannot be read"):
         table()

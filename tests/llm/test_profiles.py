@@ -1,15 +1,12 @@
 """Models that take other parameters: what they refuse is learnt, remembered and shown."""
 
 import asyncio
-import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import web
-from django.db import connections
 
-from llm.endpoints import Endpoint
 from llm.errors import Permanent
 from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
@@ -139,41 +136,17 @@ def test_what_was_learnt_is_remembered_at_that_address_and_no_other() -> None:
         "json_object",
     )
     assert kept.refusals == ["HTTP 400: This response_format type is unavailable now"]
-    same = ModelProfile.objects.at(first.endpoint).by_model()
+    same = ModelProfile.objects.learnt(first.endpoint)
     assert same == {"house-model": replace(Profile(), answer="json_object")}
     moved = replace(first.endpoint, base_url="https://elsewhere.example/v1")
-    assert not ModelProfile.objects.at(moved).exists()
+    assert ModelProfile.objects.learnt(moved) == {}
 
 
-def test_workers_that_learn_at_the_same_time_keep_what_each_of_them_learnt() -> None:
-    endpoint = Endpoint("stub", "http://127.0.0.1:9/v1", "", False, "stub-1")
-    plain, together = Profile(), threading.Barrier(4)
-    taught = [
-        replace(plain, limit="max_completion_tokens"),
-        replace(plain, answer="json_object"),
-        replace(plain, answer="json_object"),
-        replace(plain, without=frozenset({"temperature"})),
-    ]
-
-    def learn(changed: Profile) -> None:
-        try:
-            together.wait(60)
-            keep = ModelProfile.objects.keep
-            keep(endpoint, "stub-1", (plain, changed), changed.words)
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=learn, args=(each,)) for each in taught]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    (row,) = ModelProfile.objects.all()
-    without = frozenset({"temperature"})
-    assert row.asked(endpoint) == Profile(
-        limit="max_completion_tokens", answer="json_object", without=without
-    )
-    assert len(row.refusals) == 3  # two were taught the same
+def test_a_limit_is_not_changed_back() -> None:
+    refusal = "Unsupported parameter: max_tokens and max_completion_tokens"
+    changed = adapted(Profile(), refusal, "house-model")
+    assert changed == Profile(limit="max_completion_tokens")
+    assert adapted(changed, refusal, "house-model") is None
 
 
 def test_a_profile_of_another_version_is_read_as_far_as_it_is_known() -> None:

@@ -46,7 +46,7 @@ class Command(BaseCommand):
         with endpoints.practice_if_unconfigured("answerer") as first:
             try:
                 run = _start(benchmark, options, first)
-            except (Refused, endpoints.UnknownEndpoint) as error:
+            except Refused as error:
                 raise CommandError(str(error)) from None
             ANSWERS.drive(run)
         run.refresh_from_db()

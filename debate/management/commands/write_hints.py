@@ -46,7 +46,7 @@ class Command(BaseCommand):
                     budget_usd=budget,
                     claimed=True,
                 )
-            except (Refused, endpoints.UnknownEndpoint) as error:
+            except Refused as error:
                 raise CommandError(str(error)) from None
             HINTS.drive(run)
         run.refresh_from_db()

@@ -6,8 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from llm import endpoints
-from llm.endpoints import EndpointError, UnknownEndpoint
-from llm.prices import PriceError
+from llm.endpoints import SettingsError
 from llm.trying import EndpointCheck, try_endpoint
 
 
@@ -31,7 +30,7 @@ class Command(BaseCommand):
                     for tried in try_endpoint(endpoint, role):
                         failed += bool(tried.fault)
                         self.stdout.write(in_words(tried))
-        except (UnknownEndpoint, EndpointError, PriceError) as error:
+        except SettingsError as error:
             raise CommandError(str(error)) from None
         except DatabaseError as error:
             words = f"The ledger cannot be written: {error}. Run manage.py prepare first."

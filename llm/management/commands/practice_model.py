@@ -1,6 +1,5 @@
 """Run the practice model by itself."""
 
-import asyncio
 from argparse import ArgumentParser
 from typing import Any
 
@@ -22,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *, port: int, latency_ms: int, **options: Any) -> None:
         try:
-            asyncio.run(run(port, latency_ms=latency_ms, announce=self._announce))
+            run(port, latency_ms=latency_ms, announce=self._announce)
         except OSError as error:
             raise CommandError(
                 f"The practice model cannot listen on port {port}: {error}"

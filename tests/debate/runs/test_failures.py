@@ -1,39 +1,24 @@
 """What people are told of a call that failed, and what they are not."""
 
+import itertools
+
 import pytest
 
 from llm.endpoints import Endpoint
 from llm.errors import (
     ErrorClass,
-    ErrorScope,
     LLMError,
     Outage,
     OverBudget,
     Permanent,
     Transient,
+    WrongSetup,
     in_words,
     without_secrets,
     worst,
 )
 
 ENDPOINT = Endpoint("main", "https://models.example:8443/v1", "k3y-of-ours", False, "m-1")
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (Permanent("HTTP 401: x", status=401), ErrorScope.SETUP),
-        (Permanent("HTTP 402: x", status=402), ErrorScope.SETUP),
-        (Permanent("HTTP 404: x", status=404), ErrorScope.SETUP),
-        (Permanent("HTTP 400: x", status=400), ErrorScope.PAIR),
-        (Transient("HTTP 429: x", status=429), ErrorScope.OUTAGE),
-        (Transient("The endpoint cannot be reached: ..."), ErrorScope.OUTAGE),
-        (Outage("HTTP 503: x", status=503), ErrorScope.AWAY),
-        (OverBudget("no room"), ErrorScope.BUDGET),
-    ],
-)
-def test_blame(error: LLMError, expected: ErrorScope) -> None:
-    assert error.scope is expected
 
 
 @pytest.mark.parametrize(
@@ -82,6 +67,14 @@ def test_harmless_words_stay() -> None:
 
 
 def test_of_two_errors_the_lasting_one_counts() -> None:
-    passing, lasting = Transient("later"), Permanent("HTTP 400: no", status=400)
-    assert worst([passing, lasting]) is lasting
+    rising = [
+        Transient("later"),
+        Permanent("HTTP 400: no", status=400),
+        WrongSetup("HTTP 401: no", status=401),
+        Outage("HTTP 503: x", status=503),
+        OverBudget("no room"),
+    ]
+    for passing, lasting in itertools.pairwise(rising):
+        assert worst([lasting, passing]) is lasting
+    assert [each.halts for each in rising] == [False, False, True, True, True]
     assert worst([]) is None

@@ -7,12 +7,12 @@ from django.utils import timezone
 
 from debate.runs.services import start_run
 from debate.tasks import run_debates
+from kit.runs.periodic import PeriodicTasks
 from llm import endpoints
 from llm.ledger import writing
 from llm.ledger.writing import CALL_DEADLINE_S, LOST_AFTER, Intent, list_lost_calls
 from llm.models import Call
 from llm.requests import Request
-from llm.tasks import look_for_lost_calls
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,7 +28,7 @@ def sent(word: str, ago: timedelta) -> int:
         schema_name="debate_turn",
         schema={"type": "object"},
     )
-    (pk,) = writing.intend([Intent(request, f"debate:0:r1:{word}")], owner="gone:1")
+    (pk,) = writing.intend([Intent(request, f"debate:0:r1:{word}")])
     Call.objects.filter(pk=pk).update(created_at=timezone.now() - ago)
     return pk
 
@@ -56,7 +56,7 @@ def test_a_run_lists_what_was_lost_before_it() -> None:
     assert status(lost) == "possibly_paid"
 
 
-def test_the_late_look_lists_too() -> None:
+def test_every_worker_lists_them_from_time_to_time() -> None:
     lost = sent("lost", LOST_AFTER)
-    look_for_lost_calls()
+    assert "lost calls" in PeriodicTasks().do_due(0.0)
     assert status(lost) == "possibly_paid"

@@ -1,4 +1,4 @@
-"""Before its first call a run asks models that nobody has asked: settings that are wrong end it
+"""Before its first call a run tries models that nobody has tried: settings that are wrong end it
 before an item is touched."""
 
 from typing import Any
@@ -78,15 +78,6 @@ def test_a_model_that_answered_is_not_tried_again(pool, settings) -> None:
         hold(pool, endpoints.get("default"), RunConfig(replicate=1))
     assert checks() == 1
     assert Call.objects.get(subject__startswith="check").account_id is None
-
-
-def test_a_model_that_was_asked_before_there_were_trials_is_not_tried(pool, settings) -> None:
-    settings.ASSAY_TRY_FIRST = False
-    with answering(settings, AGREED):
-        hold(pool, endpoints.get("default"))
-        settings.ASSAY_TRY_FIRST = True
-        hold(pool, endpoints.get("default"), RunConfig(replicate=1))
-    assert checks() == 0
 
 
 def test_every_model_of_a_run_is_tried(pool, settings) -> None:
