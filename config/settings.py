@@ -126,6 +126,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "kit.middleware.private_pages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -178,9 +179,10 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
+        # The first is heard by a new file only; the last is the length to which the log is cut.
         "init_command": (
-            "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; "
-            "PRAGMA cache_size=-20000;"
+            "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+            "PRAGMA foreign_keys=ON; PRAGMA cache_size=-20000; PRAGMA journal_size_limit=67108864;"
         ),
     }
     # Opening the file costs more than most questions to it, and the last to close it empties the
@@ -272,6 +274,8 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = ASSAY_PLAIN_STATIC
 MEDIA_ROOT = UPLOADS
+# Large files come in here, where those of a killed process are swept up, and not to the system's.
+FILE_UPLOAD_TEMP_DIR = ASSAY_DATA if ASSAY_DATA.is_dir() else None
 # The largest file that is taken from a browser; larger ones are loaded by command.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 ASSAY_UPLOAD_LIMIT = env.int("ASSAY_UPLOAD_LIMIT", default=512 * 1024 * 1024)
@@ -288,6 +292,8 @@ FILE_UPLOAD_HANDLERS = [
 # Pages that experts collect are fetched from the public web only. Addresses of your own network
 # that may be fetched as well, as address:port, comma separated (10.1.2.3:443).
 ASSAY_FETCH_ALSO = env.list("ASSAY_FETCH_ALSO", default=[])
+# Seconds of processor time for reading one of them; what takes more is refused.
+ASSAY_READ_SECONDS = env.int("ASSAY_READ_SECONDS", default=60)
 
 # --- API -------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -298,7 +304,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
-        "rest_framework.parsers.JSONParser",
+        "kit.parsers.ShallowJSONParser",
         "rest_framework.parsers.MultiPartParser",
     ],
     "DEFAULT_SCHEMA_CLASS": "kit.schema.RouteSchema",
@@ -361,21 +367,19 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    # A refused write (409) is an answer to a person, and under load comes many times a second.
-    "filters": {
-        "no_refusals": {
-            "()": "django.utils.log.CallbackFilter",
-            "callback": lambda record: getattr(record, "status_code", None) != 409,
-        }
-    },
+    "filters": {"requests": {"()": "kit.middleware.RequestLines"}},
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "plain",
-            "filters": ["no_refusals"],
+            "filters": ["requests"],
         }
     },
-    # A line for every call to a model; the ledger says more.
-    "loggers": {"httpx2": {"level": "WARNING"}},
+    "loggers": {
+        # A line for every call to a model; the ledger says more.
+        "httpx2": {"level": "WARNING"},
+        # Of `runserver`, which has a handler of its own otherwise: addresses with tokens.
+        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+    },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
 }

@@ -38,3 +38,4 @@ urlpatterns = [
         login_not_required(RedirectView.as_view(url=f"{settings.STATIC_URL}favicon.svg")),
     ),
 ]
+handler500 = "kit.views.server_error"

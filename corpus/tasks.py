@@ -20,11 +20,11 @@ def index_passages(run_id: int) -> None:
 
 @shared_task(name=PageFetch.task_name)
 def fetch_page(run_id: int) -> None:
-    """Fetch a page that an expert asked for; delivered twice, the second finds it claimed."""
-    run = PageFetch.objects.select_related("query__domain__benchmark", "created_by")
-    found = run.filter(pk=run_id).first()
-    if found is not None and found.claim():
-        fetching.run_fetch(found)
+    """Fetch and read a page that an expert brought, if fewer than two are read in this process.
+
+    Delivered twice, the second finds it claimed; without a place it is due as before.
+    """
+    fetching.take_turn(run_id)
 
 
 @shared_task(name=PoolBuild.task_name)

@@ -1,7 +1,24 @@
 """What a verb may answer instead of doing it."""
 
+import errno
+import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
+
+from django.db import InterfaceError, OperationalError
+
+# What SQLite says of a database that is locked, full or out of reach for a while; of its other
+# operational errors, as of a table that does not exist, waiting mends none.
+_PASSING: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+    }
+)
 
 
 class Refused(Exception):
@@ -23,3 +40,15 @@ class Conflict(Exception):
         super().__init__("This was changed by somebody else meanwhile.")
         self.current = current
         self.fields = tuple(fields)
+
+
+def is_passing(error: BaseException | None) -> bool:
+    """Whether the database or the disk is only locked, full or away: the same may do later."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    cause = error.__cause__
+    # The low byte is the error, what stands above it says more of it.
+    code = cause.sqlite_errorcode & 0xFF if isinstance(cause, sqlite3.OperationalError) else None
+    return code is None or code in _PASSING

@@ -1,8 +1,12 @@
-"""What every htmx answer needs and no view should think of."""
+"""What every answer needs and no view should think of, and what the log says of it."""
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import re
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
@@ -11,6 +15,9 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
+from django.urls import ResolverMatch
+from django.utils.cache import patch_cache_control
+from rest_framework.permissions import IsAuthenticated
 
 from kit import htmx
 
@@ -18,6 +25,8 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # The answers that our htmx-config swaps in; what is added to any other would never be seen.
 SWAPPED = frozenset({200, 201, 202, 286, 409, 422})
 LEAVING = ("HX-Redirect", "HX-Refresh", "HX-Location")
+# A one-time link in an address signs whoever has it in.
+_LINK: Final = re.compile(r"(/sign-in/)[^/\s\"']+")
 
 
 class HtmxMessagesMiddleware:
@@ -80,3 +89,57 @@ def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     came_from = htmx.details(request).current_url_abs_path or "/"
     query = urlencode({"next": came_from})
     return htmx.redirect(request, f"{resolve_url(settings.LOGIN_URL)}?{query}")
+
+
+def private_pages(get_response: GetResponse) -> GetResponse:
+    """No cache keeps an answer, but those of views that anybody may see (and static files)."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if not _is_public(request.resolver_match):
+            patch_cache_control(response, private=True, no_store=True)
+        return response
+
+    return middleware
+
+
+def _is_public(match: ResolverMatch | None) -> bool:
+    if match is None:  # an error page shows who is signed in
+        return False
+    route = getattr(match.func, "cls", None)
+    if route is not None:  # of the API, which asks by itself who is there
+        return IsAuthenticated not in route.permission_classes
+    return not getattr(match.func, "login_required", True)
+
+
+class RequestLines(logging.Filter):
+    """Lines of the log say who was refused, in one line, and hold no token of a sign-in link.
+
+    A refused write (409) is an answer to a person, and under load comes many times a second.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Word the line; False for one that is not written."""
+        status = getattr(record, "status_code", None)
+        if status == 409:
+            return False
+        try:
+            line = _LINK.sub(r"\1...", record.getMessage())
+        except (TypeError, ValueError):  # words that do not fit; the handler tells
+            return True
+        if status == 403:
+            line += _who(getattr(record, "request", None))
+            error = record.exc_info[1] if record.exc_info else None
+            line += f": {error}" if error is not None and str(error) else ""
+            record.exc_info = record.exc_text = None
+        record.msg, record.args = line, ()
+        return True
+
+
+def _who(request: object) -> str:
+    """The person of a request by number, not by name."""
+    with contextlib.suppress(Exception):  # a line is written whatever is away
+        assert isinstance(request, HttpRequest)
+        who = f"person {request.user.pk}" if request.user.pk else "nobody signed in"
+        return f" ({request.method} by {who})"
+    return ""

@@ -23,7 +23,10 @@ AROUND = 1024 * 1024
 MULTIPART = "multipart/form-data"
 TOO_LARGE, NOT_SIGNED_IN = 413, 401
 _WORDS = {
-    TOO_LARGE: "Files may have {limit} in all; load larger ones by command (load_benchmark).",
+    TOO_LARGE: (
+        "Files may have {limit} in all, and what is sent without files {fields}; load larger "
+        "files by command (load_benchmark)."
+    ),
     NOT_SIGNED_IN: "Sign in or send a token to upload files.",
 }
 
@@ -96,16 +99,14 @@ def most_bytes(request: HttpRequest) -> int:
 def refuse(request: HttpRequest, status: int) -> HttpResponse:
     """The refusal as the caller can read it: JSON, the sign-in page or a page of its own."""
     if request.path.startswith("/api/"):
-        return JsonResponse(
-            {"detail": _WORDS[status].format(limit=limit_in_words())}, status=status
-        )
+        return JsonResponse({"detail": _WORDS[status].format(**limits_in_words())}, status=status)
     if status == NOT_SIGNED_IN:
         back = redirect_to_login(request.get_full_path())
         return htmx.redirect(request, back.url)
-    context = {"limit": limit_in_words()}
-    return HttpResponse(render_to_string("413.html", context, request), status=status)
+    return HttpResponse(render_to_string("413.html", limits_in_words(), request), status=status)
 
 
-def limit_in_words() -> str:
-    """The limit for files as people say it."""
-    return f"{settings.ASSAY_UPLOAD_LIMIT // 2**20} MB"
+def limits_in_words() -> dict[str, str]:
+    """The limits for files, and for requests without any, as people say them."""
+    most = {"limit": settings.ASSAY_UPLOAD_LIMIT, "fields": settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
+    return {name: f"{size // 2**20} MB" for name, size in most.items()}

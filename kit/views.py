@@ -1,5 +1,7 @@
-"""Signing in, with and without a password, and the home page whose parts the rooms serve."""
+"""Signing in, with and without a password, the home page whose parts the rooms serve, and what is
+said when all else fails."""
 
+import sys
 import time
 
 from django.contrib import messages
@@ -10,13 +12,15 @@ from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kit import htmx
+from kit.errors import is_passing
 from kit.forms import AskForm, SignInForm, too_many_words
 from kit.limits import LINKS, PASSWORDS, TooMany, lift
 from kit.models import LinkRequest
@@ -32,6 +36,9 @@ from kit.signin import (
 _BY_LINK = "by_link_at"
 # For so long after signing in by a link a person may choose a password without the old one.
 _FORGOTTEN_SECONDS = 60 * 60
+
+# Seconds after which a script may ask again: longer than SQLite waits for a lock.
+_RETRY_AFTER = 30
 
 
 @require_GET
@@ -179,3 +186,25 @@ def _staff(request: HttpRequest) -> User:
     if not (isinstance(request.user, User) and request.user.is_staff):
         raise PermissionDenied("Only staff may help others to sign in.")
     return request.user
+
+
+@login_not_required
+def server_error(request: HttpRequest) -> HttpResponse:
+    """An error that nobody caught: 503 where it passes by itself, JSON to scripts.
+
+    Looks nothing up: the database may be what is missing.
+    """
+    passes = is_passing(sys.exc_info()[1])
+    status = 503 if passes else 500
+    if request.path.startswith("/api/"):
+        words = (
+            "The database or the disk is busy or full; nothing was changed. Try again later."
+            if passes
+            else "Something went wrong on our side; the log says what."
+        )
+        answer: HttpResponse = JsonResponse({"detail": words}, status=status)
+    else:
+        answer = HttpResponse(render_to_string("500.html"), status=status)
+    if passes:
+        answer["Retry-After"] = str(_RETRY_AFTER)
+    return answer

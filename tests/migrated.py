@@ -2,8 +2,8 @@
 
 Migrating takes ten seconds of processor time, which every process of a test run would pay again.
 A copy belongs to the migrations as they are written: to their text, to that of the modules they
-import (not of those that these import) and to the versions of all packages. Whoever copies still
-migrates, and finds nothing to do.
+import (not of those that these import), to the database's options and to the versions of all
+packages. Whoever copies still migrates, and finds nothing to do.
 
 SQLite copies lie in the environment's folder. PostgreSQL's are databases called test_ROLE_KEY.
 """
@@ -106,7 +106,7 @@ def _key() -> str:
         for package, name in _IMPORT.findall(path.read_text()):
             folder = _ROOT.joinpath(*package.split("."))
             modules |= {folder.with_suffix(".py"), folder / "__init__.py", folder / f"{name}.py"}
-    found = hashlib.sha256()
+    found = hashlib.sha256(repr(connection.settings_dict["OPTIONS"]).encode())
     for path in (*migrations, *sorted(modules), _ROOT / "requirements.txt"):
         if path.exists():
             found.update(f"{path.relative_to(_ROOT)}\n".encode() + path.read_bytes())

@@ -17,7 +17,7 @@ import pytest
 
 from annotate.answers import citing
 from annotate.answers import evidence as answer_carrying
-from annotate.guidelines import views as guidelines
+from annotate.guidelines.rendering import as_html
 from annotate.workspace import neighbours, wording
 from corpus.chunking import markup, rules, semantic, sentences
 from corpus.extraction import extract_html, extract_text, page_blocks
@@ -302,7 +302,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "neighbours: joined": lambda text: neighbours.joined(run_of(text)),
     "neighbours: overlap": lambda text: neighbours.overlap(text, text[1:]),
     "count_sentences": wording.count_sentences,
-    "guidelines": guidelines.rendered,
+    "guidelines": lambda text: as_html(text.encode()),
     "names of metrics": tried(names.read_metrics),
     "ratings": tried(rated),
     "practice: blocks": lambda text: (

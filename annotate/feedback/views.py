@@ -19,7 +19,7 @@ from annotate.feedback.services import (
     shown_votes,
     to_reread,
 )
-from annotate.guidelines.views import rendered
+from annotate.guidelines.rendering import rendered
 from annotate.loaders import first_or_404
 from annotate.models import Vote, VoterMessage
 from annotate.voting.items import LABEL_WORDS

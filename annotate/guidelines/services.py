@@ -3,6 +3,7 @@
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
+from annotate.guidelines.rendering import check_markdown
 from annotate.models import Guideline
 from annotate.rights import require_admin
 from corpus.models import Benchmark
@@ -15,8 +16,8 @@ def publish_guideline(
 ) -> Guideline:
     """Publish a new version over version `expected`; what was decided keeps the version it had.
 
-    Raises Refused for an empty or unchanged text and where somebody published meanwhile, and
-    PermissionDenied for everybody but admins.
+    Raises Refused for an empty or unchanged text, one that takes too long to show, and where
+    somebody published meanwhile, and PermissionDenied for everybody but admins.
     """
     require_admin(benchmark, actor, "Guidelines are published by admins.")
     current = Guideline.objects.current(benchmark)
@@ -29,6 +30,7 @@ def publish_guideline(
         )
     if text.strip() == current.text.strip():
         raise Refused("Nothing was changed.", field="text")
+    check_markdown(text, field="text")
     try:
         with transaction.atomic():
             new = Guideline.objects.create(

@@ -2,16 +2,14 @@
 
 from typing import Any
 
-import nh3
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_http_methods, require_POST
-from markdown_it import MarkdownIt
 
 from annotate.guidelines.forms import GuidelineForm
+from annotate.guidelines.rendering import rendered
 from annotate.guidelines.services import publish_guideline
 from annotate.loaders import first_or_404, number
 from annotate.models import Guideline, Scale
@@ -76,9 +74,3 @@ def _chosen(request: HttpRequest, written: QuerySet[Guideline]) -> Guideline | N
     if not version:
         return None
     return first_or_404(written.filter(version=number(version) or 0), "version")
-
-
-def rendered(text: str) -> SafeString:
-    """Markdown as HTML, cleaned: what an admin pasted cannot act on the page."""
-    html = MarkdownIt("commonmark").enable("table").render(text)
-    return mark_safe(nh3.clean(html))  # noqa: S308  (cleaned one call before)

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
 
+from annotate.guidelines.rendering import check_markdown
 from annotate.keyed import draw
 from annotate.models import CONDITIONS, Condition, Consent, VotingPlan
 from annotate.rights import require_admin
@@ -51,6 +52,7 @@ def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any
         new.hourly_pay = Decimal(str(new.hourly_pay))
     if new.hourly_pay is not None and not new.consent_text.strip():
         raise Refused("Say what people who are paid agree to.", field="consent_text")
+    check_markdown(new.consent_text, field="consent_text")
     try:
         new.clean_fields(exclude=["benchmark", "created_by"])
     except ValidationError as wrong:

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotate.guidelines.views import rendered
+from annotate.guidelines.rendering import rendered
 from annotate.loaders import number
 from annotate.models import (
     CONDITIONS,

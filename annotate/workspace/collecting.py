@@ -12,16 +12,15 @@ from rapidfuzz.distance import Indel, Postfix, Prefix
 from annotate.models import Aspect, GoldPassage
 from annotate.rights import lock_for_writing, record, require_expert
 from annotate.workspace.gold import assign_passage
-from corpus.extraction import Unreadable
+from corpus.extraction import Unreadable, extract_text
 from corpus.models import CollectedPage, PageFetch, Passage, Query
 from corpus.pages import fetching
-from corpus.pages import services as pages
-from corpus.pages.services import growing_version
+from corpus.pages.reading import HTML, PDF, TEXT, check_size
+from corpus.pages.services import growing_version, keep_page
 from kit.errors import Refused
-from kit.runs.models import RunStatus
 
 MOST_BYTES = 20 * 1024 * 1024
-_TYPES = {".pdf": pages.PDF, ".txt": pages.TEXT, ".md": pages.TEXT}
+_TYPES = {".pdf": PDF, ".txt": TEXT, ".md": TEXT}
 
 
 def collect_url(*, query: Query, url: str, actor: User, again: bool = False) -> PageFetch:
@@ -34,7 +33,7 @@ def stop_fetch(*, fetch: PageFetch, actor: User) -> None:
     """Give up a fetch that is not over yet."""
     require_expert(fetch.query, actor)
     with transaction.atomic():
-        if fetch.move(RunStatus.CANCELLED):
+        if fetching.stop_fetch(fetch):
             record(fetch.query, actor, "stop fetch", fetch)
 
 
@@ -45,34 +44,42 @@ def collect_text(
     require_expert(query, actor)
     if not text.strip():
         raise Refused("Paste the text of the page.", field="text")
-    body = {"body": text.encode(), "content_type": pages.TEXT, "charset": "utf-8"}
-    origin = CollectedPage.Origin.PASTED
-    return _keep(query, actor, url, origin=origin, title=title.strip(), **body)
+    try:
+        # Text that is known to be one is cut at its blank lines, which takes a moment at most.
+        page = check_size(extract_text(text))
+    except Unreadable as error:
+        raise Refused(str(error), field="text") from None
+    kept = keep_page(
+        query=query,
+        body=text.encode(),
+        page=page,
+        content_type=TEXT,
+        origin=CollectedPage.Origin.PASTED,
+        actor=actor,
+        url=url.strip(),
+        title=title.strip(),
+    )
+    fetching.note_brought(query=query, page=kept, actor=actor, url=url.strip())
+    return kept
 
 
-def collect_file(
-    *, query: Query, upload: UploadedFile, actor: User, url: str = ""
-) -> CollectedPage:
-    """Keep an uploaded HTML, PDF or text file as a page; Refused for what cannot be read."""
+def collect_file(*, query: Query, upload: UploadedFile, actor: User, url: str = "") -> PageFetch:
+    """Have an uploaded HTML, PDF or text file read as a page; Refused for one that is too large."""
     require_expert(query, actor)
     name = (upload.name or "").lower()
     if (upload.size or 0) > MOST_BYTES:
         raise Refused(f"The file is larger than {MOST_BYTES // 1024**2} MB.", field="upload")
     body = upload.read()
     ending = name[name.rfind(".") :] if "." in name else ""
-    kind = pages.PDF if body.startswith(b"%PDF-") else _TYPES.get(ending, pages.HTML)
-    origin = CollectedPage.Origin.UPLOADED
-    title = (upload.name or "")[:200] if kind != pages.HTML else ""
-    try:
-        return _keep(query, actor, url, origin=origin, title=title, body=body, content_type=kind)
-    except Unreadable as error:
-        raise Refused(str(error), field="upload") from None
-
-
-def _keep(query: Query, actor: User, url: str, **page: Any) -> CollectedPage:
-    kept = pages.keep_page(query=query, actor=actor, url=url.strip(), **page)
-    fetching.note_brought(query=query, page=kept, actor=actor, url=url.strip())
-    return kept
+    kind = PDF if body.startswith(b"%PDF-") else _TYPES.get(ending, HTML)
+    return fetching.request_reading(
+        query=query,
+        body=body,
+        content_type=kind,
+        title=(upload.name or "")[:200],
+        actor=actor,
+        url=url.strip(),
+    )
 
 
 # One edit of a slice: from this code point on, so many are gone, and this stands instead.

@@ -1,5 +1,6 @@
 """HTML, PDF and plain text as pages: one text, its blocks by offset, the main ones marked."""
 
+import codecs
 import contextlib
 import io
 import re
@@ -16,6 +17,10 @@ _MAX_PAGES: Final = 2_000
 # The alignment holds a bit for every pair of words; a page beyond that is matched line by line.
 _MAX_PAIRS: Final = 2_000_000_000
 _WORD: Final = re.compile(r"\w+")
+# Of Python's own, no page's: what names one means to be read slowly, or wrongly.
+_NO_CHARSETS: Final = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "utf-7"}
+)
 # A block belongs to the main text when at least so much of it is found there, in order.
 _SHARE: Final = 0.6
 # Below this much of the main text found in the blocks, it came from elsewhere (a script's JSON).
@@ -120,7 +125,8 @@ def _storable(text: str) -> str:
 def _decoded(body: bytes, charset: str | None) -> str:
     for name in filter(None, (charset, "utf-8")):
         with contextlib.suppress(LookupError, UnicodeDecodeError, ValueError):
-            return body.decode(name)
+            if codecs.lookup(name).name not in _NO_CHARSETS:
+                return body.decode(name)
     from trafilatura.utils import decode_file
 
     return str(decode_file(body))

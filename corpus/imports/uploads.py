@@ -1,15 +1,23 @@
 """Files that people upload for import: kept under names of our making until the import is over."""
 
+import contextlib
 import re
 import shutil
+import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from corpus.models import ImportRun
 from kit.errors import Refused
+from kit.runs.models import OVER
+
+# Seconds after which nobody is still sending or queueing a file.
+_OLD: Final = 24 * 3600
 
 
 def keep_upload(folder: Path, upload: UploadedFile, *, field: str) -> Path:
@@ -46,3 +54,31 @@ def forget_upload(run: ImportRun) -> None:
         if uploads in path.parents[1:]:
             # The folder of this import's own, right inside that of all uploads.
             shutil.rmtree(uploads / path.relative_to(uploads).parts[0], ignore_errors=True)
+
+
+def sweep_uploads() -> int:
+    """Delete old files of uploads that no import waits for; return how many.
+
+    A process that was killed leaves them: in the middle of a request, or of an import.
+    """
+    rows = ImportRun.objects.exclude(status__in=OVER).values_list("pk", "path", "qrels_path")
+    uploads = Path(settings.UPLOADS)
+    kept = {f"import-{pk}" for pk, _, _ in rows}
+    for path in (Path(each) for row in rows for each in row[1:] if each):
+        kept |= {parent.name for parent in path.parents if parent.parent == uploads}
+    swept = 0
+    for path in _old_files():
+        if path.name not in kept:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            swept += 1
+    return swept
+
+
+def _old_files() -> Iterator[Path]:
+    """What lies in the folder of uploads, and what Django takes in beside it."""
+    coming = Path(settings.ASSAY_DATA).glob("*.upload*")
+    uploads = Path(settings.UPLOADS)
+    for path in [*coming, *(uploads.iterdir() if uploads.is_dir() else ())]:
+        with contextlib.suppress(FileNotFoundError):  # its import has just ended
+            if time.time() - path.stat().st_mtime > _OLD:
+                yield path

@@ -50,13 +50,18 @@ class CollectedPage(models.Model):
 
 
 class PageFetch(TrackedRun):
-    """A page that an expert brought to a query; one to be fetched is long work until it is here."""
+    """A page that an expert brought to a query: long work until it is fetched and read.
+
+    `given` is what came, to be read: its `sha256` in the folder of pages, `content_type`,
+    `charset`, `url`, `title` and `origin`; null before it came, and for what was here already.
+    """
 
     task_name = "corpus.fetch_page"
 
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="fetches")
     # As it was typed; "" for a page that was pasted or uploaded without its address.
     url = models.CharField(max_length=2000, blank=True, default="")
+    given = models.JSONField(null=True)
     page = models.ForeignKey(
         CollectedPage, null=True, on_delete=models.PROTECT, related_name="fetches"
     )
@@ -64,5 +69,11 @@ class PageFetch(TrackedRun):
     class Meta:
         ordering = ["-pk"]
 
+    @property
+    def is_by_address(self) -> bool:
+        """Whether its address leads to it; that of an uploaded file only says where it stands."""
+        origin = (self.given or {}).get("origin", CollectedPage.Origin.FETCHED)
+        return bool(self.url) and origin == CollectedPage.Origin.FETCHED
+
     def __str__(self) -> str:
-        return self.url or f"page {self.page_id}"
+        return self.url or (self.given or {}).get("title") or f"page {self.page_id or ''}".strip()

@@ -5,7 +5,9 @@ The verbs here ask for no right; annotate/workspace/collecting.py does, and call
 
 import gzip
 import hashlib
+import itertools
 import re
+import uuid
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,17 +18,28 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from yarl import URL
 
-from corpus.extraction import Page, extract_html, extract_pdf, extract_text
-from corpus.models import Benchmark, CollectedPage, CorpusVersion, Document, Query, VersionState
+from corpus.extraction import Page
+from corpus.models import (
+    Benchmark,
+    CollectedPage,
+    CorpusVersion,
+    Document,
+    PageFetch,
+    Query,
+    VersionState,
+)
+from corpus.pages.reading import spans_of
 from kit import audit
 from kit.errors import Refused
+from kit.runs.models import OVER
 
-HTML, TEXT, PDF = "text/html", "text/plain", "application/pdf"
 # Share of MinHash values that two texts have in common, about the Jaccard index of their
 # five-word shingles, from which on one is shown as perhaps the other.
 ALIKE: Final = 0.7
 _PERMUTATIONS: Final = 64
 _SHINGLE: Final = 5
+# Words of a page that its signature is made of: the first so many tell it from others.
+_SIGNED_WORDS: Final = 100_000
 _FETCHED: Final = CollectedPage.Origin.FETCHED
 _WORD: Final = re.compile(r"\w+")
 # What a shared link carries beside the page's address.
@@ -37,28 +50,25 @@ def keep_page(
     *,
     query: Query,
     body: bytes,
+    page: Page,
     content_type: str,
     origin: CollectedPage.Origin,
     actor: User | None,
     url: str = "",
     title: str = "",
-    charset: str | None = None,
 ) -> CollectedPage:
     """Store a page with its text; bytes that are here already are the page that is here.
 
-    Raises Refused for a page without text, and `corpus.extraction.Unreadable` for a broken PDF.
+    `page` is what was read of `body`. Raises Refused for a page without text.
     """
-    page = _read(body, content_type, charset, url)
     if not page.text.strip():
         raise Refused("No text was found on this page. Paste the text instead.")
-    digest = hashlib.sha256(body).hexdigest()
+    digest = write_raw(body)
     signature = _signature(page.main or page.text)
-    _write_raw(digest, body)
     benchmark = query.domain.benchmark
-    known = CollectedPage.objects.filter(benchmark=benchmark, sha256=digest)
     try:
         with transaction.atomic():
-            return known.first() or _add_page(
+            return page_of_bytes(benchmark, digest) or _add_page(
                 query=query,
                 page=page,
                 url=url,
@@ -71,7 +81,7 @@ def keep_page(
                 signature=signature,
             )
     except IntegrityError:  # somebody else brought the same bytes at the same moment
-        return known.get()
+        return CollectedPage.objects.get(benchmark=benchmark, sha256=digest)
 
 
 def _add_page(
@@ -92,7 +102,7 @@ def _add_page(
         benchmark=benchmark,
         document=document,
         url_key=url_key(url),
-        spans=[[s.start, s.end, str(s.kind), s.level, s.is_main] for s in page.spans],
+        spans=spans_of(page),
         created_by=actor,
         **fields,
     )
@@ -127,6 +137,11 @@ def page_at(benchmark: Benchmark, url: str) -> CollectedPage | None:
     return found.select_related("document").first() if found is not None else None
 
 
+def page_of_bytes(benchmark: Benchmark, digest: str) -> CollectedPage | None:
+    """The page that was kept of these bytes, by their hash."""
+    return CollectedPage.objects.filter(benchmark=benchmark, sha256=digest).first()
+
+
 def pages_like(page: CollectedPage) -> list[tuple[CollectedPage, float]]:
     """Other pages of the benchmark with nearly the same text and how much of it, most first."""
     others = CollectedPage.objects.filter(benchmark=page.benchmark_id).exclude(pk=page.pk)
@@ -155,34 +170,48 @@ def growing_version(benchmark: Benchmark) -> CorpusVersion:
     return version
 
 
-def _read(body: bytes, content_type: str, charset: str | None, url: str) -> Page:
-    if content_type == PDF:
-        return extract_pdf(body)
-    if content_type == TEXT:
-        return extract_text(body, charset=charset)
-    return extract_html(body, charset=charset, url=url or None)
-
-
 def _signature(text: str) -> list[int]:
     from datasketch import MinHash  # slow to import
 
-    words = [word.lower() for word in _WORD.findall(text)]
+    found = itertools.islice(_WORD.finditer(text), _SIGNED_WORDS)
+    words = [word[0].lower() for word in found]
     runs = range(max(1, len(words) - _SHINGLE + 1))
     sketch = MinHash(num_perm=_PERMUTATIONS, seed=1)
     sketch.update_batch([" ".join(words[at : at + _SHINGLE]).encode() for at in runs])
     return [int(value) for value in sketch.hashvalues]
 
 
+def write_raw(body: bytes) -> str:
+    """Keep the bytes under their hash, which is returned.
+
+    Writing them twice is writing them once; whole or not at all.
+    """
+    digest = hashlib.sha256(body).hexdigest()
+    path = _raw_path(digest)
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Among the uploads, where that of a killed process is swept up.
+        part = Path(settings.UPLOADS) / f"{uuid.uuid4().hex}.part"
+        part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.write_bytes(gzip.compress(body, mtime=0))
+        part.replace(path)
+    return digest
+
+
+def read_raw(digest: str) -> bytes:
+    """The bytes of this hash; raises Refused where they are gone."""
+    try:
+        return gzip.decompress(_raw_path(digest).read_bytes())
+    except (OSError, EOFError):
+        raise Refused("What was brought is gone from the disk. Bring it again.") from None
+
+
+def forget_raw(digest: str) -> None:
+    """Delete bytes of which no page was made and that nothing waits for."""
+    waiting = PageFetch.objects.exclude(status__in=OVER).filter(given__sha256=digest)
+    if not waiting.exists() and not CollectedPage.objects.filter(sha256=digest).exists():
+        _raw_path(digest).unlink(missing_ok=True)
+
+
 def _raw_path(digest: str) -> Path:
     return Path(settings.PAGES) / digest[:2] / f"{digest}.gz"
-
-
-def _write_raw(digest: str, body: bytes) -> None:
-    """Under its own hash, so that writing it twice is writing it once; whole or not at all."""
-    path = _raw_path(digest)
-    if path.exists():
-        return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = path.with_suffix(f".{id(body):x}.part")
-    part.write_bytes(gzip.compress(body, mtime=0))
-    part.replace(path)

@@ -46,7 +46,7 @@ class Child:
 
     def _before_it_begins(self) -> None:
         if sys.platform == "linux":
-            _die_with_parent()
+            die_with_parent()
         if self.niceness:
             os.nice(self.niceness)
 
@@ -98,6 +98,6 @@ class Supervisor:
                 process.wait()
 
 
-def _die_with_parent() -> None:
-    """Linux: the child gets SIGTERM when the supervisor dies, however it dies."""
+def die_with_parent() -> None:
+    """Linux: the calling process gets SIGTERM when its parent dies, however that dies."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -10,6 +10,7 @@
     413: "This is too large to send.",
     429: "Too many requests. Wait a moment, then try again.",
     500: "Something went wrong on the server. Nothing was changed; try again in a minute.",
+    503: "The server is busy or its disk is full. Nothing was changed; try again in a minute.",
   };
 
   const byId = (id) => document.getElementById(id);

@@ -22,6 +22,23 @@ _METRICS = (
     "query metric: one of 'MAP@100', 'MRR', 'alpha_nDCG@25', 'aspect_recall@25', 'hit@10', "
     "'hole@10', 'nDCG@10', 'nDCG@25', 'nDCG_bridge@10', 'recall@10', 'recall@25', 'unjudged@10'"
 )
+_WHOLE_PAGE = (
+    "application/json",
+    "blocks*[].end*: integer",
+    "blocks*[].is_main*: boolean",
+    "blocks*[].kind*: string",
+    "blocks*[].level*: integer",
+    "blocks*[].start*: integer",
+    "content_type*: string",
+    "created_at*: string (date-time)",
+    "id*: integer",
+    "origin*: one of 'fetched', 'pasted', 'uploaded'",
+    "sha256*: string",
+    "size*: integer",
+    "text*: string",
+    "title*: string",
+    "url*: string",
+)
 # By file: a group ("GET /api/...", a command, a path), or a group and one of its lines with a space
 # between, and why it is no longer there.
 LEFT_OUT: dict[str, dict[str, str]] = {
@@ -41,6 +58,12 @@ LEFT_OUT: dict[str, dict[str, str]] = {
     | {
         f"GET /api/b/{{slug}}/leaderboard/{route} {_METRICS}": "Any metric of score_run is taken."
         for route in ("", "compare/", "runs/{id}/", "versions/")
+    }
+    | {
+        f"POST /api/b/{{slug}}/queries/{{id}}/pages/files/ 201 {line}": (
+            "A file is read in the background: the answer is its fetch, with 202."
+        )
+        for line in _WHOLE_PAGE
     },
     "commands.txt": {
         "score_run --qrels, as qrels, path, exactly one of its group": "it may be given again",

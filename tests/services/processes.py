@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from django.db import connection
 
-from kit.runs.processes import _die_with_parent
+from kit.runs.processes import die_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
 _numbers = itertools.count(1)
@@ -143,5 +143,5 @@ def _start(
         # The practice model complains of killed clients, which is what these tests are about.
         stderr=subprocess.DEVNULL if out is subprocess.PIPE else subprocess.STDOUT,
         # A worker without its test would look into a dropped database for ever.
-        preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+        preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )

@@ -55,7 +55,7 @@ class FullPageSerializer(PageSerializer):
 
 
 class FetchSerializer(serializers.ModelSerializer):
-    """What became of an address that was asked for."""
+    """What became of an address that was asked for, or of a file, whose `url` may be ""."""
 
     class Meta:
         model = PageFetch
@@ -109,8 +109,9 @@ class Collecting(QueryRoutes):
 
     @extend_schema(responses=FetchSerializer(many=True))
     def fetches(self, request: Request, slug: str, pk: int) -> Response:
-        """Addresses that were asked for while working on a query."""
-        return self.page(self.query.fetches.exclude(url=""), FetchSerializer)
+        """Addresses that were asked for, and files sent, while working on a query."""
+        rows = self.query.fetches.exclude(url="", given__isnull=True)
+        return self.page(rows, FetchSerializer)
 
     @extend_schema(request=NewFetchSerializer, responses={202: FetchSerializer})
     def fetch(self, request: Request, slug: str, pk: int) -> Response:
@@ -139,13 +140,13 @@ class Collecting(QueryRoutes):
         return Response(FullPageSerializer(page).data, status=201)
 
     @extend_schema(
-        request={"multipart/form-data": NewFilePageSerializer}, responses={201: FullPageSerializer}
+        request={"multipart/form-data": NewFilePageSerializer}, responses={202: FetchSerializer}
     )
     def upload(self, request: Request, slug: str, pk: int) -> Response:
-        """Collecting a page as a file."""
+        """Collecting a page as a file, which is read in the background."""
         given = self.read(NewFilePageSerializer)
-        page = collecting.collect_file(query=self.query, actor=self.access.user, **given)
-        return Response(FullPageSerializer(page).data, status=201)
+        fetch = collecting.collect_file(query=self.query, actor=self.access.user, **given)
+        return Response(FetchSerializer(fetch).data, status=202)
 
     @extend_schema(responses=FullPageSerializer)
     def one(self, request: Request, slug: str, pk: int, page_pk: int) -> Response:

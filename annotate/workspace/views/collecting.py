@@ -50,7 +50,7 @@ def page_collect(
     name: str,
     verb: Callable[..., CollectedPage | PageFetch],
 ) -> HttpResponse:
-    """Fetch a page, or keep it, and go there; refused, the form comes back as it was filled in."""
+    """Keep a page and go there, or have it fetched or read; refused, the form comes back filled."""
     access, query = enter_query(request.user, slug, pk)
     form = FORMS[name](request.POST, request.FILES)
     collected = htmx.submit(form, verb, query=query, actor=access.user)

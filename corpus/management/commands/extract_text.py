@@ -10,8 +10,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.extraction import Page, Unreadable, extract_html, extract_pdf, extract_text
+from corpus.extraction import Page, Unreadable, extract_html, extract_text
 from corpus.importers.files import is_crowded
+from corpus.pages.reading import PDF, read_apart
 
 _MAX_BYTES = 64 * 1024 * 1024
 # What is read of a folder; a single file may be called anything.
@@ -104,7 +105,8 @@ def _read(path: Path) -> bytes:
 def _extract(body: bytes, path: Path, url: str | None) -> Page:
     name = path.name.removesuffix(".gz").lower()
     if body.startswith(b"%PDF-") or name.endswith(".pdf"):
-        return extract_pdf(body)
+        # A process for each: a PDF of two kilobytes can be built to cost hours.
+        return read_apart(body, PDF)
     if name.endswith((".txt", ".md")):
         return extract_text(body)
     return extract_html(body, url=url)

@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from kit.database.space import rebuild_once
+
 
 class Command(BaseCommand):
     help = (
@@ -25,6 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             _migrate()
+            rebuild_once()
             _collect_static_files()
             if options["demo"]:
                 call_command("load_demo", stdout=self.stdout)

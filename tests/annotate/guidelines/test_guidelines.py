@@ -1,13 +1,16 @@
 """Guidelines: versions that stay, decisions that know theirs, pages that nothing can act on."""
 
+import resource
+
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.test import Client
 from django.urls import reverse
 
+from annotate.guidelines.rendering import rendered
 from annotate.guidelines.services import publish_guideline
-from annotate.guidelines.views import rendered
 from annotate.models import EscalationCase, Guideline
+from annotate.plans.services import save_plan
 from annotate.voting.services import cast_vote
 from annotate.workspace.aspects import add_aspect
 from annotate.workspace.gold import assign_passage
@@ -107,3 +110,25 @@ def test_what_an_admin_pasted_cannot_act() -> None:
     assert "<h1>Rules</h1>" in shown
     for word in ("script", "onclick"):
         assert word not in shown
+
+
+def test_what_takes_too_long_to_show_is_not_published(benchmark, admin) -> None:
+    with pytest.raises(Refused, match="takes too long"):
+        publish(benchmark, admin, "<div>" * 200_000, 0)
+    with pytest.raises(Refused, match="takes too long"):
+        save_plan(benchmark=benchmark, actor=admin, expected=0, consent_text="<div>" * 200_000)
+    assert Guideline.objects.current(benchmark).version == 0
+
+
+def test_what_was_saved_before_is_shown_as_it_was_typed(benchmark, expert) -> None:
+    text = "<div>" * 200_000
+    Guideline.objects.create(benchmark=benchmark, version=1, text=text)
+    assert "<pre>&lt;div&gt;" in page(expert).content.decode()
+
+
+def test_a_long_text_is_made_once(benchmark, admin, expert) -> None:
+    publish(benchmark, admin, "# Rules\n\n" + "Say [why](/a).\n\n" * 5_000, 0)
+    made = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+    for _ in range(2):
+        assert '<a href="/a"' in page(expert).content.decode()
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt == made

@@ -12,7 +12,7 @@ from annotate.workspace.collecting import add_segment
 from corpus.models import PageFetch, Role
 from evaluation.content.reading import read_documents, read_queries
 from evaluation.content.view import view_of
-from tests.annotate.workspace.test_collecting import TEXT
+from tests.annotate.workspace.test_collecting import TEXT, worked
 from tests.corpus.extraction.test_extraction import ARTICLE, PAGE
 from tests.factories import make_benchmark, make_member, make_query
 from tests.markup import one_line
@@ -85,11 +85,10 @@ def test_what_cannot_be_kept_comes_back_as_it_was(client, query) -> None:
 
 
 def test_the_text_on_the_page_is_the_document_to_the_last_blank(client, query, expert) -> None:
-    upload = {"upload": _file("moths.html", PAGE)}
-    answer = client.post(url("collect-file", query), upload)
-    tree = html.fromstring(client.get(answer.url).content)
-    text = tree.get_element_by_id("page-text")
-    document = PageFetch.objects.get().page.document
+    page = upload(client, query, PAGE)
+    answer = client.get(url("collect-page", query, page.pk))
+    text = html.fromstring(answer.content).get_element_by_id("page-text")
+    document = page.document
     assert text.text_content() == document.text
     hidden = {each.text_content() for each in text.find_class("left-out")}
     assert "Shop all lamps" in hidden
@@ -129,8 +128,7 @@ def test_a_refused_piece_says_why_and_cuts_nothing(
 
 
 def test_lines_that_were_left_out_stay_out_unless_wanted(client, query, aspect) -> None:
-    client.post(url("collect-file", query), {"upload": _file("moths.html", PAGE)})
-    page = PageFetch.objects.get().page
+    page = upload(client, query, PAGE)
     sent = {"start": 0, "end": len(page.document.text), "aspect": aspect.pk}
     client.post(url("segment-add", query, page.pk), {**sent, "main_only": "on"}, headers=HX)
     client.post(url("segment-add", query, page.pk), sent, headers=HX)
@@ -172,14 +170,23 @@ def test_a_release_holds_what_was_collected_and_kept(
     assert record.aspects[0].passages == (kept.passage.pid,)
 
 
-def _file(name: str, text: str) -> SimpleUploadedFile:
-    return SimpleUploadedFile(name, text.encode())
+def upload(client, query, text: str):
+    """The page of an uploaded file, which is shown as waiting until a worker had it."""
+    file = {"upload": SimpleUploadedFile("moths.html", text.encode())}
+    answer = client.post(url("collect-file", query), file)
+    waiting = one_line(client.get(answer.url))
+    assert "moths.html" in waiting
+    assert "every 1s" in waiting
+    page = worked(PageFetch.objects.get()).page
+    shown = one_line(client.get(answer.url))
+    assert url("collect-page", query, page.pk) in shown
+    assert "every 1s" not in shown
+    return page
 
 
 def test_the_structure_of_the_page_leads_into_its_text(client, query) -> None:
     headed = PAGE.replace("<body>", "<body><h1>Lamps and moths</h1>", 1)
-    client.post(url("collect-file", query), {"upload": _file("moths.html", headed)})
-    page = PageFetch.objects.get().page
+    page = upload(client, query, headed)
     tree = html.fromstring(client.get(url("collect-page", query, page.pk)).content)
     links = tree.xpath("//ol[contains(@class,'outline')]//a")
     assert "Lamps and moths" in [link.text_content() for link in links]

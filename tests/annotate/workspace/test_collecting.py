@@ -95,32 +95,44 @@ def test_the_same_bytes_are_one_page(query, page, expert) -> None:
     assert Document.objects.count() == 1
 
 
+def fetched(query, expert, settings, address, port):
+    settings.ASSAY_FETCH_ALSO = [f"127.0.0.1:{port}"]
+    return worked(collecting.collect_url(query=query, url=address, actor=expert))
+
+
+def uploaded(query, expert, name: str, body: bytes) -> PageFetch:
+    upload = SimpleUploadedFile(name, body)
+    return worked(collecting.collect_file(query=query, upload=upload, actor=expert))
+
+
+def worked(run: PageFetch) -> PageFetch:
+    """The run after a worker had it."""
+    if run.claim():
+        fetching.run_fetch(run)
+    run.refresh_from_db()
+    return run
+
+
 def test_uploaded_html_keeps_what_was_dropped(query, expert) -> None:
-    upload = SimpleUploadedFile("moths.html", PAGE.encode())
-    page = collecting.collect_file(query=query, upload=upload, actor=expert)
+    page = uploaded(query, expert, "moths.html", PAGE.encode()).page
     text = page.document.text
     main = [text[a:b] for a, b, _, _, is_main in page.spans if is_main]
     assert [piece for piece in main if len(piece) > 40] == ARTICLE
     assert "Shop all lamps" in text
     assert page.document.title == "Why moths circle"
+    assert gzip.decompress(pages._raw_path(page.sha256).read_bytes()) == PAGE.encode()
+    upload = SimpleUploadedFile("again.html", PAGE.encode())
+    assert collecting.collect_file(query=query, upload=upload, actor=expert).page == page
 
 
 def test_uploaded_pdf_is_read_and_a_broken_one_refused(query, expert) -> None:
-    good = SimpleUploadedFile("scan.bin", pdf("Moths roll their backs"))
-    page = collecting.collect_file(query=query, upload=good, actor=expert)
+    page = uploaded(query, expert, "scan.bin", pdf("Moths roll their backs")).page
     assert "roll their backs" in page.document.text
-    bad = SimpleUploadedFile("scan.pdf", b"%PDF-1.4 broken")
-    with pytest.raises(Refused, match="not a PDF"):
-        collecting.collect_file(query=query, upload=bad, actor=expert)
-
-
-def fetched(query, expert, settings, address, port):
-    settings.ASSAY_FETCH_ALSO = [f"127.0.0.1:{port}"]
-    run = collecting.collect_url(query=query, url=address, actor=expert)
-    if run.claim():
-        fetching.run_fetch(run)
-    run.refresh_from_db()
-    return run
+    assert str(page) == "scan.bin"
+    bad = uploaded(query, expert, "scan.pdf", b"%PDF-1.4 broken")
+    assert (bad.status, bad.page) == (RunStatus.FAILED, None)
+    assert "not a PDF" in bad.error
+    assert not pages._raw_path(bad.given["sha256"]).exists()
 
 
 def test_a_page_is_fetched_once(query, expert, settings, port) -> None:
@@ -251,8 +263,7 @@ def test_cutting_anew_leaves_one_gold_and_can_be_undone(query, page, aspect, exp
 
 
 def test_dropped_lines_can_be_left_out(query, expert) -> None:
-    upload = SimpleUploadedFile("moths.html", PAGE.encode())
-    page = collecting.collect_file(query=query, upload=upload, actor=expert)
+    page = uploaded(query, expert, "moths.html", PAGE.encode()).page
     whole = collecting.main_text_of(page, 0, len(page.document.text))
     assert ARTICLE[0] in whole
     assert "Shop all lamps" not in whole

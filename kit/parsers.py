@@ -1,0 +1,42 @@
+"""Bodies of requests. Apart from `kit.api`: Django REST framework loads this before its views."""
+
+from typing import Any, Final
+
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+
+# Lists and objects inside one another: more than any request of ours has, less than any stack.
+_MOST_NESTED: Final = 50
+
+
+class ShallowJSONParser(JSONParser):
+    """JSON as Django REST framework reads it, refused where it is nested too deeply to handle."""
+
+    def parse(self, *args: Any, **kwargs: Any) -> Any:
+        """The value; raises ParseError (400)."""
+        try:
+            value = super().parse(*args, **kwargs)
+        except RecursionError:
+            value = None
+            depth = _MOST_NESTED
+        else:
+            depth = _depth(value)
+        if depth >= _MOST_NESTED:
+            raise ParseError(f"The JSON is nested more than {_MOST_NESTED} deep.")
+        return value
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects stand inside one another, as far as that matters."""
+    level, depth = [value], 0
+    while depth < _MOST_NESTED:
+        level = [
+            inner
+            for each in level
+            if isinstance(each, list | dict)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            break
+        depth += 1
+    return depth
