@@ -31,6 +31,11 @@ def main() -> None:
     if sys.argv[1:2] in _STARTS:
         start()
     else:
+        if sys.argv[1:2] == ["run_debates"] and any(e.startswith("--pa") for e in sys.argv[2:]):
+            # A file is debated without an installation: its key and ledger are kept in the folder.
+            from config.safety import open_data_folder
+
+            open_data_folder()
         run()
 
 

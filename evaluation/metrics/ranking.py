@@ -82,7 +82,7 @@ class Matched:
             edges = pairwise(gold.offsets.tolist())
             for number, (given, (start, end)) in enumerate(zip(lists, edges, strict=True)):
                 if _SHORT * len(given) < end - start:
-                    short += [number] * bool(given)
+                    short.append(number)
                     yield repeat(np.nan, end - start)
                 else:
                     yield map(given.get, gold.pids[start:end], repeat(np.nan))

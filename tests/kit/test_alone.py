@@ -117,3 +117,28 @@ def test_the_gold_of_a_benchmark_loads_the_site(tmp_path) -> None:
 )
 def test_which_lines_need_no_database(line, expected) -> None:
     assert is_alone(line.split()) is expected
+
+
+@pytest.mark.slow
+def test_a_file_of_pairs_is_debated_without_key_and_database(tmp_path: Path) -> None:
+    row = {"id": "a", "query": "What lights it?", "answers": ["gas"], "passage": "Gas lights it."}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(row) + "\n")
+    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    environment["ASSAY_DATA"] = str(tmp_path / "data")
+    command = ["run_debates", "--pairs", tmp_path / "pairs.jsonl", "--out", tmp_path / "out.jsonl"]
+    told = [
+        subprocess.run(
+            [sys.executable, "manage.py", *command, "--json"],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert json.loads((tmp_path / "out.jsonl").read_text())["id"] == "a"
+    calls = [json.loads(each)["spending"]["calls"] for each in told]
+    assert calls[0] > 0
+    # The ledger has the answers of the first.
+    assert calls[1] == 0

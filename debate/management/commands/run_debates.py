@@ -9,7 +9,9 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 from django.db.models import Count
 
 from corpus.models import Benchmark
@@ -218,6 +220,8 @@ def _check(options: dict[str, Any]) -> None:
 
 def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
     if options["pairs"]:
+        if "corpus_benchmark" not in connection.introspection.table_names():
+            call_command("migrate", verbosity=0, interactive=False)
         pool = from_pairs.load_pairs(options["pairs"])
         benchmark = pool.benchmark
     else:
