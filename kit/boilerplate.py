@@ -13,7 +13,8 @@ between the two costs. (Features: Kohlschuetter et al. 2010; best stretches: Pas
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate, groupby
 from typing import Final, NamedTuple
 
 # Longer lines are sentences, whatever they begin with.
@@ -36,7 +37,7 @@ _WHOLE: Final = re.compile(
     r"other languages|in other languages|languages|add languages|"
     r"donate(?: now| to wikipedia)?|support us|"
     r"privacy policy|terms of (?:use|service)|cookie (?:policy|statement|settings|preferences)|"
-    r"accept(?: all)?(?: cookies)?|about us|contact(?: us)?|disclaimers?|mobile view|"
+    r"accept(?: all)?(?: cookies)?|about us|contact(?: us)?|disclaimers|mobile view|"
     r"share(?: (?:this|on) .{0,30})?|tweet(?: this)?|print(?: this page)?|"
     r"follow us(?: on .{0,40})?|like us on facebook|(?:facebook|twitter|instagram|linkedin)|"
     r"subscribe(?: (?:now|to our newsletter))?|newsletter|advertisement|advertise with us|"
@@ -97,35 +98,69 @@ def without_menus(text: str) -> str:
     return "".join(lines)
 
 
-def edge_menus(
-    text: str, *, head: bool = True, tail: bool = True, protected: Collection[str] = ()
-) -> list[tuple[int, int]]:
-    """Lines that are menus because of where a page has them, as [start, end) in order: for gold.
+def menu_lines(
+    texts: Sequence[str],
+    *,
+    links: Sequence[float] = (),
+    head: bool = True,
+    tail: bool = True,
+    protected: Collection[str] = (),
+    recurring: Collection[str] = (),
+) -> list[bool]:
+    """For each line of a page whether it is one of a menu: for gold, so it takes much to say so.
 
-    Before its first sentence a page may have menus, up to the last line there with words that
-    menus have; behind its last sentence from the first such line on. Two such lines are needed.
-    A sentence, a line with one of the `protected` words (in small letters) and all between
-    sentences is never one. `head` and `tail` say which end of the text is one of the page.
+    `links` is the share of each line's words that are links, `recurring` holds lines that stand on
+    other pages of the site too; `head` and `tail` say which end of the lines is one of the page.
+    Before its text a page may have menus, up to the last sign of one; behind it from the first sign
+    on; and among its sentences between signs that stand close. A sentence, a list, code, a table, a
+    line with one of the `protected` words (in small letters), and before the text whatever could be
+    a headline, is never one.
     """
-    lines, at = [], 0
-    for whole in text.splitlines(keepends=True):
-        lines.append((at, at + len(whole), _line(whole.rstrip())))
-        at += len(whole)
-    prose = [number for number, (*_, line) in enumerate(lines) if _is_prose(line)]
-    ends = [(0, prose[0] if prose else len(lines), True)] if head else []
-    if tail:
-        ends.append((prose[-1] + 1 if prose else 0, len(lines), False))
-    found: dict[tuple[int, int], None] = {}
-    for first, last, is_head in ends:
-        signs = [number for number in range(first, last) if lines[number][2].is_sign]
-        if len(signs) < _LEAST_MENU:
-            continue
-        menu = range(first, signs[-1] + 1) if is_head else range(signs[0], last)
-        for start, end, line in (lines[number] for number in menu):
-            if protected and any(word.lower() in protected for word in _WORD.findall(line.text)):
+    lines = [_line(text.rstrip()) for text in texts]
+    recurs = [line.text.strip() in recurring and not line.text.endswith(":") for line in lines]
+    is_content = _stretches(
+        [
+            line._replace(is_sign=line.is_sign or is_known)
+            for line, is_known in zip(lines, recurs, strict=True)
+        ]
+    )
+    if not any(is_content):  # too short a text
+        is_content = [_is_prose(line) for line in lines]
+    places = [place for place, inside in enumerate(is_content) if inside]
+    if not places:
+        return [False] * len(lines)
+    begin, end = places[0], places[-1] + 1
+    shares = links or [0.0] * len(lines)
+    signs = [
+        _sign(line, share, known, is_edge=(head and place < begin) or (tail and place >= end))
+        for place, (line, share, known) in enumerate(zip(lines, shares, recurs, strict=True))
+    ]
+    stays = [
+        _stays(line, protected) or is_table
+        for line, is_table in zip(lines, _in_tables(lines), strict=True)
+    ]
+    found = [False] * len(lines)
+    for first, last in _outside(is_content):
+        marks = [place for place in range(first, last) if signs[place]]
+        for group in _close(marks):
+            if sum(signs[place] for place in group) >= _LEAST_MENU:
+                for place in group:
+                    found[place] = recurs[place] and not stays[place]
+        # What recurs goes itself; other signs take along what lies between them.
+        marks = [place for place in marks if signs[place] != _RECURS]
+        is_head, is_tail = head and last <= begin, tail and end <= first
+        for group in [marks] if is_head or is_tail else _close(marks):
+            if sum(signs[place] for place in group) < _LEAST_MENU:
                 continue
-            found[start, end] = None
-    return sorted(found)
+            menu = range(first if is_head else group[0], last if is_tail else group[-1] + 1)
+            short = sum(lines[place].size < _ENTRY or lines[place].is_known for place in menu)
+            if short < len(menu) / 2:
+                continue
+            most = _LONG if is_tail else _HEADLINE
+            for place in menu:
+                is_short = signs[place] > 0 or lines[place].size < most
+                found[place] |= is_short and not stays[place]
+    return found
 
 
 def edit_marks(text: str) -> list[tuple[int, int]]:
@@ -144,11 +179,10 @@ def inline_boilerplate(text: str) -> list[tuple[int, int]]:
 # A dumped page. The numbers were chosen on the 61 pages of ../shared/data/web-cleaning-dev, given
 # as text: docs/cleaning.md tells what they reach.
 
-# Fewer lines, or fewer that are boilerplate by their words, are no page.
+# Fewer lines are no page; nor are fewer, or a lesser share, that are clearly of a menu.
 _LEAST_LINES: Final = 12
 _LEAST_SIGNS: Final = 3
-# At an end of gold so many of them make a menu.
-_LEAST_MENU: Final = 2
+_LEAST_RATE: Final = 0.01
 # Where less than this share of the words would be left, the page was no article, and stays whole.
 _LEAST_SHARE: Final = 0.05
 # What it costs to go from content to boilerplate or back, in words.
@@ -156,12 +190,29 @@ _CHANGE: Final = 20.0
 # Words of a whole sentence that stays wherever it stands; of a line that is prose however it ends;
 # of a short sentence; the most that count of a line; of a line whose words may be those of a menu.
 _PROTECTED, _LONG, _SENTENCE, _MOST, _SHORT = 20, 25, 7, 40, 20
+# The share of a line's words that makes it clearly one of a menu: a poem may say `share` as well.
+_CLEAR: Final = 1 / 3
+# Of gold: what signs must come to that make a menu, how many lines may lie between two of them,
+# what one counts that recurs or is a link, which share of words makes it one, and the words of a
+# line that could be a headline.
+_LEAST_MENU: Final = 2.99
+_NEAR: Final = 12
+_SURE, _RECURS, _LINKED, _LINKS = 1.5, 0.999, 0.6, 0.8
+_HEADLINE: Final = 8
+# Half of the lines of a menu are shorter; those of verse are not.
+_ENTRY: Final = 4
+# Lines around one that are looked at for numbers, and the share of numbers in a table of cells.
+_AROUND, _NUMBERS = 10, 0.3
 _WORD: Final = re.compile(r"[^\W_]+")
 # Written without spaces: two letters count as a word.
 _UNSPACED: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STOP: Final = re.compile(r"[.!?…。！？؟।][\"'”’»)\]」』]*$")
+_PAUSES: Final = (",", ";", "—", "–", "，", "、")
 _GOES_ON: Final = re.compile(r"[,;:.!?。、，] ?\S|[,:;]$")
-_CODE: Final = re.compile(r"(?: {4}|\t)\s*\S|```")
+_CODE: Final = re.compile(
+    r"(?: {4}|\t)\s*\S|```|.*[;{}]$|.*\w\(\)|.*\s[=!<>+-]?=\s|\d\d:\d\d:\d\d", re.DOTALL
+)
+_NUMBER: Final = re.compile(r"[\d\s.,:%$€£+/()#–-]*\d[\d\s.,:%$€£+/()#–-]*")
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s|[^|]*\|[^|]*\|")
 _SIGN: Final = re.compile(
     r"\b(?:copyright|all rights reserved|cookies?|subscribe|newsletter|sign (?:up|in)|"
@@ -180,26 +231,57 @@ _SIGN: Final = re.compile(
 )
 
 
+# Whole lines that stand in menus, but may be the words of a list too: only at the ends of a page.
+_SECTION: Final = re.compile(
+    r"\W*(?:home|news|world|business|politics|opinion|sports?|entertainment|science|health|tech|"
+    r"technology|travel|culture|lifestyle|style|weather|markets|video|videos|photos|podcasts?|"
+    r"multimedia|events|jobs|shop|blog|forums?|community|about|more|close|search|help|reddit|"
+    r"youtube|rss|careers|staff|masthead|feedback|edition|newsletters|most (?:read|popular)|"
+    r"top stories|latest(?: news)?|you may also like|start(?:seite)?|accueil|inicio|início)\W*",
+    re.IGNORECASE,
+)
+_NOTICE: Final = re.compile(
+    r"\b(?:we|site|website|page|magazine) (?:may )?uses? (?:\w+ ){0,2}cookies\b|\buse of cookies\b|"
+    r"\bcookie (?:settings|preferences)\b|"
+    r"\bby (?:signing up|submitting|continuing|clicking|viewing|using|choosing|subscribing)\b"
+    r".{0,120}\byou (?:agree|consent|accept|acknowledge|are (?:agreeing|consenting|accepting))\b|"
+    r"\byou can unsubscribe\b|\bour (?:\w+ )?newsletters?\b|\byour (?:e-?mail )?inbox\b|"
+    r"\be-?mail address will not be published\b|\bsave my name, e-?mail\b|"
+    r"\byou must (?:be logged|log) in\b|\bplease (?:log|sign) in\b|\brecaptcha\b|\bakismet\b|"
+    r"\benable javascript\b|\bearn (?:an? )?(?:affiliate )?commission\b|"
+    r"\bprivacy policy\b.{0,60}\bterms\b|\bterms\b.{0,60}\bprivacy policy\b|"
+    r"\bmay not be (?:published|reproduced|redistributed|copied)\b|"
+    r"\bno part may be reproduced\b|\bcheck your email addresses\b|\bshare posts by email\b|"
+    r"\b(?:all rights reserved|alle rechte vorbehalten|tous droits réservés)\b|"
+    r"\bverwende[nt] cookies\b|\butilis(?:e|ons) des cookies\b|\butiliza(?:mos)? cookies\b|"
+    r"\bus(?:a|amos) cookies\b|\butilizza(?:no)? (?:i )?cookie\b|\bgebruik(?:t|en) cookies\b",
+    re.IGNORECASE,
+)
+_LONGEST_NOTICE: Final = 600
+
+
 class _Line(NamedTuple):
-    """A line; `is_known`: boilerplate by its words; `is_sign`: it has words that menus have."""
+    """A line; `is_known`: boilerplate by its words; `is_notice`: of cookies, rights and the like;
+    `is_sign`: it has words that menus have, and `is_clear`: hardly others."""
 
     text: str
     size: float
     is_known: bool
+    is_notice: bool
     is_sign: bool
+    is_clear: bool
 
 
 def _content(texts: Sequence[str]) -> list[str]:
     """The lines that are no boilerplate."""
     lines = [_line(text.rstrip()) for text in texts]
     kept = [not line.is_known for line in lines]
-    has_signs = sum(line.is_sign for line in lines) >= _LEAST_SIGNS
-    if has_signs and sum(bool(line.text) for line in lines) >= _LEAST_LINES:
-        times = Counter(line.text for line in lines)
-        stretches = _best_stretches([_score(line, times[line.text]) for line in lines])
+    filled = sum(bool(line.text) for line in lines)
+    signs = sum(line.is_clear for line in lines)
+    if filled >= _LEAST_LINES and signs >= max(_LEAST_SIGNS, _LEAST_RATE * filled):
         found = [
             not line.is_known and (is_content or _is_protected(line))
-            for line, is_content in zip(lines, stretches, strict=True)
+            for line, is_content in zip(lines, _stretches(lines), strict=True)
         ]
         left = sum(line.size for line, is_content in zip(lines, found, strict=True) if is_content)
         if left >= _LEAST_SHARE * sum(line.size for line in lines):
@@ -209,16 +291,82 @@ def _content(texts: Sequence[str]) -> list[str]:
 
 def _line(text: str) -> _Line:
     size, is_known = _size(text), is_boilerplate(text)
-    return _Line(text, size, is_known, is_known or (size < _SHORT and bool(_SIGN.search(text))))
+    is_notice = len(text) <= _LONGEST_NOTICE and bool(_NOTICE.search(text))
+    # Verse, lists, code and subtitles have such words too; hardly a menu begins its lines so.
+    is_none = size >= _SHORT or (
+        size > 1 and bool(text[:1].islower() or _ITEM.match(text) or _CODE.match(text))
+    )
+    signs = [] if is_none or is_notice else list(_SIGN.finditer(text))
+    covered = sum(_size(sign[0]) for sign in signs)
+    is_sentence = size >= 4 and bool(_STOP.search(text))
+    is_clear = is_known or is_notice or (not is_sentence and 0 < _CLEAR * size <= covered)
+    return _Line(text, size, is_known, is_notice, is_clear or bool(signs), is_clear)
 
 
 def _is_prose(line: _Line) -> bool:
-    """Whether a line bears a sentence."""
-    return line.size >= (_SENTENCE if _STOP.search(line.text) else _LONG)
+    """Whether a line bears a sentence of a text."""
+    is_long = line.size >= (_SENTENCE if _STOP.search(line.text) else _LONG)
+    return is_long and not (line.is_notice or line.is_known)
 
 
 def _is_protected(line: _Line) -> bool:
     return line.size >= _PROTECTED and not line.is_sign and bool(_STOP.search(line.text))
+
+
+def _stays(line: _Line, protected: Collection[str]) -> bool:
+    """Whether a line of gold is none of a menu wherever it stands."""
+    text = line.text
+    if text.startswith("#") and not line.is_clear:
+        return True
+    if text[:1].islower() and not (line.is_known or (line.is_clear and line.size == 1)):
+        return True
+    if _is_prose(line) or _CODE.match(text) or (line.size >= 2 and _ITEM.match(text)):
+        return True
+    return bool(protected) and any(word.lower() in protected for word in _WORD.findall(text))
+
+
+def _sign(line: _Line, links: float, recurs: bool, *, is_edge: bool) -> float:
+    """How much a line says that there is a menu, 0 to 1."""
+    if line.is_clear:
+        return _SURE if line.is_known or line.is_notice else 1.0
+    if recurs:
+        return _RECURS
+    is_link = bool(line.size) and links >= _LINKS
+    return _LINKED if is_edge and (is_link or _SECTION.fullmatch(line.text)) else 0.0
+
+
+def _in_tables(lines: Sequence[_Line]) -> list[bool]:
+    """For each line whether it stands in a table that was dumped with a line for every cell."""
+    numbers = _nearby([bool(_NUMBER.fullmatch(line.text)) for line in lines])
+    return [here > 0 for here, _ in _nearby([n >= max(4, _NUMBERS * of) for n, of in numbers])]
+
+
+def _nearby(flags: Sequence[bool]) -> list[tuple[int, int]]:
+    """For each place how many of the flags around it are set, and of how many."""
+    sums = list(accumulate(flags, initial=0))
+    edges = ((max(0, at - _AROUND), min(len(flags), at + _AROUND + 1)) for at in range(len(flags)))
+    return [(sums[last] - sums[first], last - first) for first, last in edges]
+
+
+def _outside(is_content: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    """[start, end) of each run of lines that are no content."""
+    at = 0
+    for inside, run in groupby(is_content):
+        size = len(list(run))
+        if not inside:
+            yield at, at + size
+        at += size
+
+
+def _close(places: Sequence[int]) -> list[list[int]]:
+    """Places in order, in groups of neighbours that stand close."""
+    groups: list[list[int]] = []
+    for place in places:
+        if groups and place - groups[-1][-1] <= _NEAR:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
 
 
 def _size(line: str) -> float:
@@ -235,7 +383,7 @@ def _score(line: _Line, times: int) -> float:
         return -1.0 if text else 0.0
     if line.is_sign:
         return -6.0 if line.is_known else -15.0
-    if _CODE.match(text) or (size >= 4 and _ITEM.match(text)):
+    if _CODE.match(text) or (size >= 2 and _ITEM.match(text)) or _NUMBER.fullmatch(text):
         return 0.0  # goes with what stands around it
     if times > 1 and size < _LONG:
         return -4.0
@@ -247,21 +395,25 @@ def _score(line: _Line, times: int) -> float:
     capitals = sum(not word[0].islower() for word in words) / len(words)
     if size > _SENTENCE and capitals < 0.4 and _GOES_ON.search(text):
         return size / 2
+    # Verse, subtitles, lists, and what was broken in the middle of a sentence.
+    if words[0][0].islower() or (size >= 3 and text.endswith(_PAUSES)):
+        return size / 3
     if size >= 5 and capitals < 0.5:
-        return -2.0
+        return 0.0
     return -5.0 if capitals >= 0.6 else -4.0
 
 
-def _best_stretches(scores: Sequence[float]) -> list[bool]:
+def _stretches(lines: Sequence[_Line]) -> list[bool]:
     """For each line whether it is content: Viterbi's best way through the two states."""
+    times = Counter(line.text for line in lines)
     outside, inside = 0.0, -_CHANGE
     came_from: list[tuple[bool, bool]] = []
-    for score in scores:
+    for line in lines:
         leaves, stays = inside - _CHANGE >= outside, inside >= outside - _CHANGE
         came_from.append((leaves, stays))
         outside, inside = (
             inside - _CHANGE if leaves else outside,
-            (inside if stays else outside - _CHANGE) + score,
+            (inside if stays else outside - _CHANGE) + _score(line, times[line.text]),
         )
     is_content = inside - _CHANGE >= outside
     found = []

@@ -153,7 +153,8 @@ def taken_apart_by_numbers(text: str) -> object:
 def inherited(text: str) -> object:
     page = parts.take_apart(sources(text), {}, page_text=text)
     return [
-        inheritance.inherit(inheritance.overlaps(part, slices(text, 200))) for part in page.parts
+        inheritance.inherit(inheritance.overlaps(part, slices(text, 200)).overlaps)
+        for part in page.parts
     ]
 
 
@@ -257,6 +258,8 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "markup": lambda text: (markup.markup(text), markup.is_source(text)),
     "elements": lambda text: markup.elements(text, ("nav", "form", "script")),
     "boilerplate_spans": regions.boilerplate_spans,
+    "menu_spans": regions.menu_spans,
+    "recurring_lines": lambda text: regions.recurring_lines([text, text[::-1]]),
     "tables": regions.tables,
     "tokenise": tokens.tokenise,
     "is_repair": lambda text: verify.is_repair(text, 0, len(text), text.replace("\u00c3", "")),

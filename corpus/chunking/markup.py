@@ -46,6 +46,7 @@ _BLOCK: Final = re.compile(
     r"(?:\s(?=[^<>=]*=)[^<>]*+)?>",
     re.IGNORECASE,
 )
+_NOT_LINES: Final = re.compile(r"[^\n]")
 _MIN_BLOCKS: Final = 3
 # A text that is a page's source has so much markup outside of code that it shows.
 _MIN_MARKUP: Final = 0.2
@@ -123,6 +124,20 @@ def without_markup(text: str, spans: Sequence[Span], start: int, end: int) -> st
         parts.append(text[at : max(at, low)])
         at = max(at, high)
     return "".join([*parts, text[at:end]])
+
+
+def blanked(text: str, spans: Sequence[Span]) -> str:
+    """The text with blanks in these spans, line breaks apart, so that all places stay."""
+    if not spans:
+        return text
+    parts, at = [], 0
+    for start, end in sorted(spans):
+        if end <= at:
+            continue
+        start = max(start, at)
+        parts += [text[at:start], _NOT_LINES.sub(" ", text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def _end(span: Span) -> int:

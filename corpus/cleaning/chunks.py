@@ -20,6 +20,7 @@ from corpus.cleaning.rules import READ, Row, cleaned, read_rows
 from corpus.marcus.inheritance import holdings
 from corpus.marcus.parts import Source, take_apart
 from corpus.models import CleaningRun, CorpusVersion, Document, Passage
+from corpus.versions.crosswalk import BESIDE
 from corpus.versions.effective import aspects_of, gold_of
 from llm.embeddings import EmbeddingRequest, embedding_request
 from llm.practice.completion import embed
@@ -135,11 +136,14 @@ class Chunker:
                 continue
             text = clean(part.text, is_gold=part.is_gold) or (part.text if part.is_gold else "")
             pieces = yield from self._pieces(text, tally)
-            texts, holds, _ = holdings(part, [text] if pieces is None and text else pieces or [])
+            texts, holds, _, beside = holdings(
+                part, [text] if pieces is None and text else pieces or []
+            )
             for number, each in enumerate(texts):
                 pid = _numbered(page.document.doc_id, len(rows) + 1)
                 links = tuple((one.key, *one[2:]) for one in holds.get(number, ()))
                 extra = {"page": page.document.doc_id, "gold": part.is_gold}
+                extra |= {BESIDE: True} if number in beside else {}
                 row = _of(page.document, pid, each)
                 rows.append(row._replace(extra=extra, links=links))
         for key in sorted(apart & members.keys()):

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from corpus.cleaning.models import SHARED
-from corpus.cleaning.reading import PageRead, read_pages, settings_of
+from corpus.cleaning.reading import PageRead, Sites, read_pages, settings_of
 from corpus.marcus.agents import Chunk, Result, uncleaned, work_on
 from corpus.marcus.checking import PieceKey
 from corpus.marcus.parts import Aspects, Page
@@ -42,8 +42,9 @@ class Job:
     row: CleanedPage
     page: Page
     decided: dict[PieceKey, str]
-    # Words of its queries and their answers: no line of gold that has one counts as a menu.
+    # Words and lines that say of a line of gold that it is no menu, and that it is one.
     protected: frozenset[str]
+    recurring: frozenset[str]
     known: CleanedPage | None = None
     result: Result | None = None
     failure: LLMError | None = None
@@ -68,11 +69,12 @@ class CleaningPump(Pump[Job, Job]):
         self.settings, self.key = settings_of(share.run), fence_key()
         self.gold = gold_of(share.run.source)
         self.aspects = aspects_of(share.run.source)
+        self.sites = Sites(share.run.source, self.gold)
 
     def read_group(self, group: RunGroup) -> Sequence[Job]:
         """Waiting pages with their texts."""
         pages = group.within(self.run.waiting_items())
-        return read_jobs(self.run, self.settings, self.gold, self.aspects, pages)
+        return read_jobs(self.run, self.settings, self.gold, self.aspects, self.sites, pages)
 
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask the agents about one page."""
@@ -99,6 +101,7 @@ class CleaningPump(Pump[Job, Job]):
                 ask=ask,
                 decided=item.decided,
                 protected=item.protected,
+                recurring=item.recurring,
             )
         except LLMError:
             item.failure = worst(errors)
@@ -122,15 +125,17 @@ def read_jobs(
     settings: Settings,
     gold: dict[int, list[int]],
     aspects: Aspects,
+    sites: Sites,
     pages: QuerySet[CleanedPage],
 ) -> list[Job]:
     """These pages with their texts."""
     rows = list(pages.select_related("document"))
     decided = _decisions_of(rows)
     jobs = []
-    for each in read_pages(rows, settings, gold, aspects):
+    for each in read_pages(rows, settings, gold, aspects, sites):
         each.row.digest = _digest(run, each, aspects)
-        jobs.append(Job(each.row, each.page, decided.get(each.row.pk, {}), each.protected))
+        known = decided.get(each.row.pk, {})
+        jobs.append(Job(each.row, each.page, known, each.protected, each.recurring))
     _find_known(run, jobs)
     return jobs
 
@@ -170,6 +175,9 @@ def _digest(run: CleaningRun, read: PageRead, aspects: Aspects) -> str:
         read.text,
         [[s.pid, s.text, s.start, s.end, bool(read.gold.get(s.key))] for s in read.sources],
         *([supported] if supported else []),
+        # Results of old do not say which chunks hold text of the page that no passage covers.
+        *(["beside"] if read.text else []),
+        *([sorted(read.recurring)] if read.recurring else []),
     ]
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -230,6 +238,7 @@ def _rows(chunks: Sequence[Chunk], page: Page) -> list[dict[str, Any]]:
             "gold": each.is_gold,
             "holds": [[names[one.key], one.tokens, one.of, one.carries] for one in each.holds],
             "tables": each.tables,
+            **({"beside": True} if each.is_beside else {}),
         }
         for each in chunks
     ]

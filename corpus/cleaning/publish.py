@@ -10,6 +10,7 @@ from corpus.cleaning.rules import READ, Row, domain_names, write
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Crosswalk, PageState, Passage
 from corpus.texts.indexing import request_index
 from corpus.texts.models import VersionState
+from corpus.versions.crosswalk import BESIDE
 from kit import audit
 from kit.database.bulk import analyze
 from kit.runs.models import wake
@@ -97,6 +98,8 @@ def _write(run: CleaningRun, pages: list[CleanedPage], tally: Tally) -> None:
             extra: dict[str, Any] = {"page": page.page_id, "gold": chunk["gold"]}
             if chunk["tables"]:
                 extra["tables"] = chunk["tables"]
+            if chunk.get("beside"):
+                extra[BESIDE] = True
             made.append(
                 Passage(
                     version_id=run.version_id,

@@ -1,17 +1,25 @@
 """What agents are given of a page, in a run and in its forecast."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 from corpus.marcus.asking import prompt
 from corpus.marcus.parts import Aspects, Page, Source, page_of, take_apart
+from corpus.marcus.regions import recurring_lines
 from corpus.marcus.settings import AGENTS, Settings
-from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Passage, Query
+from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Document, Passage, Query
 from kit.errors import Refused
 
 # Shorter words than these stand in every menu.
 _LEAST_LETTERS: Final = 5
+# Pages of a site whose lines are counted, passages of such a page, sites that are kept, and rows
+# that are read at a time.
+_SITE_PAGES, _PIECES, _SITES, _ROWS = 30, 100, 32, 2000
+_HOST: Final = re.compile(r"https?://([^/?#]+)", re.IGNORECASE)
+Site: TypeAlias = tuple[int, str]
 
 
 class PageRead(NamedTuple):
@@ -22,8 +30,10 @@ class PageRead(NamedTuple):
     text: str
     sources: Sequence[Source]
     gold: Mapping[int, Sequence[int]]
-    # Words of its queries and their answers: no line of gold that has one counts as a menu.
+    # Words of its queries, their answers and its names: no line of gold with one counts as a menu.
     protected: frozenset[str]
+    # Lines of gold that stand on other pages of the site too.
+    recurring: frozenset[str]
 
 
 def page_names(version: CorpusVersion) -> Callable[[int, str, str | None], str]:
@@ -60,8 +70,9 @@ def read_pages(
     settings: Settings,
     gold: Mapping[int, Sequence[int]],
     aspects: Aspects,
+    sites: "Sites | None" = None,
 ) -> Iterator[PageRead]:
-    """These pages with their texts."""
+    """These pages with their texts; without `sites` no line is known to recur."""
     requested = [pk for row in rows for pk in row.passages]
     texts = Passage.objects.in_bulk(requested)
     queries = Query.objects.in_bulk({query for pk in requested for query in gold.get(pk, ())})
@@ -72,11 +83,77 @@ def read_pages(
         text = row.document.text if row.document else ""
         page = take_apart(sources, own, aspects, page_text=text, single_span=settings.single_span)
         own_queries = [queries[pk] for pk in {each for keys in own.values() for each in keys}]
-        yield PageRead(row, page, text, sources, own, _words_of(own_queries))
+        names = [row.page_id.rpartition("/")[2], *(p.title for p in members)]
+        addresses = (row.document, *members)
+        url = next((each.source_url for each in addresses if each and each.source_url), "")
+        recurring = sites.lines(site_of(row.domain_id, row.page_id, url)) if sites and own else ()
+        yield PageRead(
+            row, page, text, sources, own, _words_of(own_queries, names), frozenset(recurring)
+        )
 
 
-def _words_of(queries: Sequence[Query]) -> frozenset[str]:
-    """The words of queries and of their short answers, in small letters."""
-    texts = (text for query in queries for text in (query.text, *map(str, query.answers)))
-    words = (word.lower() for text in texts for word in re.findall(r"\w+", text))
+def _words_of(queries: Sequence[Query], names: Sequence[str]) -> frozenset[str]:
+    """The words of queries, of their short answers and of names, in small letters."""
+    asked = (text for query in queries for text in (query.text, *map(str, query.answers)))
+    words = (word.lower() for text in (*asked, *names) for word in re.findall(r"[^\W_]+", text))
     return frozenset(word for word in words if len(word) >= _LEAST_LETTERS)
+
+
+def site_of(domain: int, name: str, url: str) -> Site:
+    """The site of a page: its host, else the folder that its name begins with; "" for none."""
+    host = _HOST.match(url or name)
+    return domain, host[1].lower() if host else name.rpartition("/")[0]
+
+
+class Sites:
+    """Which lines stand on several pages of a site, for the sites that hold gold.
+
+    Made of the first pages of each: the same in every worker. In memory are the keys of those
+    pages, and the lines of the sites that were asked for last.
+    """
+
+    def __init__(self, version: CorpusVersion, gold: Mapping[int, Sequence[int]]) -> None:
+        self._version, self._gold = version, gold
+        self.lines = lru_cache(_SITES)(self._lines)
+
+    @cached_property
+    def _pages(self) -> dict[Site, dict[str, list[int]]]:
+        """The passages of the first pages of each site that holds gold, by one walk over all."""
+        name_of = page_names(self._version)
+        columns = (
+            *("pk", "domain_id", "pid", "source_url", "version_id"),
+            *("document__doc_id", "document__source_url"),
+        )
+        passages = Passage.objects.in_version(self._version).with_text().order_by("pk")
+
+        def named(keys: Mapping[str, object]) -> Iterator[tuple[int, Site, str]]:
+            rows = passages.filter(**keys).values_list(*columns)
+            for pk, domain, pid, own, layer, doc_id, url in rows.iterator(chunk_size=_ROWS):
+                name = name_of(layer, pid, doc_id)
+                yield pk, site_of(domain, name, url or own), name
+
+        keys = sorted(self._gold)
+        parts = (keys[at : at + _ROWS] for at in range(0, len(keys), _ROWS))
+        with_gold = {site for part in parts for _, site, _ in named({"pk__in": part})}
+        found: dict[Site, dict[str, list[int]]] = defaultdict(dict)
+        for pk, site, name in named({}):
+            if not site[1] or site not in with_gold:
+                continue
+            pages = found[site]
+            if name in pages or len(pages) < _SITE_PAGES:
+                pieces = pages.setdefault(name, [])
+                pieces += [pk] if len(pieces) < _PIECES else []
+        return found
+
+    def _lines(self, site: Site) -> frozenset[str]:
+        pages = self._pages.get(site, {})
+        passages = Passage.objects.in_bulk([pk for pks in pages.values() for pk in pks])
+        documents = Document.objects.in_bulk({p.document_id for p in passages.values()} - {None})
+
+        def texts() -> Iterator[str]:
+            for pks in pages.values():
+                document = documents.get(passages[pks[0]].document_id)
+                own = (passages[pk].text or "" for pk in pks)
+                yield document.text if document else "\n".join(own)
+
+        return recurring_lines(texts())

@@ -9,6 +9,7 @@ from corpus.marcus.asking import Ask, read_reply, request, says_nothing
 from corpus.marcus.checking import Notes, PieceKey, check_gold
 from corpus.marcus.inheritance import Overlap, holdings
 from corpus.marcus.parts import Page, Part
+from corpus.marcus.regions import menu_spans
 from corpus.marcus.settings import FAST_CLEAN, SAFE_CLEAN, SPLITTER, Settings
 from corpus.marcus.splitting import (
     JOIN,
@@ -25,17 +26,18 @@ from corpus.marcus.splitting import (
     without_inventions,
 )
 from corpus.marcus.verify import MAX_NOVEL, MIN_COVERAGE, MIN_RECALL, Kind, Verdict, verify
-from kit.boilerplate import edge_menus
 
 
 class Chunk(NamedTuple):
-    """A passage of the new version: its id, its text, and what it holds of the old passages."""
+    """A passage of the new version: its id, its text, and what it holds of the old passages;
+    `is_beside` is whether it holds text of the page that no passage covers, too."""
 
     pid: str
     text: str
     is_gold: bool
     holds: list[Overlap]
     tables: list[str]
+    is_beside: bool = False
 
 
 class Result(NamedTuple):
@@ -54,12 +56,13 @@ async def work_on(
     ask: Ask,
     decided: Mapping[PieceKey, str] | None = None,
     protected: Collection[str] = (),
+    recurring: Collection[str] = (),
 ) -> Result:
     """Clean and split the parts of a page, gold and other apart. Raises what `ask` raises.
 
-    No line of gold with one of the `protected` words counts as a menu.
+    `protected` words and `recurring` lines are those of `menu_lines`, for gold.
     """
-    worker = _Worker(settings, key, ask, decided or {}, protected)
+    worker = _Worker(settings, key, ask, decided or {}, protected, recurring)
     cuts = await asyncio.gather(*map(worker.part, page.parts, range(len(page.parts))))
     notes = worker.notes
     if notes.is_held:
@@ -87,7 +90,7 @@ def _chunks_of_page(page_id: str, page: Page, cuts: Sequence[Cut], notes: Notes)
 
 
 def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
-    texts, holds, kept_whole = holdings(part, done.texts)
+    texts, holds, kept_whole, beside = holdings(part, done.texts)
     if kept_whole:
         notes.flag("gold passage kept whole")
     return [
@@ -97,6 +100,7 @@ def _chunks(prefix: str, part: Part, done: Cut, notes: Notes) -> list[Chunk]:
             is_gold=part.is_gold,
             holds=holds.get(number, []),
             tables=done.tables.get(number, []),
+            is_beside=number in beside,
         )
         for number, text in enumerate(texts)
     ]
@@ -110,9 +114,10 @@ class _Worker:
         ask: Ask,
         decided: Mapping[PieceKey, str],
         protected: Collection[str],
+        recurring: Collection[str],
     ) -> None:
         self.settings, self.key, self.ask, self.decided = settings, key, ask, decided
-        self.protected = protected
+        self.protected, self.recurring = protected, recurring
         self.notes = Notes()
 
     async def part(self, part: Part, number: int) -> Cut:
@@ -132,7 +137,13 @@ class _Worker:
         pieces = windows(part.text, self.settings.window)
         ends = 0, len(pieces) - 1
         menus = [
-            edge_menus(each, head=n == ends[0], tail=n == ends[1], protected=self.protected)
+            menu_spans(
+                each,
+                head=n == ends[0],
+                tail=n == ends[1],
+                protected=self.protected,
+                recurring=self.recurring,
+            )
             for n, each in enumerate(pieces)
         ]
         replies = await asyncio.gather(

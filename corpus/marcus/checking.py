@@ -66,7 +66,7 @@ def check_gold(
     `menus` as in `verify`, where the verdict came from. The texts to go on with; None where a
     person has to decide first.
     """
-    leads = _leads(verdict)
+    leads = leads_of(verdict)
     numbers = [n for n, piece in enumerate(verdict.pieces) if piece.is_violation]
     decisions = _decisions(verdict, leads, where, policy, decided, least)
     notes.recalls.append((verdict.recall, count_tokens(source)))
@@ -104,7 +104,7 @@ def check_gold(
     return Cut(texts, _tables(source, output, verdict, cuts))
 
 
-def _leads(verdict: Verdict) -> dict[int, int]:
+def leads_of(verdict: Verdict) -> dict[int, int]:
     """For each violation the first of those left out in one go: a person decides about it once."""
     leads: dict[int, int] = {}
     gaps: dict[int, int] = {}

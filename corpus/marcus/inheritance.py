@@ -24,7 +24,14 @@ class Overlap(NamedTuple):
     carries: bool = False
 
 
-def overlaps(part: Part, chunks: Sequence[str]) -> list[Overlap]:
+class Lie(NamedTuple):
+    """How chunks lie over passages; `beside` are those that hold a word of no passage too."""
+
+    overlaps: list[Overlap]
+    beside: set[int]
+
+
+def overlaps(part: Part, chunks: Sequence[str]) -> Lie:
     """How the chunks of a part lie over its passages: by one alignment of all of them."""
     first = tokenise(part.text)
     second, owner = [], []
@@ -34,6 +41,7 @@ def overlaps(part: Part, chunks: Sequence[str]) -> list[Overlap]:
         owner += [number] * len(tokens)
     found: dict[tuple[int, int], int] = {}
     sizes: dict[int, int] = {}
+    beside: set[int] = set()
     coming = sorted(part.spans, key=lambda each: each.start, reverse=True)
     around: list[PassageSpan] = []
     members: list[list[int]] = []
@@ -48,18 +56,25 @@ def overlaps(part: Part, chunks: Sequence[str]) -> list[Overlap]:
     for block in blocks(first, second):
         if block.same:
             for i in range(block.a1 - block.a0):
+                into = owner[block.b0 + i]
                 for key in members[block.a0 + i]:
-                    place = (key, owner[block.b0 + i])
-                    found[place] = found.get(place, 0) + 1
-    return [Overlap(key, chunk, n, sizes[key]) for (key, chunk), n in sorted(found.items())]
+                    found[key, into] = found.get((key, into), 0) + 1
+                if not members[block.a0 + i] and any(map(str.isalnum, first[block.a0 + i].form)):
+                    beside.add(into)
+    lying = [Overlap(key, chunk, n, sizes[key]) for (key, chunk), n in sorted(found.items())]
+    return Lie(lying, beside)
 
 
 class Holdings(NamedTuple):
-    """The chunks of a part, what each holds of its passages, and how many were put in whole."""
+    """The chunks of a part, what each holds of its passages, and how many were put in whole.
+
+    `beside` are the chunks that also hold text of the page that no passage covers.
+    """
 
     texts: list[str]
     holds: dict[int, list[Overlap]]
     kept_whole: int
+    beside: set[int]
 
 
 def holdings(part: Part, chunks: Sequence[str]) -> Holdings:
@@ -70,7 +85,8 @@ def holdings(part: Part, chunks: Sequence[str]) -> Holdings:
     """
     # What holds no word at all is put in again below, with its label.
     texts = list(chunks) if any(map(tokenise, chunks)) or not part.is_gold else []
-    inherited = inherit(overlaps(part, texts))
+    lying, beside = overlaps(part, texts)
+    inherited = inherit(lying)
     aligned = len(texts)
     if part.is_gold:
         there = {each.key for each in inherited}
@@ -82,7 +98,7 @@ def holdings(part: Part, chunks: Sequence[str]) -> Holdings:
     holds: dict[int, list[Overlap]] = {}
     for each in inherited:
         holds.setdefault(each.chunk, []).append(each)
-    return Holdings(texts, holds, len(texts) - aligned)
+    return Holdings(texts, holds, len(texts) - aligned, beside)
 
 
 def inherit(found: Iterable[Overlap]) -> list[Overlap]:
@@ -107,8 +123,9 @@ def inherited_label(labels: Mapping[int, int], sources: Sequence[tuple[int, bool
     """The label that a chunk inherits for one query; None where there is none.
 
     `labels` by passage; `sources` are the passages in the chunk, with whether it inherits their
-    labels. The highest label above 0 of those counts. A label of 0 or less counts only if every
-    passage in the chunk has one: text that nobody judged may be what was asked for.
+    labels, text of no passage as one without a label. The highest label above 0 of those counts. A
+    label of 0 or less counts only if every one has one: what nobody judged may be what was asked
+    for.
     """
     above = [labels[key] for key, carries in sources if carries and labels.get(key, 0) > 0]
     if above:

@@ -12,7 +12,7 @@ import unicodedata
 from html import unescape
 from typing import Final, NamedTuple
 
-from corpus.chunking.markup import markup
+from corpus.chunking.markup import blanked, markup
 
 _TOKEN: Final = re.compile(
     r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,10});"
@@ -71,7 +71,7 @@ def count_tokens(text: str) -> int:
 
 def _blank(text: str) -> str:
     """The text with markup as blanks, so that places stay."""
-    text = _put_blanks(text, markup(text))
+    text = blanked(text, markup(text))
     spans = [match.span() for match in _RULE.finditer(text)]
     spans += [match.span() for match in _LINE_MARK.finditer(text) if match.end() > match.start()]
     for match in _LINK.finditer(text):
@@ -81,27 +81,11 @@ def _blank(text: str) -> str:
         spans += [match.span() for match in pattern.finditer(text)]
     for row in _ROW.finditer(text):
         spans += [(at, at + 1) for at in range(*row.span()) if text[at] == "|"]
-    return _put_blanks(_put_blanks(text, spans), _emphasis(text))
+    return blanked(blanked(text, spans), _emphasis(text))
 
 
 def _emphasis(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _EMPHASIS.finditer(text)]
-
-
-def _put_blanks(text: str, spans: list[tuple[int, int]]) -> str:
-    if not spans:
-        return text
-    parts, at = [], 0
-    for start, end in sorted(spans):
-        if end <= at:
-            continue
-        start = max(start, at)
-        parts += [text[at:start], _NOT_LINES.sub(" ", text[start:end])]
-        at = end
-    return "".join([*parts, text[at:]])
-
-
-_NOT_LINES: Final = re.compile(r"[^\n]")
 
 
 def _forms(match: re.Match[str]) -> list[Token]:

@@ -106,7 +106,7 @@ def verify(
     """Compare a cleaner's output with its source.
 
     `with_tables` allows tables put in words; `menus` are stretches that may be left out, and are
-    listed then (`kit.boilerplate.edge_menus`).
+    listed then (`regions.menu_spans`).
     """
     return _Check(source, output, with_tables, menus).verdict()
 

@@ -6,6 +6,10 @@ from collections.abc import Collection, Iterator
 from corpus.models import CorpusVersion, Crosswalk, Passage, Query
 
 CHUNK = 500
+# In `extra` of a passage that a cleaning made: it also holds text of its page that no older passage
+# covers, and that nobody can have judged. It counts as one more older passage, of no key.
+BESIDE = "beside"
+_NOBODY = 0
 # An older passage, a passage of the version with text of it, and whether it inherits the labels.
 Link = tuple[int, int, bool]
 
@@ -14,13 +18,18 @@ def crosswalk_of(
     version: CorpusVersion, passages: Collection[int]
 ) -> tuple[dict[int, list[int]], dict[int, list[tuple[int, bool]]]]:
     """The passages of the version with text of each older one, and for each of those every older
-    passage in it with whether it inherits that one's labels."""
+    passage in it with whether it inherits that one's labels; key 0 for text of none."""
     newer: dict[int, list[int]] = defaultdict(list)
     for old, new, _ in links_from(version, passages):
         newer[old].append(new)
     older: dict[int, list[tuple[int, bool]]] = defaultdict(list)
     for old, new, carries in links_to(version, {new for news in newer.values() for new in news}):
         older[new].append((old, carries))
+    keys = sorted(older)
+    for start in range(0, len(keys), CHUNK):
+        part = Passage.objects.filter(pk__in=keys[start : start + CHUNK], version=version)
+        for new in part.filter(extra__beside=True).order_by().values_list("pk", flat=True):
+            older[new].append((_NOBODY, False))
     return newer, older
 
 

@@ -1,7 +1,8 @@
 """Inherited labels of a cleaned version: the rule followed again, from the release alone.
 
 A chunk has a label above 0 where one of the older passages whose labels it inherits has; it has one
-of 0 only where each older passage in it was judged, or where all that made it gold was taken back
+of 0 only where each older passage in it was judged and it holds no text beside them (which counts
+as one more passage, without a label), or where all that made it gold was taken back
 (docs/cleaning.md; docs/protocol.md 4.5).
 """
 

@@ -2,11 +2,18 @@
 
 import gzip
 import json
+from functools import reduce
+from typing import Any
 
 import pytest
 
 from corpus.chunking.rules import clean
-from kit.boilerplate import edge_menus, inline_boilerplate, without_boilerplate, without_menus
+from kit.boilerplate import (
+    inline_boilerplate,
+    menu_lines,
+    without_boilerplate,
+    without_menus,
+)
 from tests.bench.extraction import DATA, dumped, gold, score
 
 MENU = ["Home", "News", "Sport", "Sign in", "Subscribe", "Advertise with us", "Contact", "Share"]
@@ -42,26 +49,83 @@ def test_gold_loses_no_line_but_those_that_are_boilerplate_by_their_words() -> N
         assert "Privacy policy" not in text
 
 
-def lines_of(text: str, spans: list[tuple[int, int]]) -> list[str]:
-    return [text[start:end].rstrip("\n") for start, end in spans]
+def menus_of(text: str, **options: Any) -> list[str]:
+    lines = text.split("\n")
+    return [
+        line for line, is_menu in zip(lines, menu_lines(lines, **options), strict=True) if is_menu
+    ]
+
+
+def article(number: int) -> list[str]:
+    """Other sentences of the same kind."""
+    words = (
+        ("moths", f"moths of night {number}"),
+        ("They", f"The {number}"),
+        ("bio", f"{number} bio"),
+    )
+    return [reduce(lambda text, pair: text.replace(*pair), words, line) for line in ARTICLE[1:]]
 
 
 def test_menus_at_the_ends_of_a_page_may_leave_gold() -> None:
-    assert lines_of(PAGE, edge_menus(PAGE)) == [*MENU, *TEASERS]
-    assert lines_of(PAGE, edge_menus(PAGE, tail=False)) == MENU
-    assert lines_of(PAGE, edge_menus(PAGE, head=False, protected={"bridge"})) == [
-        line for line in TEASERS if "Bridge" not in line
+    assert menus_of(PAGE) == [*MENU, *TEASERS]
+    assert menus_of(PAGE, protected={"bridge"}) == [
+        *MENU,
+        *(line for line in TEASERS if "Bridge" not in line),
     ]
-    between = "\n".join([*ARTICLE, *MENU, *ARTICLE])
     results = [f"{place} Swimmer {place} 54.3" for place in range(1, 9)]
-    for lines in ([*results, *ARTICLE, *results], ["Share", *ARTICLE], between.split("\n")):
-        assert edge_menus("\n".join(lines)) == []
+    for lines in ([*results, *ARTICLE, *results], ["Share", *ARTICLE]):
+        assert menus_of("\n".join(lines)) == []
+    # In the middle of a page only what stands between two signs, and no list.
+    assert menus_of(PAGE, head=False) == [*MENU[3:], *TEASERS]
+    assert menus_of(PAGE, tail=False) == [*MENU, *TEASERS]
+
+
+def test_a_headline_and_a_list_are_no_menu_of_gold() -> None:
+    headline = "Moths of the valley gather around the lamp of our village"
+    steps = [f"{place}. Switch the lamp off for {place} hours" for place in range(1, 9)]
+    page = "\n".join([*MENU, headline, "Share", "Tweet", *steps, *ARTICLE[1:], *steps, *TEASERS])
+    left = set(page.split("\n")) - set(menus_of(page))
+    assert {headline, *steps, *ARTICLE[1:]} <= left
+    assert not left & {*MENU, *TEASERS}
+
+
+def test_furniture_among_the_sentences_of_gold_goes_and_a_table_of_cells_stays() -> None:
+    furniture = ["Share this article", "Facebook", "Twitter", "Mail", "Print", "Follow us on X"]
+    furniture += ["Sign up for our newsletter."]
+    cells = [cell for n in range(1, 9) for cell in (f"Swimmer {n}", str(n), f"5{n}.3")]
+    first, second = (
+        [line for number in numbers for line in article(number)]
+        for numbers in (range(1, 5), range(5, 9))
+    )
+    both = "\n".join([*ARTICLE, *furniture, *first, *cells, *second, *TEASERS])
+    assert menus_of(both) == [*furniture, *TEASERS]
+    table = "\n".join([*MENU, "Pos.", "Swimmer", "Time", *cells, "Share", "Print", *article(1)])
+    assert set(menus_of(table)) <= {*MENU, "Share", "Print"}
+
+
+def test_lines_that_recur_on_the_site_are_menus_where_several_stand_together() -> None:
+    block = ["The Valley", "Sheep and dogs", "Two lakes"]
+    lines = [*article(1), *block, "Kingdom:", *article(2), "See also", *article(3)]
+    page = "\n".join(lines)
+    assert menus_of(page) == []
+    assert menus_of(page, recurring=set(lines)) == block
+    assert menus_of(page, recurring=set(block), protected={"sheep"}) == [block[0], block[2]]
+
+
+def test_links_at_the_ends_of_a_page_are_menus() -> None:
+    lines = [*(f"Village {n}" for n in range(6)), *ARTICLE[1:]]
+    shares = [1.0] * 6 + [0.0] * len(ARTICLE[1:])
+    assert menu_lines(lines, links=shares) == [share == 1 for share in shares]
+    assert not any(menu_lines(lines))
+    assert not any(menu_lines(ARTICLE[1:] + lines, links=shares[6:] + shares))  # a list of links
 
 
 def test_menus_are_known_in_other_languages() -> None:
-    head, tail = ["Startseite", "Anmelden", "Abonnieren"], ["Kommentare (3)", "Teilen", "Impressum"]
-    page = "\n".join([*head, "Ein Farn hat keine Samen, er hat Sporen.", *tail])
-    assert lines_of(page, edge_menus(page)) == [*head, *tail]
+    head = ["Startseite", "Anmelden", "Registrieren", "Abonnieren"]
+    tail = ["Kommentare (3)", "Teilen", "Impressum"]
+    farn = "Ein Farn hat keine Samen, er hat Sporen, und die trägt der Wind über das ganze Tal."
+    page = "\n".join([*head, *[farn] * 3, *tail])
+    assert menus_of(page) == [*head, *tail]
     assert without_boilerplate(page).split("\n")[-2:] == ["Teilen", ""]
 
 
@@ -73,19 +137,68 @@ def test_gold_keeps_what_stands_inside_of_its_lines() -> None:
         assert clean(text, is_gold=True) == text
 
 
+WORDS = [
+    "rain",
+    "stone",
+    "lamp",
+    "moth",
+    "river",
+    "share",
+    "hill",
+    "next",
+    "wool",
+    "terms",
+    "door",
+    "reply",
+    "night",
+    "comments",
+]
+
+
+def made(pattern: str, count: int = 60) -> list[str]:
+    """Lines of a pattern, each with other words; words of menus are among them."""
+    words = [f"{word}{n}" if n % 27 else word for n in range(200) for word in WORDS]
+    return [pattern.format(*words[5 * n : 5 * n + 7], n=n) for n in range(count)]
+
+
+SUBTITLES = made("{n}|00:{n:02}:01,000 --> 00:{n:02}:02,900|And {0} the {1} {2}.|then {3} {4}", 40)
+LONG_LINES: dict[str, list[str]] = {
+    "verse": made("{0} and the {1} of {2} {3}"),
+    "short verse": made("of {0} {1}"),
+    "verse with signs": made("When {0} {1} in the {2} {3},"),
+    "code": made("if {0}({1}) == {2}:|    return {3} + {n}|print({4})|{5} = [{n}, {6}]", 30),
+    "subtitles": [line for each in SUBTITLES for line in each.split("|")],
+    "numbers": made("{n}. {0} {1} {2}"),
+    "bullets": made("- {0} {1}"),
+    "things": made("{0} {1} with {2}"),
+    "results": made("{n} Swimmer{n} 5{n}.3"),
+}
+
+
+@pytest.mark.parametrize("name", LONG_LINES)
+@pytest.mark.parametrize("has_menus", [False, True])
+def test_long_pages_of_short_lines_are_no_menus(name: str, has_menus: bool) -> None:
+    lines = [line for each in LONG_LINES[name] for line in each.split("|")]
+    around = ([*MENU, "Log in"], TEASERS) if has_menus else ([], [])
+    page = "\n".join([*around[0], *ARTICLE[1:], *lines, *around[1]])
+    kept = [line for line in page.split("\n") if line not in menus_of(page)]
+    assert set(lines) <= set(kept)
+    if name != "results":  # these look like entries of a menu, and only gold is sure to keep them
+        assert set(lines) <= set(without_menus(page).split("\n"))
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "\n".join(["A sum is computed so:", *(f"    x{n} = y{n} + 1" for n in range(30))]),
-        "\n".join(f"- step {n}: turn it" for n in range(30)),
         "\n".join(["Hold", "the", "line"] * 10),
         "\n".join(["| a | b |"] * 20 + ["Log in", "Share", "Comments"]),
     ],
-    ids=["code", "list", "poem", "table"],
+    ids=["poem", "table"],
 )
 def test_what_is_no_dumped_page_keeps_its_lines(text: str) -> None:
     left = [line for line in text.split("\n") if line not in ("Log in", "Share")]
     assert without_menus(text).split("\n")[: len(left) - 1] == left[: len(left) - 1]
+    assert menus_of(text) == []
 
 
 @pytest.mark.parametrize(
@@ -143,7 +256,7 @@ def test_real_pages_given_as_their_source() -> None:
 @pytest.mark.slow
 def test_safe_clean_may_leave_out_menus_of_real_pages_and_no_article() -> None:
     pages()
-    noise, left, lost, asked, count = gold()
-    assert lost <= 1  # the number of comments of one page, which stands in its article too
-    assert left < 0.78 * noise
-    assert asked < 4.1 * count
+    noise, left, lost, asked, count = gold(dumped)
+    assert lost <= 16  # a copyright notice that one article ends with
+    assert left < 0.6 * noise
+    assert asked < 4 * count

@@ -78,10 +78,15 @@ def test_a_long_page_is_cut_as_a_whole_and_its_labels_are_inherited(benchmark) -
     assert made["book_2.txt"] == "Nowhere in the book."
     assert not made.keys() & {"book_0.txt", "book_1.txt", "book.txt", "note.txt"}
     found = effective_labels(run.version)
-    assert found.lost == []
+    # Its chunk holds sentences of the page that stand in no passage: nobody can have judged them.
+    assert [(each.label, each.why) for each in found.lost] == [
+        (0, "its text stands in a passage together with text that nobody judged")
+    ]
+    assert found.lost[0].passage == Passage.objects.get(pid="book_1.txt", version=run.source).pk
     inherited = {Passage.objects.get(pk=each.passage): each.label for each in found.labels}
     gold = [new for new, label in inherited.items() if label > 0]
     assert gold
+    assert [new.pid for new, label in inherited.items() if label == 0] == ["book_2.txt"]
     assert all(new.extra["gold"] and new.title == "Book.Txt" for new in gold)
     # Gold and the rest are cut apart: no chunk of gold holds another sentence.
     own = set(" ".join(FERNS[3:7]).split())
@@ -102,7 +107,7 @@ def test_a_passage_with_the_id_of_its_page_is_that_page(benchmark) -> None:
     assert run.status == "done"
     assert "alone.txt" not in texts(run)
     assert Crosswalk.objects.filter(old=same, carries=True).exists()
-    assert effective_labels(run.version).lost == []
+    assert {each.label for each in effective_labels(run.version).lost} == {0}
 
 
 def test_the_recipe_says_how_it_was_cut(benchmark) -> None:

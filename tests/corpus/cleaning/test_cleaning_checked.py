@@ -52,6 +52,25 @@ def test_a_changed_word_is_repaired_from_the_source_and_listed(benchmark, settin
     assert LONG[found.start : found.end] == "7"
 
 
+def test_lines_that_recur_on_pages_of_a_site_are_menus(benchmark, settings) -> None:
+    block = ["The Valley", "Sheep and dogs", "Two lakes"]
+    pages = ["\n".join([*block, f"Of {name}. {LONG}"]) for name in ("moths", "ferns", "owls")]
+    gold = make_passage(benchmark, "1", text=pages[0], source_url="https://valley.org/1")
+    make_gold(make_query(benchmark, "8"), gold)
+    for n, (site, text) in enumerate((("valley", pages[1]), ("VALLEY", pages[2]), ("hill", ""))):
+        text = text or pages[0].replace("moths", "lamps")
+        make_passage(benchmark, f"2{n}", text=text, source_url=f"https://{site}.org/{n}")
+
+    def article(role: str, text: str) -> str:
+        return text[text.index("Of ") :] if role == "safe_clean" and "Of " in text else text
+
+    with cleaner(settings, article) as server:
+        run = clean(benchmark, server.endpoint)
+    (found,) = Violation.objects.filter(page__run=run)
+    assert (found.kind, found.source, found.decision) == ("menu", "\n".join(block), "")
+    assert find(run, "1#") == pages[0].partition("Two lakes\n")[2]
+
+
 def test_the_original_is_kept_where_the_policy_says_so(benchmark, settings) -> None:
     with cleaner(settings, careless) as server:
         run = clean(benchmark, server.endpoint, policy="original")

@@ -11,6 +11,13 @@ from corpus.versions.effective import effective_labels
 from llm import endpoints
 from tests.corpus.cleaning.rooms import FERNS, MENU, MOTHS, clean
 from tests.corpus.import_files import imported, write_lines
+from tests.factories import (
+    make_benchmark,
+    make_document,
+    make_gold,
+    make_passage,
+    make_query,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -115,6 +122,25 @@ def test_gold_of_trec_is_found_in_the_page_it_is_from(benchmark, endpoint, tmp_p
     assert "no seeds" in other
     assert "Moths" not in other
     assert effective_labels(run.version).lost == []
+
+
+@pytest.mark.parametrize("between", ["", "Bats eat moths all night."])
+def test_a_no_does_not_reach_text_of_the_page_that_no_passage_covers(endpoint, between) -> None:
+    benchmark = make_benchmark()
+    query = make_query(benchmark, "1")
+    judged = ["Ferns have no seeds at all.", "Owls sleep by day."]
+    page = make_document(
+        benchmark, "d1", text="\n\n".join(filter(None, (judged[0], between, judged[1])))
+    )
+    old = [
+        make_passage(benchmark, f"d1-{n}", text=text, document=page)
+        for n, text in enumerate(judged)
+    ]
+    make_gold(query, *old, label=0)
+    run = clean(benchmark, endpoint)
+    found = effective_labels(run.version)
+    assert [each.label for each in found.labels] == ([] if between else [0])
+    assert [each.passage for each in found.lost] == ([each.pk for each in old] if between else [])
 
 
 @pytest.mark.slow

@@ -114,7 +114,8 @@ def test_a_person_decides_where_the_policy_says_so(decision: str, text: str) -> 
 
 
 MENU = "Home\nNews\nSign in\nSubscribe"
-TEASERS = "Related\nMayor Opens Bridge\nA dog ran through the park and bit nobody.\nReply\nShare"
+TEASERS = "Related\nMayor Opens Bridge\nA dog ran through the park and bit nobody."
+TEASERS += "\nReply\nShare\nPrivacy policy"
 
 
 @pytest.mark.parametrize("preset", ["marcus", "marcus_c"])
