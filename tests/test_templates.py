@@ -62,3 +62,10 @@ def test_what_is_crowded(line: str) -> None:
 )
 def test_what_is_not(line: str) -> None:
     assert not is_crowded(line)
+
+
+def test_no_style_changes_the_case_of_data() -> None:
+    """Ids and names of measures stand in headings, cells and tags: none is put into capitals."""
+    sheets = sorted((TEMPLATES.parent / "static" / "css").glob("*.css"))
+    assert sheets
+    assert [path.name for path in sheets if "text-transform" in path.read_text()] == []

@@ -85,6 +85,14 @@ class Adjudication(models.Model):
     def __str__(self) -> str:
         return f"decision {self.pk}"
 
+    @property
+    def in_words(self) -> str:
+        """What was decided about what: "relevant, page_1.txt" or "weight 3, a2 of bees-4"."""
+        if self.aspect is not None:
+            return f"weight {self.weight}, a{self.aspect.k} of {self.query}"
+        assert self.passage is not None  # a constraint says so
+        return f"{'relevant' if self.label else 'not relevant'}, {self.passage.pid}"
+
 
 class VoterMessageQuerySet(models.QuerySet["VoterMessage"]):
     """Vocabulary for reading messages."""

@@ -136,10 +136,11 @@ def _context(request: HttpRequest, access: Access, item: OpenItem) -> dict[str, 
         "kind": OpenKind(item.kind),
         "form": SettleForm(),
         "filter": kept,
+        "last_decision": decisions(access).filter(adjudicator=access.user).standing().first(),
         "here": f"{reverse('adjudicate', args=[slug, item.name])}{kept}",
         "later_url": f"{reverse('adjudication-next', args=[slug])}?after={item.name}"
         f"{'&' + kept[1:] if kept else ''}",
-        **titled(shown.query.text),
+        **titled(shown.query.text, shown.query),
     }
     if shown.aspect is not None:
         context["points"] = sorted(RUBRIC[shown.aspect.scale])

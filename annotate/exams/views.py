@@ -121,5 +121,5 @@ def _context(access: Access, attempt: ExamAttempt) -> dict[str, Any]:
         "passage": {"text": item.passage, "pid": "", "is_loaded": True},
         "snapshot": snapshot,
         "segments": segments(item.passage, snapshot.spans),
-        **titled(item.question),
+        **titled(item.question, item.source_query),
     }

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.loaders import number
-from annotate.models import CaseStatus, ReferenceItem, VoteSlot
+from annotate.models import CaseStatus, ReferenceItem, ReferencePanel, VoteSlot
 from annotate.panels import labels as verbs
 from annotate.panels import settling as checking
 from annotate.panels.labels import practice_left, start_practice
@@ -54,7 +54,7 @@ def panel_label(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "has_items": item is not None,
         "unqualified": unqualified_domains(access),
         "given": verbs.own_items(access, panel).count(),
-        "last_url": panel_url(panel, "panel-item", last.pk) if last else "",
+        **_last(panel, last),
     }
     return htmx.render(request, "annotate/panels/start.html", context)
 
@@ -92,7 +92,7 @@ def panel_item(request: HttpRequest, slug: str, pk: int, item: int) -> HttpRespo
             "given": verbs.own_items(access, panel).exclude(pk=found.pk).count(),
             "later_url": f"{here}?after={found.pk}",
             "next_url": here,
-            "last_url": panel_url(panel, "panel-item", last.pk) if last else "",
+            **_last(panel, last),
             **_shown(access, found, shown_item(access, found)),
         }
 
@@ -142,6 +142,13 @@ def shown_item(access: Access, item: ReferenceItem) -> dict[str, Any]:
     """The item as this expert reads it: both reasons in an order of their own."""
     seed = order_seed(access.user.pk, item.case_id)
     return as_shown(item.case.snapshot, seed=seed, shown=True)
+
+
+def _last(panel: ReferencePanel, item: ReferenceItem | None) -> dict[str, str]:
+    """The way back to the item labelled before, and what it is about; nothing without one."""
+    if item is None:
+        return {}
+    return {"last_url": panel_url(panel, "panel-item", item.pk), "last_pid": item.case.passage.pid}
 
 
 def _shown(

@@ -222,7 +222,7 @@ def _reopen(access: Access, item: ReferenceItem, label: int | None) -> tuple[Vot
 def own_items(access: Access, panel: ReferencePanel) -> QuerySet[ReferenceItem]:
     """Items that the person has labelled, the last one first."""
     votes = Vote.objects.standing().filter(voter=access.user, case=OuterRef("case"))
-    items = panel.items.filter(Exists(votes))
+    items = panel.items.filter(Exists(votes)).select_related("case__passage")
     return items.annotate(own=votes.values("pk")[:1]).order_by("-own")
 
 

@@ -1,7 +1,6 @@
 """What the page of a review shows: what to look at, the state of each point, what was said."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 from annotate.models import (
     PointKind,
@@ -22,7 +21,7 @@ REASONS = dict(DiscardReason.choices)
 
 @dataclass
 class Entry:
-    """One thing to look at. `point` is None while nobody did; `is_current` takes the keys."""
+    """One thing to look at. `point` is None while nobody did; the page begins at `is_current`."""
 
     kind: str
     name: str
@@ -40,6 +39,21 @@ class Entry:
         if self.card is not None:
             return f"look-weight-{self.card.aspect.pk}"
         return f"look-passage-{self.row.passage.pk}" if self.row else f"look-{self.key}"
+
+    @property
+    def short_name(self) -> str:
+        """The last part of a passage's id, which fits beside the page."""
+        return self.name.rpartition("/")[2]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a change is asked for, or objected to."""
+        return self.status in (PointStatus.RAISED, PointStatus.OBJECTED)
+
+    @property
+    def needs_look(self) -> bool:
+        """Whether the reviewer accepts only after it was in view: undecided, or answered since."""
+        return self.status in ("", PointStatus.AGREED)
 
     @property
     def status(self) -> str:
@@ -81,13 +95,36 @@ class ReviewBoard:
     turns: list[ReviewTurn]
 
     @property
+    def pairs(self) -> list[tuple[Entry, list[Entry]]]:
+        """Each weight with the passages that support its aspect."""
+        return [
+            (each, [entry for entry in self.passages if _aspect_of(entry) == each.card.aspect.pk])
+            for each in self.weights
+            if each.card is not None
+        ]
+
+    @property
+    def loose(self) -> list[Entry]:
+        """Passages under no aspect any more, such as those that were removed."""
+        present = {each.card.aspect.pk for each in self.weights if each.card is not None}
+        return [entry for entry in self.passages if _aspect_of(entry) not in present]
+
+    @property
     def entries(self) -> list[Entry]:
-        """Everything to look at, in the order of the review."""
-        return self.checks + self.weights + self.passages
+        """Everything to look at, in reading order."""
+        paired = [entry for weight, passages in self.pairs for entry in (weight, *passages)]
+        return paired + self.loose + self.checks
 
 
-def read_review(review: Review, part: Part | None) -> ReviewBoard:
-    """Everything about the review, with the entry that waits for this part as the current one."""
+def _aspect_of(entry: Entry) -> int | None:
+    return entry.row.aspect.pk if entry.row and entry.row.aspect else None
+
+
+def read_review(review: Review, part: Part | None, after: ReviewPoint | None = None) -> ReviewBoard:
+    """Everything about the review, with the entry that waits for this part as the current one.
+
+    Of several it is the next in reading order behind the point `after`, else the first.
+    """
     board = read_board(review.query)
     points = list(review.points.select_related("aspect", "passage"))
     by_key = {point.key: point for point in points if point.kind == PointKind.ASPECTS}
@@ -116,8 +153,21 @@ def read_review(review: Review, part: Part | None) -> ReviewBoard:
     ]
     turns = list(review.turns.select_related("actor", "point__aspect", "point__passage"))
     found = ReviewBoard(board, checks, weights, passages, turns)
-    waiting = {REVIEWER: "", AUTHOR: PointStatus.RAISED, THIRD: PointStatus.OBJECTED}
-    current = (entry for entry in found.entries if part and entry.status == waiting[part])
-    for entry in islice(current, 1):
-        entry.is_current = True
+    if part is not None:
+        _mark_current(found.entries, part, after)
     return found
+
+
+def _mark_current(entries: list[Entry], part: Part, after: ReviewPoint | None) -> None:
+    statuses = {
+        REVIEWER: ("", PointStatus.AGREED),
+        AUTHOR: (PointStatus.RAISED,),
+        THIRD: (PointStatus.OBJECTED,),
+    }[part]
+    waiting = ([place for place, each in enumerate(entries) if each.status == status]
+               for status in statuses)  # fmt: skip
+    places = next(filter(None, waiting), [])
+    here = next((place for place, each in enumerate(entries) if after and each.point == after), -1)
+    if places:
+        place = next((each for each in places if each > here), places[0])
+        entries[place].is_current = True

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.models import PointStatus, Review, ReviewStatus
+from annotate.models import PointStatus, Review, ReviewPoint, ReviewStatus
 from annotate.review import services as verbs
 from annotate.review.acts import get_review
 from annotate.review.authorship import authors_of, may_review
@@ -109,14 +109,19 @@ def review_act(
     access = enter(request.user, slug)
     found = get_review(access, pk)
 
-    def do() -> None:
-        act(review=found, actor=access.user, **about, **cleaned(form_class(request.POST)))
+    def do() -> object:
+        return act(review=found, actor=access.user, **about, **cleaned(form_class(request.POST)))
 
     return _do(request, access, found, do)
 
 
-def review_context(access: Access, found: Review, sent: Any = None) -> dict[str, Any]:
-    """Everything for the page; nothing of the author's weights while the scores are blind."""
+def review_context(
+    access: Access, found: Review, sent: Any = None, after: ReviewPoint | None = None
+) -> dict[str, Any]:
+    """Everything for the page; nothing of the author's weights while the scores are blind.
+
+    `after` is the point that was just decided: the page goes on behind it.
+    """
     part = part_of(found, access.user)
     is_turn = part is not None and part == TURN.get(found.status)
     context: dict[str, Any] = {
@@ -132,15 +137,20 @@ def review_context(access: Access, found: Review, sent: Any = None) -> dict[str,
     if found.status == ReviewStatus.BLIND:
         aspects = unscored(found.query, access.user) if is_turn else []
         return context | blind_context(aspects, sent or {})
-    board = read_review(found, part if is_turn else None)
+    board = read_review(found, part if is_turn else None, after)
     statuses = Counter(entry.status for entry in board.entries)
     context |= {
         "board": board,
+        "size": len(board.entries),
         "unseen": statuses[""],
+        "checked": len(board.entries) - statuses[""],
         "raised": statuses[PointStatus.RAISED],
         "objected": statuses[PointStatus.OBJECTED],
         "agreed": statuses[PointStatus.AGREED],
     }
+    if part == REVIEWER and not is_turn:
+        context["next_review"] = my_turn(access).exclude(pk=found.pk).first()
+        context["next_query"] = waiting_for_review(access).first()
     if is_turn and part == REVIEWER and context["objected"]:
         members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
         taken = {found.reviewer_id, found.author_id} | authors_of(found.query)
@@ -152,18 +162,16 @@ def review_context(access: Access, found: Review, sent: Any = None) -> dict[str,
 def _do(
     request: HttpRequest, access: Access, found: Review, act: Callable[[], object]
 ) -> HttpResponse:
+    done: object = None
     try:
-        act()
+        done = act()
     except Refused as refusal:
         messages.warning(request, refusal.message)
     except Conflict:
         messages.warning(request, "The author saved this aspect at the same moment. Look again.")
-    return _answer(request, access, found)
-
-
-def _answer(request: HttpRequest, access: Access, found: Review) -> HttpResponse:
     if not htmx.is_fragment(request):
         slug = access.benchmark.slug
         return htmx.redirect(request, reverse("review", args=[slug, found.pk]))
-    context = review_context(access, get_review(access, found.pk))
+    after = done if isinstance(done, ReviewPoint) else None
+    context = review_context(access, get_review(access, found.pk), after=after)
     return htmx.render(request, TEMPLATE, context, partial=PART)

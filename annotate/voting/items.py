@@ -10,8 +10,9 @@ from annotate.models import AttentionCheck, Condition, EscalationCase
 from annotate.plans.services import as_shown
 from annotate.voting.forms import VoteForm
 from annotate.voting.snapshot import read_snapshot, segments
+from corpus.models import Query
 
-LONGEST_TITLE = 200  # characters; a longer first line is read as text
+LONGEST_TITLE = 200  # characters; a longer one is read as text
 
 
 def item_context(
@@ -27,18 +28,23 @@ def item_context(
     return {
         "passage": item.passage,
         "snapshot": snapshot,
-        **titled(snapshot.question),
+        **titled(snapshot.question, item.query),
         "segments": segments(text, snapshot.spans),
         "page_title": item.passage.title or (document.title if document else ""),
         "source_url": web_url(item.passage.address),
     }
 
 
-def titled(question: str) -> dict[str, str]:
-    """`head`, the first line where it is short enough for a title, and the `rest` of a query."""
-    head, _, rest = question.strip().partition("\n")
+def titled(question: str, query: Query | None = None) -> dict[str, str]:
+    """`head`, what is set as a title, and the `rest` of a question.
+
+    A question whose query has a title begins with it; any other is one whole. What is too long
+    for a title is read as text.
+    """
+    whole = question.strip()
+    head, _, rest = whole.partition("\n") if query and query.has_title else (whole, "", "")
     if len(head) > LONGEST_TITLE:
-        return {"head": "", "rest": question.strip()}
+        return {"head": "", "rest": whole}
     return {"head": head, "rest": rest.strip()}
 
 

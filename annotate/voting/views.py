@@ -90,7 +90,7 @@ def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ANNOTATOR)
     votes = _own_votes(access)
     named, at = number(request.POST.get("case", "")), number(request.POST.get("at", ""))
-    found = (votes.filter(case_id=named) if named else votes).order_by("-pk").first()
+    found = (votes.filter(case_id=named) if named else votes).first()
     if found is None:
         messages.info(request, "There is no vote of yours to take back.")
         return _go(access, at)
@@ -99,7 +99,8 @@ def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
     except Refused as refusal:
         messages.warning(request, refusal.message)
         return _go(access, at)
-    messages.success(request, "Your vote was taken back. Judge this case again.")
+    pid = found.case.passage.pid
+    messages.success(request, f"Your vote on {pid} was undone. Judge this case again.")
     return _go(access, found.case_id)
 
 
@@ -112,7 +113,7 @@ def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
         "waiting": waiting,
         "is_most": waiting == MAX_COUNTED,
         "unqualified": unqualified_domains(access, plan) if access.is_annotator else [],
-        "has_voted": _own_votes(access).exists(),
+        "undoable": _own_votes(access).first(),
         "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),
         "form": VoteForm(),
         "asked": "",
@@ -206,6 +207,8 @@ def _context(
         "post_url": reverse("vote-case", args=[slug, case.pk]),
         "later_url": f"{reverse('vote', args=[slug])}?after={case.pk}",
     }
+    if mine is not None:
+        context["undoable"] = mine
     if is_over or slot is None:
         return context
     committed = slot.is_committed or mine is not None
@@ -215,4 +218,6 @@ def _context(
 
 
 def _own_votes(access: Access) -> QuerySet[Vote]:
-    return Vote.objects.of_voters(access.benchmark).filter(voter=access.user, batch=None)
+    """The person's votes outside batches, the last one first, with what they are about."""
+    votes = Vote.objects.of_voters(access.benchmark).filter(voter=access.user, batch=None)
+    return votes.select_related("case__query__domain", "case__passage").order_by("-pk")

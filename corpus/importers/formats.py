@@ -17,6 +17,7 @@ class Format:
     """A format's name for people, its reader, and what a path of it looks like.
 
     `numbers_pages`: its ids say which page a passage is a piece of, and which piece.
+    `has_titles`: the first line of its queries is a title.
 
     `read(path, qrels=..., meter=..., domain=...)` yields rows, problems and oddities of the files
     in their order, lazily; it raises nothing about what they contain. Only runs take a `domain`.
@@ -26,6 +27,7 @@ class Format:
     read: Callable[..., Iterator[Any]]
     hint: str
     numbers_pages: bool = False
+    has_titles: bool = False
 
 
 # Why a format takes no qrels; one without a line here takes them.
@@ -42,6 +44,7 @@ def _format(
     *,
     why: str = "",
     numbers_pages: bool = False,
+    has_titles: bool = False,
 ) -> Format:
     """A format whose reader answers with problems, whatever a path holds.
 
@@ -72,7 +75,7 @@ def _format(
             name = Path(error.filename).name if error.filename else name_of(path)
             yield Problem(Location(name), "The file cannot be read.")
 
-    return Format(title, read, hint, numbers_pages)
+    return Format(title, read, hint, numbers_pages, has_titles)
 
 
 FORMATS: dict[str, Format] = {
@@ -82,12 +85,14 @@ FORMATS: dict[str, Format] = {
         "a zip of examples, aspects, documents",
         why=_IN_ROWS,
         numbers_pages=True,
+        has_titles=True,
     ),
     "bright": _format(
         "BRIGHT",
         bright.read_bright,
         "a zip of examples and documents, or a query file",
         numbers_pages=True,
+        has_titles=True,
     ),
     "bridge": _format(
         "BRIDGE",

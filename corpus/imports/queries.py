@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
+from corpus.importers.formats import format_named
 from corpus.importers.rows import QueryRow
 from corpus.imports.context import ConcurrentLoad, LoadContext, Pace, known
 from corpus.imports.named import LoadRows
@@ -20,7 +21,7 @@ from corpus.texts.answers import written_here
 _TEXTS = ("text", "description", "narrative", "gold_answer", "reasoning", "reference_answer")
 _LISTS = ("answers", "community_answers", "gold_ids_long", "excluded_ids")
 _FIELDS = (*_TEXTS, *_LISTS, "extra")
-_COLUMNS = ("domain_id", "qid", *_FIELDS, "created_at")
+_COLUMNS = ("domain_id", "qid", *_FIELDS, "has_title", "created_at")
 
 
 # What publishing does: moves from a waiting domain to its own, and texts to fill in.
@@ -49,7 +50,7 @@ def stage_queries(context: LoadContext, gathered: LoadRows, pace: Pace) -> Query
 def show_queries(changes: QueryChanges) -> None:
     """Part of publishing; raises Overtaken if another load brought or filled one of them."""
     moves, fills = changes
-    fill_rows(Query, _FIELDS, fills, empty="text = ''")
+    fill_rows(Query, (*_FIELDS, "has_title"), fills, empty="text = ''")
     try:
         for waiting, domain in moves.items():
             Query.objects.filter(domain_id=waiting).update(domain_id=domain)
@@ -76,7 +77,7 @@ def _compare(context: LoadContext, row: QueryRow, query: Query) -> tuple[Any, ..
         location = row.location if name == "text" else row.location.at(name)
         message = f"Query {row.qid} is here already with another {name.replace('_', ' ')}."
         context.tally.fail(location, f"{message} Queries are never edited: give it a new id.")
-    return (*_columns(values), query.pk) if is_filled else None
+    return (*_columns(values), _has_titles(context), query.pk) if is_filled else None
 
 
 def _write(context: LoadContext, rows: Sequence[QueryRow], pace: Pace) -> dict[int, int]:
@@ -86,6 +87,7 @@ def _write(context: LoadContext, rows: Sequence[QueryRow], pace: Pace) -> dict[i
     for row in rows:
         groups.setdefault(row.domain, []).append(row)
     moves: dict[int, int] = {}
+    titled = _has_titles(context)
     for name, group in groups.items():
         with pace.writing(context, 0):
             domain = context.domain(name)
@@ -96,13 +98,17 @@ def _write(context: LoadContext, rows: Sequence[QueryRow], pace: Pace) -> dict[i
             context.stage("domains", waiting.pk)
         moves[waiting.pk] = domain
         values = (
-            (waiting.pk, row.qid, *_columns([getattr(row, each) for each in _FIELDS]), now)
+            (waiting.pk, row.qid, *_columns([getattr(row, each) for each in _FIELDS]), titled, now)
             for row in group
         )
         pace.write(context, Query, _COLUMNS, values)
         written = Query.objects.filter(domain=waiting).order_by().values_list("qid", "pk")
         context.queries |= {(name, qid): pk for qid, pk in written.iterator()}
     return moves
+
+
+def _has_titles(context: LoadContext) -> bool:
+    return format_named(context.run.format).has_titles
 
 
 def _columns(values: Sequence[Any]) -> list[Any]:

@@ -161,6 +161,8 @@ class Query(models.Model):
     domain = models.ForeignKey(Domain, on_delete=models.PROTECT, related_name="queries")
     qid = models.CharField(max_length=200)
     text = models.TextField()
+    # Whether the first line of `text` is a title, as in formats that have one (BRIGHT).
+    has_title = models.BooleanField(default=False, db_default=False)
     # What a TREC topic says beside its title.
     description = models.TextField(blank=True, default="")
     narrative = models.TextField(blank=True, default="")
@@ -188,13 +190,15 @@ class Query(models.Model):
 
     @property
     def title(self) -> str:
-        """The first line of the query, or that there is none yet."""
-        return self.text.strip().split("\n", 1)[0] or f"Query {self.qid} (text not loaded)"
+        """Its title where it has one, else all of it on one line, or that there is no text yet."""
+        text = self.text.strip()
+        shown = text.partition("\n")[0] if self.has_title else " ".join(text.split())
+        return shown or f"Query {self.qid} (text not loaded)"
 
     @property
     def body(self) -> str:
-        """What follows the first line."""
-        return self.text.strip().partition("\n")[2].strip()
+        """What follows the title; "" where `title` says all."""
+        return self.text.strip().partition("\n")[2].strip() if self.has_title else ""
 
 
 class Document(models.Model):

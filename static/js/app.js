@@ -1,4 +1,4 @@
-/* What every page can do: toasts for failed requests, dialogs, copying, focus after a swap. */
+/* What every page can do: messages, dialogs, copying, focus after a swap. */
 "use strict";
 
 (() => {
@@ -15,11 +15,14 @@
 
   const byId = (id) => document.getElementById(id);
 
-  function toast(text) {
+  // -- messages ----------------------------------------------------------------------------------
+
+  function toast(text, status) {
     const box = byId("toasts");
     if (!box || [...box.querySelectorAll("p")].some((p) => p.textContent === text)) return;
     const item = document.createElement("div");
     item.className = "message bad";
+    item.dataset.status = status;
     const words = document.createElement("p");
     words.textContent = text;
     const close = document.createElement("button");
@@ -39,8 +42,40 @@
   function failed(event) {
     if (speaksItself(event.detail.elt)) return;
     const status = event.detail.xhr?.status ?? 0;
-    toast(REASONS[status] ?? (status >= 500 ? REASONS[500] : REASONS[400]));
+    toast(REASONS[status] ?? (status >= 500 ? REASONS[500] : REASONS[400]), status);
   }
+
+  function dismiss(which = ".message") {
+    for (const each of document.querySelectorAll(`.messages ${which}`)) each.remove();
+  }
+
+  /* A deed of the person leaves behind what was said of the one before it; the answer to it brings
+     its own messages, and is swapped in after this. What is shown in a dialog is no deed. */
+  const isDeed = ({ requestConfig, target }) =>
+    !isPoll(requestConfig?.elt) && !speaksItself(requestConfig?.elt) && !target?.closest("dialog") &&
+    (requestConfig?.verb !== "get" || ["click", "submit"].includes(requestConfig.triggeringEvent?.type));
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { status } = event.detail.xhr;
+    if (status >= 400 && status !== 409 && status !== 422) return;
+    if (isDeed(event.detail)) dismiss();
+    else dismiss("[data-status='0'], .messages [data-status^='5']"); // the server is back
+  });
+
+  /* Somebody who reads on has seen it: it stays where it is in the page. */
+  let arrived = 0, from = 0;
+  const messages = document.querySelector(".messages");
+  new MutationObserver((changes) => {
+    if (!changes.some((each) => each.addedNodes.length)) return;
+    messages.classList.remove("passed");
+    arrived = performance.now();
+    from = scrollY;
+  }).observe(messages, { childList: true, subtree: true });
+
+  document.addEventListener("scroll", () => {
+    if (performance.now() - arrived < 500) from = scrollY; // the page itself goes to what is next
+    else if (Math.abs(scrollY - from) > 150) messages.classList.add("passed");
+  }, { passive: true });
 
   for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(name, failed);
@@ -129,5 +164,5 @@
     each.scrollIntoView({ block: "nearest", inline: "center" });
   }
 
-  window.assay = { toast, jump };
+  window.assay = { dismiss, jump };
 })();

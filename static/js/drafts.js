@@ -83,7 +83,7 @@
     const fields = missing(form, copy);
     if (!fields.length) { forget(form); return null; }
     const box = document.createElement("div");
-    box.className = "notice";
+    box.className = "notice warn";
     box.setAttribute("role", "status");
     const words = document.createElement("p");
     words.textContent = `Something you typed here (${new Date(copy.at).toLocaleString()}) was not saved.`;
@@ -119,7 +119,7 @@
         const words = copy.fields.map(([, value]) => value).filter((value) => value.trim().length > 1);
         if (copy.page !== location.pathname || !words.length) continue;
         const box = document.createElement("div");
-        box.className = "notice";
+        box.className = "notice warn";
         box.setAttribute("role", "status");
         const line = document.createElement("p");
         line.textContent = `You typed this here (${new Date(copy.at).toLocaleString()}); it could not be saved.`;

@@ -99,10 +99,10 @@
     return made;
   }
 
-  function say(state, words, buttons, text = "") {
+  function say(state, words, buttons, { text = "", kind = "" } = {}) {
     state.notice?.remove();
     const box = document.createElement("div");
-    box.className = "notice";
+    box.className = `notice ${kind}`;
     box.setAttribute("role", "status");
     box.dataset.draftNotice = state.name;
     const line = document.createElement("p");
@@ -143,7 +143,7 @@
       button("Keep what is in the field", () => choose(state.field.value)(), "primary"),
       button("Use the other", choose(draft.text)),
     ];
-    say(state, "You wrote something else here in another tab. What you typed is still in the field; the other text is:", buttons, draft.text);
+    say(state, "You wrote something else here in another tab. What you typed is still in the field; the other text is:", buttons, { text: draft.text, kind: "warn" });
   }
 
   function bringBack(state, text, at) {
@@ -158,7 +158,7 @@
     }
     const use = button("Use it", () => { close(state); put(state, text); }, "primary");
     const drop = button("Discard it", () => { close(state); changed(state); });
-    say(state, `You typed something else here before${when}:`, [use, drop], text);
+    say(state, `You typed something else here before${when}:`, [use, drop], { text });
   }
 
   // -- start -------------------------------------------------------------------------------------

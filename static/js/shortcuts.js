@@ -27,12 +27,40 @@
       (element) => element.dataset.key.toLowerCase() === key && isUsable(element) && isOpen(element));
   }
 
-  /* Several cards may offer the same key: the one with the focus wins, then the open one. */
+  /* Several cards may offer the same key: the one with the focus wins, then the open one; what is
+     in neither is perhaps out of sight, and no key acts on it. */
   function pick(found) {
     const scope = (element) => element.closest("[data-key-scope]");
     return found.find((element) => scope(element)?.contains(document.activeElement)) ??
       found.find((element) => scope(element)?.matches(".open")) ??
-      found.find((element) => !scope(element)) ?? found[0];
+      found.find((element) => !scope(element));
+  }
+
+  const isChoice = (element) => element.matches("input[type=radio]");
+  const choices = (radio) => [...radio.form.elements].filter((each) => isChoice(each) && each.name === radio.name);
+
+  function choose(radio) {
+    radio.focus();
+    radio.click();
+  }
+
+  /* A digit inside a weight is that weight and nothing else. In a form[data-weigh], which asks for
+     weights alone, it goes from anywhere to the first one that is missing. */
+  function weigh(target, key) {
+    const inside = isChoice(target) && target.closest(".weight");
+    const here = inside ? target : place().querySelector("form[data-weigh] .weight:not(:has(:checked)) input");
+    const found = here?.form && choices(here).find((each) => each.value === key && !each.matches(":disabled"));
+    if (found) choose(found);
+    return Boolean(inside || found);
+  }
+
+  /* Browsers begin an unset group at its second choice. */
+  function isBegun(target, key) {
+    if (!key.startsWith("Arrow") || !isChoice(target) || !target.form) return false;
+    const all = choices(target).filter((each) => !each.matches(":disabled"));
+    if (!all.length || all.some((each) => each.checked)) return false;
+    choose(all[0]);
+    return true;
   }
 
   function act(element) {
@@ -78,9 +106,11 @@
 
   function listed() {
     const keys = new Map();
-    for (const element of document.querySelectorAll("main [data-key], .top [data-key], .deck [data-key]")) {
+    const all = [...document.querySelectorAll("main [data-key], .top [data-key], .deck [data-key]")].filter(isUsable);
+    for (const element of all) {
       const key = element.dataset.key.toLowerCase();
-      if (key !== "?" && isUsable(element) && !keys.has(key)) keys.set(key, name(element));
+      const same = all.filter((each) => each.dataset.key.toLowerCase() === key);
+      if (key !== "?" && !keys.has(key)) keys.set(key, name(pick(same) ?? element));
     }
     const form = document.querySelector("main form:not([role=search]), form[data-main]");
     if (form && !keys.has(SUBMIT)) keys.set(SUBMIT, "Send the form you are in");
@@ -164,8 +194,15 @@
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape") { if (isTyping(target)) leave(target); return; }
-    if (isTyping(target) || areOff()) return;
+    if (event.key === "Escape") {
+      if (isTyping(target) || (isChoice(target) && target.closest(".weight"))) leave(target);
+      else if (!document.querySelector("dialog[open]") && !target.closest("[data-spans]")) assay.dismiss();
+      return;
+    }
+    if (isTyping(target)) return;
+    if (isBegun(target, event.key)) { event.preventDefault(); return; }
+    if (areOff()) return;
+    if (/^\d$/.test(event.key) && weigh(target, event.key)) { event.preventDefault(); return; }
     const found = pick(candidates(event.key.toLowerCase()));
     if (found) { event.preventDefault(); act(found); return; }
     /* The button that opens the list is hidden on small screens; the key is not. */

@@ -28,7 +28,19 @@ def press(page: Page, *keys: str) -> None:
         page.wait_for_load_state("networkidle")
 
 
-def test_a_review_with_changes_asked_for_answered_and_accepted(assay: Assay, sign_in) -> None:
+def check_looks(page: Page, axe) -> None:
+    """No fault for axe, in light and dark; and the page fits a small phone."""
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert axe(page) == []
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert axe(page) == []
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_a_review_with_changes_asked_for_answered_and_accepted(assay: Assay, sign_in, axe) -> None:
     assay.manage("shell", "-c", GIVE_AN_AUTHOR)
     reviewer = sign_in(assay.link("reviewer"))
     reviewer.goto(f"{BENCHMARK}/reviews/")
@@ -36,24 +48,51 @@ def test_a_review_with_changes_asked_for_answered_and_accepted(assay: Assay, sig
     row.get_by_role("button", name="Review it").click()
     expect(reviewer.get_by_role("heading", name="How much does each aspect weigh?")).to_be_visible()
     expect(reviewer.get_by_text("the author")).to_have_count(0)
-    for weights in reviewer.locator("fieldset.weight").all():
-        weights.locator("input").first.focus()
-        reviewer.keyboard.press("ArrowRight")
-        reviewer.keyboard.press("ArrowRight")
+    groups = reviewer.locator("fieldset.weight")
+    groups.first.locator("input").first.focus()
+    reviewer.keyboard.press("ArrowRight")  # in an unset group to its first
+    expect(groups.first.locator(":checked")).to_have_value("1")
+    reviewer.keyboard.press("4")  # the group that has the focus
+    expect(groups.first.locator(":checked")).to_have_value("4")
+    for done in range(1, groups.count()):
+        reviewer.locator("h1").first.focus()
+        reviewer.keyboard.press("5")  # the first without a weight
+        expect(reviewer.locator(".weight :checked")).to_have_count(done + 1)
+    expect(groups.first.locator(":checked")).to_have_value("4")
     press(reviewer, "Control+Enter")
-    expect(reviewer.get_by_text("blind (reviewer)").first).to_be_visible()
+    expect(reviewer.get_by_text(re.compile(r"both \d|blind \d")).first).to_be_visible()
+
+    # Passages stand open in reading order; nothing can be accepted before it was looked at.
+    deck = reviewer.locator("#review-deck")
+    accept = reviewer.get_by_role("button", name=re.compile("Accept"))
+    left = int(re.search(r"(\d+) to look at", deck.inner_text())[1])
+    expect(accept).to_be_disabled()
+    expect(accept).to_contain_text(f"({left} left)")
+    passages = reviewer.locator(".passage .verbatim")
+    assert passages.count() > 1
+    assert all(each.is_visible() for each in passages.all())
+    check_looks(reviewer, axe)
+    reviewer.reload()
+    ring = reviewer.locator("[data-look].open")
+    expect(ring).to_have_attribute("aria-label", "Weight of a1")
+    reviewer.mouse.wheel(0, 1500)  # the ring goes with what is read
+    expect(ring).not_to_have_attribute("aria-label", "Weight of a1")
+    expect(ring).to_be_in_viewport()
+    reviewer.get_by_role("link", name=re.compile("^Weight")).first.click()
+    expect(ring).to_have_attribute("aria-label", "Weight of a1")
 
     # The first question is not answered with Yes: a note says what should change.
+    reviewer.get_by_role("link", name=re.compile("^Comprehensive")).click()
     reviewer.keyboard.press("2")
-    note = reviewer.get_by_label("What should change, for the author").first
+    note = ring.get_by_label("What should change, for the author")
     note.fill("One point is missing.")
     press(reviewer, "Control+Enter")
     expect(reviewer.get_by_text("1 asked for")).to_be_visible()
-    deck = reviewer.locator("#review-deck")
-    left = int(re.search(r"(\d+) to look at", deck.inner_text())[1])
-    for still in range(left - 1, -1, -1):
+    for still in range(left - 2, -1, -1):
+        expect(ring).to_be_in_viewport()
         press(reviewer, "1")
         expect(deck).to_contain_text(f"{still} to look at")
+    expect(accept).to_be_disabled()  # something is asked for
     press(reviewer, "h")
     expect(reviewer.get_by_text("with the author")).to_be_visible()
 
@@ -70,6 +109,8 @@ def test_a_review_with_changes_asked_for_answered_and_accepted(assay: Assay, sig
     expect(reviewer.get_by_text("1 agreed")).to_be_visible()
     press(reviewer, "a")
     expect(reviewer.locator("#review-deck")).to_contain_text("Accepted")
+    reviewer.keyboard.press("n")
+    expect(reviewer.get_by_role("heading", name="How much does each aspect weigh?")).to_be_visible()
 
 
 def test_an_exam_is_one_key_an_item(assay: Assay, sign_in) -> None:

@@ -89,7 +89,7 @@ def _collect(request: HttpRequest, access: Access, query: Query, **bound: Any) -
         "fetches": fetches,
         "is_waiting": any(not fetch.is_over for fetch in fetches),
         "pages": pages_of(query),
-        **titled(query.text),
+        **titled(query.text, query),
         **{name: form() for name, form in FORMS.items()},
         **bound,
     }
@@ -206,7 +206,7 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
         "alike": pages_like(page),
         "colours": COLOURS,
         "source_url": web_url(page.document.source_url),
-        **titled(query.text),
+        **titled(query.text, query),
     }
 
 

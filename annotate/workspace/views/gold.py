@@ -216,7 +216,7 @@ def passage_remake(request: HttpRequest, slug: str, pk: int, passage_pk: int) ->
         "proposal": text,
         "is_merge": bool(others),
         "form": form,
-        **titled(query.text),
+        **titled(query.text, query),
         "refusal": refusal,
     }
     return htmx.render(

@@ -131,7 +131,7 @@ def reading(found: Query) -> dict[str, Any]:
         for answer in found.community_answers
         if isinstance(answer, dict)
     ]
-    return {**titled(found.text), "community_answers": answers}
+    return {**titled(found.text, found), "community_answers": answers}
 
 
 def _find(access: Access, found: Query, words: str) -> list[Passage]:

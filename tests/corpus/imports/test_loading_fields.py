@@ -7,7 +7,7 @@ import pytest
 from corpus.benchmarks.services import create_benchmark
 from corpus.imports import named as loading_gather
 from corpus.models import Document, GoldVersion, Judgment, Passage, PassageIndexRun, Query
-from tests.corpus.import_files import bright_pro, imported, write_lines
+from tests.corpus.import_files import bright_pro, bright_row, imported, write_lines
 
 pytestmark = pytest.mark.django_db
 TOPIC = (
@@ -176,3 +176,19 @@ def test_a_passage_that_its_page_speaks_for_agrees_with_it(benchmark, tmp_path) 
     found = Passage.objects.get()
     assert (found.source_url, found.address) == ("", "https://example.org/1")
     assert str(found.fetched) == str(Document.objects.get().fetched_on) == "2024-05-31"
+
+
+def test_first_line_is_a_title_only_where_the_format_has_titles(benchmark, tmp_path) -> None:
+    text = "what similarity laws must be obeyed\nfor heated models ."
+    (tmp_path / "cran.qry").write_text(f".I 001\n.W\n{text}\n")
+    imported(benchmark, tmp_path, "cranfield")
+    query = Query.objects.get()
+    assert query.text == text
+    assert query.title == "what similarity laws must be obeyed for heated models ."
+    assert query.body == ""
+    light = create_benchmark(name="Posts", slug="posts", actor=None)
+    write_lines(tmp_path / "biology.jsonl", [bright_row(query="Why moths?\nLamps, say.")])
+    run = imported(light, tmp_path / "biology.jsonl", "bright")
+    assert run.problems == []
+    post = Query.objects.get(domain__benchmark=light)
+    assert (post.title, post.body) == ("Why moths?", "Lamps, say.")

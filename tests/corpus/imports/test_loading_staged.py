@@ -230,7 +230,7 @@ def test_filling_what_is_no_longer_empty_is_refused(benchmark, tmp_path) -> None
     row = PassageRow("biology", passage.pid, "late", Location("f"))
     with pytest.raises(ConcurrentLoad):
         fill_passages({("biology", passage.pid): (passage.pk, row, NOWHERE)})
-    values = ["late"] + [""] * 5 + ["[]"] * 4 + [None, query.pk]
+    values = ["late"] + [""] * 5 + ["[]"] * 4 + [None, False, query.pk]
     with pytest.raises(ConcurrentLoad):
         show_queries(({}, [tuple(values)]))
     passage.refresh_from_db()
