@@ -1,6 +1,7 @@
 """Fetch and authorise in one step what a screen or route of this room is about."""
 
 from typing import TypeVar
+from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
@@ -19,26 +20,26 @@ _Row = TypeVar("_Row", bound=Model)
 
 # Asked with every vote; the text of the page is not.
 _CASE = Prepared(
-    lambda pk, benchmark: (
+    lambda public_id, benchmark: (
         EscalationCase.objects.of_voters()
-        .filter(pk=pk, query__domain__benchmark=benchmark)
+        .filter(public_id=public_id, query__domain__benchmark=benchmark)
         .select_related("query__domain__benchmark", "passage__document")
         .defer("passage__document__text")
     )
 )
 
 
-def get_case(access: Access, pk: int) -> EscalationCase:
+def get_case(access: Access, public_id: UUID) -> EscalationCase:
     """A case of this benchmark that voters are asked about, or 404."""
-    found = _CASE.first(pk=pk, benchmark=access.benchmark.pk)
+    found = _CASE.first(public_id=public_id, benchmark=access.benchmark.pk)
     if found is None:
         raise Http404("No such case.")
     return found
 
 
-def get_own_case(access: Access, pk: int) -> EscalationCase:
+def get_own_case(access: Access, public_id: UUID) -> EscalationCase:
     """A case in one of the person's own domains: 404 outside the benchmark, 403 outside them."""
-    case = get_case(access, pk)
+    case = get_case(access, public_id)
     if case.query.domain_id not in access.domain_ids:
         raise PermissionDenied("This case belongs to a domain that is not yours.")
     return case
@@ -116,3 +117,11 @@ def first_or_404(rows: QuerySet[_Row], noun: str) -> _Row:
 def number(text: str) -> int | None:
     """A number from an address or a form; None for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def as_public_id(text: str) -> UUID | None:
+    """The public id of a case from an address or a form; None for any other text."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

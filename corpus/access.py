@@ -40,6 +40,12 @@ class Access:
         """May annotate and vote."""
         return Role.ANNOTATOR in self.membership.roles
 
+    @property
+    def is_voter(self) -> bool:
+        """May be asked to judge a pair blind. Admins see everything, and know that their votes
+        are not blind."""
+        return self.is_annotator and not self.is_admin
+
     @cached_property
     def domain_ids(self) -> set[int]:
         """Domains the person works in."""
@@ -72,6 +78,22 @@ def enter(user: User | AnonymousUser, slug: str, *roles: str) -> Access:
     if roles and not set(roles) & set(found.roles):
         raise PermissionDenied(f"This needs the role {' or '.join(roles)}.")
     return Access(user=user, benchmark=found.benchmark, membership=found)
+
+
+def enter_unblinded(user: User | AnonymousUser, slug: str, *roles: str) -> Access:
+    """As `enter`, for what tells how machines judged pairs: PermissionDenied for who votes."""
+    access = enter(user, slug, *roles)
+    refuse_voter(access)
+    return access
+
+
+def refuse_voter(access: Access) -> None:
+    """Raise PermissionDenied for who votes: to them what machines said is kept back."""
+    if access.is_voter:
+        raise PermissionDenied(
+            "You vote here, so what machines said of the pairs is kept from you. Admins may read "
+            "it, and reviewers who are no annotators."
+        )
 
 
 def get_query(access: Access, pk: int) -> Query:

@@ -26,6 +26,10 @@ def _seniors(access: Access) -> bool:
     return access.is_reviewer or access.is_admin
 
 
+def _readers_of_debates(access: Access) -> bool:
+    return access.is_admin or (access.is_reviewer and not access.is_voter)
+
+
 def _admins(access: Access) -> bool:
     return access.is_admin
 
@@ -99,9 +103,9 @@ _SECTIONS: Final[tuple[tuple[str, str, tuple[Page, ...]], ...]] = (
         "Agents",
         "Agents",
         (
-            Page("Debate runs", "debate-runs", _seniors),
+            Page("Debate runs", "debate-runs", _readers_of_debates),
             Page("Pools", "pools", _seniors),
-            Page("Experiments", "experiments", _seniors),
+            Page("Experiments", "experiments", _readers_of_debates),
             Page("Prompts", "prompts", _admins, beside=("trials/",)),
             Page("Spending", "spending", _admins),
         ),

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import AnonymousUser, User
 from django.shortcuts import get_object_or_404
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, refuse_voter
 from corpus.models import Role
 from debate.models import Debate, DebateRun
 
@@ -11,7 +11,8 @@ READERS = (Role.ADMIN, Role.REVIEWER)
 
 
 def get_run(access: Access, pk: int) -> DebateRun:
-    """A run of this benchmark, or 404."""
+    """A run of this benchmark, or 404; 403 for who votes."""
+    refuse_voter(access)
     runs = DebateRun.objects.select_related(
         "benchmark", "pool__corpus_version", "account", "adopted_by"
     )
@@ -21,7 +22,7 @@ def get_run(access: Access, pk: int) -> DebateRun:
 def enter_run(
     user: User | AnonymousUser, slug: str, pk: int, *roles: str
 ) -> tuple[Access, DebateRun]:
-    """The run, for members of its benchmark with one of the roles; as corpus.access.enter."""
+    """The run, for members of its benchmark with one of the roles who do not vote."""
     access = enter(user, slug, *roles)
     return access, get_run(access, pk)
 

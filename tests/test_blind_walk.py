@@ -47,7 +47,7 @@ def made(undone_database: None) -> World:
     world.rows = {
         "query": [query.pk],
         "passage": [cases[0].passage_id, passages[0].pk, world.passage.pk],
-        "case": [cases[0].pk, world.item.case_id],
+        "case": [cases[0].public_id, world.item.case.public_id],
         "aspect": [world.aspects[0].pk],
         "task": [RescoreTask.objects.get().pk],
         "run": [debates[0].run_id],
@@ -161,7 +161,7 @@ def test_nothing_tells_votes_arguments_weights_scores_or_labels(
 
 
 def judge(world: World, person: User) -> None:
-    client, url = signed_in(person), world.url(f"vote/{world.cases[0].pk}/")
+    client, url = signed_in(person), world.url(f"vote/{world.cases[0].public_id}/")
     client.get(url)
     client.post(url, {"label": "1", "stage": "first"})
 

@@ -49,6 +49,7 @@ ARGUMENTS = {
     "passage_pk": "passage",
     "query_pk": "query",
     "aspect_pk": "aspect",
+    "case": "case",
     "debate": "debate",
     "item": "item",
     "place": "place",
@@ -65,8 +66,7 @@ BEGINNINGS = (
         ("fetches", "query"),
         ("pages", "query"),
     ),
-    *(("passage-", "query"), ("passage", "passage"), ("vote-case", "case"), ("votes", "case")),
-    *(("first-judgment", "case"), ("leave-case", "case"), ("dispute", "case")),
+    *(("passage-", "query"), ("passage", "passage")),
     *(("vote-batch", "batch"), ("vote-item", "batch"), ("batch", "batch")),
     *(("vote", "vote"), ("feedback-vote", "vote"), ("decision", "vote")),
     *(("debate-requeue", "debate"), ("debates", "run"), ("debate", "run"), ("pool", "pool")),
@@ -84,7 +84,7 @@ class Walk:
 
     person: User
     slug: str
-    rows: Mapping[str, Collection[int]]
+    rows: Mapping[str, Collection[Any]]
     fragments: bool = True
     filters: bool = True
     client: Client = field(init=False)
@@ -118,7 +118,7 @@ class Walk:
             return [self.slug]
         words = [words for begins, of, words in WORDS if route.startswith(begins) and of == name]
         if words or name in ("name", "what", "verb", "path"):
-            keys = sorted({key for keys in self.rows.values() for key in keys})
+            keys = sorted({key for keys in self.rows.values() for key in keys}, key=str)
             every = words[-1] if words else ["none"]
             return [word.format(n) for word in every for n in (keys if "{}" in word else keys[:1])]
         kinds = (kind for begins, kind in BEGINNINGS if route.startswith(begins))

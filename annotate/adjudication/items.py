@@ -59,7 +59,7 @@ def read_item(item: OpenItem) -> ShownItem:
         passage = passages.get(pk=int(item.key.split("-")[1]))
         said = _verdicts(query, passage)
         return ShownItem(item, query, passage, said=said, history=_history(query, passage))
-    case = EscalationCase.objects.get(pk=int(item.key))
+    case = EscalationCase.objects.get(public_id=item.key)
     passage = passages.get(pk=case.passage_id)
     # Votes on an open case are shown to nobody: undone, a decision returns it to its voters.
     said = _votes(case) if case.status == CaseStatus.EXPERT else []

@@ -32,8 +32,8 @@ from corpus.models import Domain, Passage, Query
 
 @dataclass(frozen=True, order=True)
 class OpenItem:
-    """One thing that was left open. `key` is that of the case, the review or the aspect; of
-    verdicts it is "query-passage"."""
+    """One thing that was left open. `key` is that of the review or the aspect, of a case its
+    public id; of verdicts it is "query-passage"."""
 
     since: datetime
     kind: str
@@ -104,9 +104,9 @@ def _domains(access: Access) -> set[int]:
 def _cases_of(kind: OpenKind, status: CaseStatus) -> Callable[[Access], Iterator[OpenItem]]:
     def read(access: Access) -> Iterator[OpenItem]:
         rows = _cases(access).filter(status=status)
-        fields = ("closed_at", "created_at", "pk", "query_id", "query__domain_id")
-        for closed, created, pk, query, domain in rows.values_list(*fields):
-            yield OpenItem(closed or created, kind.value, str(pk), query, domain)
+        fields = ("closed_at", "created_at", "public_id", "query_id", "query__domain_id")
+        for closed, created, public_id, query, domain in rows.values_list(*fields):
+            yield OpenItem(closed or created, kind.value, str(public_id), query, domain)
 
     return read
 
@@ -169,14 +169,16 @@ READERS: dict[str, Callable[[Access], Iterator[OpenItem]]] = {
 def as_rows(items: Sequence[OpenItem]) -> list[dict[str, Any]]:
     """One page of the list: `item`, its `query`, and in words what it is `about`."""
     queries = Query.objects.select_related("domain").in_bulk({item.query_id for item in items})
-    cases = EscalationCase.objects.in_bulk(_keys(items, OpenKind.MAJORITY, OpenKind.UNREADABLE))
-    aspects = Aspect.objects.in_bulk(_keys(items, OpenKind.WEIGHTS))
+    of_cases = (OpenKind.MAJORITY, OpenKind.UNREADABLE)
+    cases = EscalationCase.objects.filter(public_id__in=_keys(items, *of_cases))
+    passage_by_case = {str(each.public_id): each.passage_id for each in cases}
+    aspects = Aspect.objects.in_bulk([int(key) for key in _keys(items, OpenKind.WEIGHTS)])
     passage_of = {
         item.name: int(item.key.split("-")[1]) for item in items if item.kind == OpenKind.VERDICTS
     }
     for item in items:
-        if item.kind in (OpenKind.MAJORITY, OpenKind.UNREADABLE):
-            passage_of[item.name] = cases[int(item.key)].passage_id
+        if item.kind in of_cases:
+            passage_of[item.name] = passage_by_case[item.key]
     pids = dict(Passage.objects.filter(pk__in=passage_of.values()).values_list("pk", "pid"))
 
     def about(item: OpenItem) -> str:
@@ -198,5 +200,5 @@ def as_rows(items: Sequence[OpenItem]) -> list[dict[str, Any]]:
     ]
 
 
-def _keys(items: Sequence[OpenItem], *kinds: OpenKind) -> list[int]:
-    return [int(item.key) for item in items if item.kind in kinds]
+def _keys(items: Sequence[OpenItem], *kinds: OpenKind) -> list[str]:
+    return [item.key for item in items if item.kind in kinds]

@@ -240,9 +240,9 @@ class Answers(ViewSetMixin, Route):
     @extend_schema(request=AnswerTextSerializer, responses=AnswerChecksSerializer)
     def check(self, request: Request, slug: str, pk: int) -> Response:
         """The checks of a text against the gold of a query."""
-        _, query = self.enter()
+        access, query = self.enter()
         text = self.read(AnswerTextSerializer)["text"]
-        return Response(AnswerChecksSerializer(check(material_of(query), text)).data)
+        return Response(AnswerChecksSerializer(check(material_of(query, access), text)).data)
 
     @extend_schema(request=None, responses={204: None})
     def unchoose(self, request: Request, slug: str, pk: int) -> Response:

@@ -14,7 +14,9 @@ from functools import cached_property
 from annotate.answers.citing import Evidence, Report, brackets, check_answer, numbered, renamed
 from annotate.models import Aspect, GoldPassage, ReferenceAnswer
 from annotate.workspace.models import SCALE_TOP
+from corpus.access import Access
 from corpus.imports.context import chunks
+from corpus.judgments.shown import shown_labels
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -89,12 +91,14 @@ class AnswerEvidence:
         return SCALE_TOP[aspect.scale]
 
 
-def material_of(query: Query) -> AnswerEvidence:
-    """Aspects and gold of one query."""
-    return materials([query])[query.pk]
+def material_of(query: Query, shown_to: Access | None = None) -> AnswerEvidence:
+    """Aspects and gold of one query; without labels that this person may not see (shown.py)."""
+    return materials([query], shown_to)[query.pk]
 
 
-def materials(queries: Iterable[Query]) -> dict[int, AnswerEvidence]:
+def materials(
+    queries: Iterable[Query], shown_to: Access | None = None
+) -> dict[int, AnswerEvidence]:
     """The same of many queries, by key.
 
     Each needs its domain: gold that is no aspect's is read there.
@@ -107,14 +111,14 @@ def materials(queries: Iterable[Query]) -> dict[int, AnswerEvidence]:
     aspects: dict[int, list[tuple[Aspect, tuple[Passage, ...]]]] = defaultdict(list)
     for aspect in Aspect.objects.filter(query__in=known).present():
         aspects[aspect.query_id].append((aspect, tuple(gold[aspect.pk])))
-    accepted = _accepted([query for pk, query in known.items() if not aspects[pk]])
+    accepted = _accepted([query for pk, query in known.items() if not aspects[pk]], shown_to)
     return {
         pk: AnswerEvidence(query, tuple(aspects[pk]), accepted.get(pk, ()))
         for pk, query in known.items()
     }
 
 
-def _accepted(queries: Iterable[Query]) -> dict[int, tuple[str, ...]]:
+def _accepted(queries: Iterable[Query], shown_to: Access | None) -> dict[int, tuple[str, ...]]:
     """Ids of the loaded or collected passages that the expert view calls relevant, sorted.
 
     docs/protocol.md 2.7: relevant by the original gold or by the label given since, unless an
@@ -128,7 +132,9 @@ def _accepted(queries: Iterable[Query]) -> dict[int, tuple[str, ...]]:
     labels = Judgment.objects.filter(query__in=asked, passage__version_id__in=layers)
     relevant: dict[int, set[str]] = defaultdict(set)
     refused: dict[int, set[str]] = defaultdict(set)
-    for rows in (labels.original(), labels.standing()):
+    since = labels.standing()
+    shown = shown_labels(since, shown_to) if shown_to else since
+    for rows in (labels.original(), shown):
         for query, pid, label, source in rows.values_list(
             "query_id", "passage__pid", "label", "source"
         ):

@@ -77,7 +77,7 @@ def answer_check(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug)
     query = get_query(access, pk)
     text = request.POST.get("text", "")[: verbs.LONGEST]
-    context = {"report": check(material_of(query), text)}
+    context = {"report": check(material_of(query, access), text)}
     return htmx.render(request, "annotate/answers/checks_part.html", context)
 
 
@@ -138,7 +138,7 @@ def editor(access: Access, query: Query, *, begin: str = "", **typed: Any) -> di
     context: dict[str, Any] = {"access": access, "query": query, **reading(query)}
     if answers_are_hidden(access, query):
         return context | {"hidden": True}
-    material = material_of(query)
+    material = material_of(query, access)
     lines = {each.author: each for each in visible(access, query).filter(stands=True)}
     mine, model = lines.get(AnswerAuthor.PERSON), lines.get(AnswerAuthor.MODEL)
     why_not = why_not_answer(access, query)

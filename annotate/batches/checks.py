@@ -2,16 +2,26 @@
 (docs/protocol.md 2.4).
 
 Half of them are relevant (gold with its own query), half are not (the gold of an unrelated query),
-so that who always says yes fails as surely as who always says no.
+so that who always says yes fails as surely as who always says no. What a check says for and
+against its person has not met before: the reasons of a neighbour, met twice, would give it away.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q
 
-from annotate.models import AttentionCheck, BatchItem, EscalationCase, GoldPassage
+from annotate.models import (
+    AttentionCheck,
+    BatchItem,
+    CaseStatus,
+    EscalationCase,
+    GoldPassage,
+    VoteSlot,
+)
 from annotate.workspace.models import SAME_PAIR
 from corpus.access import Access
 from corpus.models import Judgment, Passage, Query, Source
@@ -24,11 +34,43 @@ NONE_LEFT = (
 # Condition on an outer queryset of labels or checks.
 _HAS_CASE = Exists(EscalationCase.objects.filter(**SAME_PAIR))
 _SAMPLED = 200  # gold pairs of which one is chosen
+_SOURCES = 20  # cases of each kind whose reasons are tried
 
 
 def checks_in(size: int) -> int:
     """How many items of a batch of this size are checks: 10 %, at least one."""
     return max(1, round(0.1 * size))
+
+
+class Met:
+    """How often a person met each reason, in the cases of a new batch and in all before it."""
+
+    def __init__(self, person: User, cases: Iterable[EscalationCase]) -> None:
+        items = BatchItem.objects.filter(batch__voter=person)
+        slots = VoteSlot.objects.filter(voter=person, case=OuterRef("pk"))
+        mine = Exists(items.filter(case=OuterRef("pk"))) | Exists(slots)
+        before = EscalationCase.objects.filter(mine).exclude(pk__in=[each.pk for each in cases])
+        checks = AttentionCheck.objects.filter(Exists(items.filter(check_item=OuterRef("pk"))))
+        self.times: Counter[str] = Counter()
+        for rows in (before, checks):
+            for snapshot in rows.values_list("snapshot", flat=True).iterator(chunk_size=500):
+                self.add(snapshot)
+        for case in cases:
+            self.add(case.snapshot)
+
+    def add(self, snapshot: dict[str, Any]) -> None:
+        """One more item with this snapshot."""
+        self.times.update(set(_reasons(snapshot)))
+
+    def would_tell(self, snapshot: dict[str, Any]) -> bool:
+        """Whether a reason of it would be met a second time; one that many share tells nothing."""
+        return any(self.times[reason] == 1 for reason in _reasons(snapshot))
+
+
+def _reasons(snapshot: dict[str, Any]) -> Iterator[str]:
+    for each in snapshot.get("positions") or []:
+        if isinstance(each, dict) and (reason := " ".join(str(each.get("reason") or "").split())):
+            yield reason
 
 
 def choose_checks(
@@ -42,20 +84,22 @@ def choose_checks(
     own = GoldPassage.objects.filter(created_by=access.user, **SAME_PAIR)
     known = AttentionCheck.objects.usable(access.benchmark).filter(query__domain__in=domains)
     known = known.exclude(Exists(seen)).exclude(Exists(own)).exclude(_HAS_CASE)
+    met = Met(access.user, cases)
     chosen: list[AttentionCheck] = []
     for _ in range(count):
         expected = rng.randrange(2)
         left = known.filter(expected=expected).exclude(pk__in=[each.pk for each in chosen])
-        pks = list(left.values_list("pk", flat=True))
+        usable = [each for each in left.order_by("pk") if not met.would_tell(each.snapshot)]
         # Fresh ones are preferred until there are some of each: few checks get known.
         found = None
-        if len(pks) < 5 * count:
-            found = _make(access, cases, domains, expected, rng)
-        if found is None and pks:
-            found = AttentionCheck.objects.get(pk=rng.choice(pks))
-        found = found or _make(access, cases, domains, 1 - expected, rng)
+        if len(usable) < 5 * count:
+            found = _make(access, cases, domains, expected, rng, met)
+        if found is None and usable:
+            found = rng.choice(usable)
+        found = found or _make(access, cases, domains, 1 - expected, rng, met)
         if found is None:
             raise Refused(NONE_LEFT)
+        met.add(found.snapshot)
         chosen.append(found)
     return chosen
 
@@ -66,11 +110,15 @@ def _make(
     domains: set[int],
     expected: int,
     rng: Random,
+    met: Met,
 ) -> AttentionCheck | None:
     query, passage = _pair(access, domains, expected, rng) or (None, None)
     if query is None or passage is None:
         return None
-    snapshot = _snapshot(query, passage, cases, rng)
+    source = _source(access, query, cases, rng, met)
+    snapshot = _snapshot(query, passage, source, rng)
+    if met.would_tell(snapshot):
+        snapshot["positions"] = [_written(each) for each in snapshot["positions"]]
     return AttentionCheck.objects.create(
         query=query, passage=passage, expected=expected, snapshot=snapshot
     )
@@ -132,12 +180,32 @@ def _is_known_pair(query: Query, passage: Passage) -> bool:
     )
 
 
-def _snapshot(
-    query: Query, passage: Passage, cases: Sequence[EscalationCase], rng: Random
+def _source(
+    access: Access, query: Query, cases: Sequence[EscalationCase], rng: Random, met: Met
 ) -> dict[str, Any]:
-    """A snapshot like those of the batch: an unrelated case's reasons, quoting this passage."""
-    others = [each for each in cases if each.query_id != query.pk] or list(cases)
-    source = rng.choice(others).snapshot
+    """The snapshot whose reasons a check wears: as many positions as some case of the batch has,
+    said of a case that the person did not meet, best of one that they will not. Where there is
+    none it is that of the batch."""
+    like = rng.choice([each for each in cases if each.query_id != query.pk] or list(cases)).snapshot
+    sides = len(like.get("positions") or [])
+    if not sides:
+        return like
+    others = EscalationCase.objects.in_benchmark(access.benchmark).of_voters().exclude(query=query)
+    own = Q(status=CaseStatus.OPEN, query__domain__in=access.domain_ids)
+    for rows in (others.exclude(own), others.filter(own)):
+        pks = list(rows.order_by("pk").values_list("pk", flat=True)[:10_000])
+        some = EscalationCase.objects.in_bulk(rng.sample(pks, min(len(pks), _SOURCES)))
+        for each in some.values():
+            is_alike = len(each.snapshot.get("positions") or []) == sides
+            if is_alike and not met.would_tell(each.snapshot):
+                return each.snapshot
+    return like
+
+
+def _snapshot(
+    query: Query, passage: Passage, source: dict[str, Any], rng: Random
+) -> dict[str, Any]:
+    """A snapshot like those of cases: an unrelated case's reasons, quoting this passage."""
     return {
         "question": query.text,
         "answers": list(query.answers),
@@ -149,6 +217,13 @@ def _snapshot(
             if isinstance(each, dict)
         ],
     }
+
+
+def _written(position: dict[str, Any]) -> dict[str, Any]:
+    """The position with a reason about its own quotes, where nothing unmet is there to borrow."""
+    said = " ".join(f"“{each['text']}”" for each in position["references"])
+    verdict = "supports" if position.get("response") == "yes" else "does not support"
+    return {**position, "reason": f"What the passage says {verdict} the answer. {said}".strip()}
 
 
 def _quotes(text: str, position: dict[str, Any], rng: Random) -> list[dict[str, Any]]:

@@ -21,12 +21,17 @@ from annotate.models import (
     Batch,
     BatchItem,
     BatchStatus,
-    Condition,
     Guideline,
     VoteSlot,
     VotingPlan,
 )
-from annotate.plans.services import NEEDS_CONSENT, condition_of, needs_consent
+from annotate.plans.services import (
+    NEEDS_CONSENT,
+    begins_alone,
+    condition_of,
+    ends_there,
+    needs_consent,
+)
 from annotate.voting.cases import settle
 from annotate.voting.services import Answer, check_answer, check_change, count_vote, fill, last_link
 from annotate.voting.slots import free_cases, lease, take
@@ -90,11 +95,13 @@ def answer_item(
         stored = BatchItem.objects.select_related("batch").get(pk=item.pk)
         if expected is not None and expected != stored.version:
             raise Conflict(stored)
-        if stored.arm == Condition.AFTER and not stored.is_committed and answer.label in (0, 1):
+        plan = item.batch.plan
+        is_first = begins_alone(plan, stored.arm) and not stored.is_committed
+        if is_first and answer.label in (0, 1):
             stored.committed_at, stored.first_label = timezone.now(), answer.label
             stored.first_ms = answer.elapsed_ms
-        else:
-            check_answer(answer, item.batch.plan, passage)
+        if not is_first or ends_there(plan, stored.arm, answer.label):
+            check_answer(answer, plan, passage)
             check_change(stored, answer)
             stored.label, stored.reason = answer.label, answer.reason.strip()
             stored.elapsed_ms, stored.answered_at = answer.elapsed_ms, timezone.now()

@@ -120,7 +120,9 @@ def shown_item(access: Access, item: BatchItem) -> dict[str, Any]:
     content = item.case or item.check_item
     assert content is not None  # a constraint says so
     seed = order_seed_in_batch(access.user.pk, item.batch_id, item.place)
-    return judged_context(content, arm=item.arm, seed=seed, committed=item.is_committed)
+    return judged_context(
+        content, plan=item.batch.plan, arm=item.arm, seed=seed, committed=item.is_committed
+    )
 
 
 def _context(access: Access, item: BatchItem) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from kit.lists.report_tables import as_data
 class DecidedVoteSerializer(serializers.ModelSerializer):
     """My vote and the label of its case; `expert` is what an expert says of the pair now."""
 
+    case = serializers.UUIDField(source="case.public_id")
     query = serializers.CharField(source="case.query")
     passage = serializers.CharField(source="case.passage.pid")
     final = serializers.IntegerField()
@@ -56,6 +57,8 @@ class RereadSerializer(serializers.Serializer):
 class VoterMessageSerializer(serializers.ModelSerializer):
     """What an admin wrote; `batch` and `case` say what about."""
 
+    case = serializers.UUIDField(source="case.public_id", default=None, allow_null=True)
+
     class Meta:
         model = VoterMessage
         fields = ["id", "text", "batch", "case", "created_at", "seen_at"]
@@ -66,7 +69,7 @@ class NewVoterMessageSerializer(serializers.Serializer):
 
     text = serializers.CharField(max_length=4000)
     batch = serializers.IntegerField(min_value=1, required=False, allow_null=True)
-    case = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    case = serializers.UUIDField(required=False, allow_null=True)
 
 
 class FeedbackSerializer(serializers.Serializer):

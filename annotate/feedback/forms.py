@@ -20,9 +20,8 @@ class MessageForm(forms.Form):
         min_value=1,
         help_text="Its number, if it is about one.",
     )
-    case = forms.IntegerField(
+    case = forms.UUIDField(
         label="About case",
         required=False,
-        min_value=1,
-        help_text="Its number, if it is about one that is decided.",
+        help_text="Its id, as its address has it, if it is about one that is decided.",
     )

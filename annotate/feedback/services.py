@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -223,9 +224,9 @@ def send_message(
     person: User,
     text: str,
     batch: int | None = None,
-    case: int | None = None,
+    case: UUID | None = None,
 ) -> VoterMessage:
-    """Write to an annotator; `batch` and `case` are numbers of what it is about.
+    """Write to an annotator; `batch` and `case` are the ids of what it is about.
 
     Raises PermissionDenied for everybody but admins, and Refused without a text, for somebody who
     is no annotator here, for a batch of theirs that was not submitted, and for a case on which
@@ -247,7 +248,7 @@ def send_message(
             case=_case(access, person, case),
             text=text.strip(),
         )
-        _note(message, access.user, "write to voter", batch=batch, case=case)
+        _note(message, access.user, "write to voter", batch=batch, case=message.case_id)
     return message
 
 
@@ -278,12 +279,12 @@ def _batch(access: Access, person: User, number: int | None) -> Batch | None:
     return found
 
 
-def _case(access: Access, person: User, number: int | None) -> EscalationCase | None:
-    if number is None:
+def _case(access: Access, person: User, public_id: UUID | None) -> EscalationCase | None:
+    if public_id is None:
         return None
-    vote = decided_votes(person.pk, access.benchmark).filter(case=number).first()
+    vote = decided_votes(person.pk, access.benchmark).filter(case__public_id=public_id).first()
     if vote is None:
-        why = f"No decided case {number} has a vote of {person}. Nothing is told of open ones."
+        why = f"No decided case {public_id} has a vote of {person}. Nothing is told of open ones."
         raise Refused(why, field="case")
     return vote.case
 

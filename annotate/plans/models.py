@@ -92,6 +92,11 @@ class VotingPlan(models.Model):
         return self.batch_size > 0
 
     @property
+    def shows_later(self) -> bool:
+        """Whether some positions are shown after a first judgment from the passage alone."""
+        return self.reveal in (Condition.AFTER, Condition.STUDY)
+
+    @property
     def terms(self) -> tuple[str, Decimal | None, str]:
         """What a consent is given to; another text or pay asks again."""
         return self.consent_text.strip(), self.hourly_pay, self.currency

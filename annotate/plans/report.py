@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from math import ceil
 from statistics import median
+from uuid import UUID
 
 from django.db.models import OuterRef, Subquery
 
@@ -43,6 +44,7 @@ class Judged:
     truth: int | None
     shown_first: str
     item: int
+    case: UUID
     person: int
     abandoned: bool
 
@@ -185,6 +187,7 @@ def _votes(benchmark: Benchmark) -> list[Judged]:
             truth=None if vote.expert is None else int(vote.expert > 0),  # type: ignore[attr-defined]
             shown_first=first_response(vote.case.snapshot, seed=_seed(vote)),
             item=vote.case_id,
+            case=vote.case.public_id,
             person=vote.voter_id,
             abandoned=vote.abandoned,
         )

@@ -113,6 +113,18 @@ def condition_of(plan: VotingPlan, snapshot: Mapping[str, Any], key: str, pk: in
     return str(CONDITIONS[draw(f"arm of {key}", pk) % len(CONDITIONS)])
 
 
+def begins_alone(plan: VotingPlan, arm: str) -> bool:
+    """Whether an item in this condition is judged from the passage first: the same where nothing
+    comes after it, for what has no positions may be an audited pair."""
+    return arm == Condition.AFTER or (plan.shows_later and arm != Condition.START)
+
+
+def ends_there(plan: VotingPlan, arm: str, label: int | None) -> bool:
+    """Whether that judgment is the answer: no positions follow, and no words need to be marked,
+    which is asked for after it everywhere."""
+    return label not in (0, 1) or (arm != Condition.AFTER and not (plan.needs_span and label))
+
+
 def as_shown(snapshot: Mapping[str, Any], *, seed: int, shown: bool) -> dict[str, Any]:
     """The snapshot as this voter reads it: nothing of the debate, or its agents in random order.
 

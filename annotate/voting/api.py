@@ -1,6 +1,7 @@
 """API of voting: the list of cases, the next case, first judgments, votes."""
 
 from typing import Any
+from uuid import UUID
 
 from django.shortcuts import get_object_or_404
 from django.urls import path
@@ -48,7 +49,7 @@ class JudgedPairSerializer(serializers.Serializer):
 class CaseSerializer(JudgedPairSerializer):
     """A case to judge."""
 
-    id = serializers.IntegerField()
+    id = serializers.UUIDField()
 
 
 class NextCaseSerializer(serializers.Serializer):
@@ -104,6 +105,8 @@ class NewVoteSerializer(AnswerSerializer):
 class VoteSerializer(serializers.ModelSerializer):
     """My vote."""
 
+    case = serializers.UUIDField(source="case.public_id")
+
     class Meta:
         model = Vote
         fields = [
@@ -115,6 +118,7 @@ class VoteSerializer(serializers.ModelSerializer):
 class CaseListSerializer(serializers.ModelSerializer):
     """A case as reviewers and admins see it; the label only once it is closed."""
 
+    id = serializers.UUIDField(source="public_id")
     domain = serializers.CharField(source="query.domain.name")
     query = serializers.CharField(source="query.qid")
     passage = serializers.CharField(source="passage.pid")
@@ -133,7 +137,8 @@ class Cases(Route):
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.REVIEWER, Role.ADMIN)
         rows = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
-        answer = self.page(rows.select_related("query__domain", "passage"), CaseListSerializer)
+        rows = rows.select_related("query__domain", "passage").order_by("public_id")
+        answer = self.page(rows, CaseListSerializer)
         if access.is_annotator:  # who may vote is not told why a case came before people
             for row in answer.data["results"]:
                 row["kind"] = None
@@ -153,31 +158,31 @@ class NextCase(Route):
         slot = next_slot(access=access, plan=plan)
         if slot is None and finish_abandoned(plan):
             slot = next_slot(access=access, plan=plan)
-        return Response({"case": shown_case(access, slot) if slot else None})
+        return Response({"case": shown_case(access, plan, slot) if slot else None})
 
 
 class FirstJudgment(Route):
     """Saying what the passage alone tells me; the answer shows the positions."""
 
     @extend_schema(request=FirstJudgmentSerializer, responses={201: CaseSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def post(self, request: Request, slug: str, case: UUID) -> Response:
         access, plan = enter_voter(self, slug)
-        case = get_own_case(access, pk)
+        found = get_own_case(access, case)
         given = self.read(FirstJudgmentSerializer)
-        slot = reserve(access=access, plan=plan, case=case)
+        slot = reserve(access=access, plan=plan, case=found)
         if slot is None:
             raise Refused(FULL)
-        commit_judgment(slot=slot, voter=access.user, **given)
-        return Response(shown_case(access, slot), status=201)
+        commit_judgment(slot=slot, plan=plan, voter=access.user, **given)
+        return Response(shown_case(access, plan, slot), status=201)
 
 
 class Leave(Route):
     """Leaving a case for later: its place is free for others."""
 
     @extend_schema(request=None, responses={204: None})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def post(self, request: Request, slug: str, case: UUID) -> Response:
         access = enter(self.person(), slug, Role.ANNOTATOR)
-        leave(voter_id=access.user.pk, case=get_own_case(access, pk))
+        leave(voter_id=access.user.pk, case=get_own_case(access, case))
         return Response(status=204)
 
 
@@ -185,14 +190,16 @@ class Votes(Route):
     """Giving my vote on a case."""
 
     @extend_schema(request=NewVoteSerializer, responses={201: VoteSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def post(self, request: Request, slug: str, case: UUID) -> Response:
         access, plan = enter_voter(self, slug)
-        case, given = get_own_case(access, pk), self.read(NewVoteSerializer)
+        found, given = get_own_case(access, case), self.read(NewVoteSerializer)
         try:
-            vote = cast_vote(case=case, voter=access.user, access=access, plan=plan, **given)
+            vote = cast_vote(case=found, voter=access.user, access=access, plan=plan, **given)
         except AlreadyVoted as already:
+            already.vote.case = found
             both = {"current": VoteSerializer(already.vote).data, "sent": given}
             return Response({"detail": already.message, "field": "", **both}, status=409)
+        vote.case = found
         return Response(VoteSerializer(vote).data, status=201)
 
 
@@ -217,12 +224,12 @@ def enter_voter(route: Route, slug: str) -> tuple[Access, VotingPlan]:
     return access, plan
 
 
-def shown_case(access: Access, slot: VoteSlot) -> dict[str, Any]:
+def shown_case(access: Access, plan: VotingPlan, slot: VoteSlot) -> dict[str, Any]:
     """The case of a vote slot as its voter may see it now."""
     case: EscalationCase = slot.case
     seed = order_seed(access.user.pk, case.pk)
-    shown = judged_context(case, arm=slot.arm, seed=seed, committed=slot.is_committed)
-    pair = {"id": case.pk, "stage": shown["stage"], "first_label": slot.first_label}
+    shown = judged_context(case, plan=plan, arm=slot.arm, seed=seed, committed=slot.is_committed)
+    pair = {"id": case.public_id, "stage": shown["stage"], "first_label": slot.first_label}
     return pair | as_pair(case, shown)
 
 
@@ -237,7 +244,7 @@ def as_pair(item: Any, shown: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_CASE = "b/<slug:slug>/cases/<int:pk>"
+_CASE = "b/<slug:slug>/cases/<uuid:case>"
 urlpatterns = [
     path("b/<slug:slug>/cases/", Cases.as_view(), name="api-cases"),
     path("b/<slug:slug>/cases/next/", NextCase.as_view(), name="api-next-case"),

@@ -1,6 +1,7 @@
 """Disputes as reviewers and admins see them. Votes are shown once a case is closed."""
 
 from dataclasses import replace
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
@@ -27,13 +28,16 @@ DISPUTES = Table(
         Filter("kind", "Kind", choices=KINDS),
     ),
     columns=(
-        Column("case", "Case", order=("pk",)),
-        Column("query", "Query", order=("query__domain__name", "query_id")),
-        Column("passage", "Passage", order=("passage__pid",)),
-        Column("kind", "Kind", order=("kind",)),
-        Column("status", "Status", order=("status",)),
-        Column("outcome", "Outcome", order=("label",)),
+        # By chance in the end: in the order of their keys, those of an audit are neighbours.
+        Column("case", "Case", order=("public_id",)),
+        Column("query", "Query", order=("query__domain__name", "query_id", "public_id")),
+        Column("passage", "Passage", order=("passage__pid", "public_id")),
+        Column("kind", "Kind", order=("kind", "public_id")),
+        Column("status", "Status", order=("status", "public_id")),
+        Column("outcome", "Outcome", order=("label", "public_id")),
     ),
+    order=("public_id",),
+    unique=("public_id",),
 )
 
 
@@ -50,28 +54,30 @@ def disputes(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
-def dispute(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def dispute(request: HttpRequest, slug: str, case: UUID) -> HttpResponse:
     """One case; its votes, unnamed and in order, only when it is closed."""
     access = enter(request.user, slug, Role.REVIEWER, Role.ADMIN)
-    case = get_case(access, pk)
-    is_closed = case.status == CaseStatus.CLOSED
+    found = get_case(access, case)
+    is_closed = found.status == CaseStatus.CLOSED
     # A case that an expert's verdict closed is open again once the verdict is undone: its votes
     # stay hidden.
-    by_people = is_closed and case.judgment is not None and case.judgment.source == Source.HUMAN
-    pair = {"query_id": case.query_id, "passage_id": case.passage_id}
-    is_blind = must_judge_first(access, **pair, domain_id=case.query.domain_id) is not None
-    shown = as_shown(case.snapshot, seed=0, shown=False) if is_blind else None
+    by_people = is_closed and found.judgment is not None and found.judgment.source == Source.HUMAN
+    pair = {"query_id": found.query_id, "passage_id": found.passage_id}
+    is_blind = must_judge_first(access, **pair, domain_id=found.query.domain_id) is not None
+    shown = as_shown(found.snapshot, seed=0, shown=False) if is_blind else None
     context = {
         "access": access,
-        "case": case,
-        "origin": case.origin.replace(":", " "),
+        "case": found,
+        "origin": found.origin.replace(":", " "),
         "is_blind": is_blind,
         "is_closed": is_closed,
-        "settle_name": f"{OpenKind.MAJORITY}-{case.pk}",
+        "settle_name": f"{OpenKind.MAJORITY}-{found.public_id}",
         "by_people": by_people,
-        "votes": list(case.votes.standing().order_by("pk")) if by_people else [],
+        "votes": list(found.votes.standing().order_by("pk")) if by_people else [],
     }
-    return htmx.render(request, "annotate/voting/dispute.html", context | item_context(case, shown))
+    return htmx.render(
+        request, "annotate/voting/dispute.html", context | item_context(found, shown)
+    )
 
 
 def _list_for(access: Access) -> Table:

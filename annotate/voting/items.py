@@ -6,8 +6,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
-from annotate.models import AttentionCheck, Condition, EscalationCase
-from annotate.plans.services import as_shown
+from annotate.models import AttentionCheck, Condition, EscalationCase, VotingPlan
+from annotate.plans.services import as_shown, begins_alone
 from annotate.voting.forms import VoteForm
 from annotate.voting.snapshot import read_snapshot, segments
 from corpus.models import Query
@@ -57,14 +57,23 @@ LABEL_WORDS = {1: "relevant", 0: "not relevant", None: "cannot be judged"}
 
 
 def judged_context(
-    item: EscalationCase | AttentionCheck, *, arm: str, seed: int, committed: bool
+    item: EscalationCase | AttentionCheck,
+    *,
+    plan: VotingPlan,
+    arm: str,
+    seed: int,
+    committed: bool,
 ) -> dict[str, Any]:
     """The pair as this person may see it now.
 
     `stage`: the next answer is the `first` judgment, the `final` one after it, or the `only` one.
+    What is judged from the passage alone begins the same under a plan that shows some positions
+    later, whether they come or there are none: an audited pair has none.
     """
-    stage = "only" if arm != Condition.AFTER else "final" if committed else "first"
-    shown = arm == Condition.START or stage == "final"
+    stage = "only"
+    if begins_alone(plan, arm):
+        stage = "final" if committed else "first"
+    shown = arm == Condition.START or (arm == Condition.AFTER and committed)
     raw = as_shown(item.snapshot, seed=seed, shown=shown)
     return item_context(item, raw) | {"stage": stage, "raw": raw}
 

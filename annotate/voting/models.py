@@ -5,6 +5,7 @@ it needs votes, each belongs to one person at a time, and no person has two of o
 """
 
 import json
+import uuid
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final, Self
@@ -162,6 +163,9 @@ class EscalationCase(models.Model):
     `origin` names what opened the case ("debate:12") and makes opening it twice harmless.
     """
 
+    # Its name in addresses, the API and what voters read: drawn by chance, because keys would tell
+    # which cases were opened together, and so for what.
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     origin = models.CharField(max_length=60, unique=True)
     kind = models.CharField(max_length=12, choices=CaseKind.choices, default=CaseKind.DISPUTE)
     status = models.CharField(max_length=8, choices=CaseStatus.choices, default=CaseStatus.OPEN)
@@ -197,6 +201,11 @@ class EscalationCase(models.Model):
 
     def __str__(self) -> str:
         return f"case {self.pk} ({self.origin})"
+
+    @property
+    def name(self) -> str:
+        """How people read its public id."""
+        return self.public_id.hex[:8]
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """A new case comes with its vote slots: without them nobody could vote on it."""

@@ -31,6 +31,7 @@ from annotate.models import (
     VoteStatus,
     VotingPlan,
 )
+from annotate.plans.services import begins_alone
 from annotate.rights import require_annotator
 from annotate.voting.cases import note, remove_spare_slots, settle
 from annotate.voting.eligibility import judged_in_batch_of
@@ -217,7 +218,7 @@ def fill(
         arm=item.arm,
         saw_positions=item.arm == Condition.START or (is_after and item.is_committed),
         # Who sends a vote at once has judged from the passage alone.
-        first_label=(item.first_label if item.is_committed else answer.label) if is_after else None,
+        first_label=item.first_label if item.is_committed else answer.label if is_after else None,
         first_ms=item.first_ms if item.is_committed else None,
         span_start=start,
         span_end=end,
@@ -293,15 +294,16 @@ def need_exam(case: EscalationCase, voter: User) -> None:
 
 
 def commit_judgment(
-    *, slot: VoteSlot, voter: User, label: int, elapsed_ms: int | None = None
+    *, slot: VoteSlot, plan: VotingPlan, voter: User, label: int, elapsed_ms: int | None = None
 ) -> None:
-    """Store the first judgment, from the passage alone; from now on the voter sees the positions.
+    """Store the first judgment, from the passage alone; from now on the voter sees the positions,
+    where there are any that the plan shows.
 
     Never changed afterwards. Raises Refused where it was given already or the slot is lost.
     """
     if label not in (0, 1):
         raise Refused("Choose relevant or not relevant.", field="label")
-    if slot.arm != Condition.AFTER:
+    if not begins_alone(plan, slot.arm):
         raise Refused("There is nothing to show after a first judgment here.")
     need_exam(slot.case, voter)
     now = timezone.now()

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, F, OuterRef, Subquery
 from django.utils import timezone
 
-from annotate.models import Batch, EscalationCase, VoteSlot, VotingPlan
+from annotate.models import Batch, CaseKind, EscalationCase, VoteSlot, VotingPlan
 from annotate.plans.services import condition_of
 from annotate.voting.eligibility import judgeable_by, voting_domains
 from annotate.voting.majority import CAP
@@ -18,6 +18,7 @@ from corpus.access import Access
 from kit.database.prepared import Prepared, preparing
 
 _TRIES = 20  # a slot that somebody else took a moment before
+MOST_HELD = 5  # places that one person has outside batches: tabs, not a queue of their own
 
 
 def next_slot(
@@ -55,11 +56,25 @@ def reserve(*, access: Access, plan: VotingPlan, case: EscalationCase) -> VoteSl
         return mine if mine.vote_id else _renewed(mine, plan)
     try:
         with transaction.atomic():
-            free = _free_for(access, plan).filter(case=case).order_by("place")
+            free = _free_for(access, plan).filter(case=case)
             found = free.select_for_update(skip_locked=True).first()
-            return None if found is None else take(found, access.user.pk, plan, case)
+            taken = None if found is None else take(found, access.user.pk, plan, case)
+            if taken is not None:
+                _keep_few(access)
+            return taken
     except IntegrityError:
         return VoteSlot.objects.filter(case=case, voter=access.user).first()
+
+
+def _keep_few(access: Access) -> None:
+    """Give back the places that the person took first and did not judge in, beyond MOST_HELD."""
+    held = VoteSlot.objects.held_by(access.user.pk).filter(
+        benchmark=access.benchmark, batch=None, committed_at=None
+    )
+    held = held.exclude(case__kind=CaseKind.REFERENCE)
+    over = list(held.order_by("-expires_at", "-pk").values_list("pk", flat=True)[MOST_HELD:])
+    if over:
+        VoteSlot.objects.held_by(access.user.pk).filter(pk__in=over, committed_at=None).give_back()
 
 
 def leave(*, voter_id: int, case: EscalationCase) -> None:
@@ -133,12 +148,14 @@ def _free_for(access: Access, plan: VotingPlan) -> VoteSlotQuerySet:
 def _free(voter: int, benchmark: int, domains: Collection[int], now: datetime) -> VoteSlotQuerySet:
     """Free slots of these domains that this person may take, in everybody's order.
 
-    Of the one table: joins would tempt a database to sort every slot there is.
+    Of a case those first that nobody had: who left one finds it as they left it, while there are
+    others. Of the one table: joins would tempt a database to sort every slot there is.
     """
     mine = VoteSlot.objects.filter(case=OuterRef("case"), voter=voter)
     cases = judgeable_by(voter, domains).filter(pk=OuterRef("case"))
     free = VoteSlot.objects.free(now).filter(benchmark=benchmark)
-    return free.filter(~Exists(mine), Exists(cases)).order_by("turn")
+    free = free.filter(~Exists(mine), Exists(cases))
+    return free.order_by("turn", F("voter").asc(nulls_first=True))
 
 
 def _held(voter: int, benchmark: int, own: Collection[int], left: int) -> VoteSlotQuerySet:

@@ -5,6 +5,7 @@ and how many cases wait for them.
 """
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.batches.services import open_batch
-from annotate.loaders import get_own_case, number
+from annotate.loaders import as_public_id, get_own_case, number
 from annotate.models import (
     CaseStatus,
     EscalationCase,
@@ -21,7 +22,7 @@ from annotate.models import (
     VoteSlot,
     VotingPlan,
 )
-from annotate.plans.services import needs_consent, order_seed
+from annotate.plans.services import begins_alone, ends_there, needs_consent, order_seed
 from annotate.voting.eligibility import unqualified_domains, waiting_for
 from annotate.voting.forms import VoteForm
 from annotate.voting.items import LABEL_WORDS, asked_again, clash, judged_context, with_default
@@ -53,35 +54,35 @@ def vote(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect_to("vote-consent", slug)
     if plan.has_batches:
         return _batch_home(request, access, plan)
-    after = number(request.GET.get("after", ""))
+    after = as_public_id(request.GET.get("after", ""))
     cases = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
     own = cases.filter(query__domain__in=access.domain_ids)
-    left = own.select_related("query__domain").filter(pk=after).first() if after else None
+    left = own.select_related("query__domain").filter(public_id=after).first() if after else None
     slot = next_slot(access=access, plan=plan, after=left)
     if slot is None and finish_abandoned(plan):
         slot = next_slot(access=access, plan=plan)
     if slot is None:
         return htmx.render(request, TEMPLATE, page_context(access, plan), partial=PART)
-    if slot.case_id == after:
+    if slot.case.public_id == after:
         messages.info(request, "No other case is waiting for you.")
-    return _go(access, slot.case_id)
+    return _go(access, slot.case.public_id)
 
 
 @require_http_methods(["GET", "POST"])
-def vote_case(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def vote_case(request: HttpRequest, slug: str, case: UUID) -> HttpResponse:
     """One case to judge; the vote leads on to the next one."""
     access = enter(request.user, slug, Role.ANNOTATOR)
-    case = get_own_case(access, pk)
+    found = get_own_case(access, case)
     plan = VotingPlan.objects.current(access.benchmark)
     if plan.has_batches or needs_consent(plan, access):
         return redirect_to("vote", slug)
-    slot = reserve(access=access, plan=plan, case=case)
+    slot = reserve(access=access, plan=plan, case=found)
     if request.method == "GET":
-        return htmx.render(request, TEMPLATE, _context(access, plan, case, slot), partial=PART)
+        return htmx.render(request, TEMPLATE, _context(access, plan, found, slot), partial=PART)
     form = VoteForm(with_default(request))
     if not form.is_valid():
-        return ask_again(request, _context(access, plan, case, slot), form)
-    return _judge(request, access, plan, case, slot, form)
+        return ask_again(request, _context(access, plan, found, slot), form)
+    return _judge(request, access, plan, found, slot, form)
 
 
 @require_POST
@@ -89,8 +90,8 @@ def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
     """Undo the person's last vote, or the one on the case that is named."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     votes = _own_votes(access)
-    named, at = number(request.POST.get("case", "")), number(request.POST.get("at", ""))
-    found = (votes.filter(case_id=named) if named else votes).first()
+    named, at = (as_public_id(request.POST.get(name, "")) for name in ("case", "at"))
+    found = (votes.filter(case__public_id=named) if named else votes).order_by("-pk").first()
     if found is None:
         messages.info(request, "There is no vote of yours to take back.")
         return _go(access, at)
@@ -101,7 +102,7 @@ def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
         return _go(access, at)
     pid = found.case.passage.pid
     messages.success(request, f"Your vote on {pid} was undone. Judge this case again.")
-    return _go(access, found.case_id)
+    return _go(access, found.case.public_id)
 
 
 def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
@@ -142,11 +143,15 @@ def _judge(
     sent = form.cleaned_data
     replaces = number(request.POST.get("replaces", "")) or None
     try:
-        if slot is not None and slot.vote_id is None and sent["label"] is not None:
-            if slot.arm == "after" and not slot.is_committed:
+        if (
+            slot is not None
+            and slot.vote_id is None
+            and not ends_there(plan, slot.arm, sent["label"])
+        ):
+            if begins_alone(plan, slot.arm) and not slot.is_committed:
                 given = {"label": sent["label"], "elapsed_ms": sent["elapsed_ms"]}
-                commit_judgment(slot=slot, voter=access.user, **given)
-                return _go(access, case.pk)
+                commit_judgment(slot=slot, plan=plan, voter=access.user, **given)
+                return _go(access, case.public_id)
             if slot.is_committed and request.POST.get("stage") == "first":
                 first = LABEL_WORDS[slot.first_label]
                 messages.warning(
@@ -154,7 +159,7 @@ def _judge(
                     f"You gave your first judgment, {first}, in another tab; it stays. "
                     "You can change it here, with a reason.",
                 )
-                return _go(access, case.pk)
+                return _go(access, case.public_id)
         cast_vote(case=case, voter=access.user, access=access, plan=plan, replaces=replaces, **sent)
     except AlreadyVoted as already:
         if already.vote.label != sent["label"] and case.status == CaseStatus.OPEN:
@@ -169,7 +174,7 @@ def _judge(
             return ask_again(request, _context(access, plan, case, slot), form)
         messages.warning(request, refusal.message)
     found = next_slot(access=access, plan=plan)
-    return _go(access, found.case_id if found else None)
+    return _go(access, found.case.public_id if found else None)
 
 
 def _batch_home(request: HttpRequest, access: Access, plan: VotingPlan) -> HttpResponse:
@@ -187,7 +192,7 @@ def _batch_home(request: HttpRequest, access: Access, plan: VotingPlan) -> HttpR
     return redirect_to("vote-item", slug, batch.pk, place)
 
 
-def _go(access: Access, case: int | None) -> HttpResponse:
+def _go(access: Access, case: UUID | None) -> HttpResponse:
     slug = access.benchmark.slug
     return redirect_to("vote-case", slug, case) if case else redirect_to("vote", slug)
 
@@ -204,8 +209,8 @@ def _context(
         "mine": mine,
         "mine_is_final": mine is not None,
         "is_over": is_over,
-        "post_url": reverse("vote-case", args=[slug, case.pk]),
-        "later_url": f"{reverse('vote', args=[slug])}?after={case.pk}",
+        "post_url": reverse("vote-case", args=[slug, case.public_id]),
+        "later_url": f"{reverse('vote', args=[slug])}?after={case.public_id}",
     }
     if mine is not None:
         context["undoable"] = mine
@@ -213,7 +218,7 @@ def _context(
         return context
     committed = slot.is_committed or mine is not None
     seed = order_seed(access.user.pk, case.pk)
-    shown = judged_context(case, arm=slot.arm, seed=seed, committed=committed)
+    shown = judged_context(case, plan=plan, arm=slot.arm, seed=seed, committed=committed)
     return context | shown | {"first_label": slot.first_label, "has_item": True}
 
 

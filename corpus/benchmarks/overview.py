@@ -5,15 +5,19 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query, Source
+from corpus.access import Access
+from corpus.models import CorpusVersion, Domain, Judgment, Passage, Query, Source
 
 
-def domain_counts(benchmark: Benchmark) -> list[dict[str, Any]]:
+def domain_counts(access: Access) -> list[dict[str, Any]]:
     """Name and counts of each ready domain, in a handful of queries however many there are."""
+    benchmark = access.benchmark
     rows = dict(benchmark.domains.ready().values_list("pk", "name"))
     version = CorpusVersion.objects.current(benchmark)
     # None of a gold that is still loading: that one is not current, and has all its labels.
     labels = Judgment.objects.filter(query__domain__in=rows)
+    # Who votes learns what people said alone (judgments/shown.py).
+    added = labels.standing()
     without_text = Passage.objects.in_version(version).filter(text=None)
     by_query = "query__domain_id"
     counts = {
@@ -21,7 +25,10 @@ def domain_counts(benchmark: Benchmark) -> list[dict[str, Any]]:
         "passages": _passages(version),
         "without_text": _by(without_text, "domain_id"),
         "original": _by(labels.original().filter(label__gt=0), by_query),
-        "added": _by(labels.standing().exclude(source=Source.ORIGINAL), by_query),
+        "added": _by(
+            added.filter(source__in=(Source.EXPERT, Source.HUMAN)) if access.is_voter else added,
+            by_query,
+        ),
     }
     return [
         {"name": name, **{what: found[pk] for what, found in counts.items()}}

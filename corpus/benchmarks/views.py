@@ -63,7 +63,7 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     context = {
         "access": access,
-        "domains": domain_counts(access.benchmark),
+        "domains": domain_counts(access),
         "version": CorpusVersion.objects.current(access.benchmark),
         "events": _what_people_did(slug) if access.is_admin else [],
     }

@@ -51,7 +51,8 @@ class GoldVersionSerializer(serializers.ModelSerializer):
 class Judgments(Route):
     """Relevance labels: those that count now, unless `counts` or `status` asks for others.
 
-    Of pairs that people still judge, the imported gold alone.
+    Of pairs that people still judge, the imported gold alone; to who votes, machines' labels of
+    pairs alone that people decided.
     """
 
     @extend_schema(

@@ -117,7 +117,7 @@ def judgment_table(access: Access) -> Table:
 
 def judgment_rows(access: Access) -> QuerySet[Judgment]:
     """Every label that this list may show."""
-    rows = shown_labels(Judgment.objects.in_benchmark(access.benchmark))
+    rows = shown_labels(Judgment.objects.in_benchmark(access.benchmark), access)
     return rows.select_related("query__domain", "passage", "gold_version")
 
 

@@ -159,7 +159,7 @@ def _ranked(access: Access, found: RankedList, places: Sequence[int]) -> list[Ra
     """The places of a ranking that are asked for, counted from 0."""
     pids = [found.pids[n] for n in places]
     version = stored(access.benchmark, found.run.corpus_version_id)
-    keys, labels = _keys(version, found.query, pids), _labels(version, found.query)
+    keys, labels = _keys(version, found.query, pids), _labels(access, version, found.query)
     excluded = excluded_in(version, [found.query]).get(found.query.pk, set()) if version else set()
     return [
         Ranked(
@@ -185,13 +185,13 @@ def _keys(version: CorpusVersion | None, query: Query, pids: list[str]) -> dict[
     return dict(rows.order_by().values_list("pid", "pk"))
 
 
-def _labels(version: CorpusVersion | None, query: Query) -> dict[int, int]:
+def _labels(access: Access, version: CorpusVersion | None, query: Query) -> dict[int, int]:
     """The label that counts now, by passage: one given since the import before the old gold."""
     if version is not None and version.is_derived:
-        found = effective_labels(version, about=Q(query=query), shown_only=True)
+        found = effective_labels(version, about=Q(query=query), shown_to=access)
         return {passage: each.label for (_, passage), each in found.pairs.items()}
     rows = Judgment.objects.filter(query=query)
-    old, since = rows.original(), shown_labels(rows.standing())
+    old, since = rows.original(), shown_labels(rows.standing(), access)
     return {
         passage: label
         for labels in (old, since)

@@ -9,9 +9,11 @@ expert view of a derived version follow from them as they do everywhere
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import Q
 
+from corpus.access import Access
 from corpus.judgments.models import PRECEDENCE
 from corpus.judgments.shown import shown_labels
 from corpus.marcus.inheritance import inherited_label
@@ -122,18 +124,25 @@ class EffectiveLabels:
 
 
 def effective_labels(
-    version: CorpusVersion, *, about: Q | None = None, shown_only: bool = False
+    version: CorpusVersion,
+    *,
+    about: Q | None = None,
+    shown_only: bool = False,
+    shown_to: Access | None = None,
 ) -> EffectiveLabels:
     """The labels that count in a version, through any number of cleanings.
 
     `about` narrows the judgments, by their query; `shown_only` leaves out those that may not be
-    shown while people vote on their pair (shown.py). Of a label given for a derived passage itself
-    and an inherited one the weightier counts, of equal ones the one given there.
+    shown while people vote on their pair, `shown_to` those that this person may not see (shown.py).
+    Of a label given for a derived passage itself and an inherited one the weightier counts, of
+    equal ones the one given there.
     """
-    own = _own(version, about, shown_only)
+    shown_only = shown_only or shown_to is not None
+    own = _own(version, about, shown_only, shown_to)
     if not version.is_derived or version.parent is None:
         return EffectiveLabels(own)
-    found = _inherit(version, effective_labels(version.parent, about=about, shown_only=shown_only))
+    narrowed: Any = {"about": about, "shown_only": shown_only, "shown_to": shown_to}
+    found = _inherit(version, effective_labels(version.parent, **narrowed))
     for pair, effective in own.items():
         found.pairs[pair] = _combined(found.pairs.get(pair), effective)
     return found
@@ -162,7 +171,9 @@ def gold_of(version: CorpusVersion) -> dict[int, list[int]]:
     return dict(found)
 
 
-def _own(version: CorpusVersion, about: Q | None, shown_only: bool) -> dict[Pair, EffectiveLabel]:
+def _own(
+    version: CorpusVersion, about: Q | None, shown_only: bool, shown_to: Access | None
+) -> dict[Pair, EffectiveLabel]:
     rows = Judgment.objects.filter(
         about or Q(), query__domain__benchmark=version.benchmark_id
     ).order_by("pk")
@@ -171,7 +182,7 @@ def _own(version: CorpusVersion, about: Q | None, shown_only: bool) -> dict[Pair
     columns = ("query_id", "passage_id", "passage__version_id", "label", "source", "practice", "pk")
     base: dict[Pair, int] = {}
     given: dict[Pair, GivenLabel] = {}
-    since = shown_labels(rows.standing()) if shown_only else rows.standing()
+    since = shown_labels(rows.standing(), shown_to) if shown_only else rows.standing()
     for part in (rows.original(), since):
         for query, passage, layer, *label in part.values_list(*columns).iterator(chunk_size=2000):
             if layer not in inside:
@@ -289,15 +300,15 @@ class GoldChange:
 
 
 def gold_before_after(
-    query: Query, first: CorpusVersion, second: CorpusVersion
+    query: Query, first: CorpusVersion, second: CorpusVersion, *, shown_to: Access
 ) -> list[GoldChange]:
     """The relevant passages of the first version and what they are in the second; labels that may
-    not be shown now are left out. Empty where both are one."""
+    not be shown to this person now are left out. Empty where both are one."""
     if first == second:
         return []
     about = Q(query=query)
-    one = effective_labels(first, about=about, shown_only=True)
-    other = effective_labels(second, about=about, shown_only=True)
+    one = effective_labels(first, about=about, shown_to=shown_to)
+    other = effective_labels(second, about=about, shown_to=shown_to)
     inheriting: dict[int, list[int]] = {}
     for (_, passage), effective in other.pairs.items():
         if effective.is_gold:

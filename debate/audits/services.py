@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import CharField, Exists, F, OuterRef, QuerySet, Value
+from django.db.models.functions import Cast, Concat
 
-from annotate.models import CaseKind, CaseStatus, EscalationCase
+from annotate import keyed
+from annotate.models import CaseKind, CaseStatus, EscalationCase, VoteSlot
+from annotate.plans.services import as_shown
 from annotate.voting.cases import open_case
 from corpus.models import Judgment, Source
+from debate.escalation import ORIGIN
 from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
 from debate.runs.figures import pairs_url
 from kit import audit
@@ -56,7 +60,12 @@ def draw_audit(*, run: DebateRun, size: int, seed: int, actor: User) -> AuditSam
 
 
 def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> AuditSample:
-    """Do what `draw_audit` does, for a run that ends just now too."""
+    """Do what `draw_audit` does, for a run that ends just now too.
+
+    As many disputes of the run are shown from the passage alone from now on, but at most every
+    fourth that nobody was given yet: what has no positions after a first judgment is then not
+    known to be audited.
+    """
     with transaction.atomic():
         agreed = run.debates.filter(status=audited_status(run))
         strata = _strata(_untouched(agreed))
@@ -72,7 +81,9 @@ def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> 
             created_by=actor,
         )
         _open_cases(sample, draw(strata, size, seed))
+        fillers = _add_fillers(sample)
         data = {"run": run.pk, "seed": seed, "population": population, "size": size}
+        data["fillers"] = fillers
         # A scope of its own: lists of a benchmark's events are read by people who also vote.
         scope = f"{run.benchmark.slug}#audits"
         audit.record(actor=actor, verb="draw audit", target=sample, scope=scope, data=data)
@@ -174,6 +185,34 @@ def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
                 AuditItem(sample=sample, debate=debate, case=case, label=debate.label or 0)
             )
     AuditItem.objects.bulk_create(items)
+
+
+def _add_fillers(sample: AuditSample) -> int:
+    """Make fillers of some disputes of the run, drawn by the server's key; how many."""
+    run = sample.run
+    audited_pairs = AuditItem.objects.filter(sample__run=run).count()
+    wanted = audited_pairs - run.debates.filter(is_decoy=True).count()
+    disputed = run.debates.filter(
+        status=DebateStatus.ESCALATED,
+        is_decoy=False,
+        case__kind=CaseKind.DISPUTE,
+        case__status=CaseStatus.OPEN,
+        case__votes_in=0,
+        case__origin=Concat(Value(ORIGIN), Cast("pk", CharField())),
+    )
+    slots = VoteSlot.objects.filter(case__in=disputed.values("case"))
+    # Who is given one of these at this moment, or a batch with it, comes before or after.
+    locked = list(slots.select_for_update().values_list("case", "voter"))
+    given = {case for case, voter in locked if voter is not None}
+    left = [each for each in disputed.select_related("case") if each.case_id not in given]
+    left.sort(key=lambda each: keyed.draw("filler of audit", sample.pk, each.pk))
+    chosen = left[: max(0, min(wanted, len(left) // 4))]
+    run.debates.filter(pk__in=[each.pk for each in chosen]).update(is_decoy=True)
+    cases = [each.case for each in chosen if each.case is not None]
+    for case in cases:
+        case.snapshot = as_shown(case.snapshot, seed=0, shown=False)
+    EscalationCase.objects.bulk_update(cases, ["snapshot"])
+    return len(chosen)
 
 
 def _snapshot(debate: Debate) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """API of what a debate run found: its control room, its tables, its pairs."""
 
-from django.core.exceptions import PermissionDenied
 from django.db.models import Prefetch
 from django.shortcuts import get_object_or_404
 from django.urls import path
@@ -13,7 +12,7 @@ from rest_framework.response import Response
 from debate.loaders import READERS, enter_run
 from debate.models import Debate, Turn
 from debate.results.lists import DEBATES, debate_choices, debate_table, is_narrowed
-from debate.results.views import judge_first, read_asked, sheets
+from debate.results.views import read_asked, sheets
 from debate.runs.figures import failure_classes, outcomes, run_spending
 from kit.api import ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
@@ -165,12 +164,10 @@ class OneDebate(Route):
 
     @extend_schema(responses=OneDebateSerializer)
     def get(self, request: Request, slug: str, pk: int, debate: int) -> Response:
-        access, run = enter_run(self.person(), slug, pk, *READERS)
+        _, run = enter_run(self.person(), slug, pk, *READERS)
         rows = run.debates.select_related("query__domain", "passage")
         rows = rows.prefetch_related(Prefetch("turns", Turn.objects.select_related("call")))
         found = get_object_or_404(rows, pk=debate)
-        if judge_first(access, found):
-            raise PermissionDenied("You may still vote on this pair. Judge it first.")
         return Response(OneDebateSerializer(found).data)
 
 

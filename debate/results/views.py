@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotate.loaders import may_write
-from annotate.models import CaseStatus, EscalationCase
-from annotate.voting.eligibility import must_judge_first
+from annotate.models import CaseStatus
 from corpus.access import Access
 from corpus.lists import is_key
 from corpus.models import Role
@@ -85,10 +84,6 @@ def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> Http
         "run": run,
         "debate": found,
         **_neighbours(request, access, run, found),
-    }
-    if case := judge_first(access, found):
-        return htmx.render(request, "debate/results/judge_first.html", context | {"case": case})
-    context |= {
         "transcript": read_transcript(found),
         "flags": FLAGS,
         "can_requeue": access.is_admin
@@ -97,16 +92,6 @@ def debate_detail(request: HttpRequest, slug: str, pk: int, debate: int) -> Http
         **_case(access, found),
     }
     return htmx.render(request, "debate/results/debate.html", context)
-
-
-def judge_first(access: Access, debate: Debate) -> EscalationCase | None:
-    """The case that this person may still vote on; before they did, the debate is not theirs."""
-    return must_judge_first(
-        access,
-        query_id=debate.query_id,
-        passage_id=debate.passage_id,
-        domain_id=debate.query.domain_id,
-    )
 
 
 def _case(access: Access, debate: Debate) -> dict[str, Any]:
@@ -118,7 +103,7 @@ def _case(access: Access, debate: Debate) -> dict[str, Any]:
     name = "vote-case" if votes_here else "dispute"
     return {
         "case": case,
-        "case_url": reverse(name, args=[access.benchmark.slug, case.pk]),
+        "case_url": reverse(name, args=[access.benchmark.slug, case.public_id]),
         "votes_here": votes_here,
         "is_closed": case.status == CaseStatus.CLOSED,
     }

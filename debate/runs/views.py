@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Benchmark, Role
 from corpus.run_pages import PayingPages
 from debate.loaders import READERS, enter_run, get_debate, get_run
@@ -98,7 +98,7 @@ RUNS = PayingPages(
 @require_GET
 def run_list(request: HttpRequest, slug: str) -> HttpResponse:
     """All debate runs of the benchmark."""
-    access = enter(request.user, slug, *READERS)
+    access = enter_unblinded(request.user, slug, *READERS)
     choices = run_choices(access.benchmark)
     table = LIST.read(access.benchmark.debate_runs.all(), request.GET, choices=choices)
     # A choice among one is none.

@@ -1,7 +1,7 @@
 """From a number of the agreement page to the items behind it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.urls import reverse
@@ -145,21 +145,23 @@ def read_items(benchmark: Benchmark, reading: Reading, keys: Iterable[int]) -> l
     ]
 
 
-def item_link(benchmark: Benchmark, reading: Reading, key: int) -> tuple[str, str]:
-    """Name and address of one item, without looking it up."""
+def item_links(benchmark: Benchmark, reading: Reading) -> Callable[[int], tuple[str, str]]:
+    """What gives name and address of one item by its key, all looked up at once."""
     if reading.key == VOTES:
-        return f"Case {key}", reverse("dispute", args=[benchmark.slug, key])
-    return f"{reading.item.capitalize()} {key}", ""
+        keys = {each.item for each in reading.ratings}
+        rows = EscalationCase.objects.in_benchmark(benchmark).only("public_id").in_bulk(keys)
+        return lambda key: _named(benchmark, rows[key])
+    return lambda key: (f"{reading.item.capitalize()} {key}", "")
+
+
+def _named(benchmark: Benchmark, case: EscalationCase) -> tuple[str, str]:
+    return f"Case {case.name}", reverse("dispute", args=[benchmark.slug, case.public_id])
 
 
 def _cases(benchmark: Benchmark, keys: list[int]) -> dict[int, tuple[str, str, str]]:
     rows = EscalationCase.objects.in_benchmark(benchmark).filter(pk__in=keys)
     return {
-        row.pk: (
-            f"Case {row.pk}",
-            reverse("dispute", args=[benchmark.slug, row.pk]),
-            f"{row.query}: {row.passage.pid}",
-        )
+        row.pk: (*_named(benchmark, row), f"{row.query}: {row.passage.pid}")
         for row in rows.select_related("query__domain", "passage").defer(
             "snapshot", "passage__text"
         )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -16,7 +15,7 @@ from annotate.agreement.slices import Slice
 from corpus.access import Access, enter
 from corpus.models import Role
 from evaluation.agreement import tables
-from evaluation.agreement.items import item_link, read_items, wanted_items
+from evaluation.agreement.items import item_links, read_items, wanted_items
 from evaluation.agreement.services import READINGS, Reading, may_read
 from evaluation.charts import forest, heat_map
 from kit import htmx
@@ -111,7 +110,7 @@ def sheets(
     shown += [tables.slice_table(reading, by, slices, to) for by, slices in parts.items()]
     if reading.people:
         shown += [tables.pair_table(reading, to), tables.people_table(reading, to)]
-        shown.append(tables.model_table(reading, partial(item_link, access.benchmark, reading)))
+        shown.append(tables.model_table(reading, item_links(access.benchmark, reading)))
     return shown
 
 

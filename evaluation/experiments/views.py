@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Benchmark, Role
 from debate.models import DebateRun
 from debate.references import references
@@ -60,7 +60,7 @@ EXPERIMENTS = Table(
 def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
     """All experiments of the benchmark, and for admins the form that makes the next."""
     roles = READERS if request.method == "GET" else (Role.ADMIN,)
-    access = enter(request.user, slug, *roles)
+    access = enter_unblinded(request.user, slug, *roles)
     sent = request.POST if request.method == "POST" else None
     form = ExperimentForm(sent, benchmark=access.benchmark)
     create = verbs.create_experiment
@@ -86,7 +86,7 @@ def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One comparison, measured as things stand."""
-    access = enter(request.user, slug, *READERS)
+    access = enter_unblinded(request.user, slug, *READERS)
     experiment = get_experiment(access, pk)
     measures = verbs.measure(experiment)
     context: dict[str, Any] = {
@@ -113,7 +113,7 @@ def chart(measures: Sequence[verbs.Measured]) -> dict[str, Any] | None:
 @require_GET
 def experiment_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
     """The table as a file, or what `table` names of the others."""
-    access = enter(request.user, slug, *READERS)
+    access = enter_unblinded(request.user, slug, *READERS)
     experiment = get_experiment(access, pk)
     sheets = verbs.sheets(experiment, verbs.measure(experiment))
     asked = request.GET.get("table") or sheets[0].name

@@ -53,7 +53,9 @@ def _things(access: Access, words: str) -> Iterator[tuple[str, list[Found]]]:
     yield "Systems", _named("retrieval-run", runs, words, benchmark.slug)
     if not (access.is_reviewer or access.is_admin):
         return
-    yield "Debate runs", _named("debate-run", benchmark.debate_runs.all(), words, benchmark.slug)
+    if not access.is_voter:
+        runs_of_debates = benchmark.debate_runs.all()
+        yield "Debate runs", _named("debate-run", runs_of_debates, words, benchmark.slug)
     yield "Pools", _named("pool", benchmark.pools.all(), words, benchmark.slug)
     cleanings = CleaningRun.objects.filter(benchmark=benchmark)
     yield "Cleanings", _named("cleaning", cleanings, words, benchmark.slug)

@@ -13,6 +13,7 @@ from evaluation.holes import pages as hole_pages
 from evaluation.holes.debates import debate_holes
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
+from evaluation.scores.services import enter_scored
 from kit.api import ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
@@ -44,7 +45,7 @@ class Holes(Route):
 
     @extend_schema(responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        sheet = sheet_of(request, enter(self.person(), slug))
+        sheet = sheet_of(request, enter_scored(self.person(), slug))
         board = leaderboard.as_table(hole_pages.holes_leaderboard(sheet))
         return Response(as_data([board, hole_pages.all_growth(sheet)]))
 

@@ -16,6 +16,7 @@ from evaluation.holes import pages as hole_pages
 from evaluation.holes.debates import debate_holes
 from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
+from evaluation.scores.services import enter_scored
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
@@ -51,7 +52,7 @@ class HoleDebateForm(forms.Form):
 @require_GET
 def holes(request: HttpRequest, slug: str) -> HttpResponse:
     """Hole@10 by system and domain, growth curves, the estimate of what is unseen."""
-    access = enter(request.user, slug)
+    access = enter_scored(request.user, slug)
     version = version_of(request, access)
     form = HoleDebateForm(access=access, version=version) if access.is_admin else None
     return htmx.render(request, "evaluation/holes/holes.html", _context(request, access, form))
@@ -60,7 +61,7 @@ def holes(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def holes_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The curves as a file."""
-    access = enter(request.user, slug)
+    access = enter_scored(request.user, slug)
     sheet = sheets.latest(access.benchmark, version_of(request, access))
     if sheet is None:
         messages.warning(request, "Nothing was scored yet.")

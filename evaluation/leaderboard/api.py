@@ -6,7 +6,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, enter_unblinded
 from corpus.models import CorpusVersion, RetrievalRun
 from corpus.runs.views import get_run
 from corpus.versions.services import chosen, stored
@@ -19,7 +19,7 @@ from evaluation.leaderboard.services import DEFAULT
 from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets
 from evaluation.scores.models import NoiseCheck, ScoreSheet
-from evaluation.scores.services import GoldView
+from evaluation.scores.services import GoldView, readable_view
 from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
@@ -99,7 +99,7 @@ class Leaderboard(Route):
     @extend_schema(responses=ReportTableSerializer(many=True), parameters=CHOICE)
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        board = leaderboard.leaderboard_of(sheet_of(request, access), **_chosen(request))
+        board = leaderboard.leaderboard_of(sheet_of(request, access), **_chosen(request, access))
         return Response(as_data([leaderboard.as_table(board)]))
 
     @extend_schema(
@@ -129,7 +129,7 @@ class LeaderboardRun(Route):
     )
     def get(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug)
-        run, chosen = get_run(access, pk), _chosen(request)
+        run, chosen = get_run(access, pk), _chosen(request, access)
         sheet = _of_run(request, access, run)
         metric = leaderboard.held_metric(sheet, chosen["metric"])
         found: dict[str, dict[str, float | None]] = {}
@@ -153,7 +153,7 @@ class LeaderboardCompare(Route):
             for name in ("a", "b")
         )
         sheet = _of_run(request, access, first)
-        found = leaderboard.compare(sheet, first, second, **_chosen(request))
+        found = leaderboard.compare(sheet, first, second, **_chosen(request, access))
         return Response(ComparedSerializer(found).data)
 
 
@@ -162,13 +162,13 @@ class NoiseChecks(Route):
 
     @extend_schema(responses=NoiseCheckSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, *READERS)
+        access = enter_unblinded(self.person(), slug, *READERS)
         rows = NoiseCheck.objects.filter(benchmark=access.benchmark)
         return self.page(rows, NoiseCheckSerializer)
 
     @extend_schema(request=NoiseCheckSerializer, responses={202: NoiseCheckSerializer})
     def post(self, request: Request, slug: str) -> Response:
-        access = enter(self.person(), slug, *READERS)
+        access = enter_unblinded(self.person(), slug, *READERS)
         given = self.read(NoiseCheckSerializer)
         given["version"] = chosen(access.benchmark, given.pop("version", None))
         made = noise.request_check(benchmark=access.benchmark, actor=access.user, **given)
@@ -180,7 +180,7 @@ class OneNoiseCheck(Route):
 
     @extend_schema(responses=NoiseCheckSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        access = enter(self.person(), slug, *READERS)
+        access = enter_unblinded(self.person(), slug, *READERS)
         return Response(NoiseCheckSerializer(get_check(access, pk)).data)
 
 
@@ -202,11 +202,11 @@ def _scored(request: Request, access: Access, version: CorpusVersion | None) -> 
     return sheet
 
 
-def _chosen(request: Request) -> dict[str, str]:
+def _chosen(request: Request, access: Access) -> dict[str, str]:
     given = request.query_params
     return {
         "metric": given.get("metric", leaderboard.DEFAULT),
-        "view": given.get("view", str(GoldView.REFINED)),
+        "view": readable_view(access, given.get("view", str(GoldView.REFINED))),
     }
 
 

@@ -24,7 +24,7 @@ from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets
 from evaluation.scores.matched import SAME
 from evaluation.scores.models import ScoreSheet
-from evaluation.scores.services import GoldView
+from evaluation.scores.services import GoldView, readable_view
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
@@ -184,7 +184,7 @@ def versions_query(request: HttpRequest, slug: str, query_pk: int) -> HttpRespon
         shown.append((side, run, found))
     if context["sides"]:
         before, after = context["sides"]
-        context["gold"] = gold_before_after(query, before.version, after.version)
+        context["gold"] = gold_before_after(query, before.version, after.version, shown_to=access)
     context |= {"query": query, "system": system, "shown": shown}
     return htmx.render(request, "evaluation/leaderboard/before_after_query.html", context)
 
@@ -202,7 +202,7 @@ def sides_of(access: Access, given: Any) -> list[verbs.Side]:
     views = given.get("view_a") or view, given.get("view_b") or str(GoldView.REFINED)
     profile = given.get("profile") or STRICT.name
     return [
-        verbs.side_of(access.benchmark, version, view, profile)
+        verbs.side_of(access.benchmark, version, readable_view(access, view), profile)
         for version, view in zip((first, second), views, strict=True)
     ]
 

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter_unblinded
 from corpus.models import Benchmark, CorpusVersion, Role
 from corpus.run_pages import RunPages
 from corpus.versions.services import chosen, names
@@ -59,7 +59,7 @@ class NoiseForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def noise_checks(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for a check, and the list of those before."""
-    access = enter(request.user, slug, *READERS)
+    access = enter_unblinded(request.user, slug, *READERS)
     data = request.POST if request.method == "POST" else None
     form = NoiseForm(data, benchmark=access.benchmark)
     ask = noise.request_check
@@ -77,7 +77,7 @@ def noise_checks(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def noise_check(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One check: its progress, then the ranks with the intervals that the noise gives."""
-    access = enter(request.user, slug, *READERS)
+    access = enter_unblinded(request.user, slug, *READERS)
     check = get_check(access, pk)
     context = RUNS.context(access, check) | {
         "version_name": names(access.benchmark).get(check.corpus_version_id, ""),

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from corpus.access import Access, enter, get_query
+from corpus.judgments.shown import hides_machines
 from corpus.lists import is_key
 from corpus.models import CorpusVersion, Query, RetrievalRun
 from corpus.runs.views import get_run
@@ -21,7 +22,7 @@ from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.published import services as published
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
-from evaluation.scores.services import GoldView
+from evaluation.scores.services import GoldView, readable_view
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
@@ -36,7 +37,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     context = _context(request, access)
     if isinstance(sheet := context["scored"], ScoreSheet):
-        metric, view, _ = _chosen(request)
+        metric, view, _ = _chosen(request, access)
         board = boards.leaderboard_of(sheet, metric=metric, view=view)
         context |= {
             "board": board,
@@ -50,7 +51,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
 def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The board as a file."""
     access = enter(request.user, slug)
-    metric, view, profile = _chosen(request)
+    metric, view, profile = _chosen(request, access)
     sheet = sheets.latest(access.benchmark, version_of(request, access), profile=profile)
     if sheet is None or sheets.lacks(sheet, metric):
         messages.warning(request, "Nothing was scored yet.")
@@ -87,7 +88,7 @@ def leaderboard_refresh(request: HttpRequest, slug: str) -> HttpResponse:
 def leaderboard_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """How far the computation is; the page is shown anew when it is over."""
     access = enter(request.user, slug)
-    profile = _chosen(request)[2]
+    profile = _chosen(request, access)[2]
     live = sheets.under_way(access.benchmark, version_of(request, access), profile=profile)
     if live is not None:
         context = {"run": live, "progress_url": request.get_full_path()}
@@ -106,7 +107,7 @@ def leaderboard_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     version = stored(access.benchmark, run.corpus_version_id)
     context = _context(request, access, version) | {"run": run}
     if isinstance(sheet := context["scored"], ScoreSheet):
-        metric, view, _ = _chosen(request)
+        metric, view, _ = _chosen(request, access)
         values = boards.query_values(sheet, run, metric, view)
         domain = request.GET.get("domain", "")
         kept = [(key, v) for key, v in values.items() if domain in ("", key[0])]
@@ -130,8 +131,8 @@ def leaderboard_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -
         "access": access,
         "run": run,
         "query": query,
-        "drill": drill(run, query, GoldView(_chosen(request)[1]), depth=_DEPTH),
-        **_choices(request),
+        "drill": drill(run, query, GoldView(_chosen(request, access)[1]), depth=_DEPTH),
+        **_choices(request, access),
     }
     return htmx.render(request, "evaluation/leaderboard/query.html", context)
 
@@ -148,7 +149,7 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
     given = [request.GET.get(name, "") for name in ("a", "b")]
     context["a"], context["b"] = given
     if isinstance(sheet := context["scored"], ScoreSheet) and all(given):
-        metric, view, _ = _chosen(request)
+        metric, view, _ = _chosen(request, access)
         try:
             first, second = (boards.find_run(access.benchmark, pk, "a") for pk in given)
             found = boards.compare(sheet, first, second, metric=metric, view=view)
@@ -164,18 +165,20 @@ def _context(
     request: HttpRequest, access: Access, version: CorpusVersion | None = None
 ) -> dict[str, Any]:
     """What every page of the leaderboard knows; `scored` is the sheet, if it has the metric."""
-    metric, _, profile = _chosen(request)
+    metric, _, profile = _chosen(request, access)
     asked = _asked(request.GET)
     context = sheet_context(access, version or version_of(request, access), profile, asked)
     sheet = context["sheet"]
     lacks = sheet is not None and sheets.lacks(sheet, metric)
     context |= {"scored": None if lacks else sheet, "lacks": lacks, "asked": asked}
-    return context | _choices(request, sheet)
+    return context | _choices(request, access, sheet)
 
 
-def _choices(request: HttpRequest, sheet: ScoreSheet | None = None) -> dict[str, Any]:
+def _choices(
+    request: HttpRequest, access: Access, sheet: ScoreSheet | None = None
+) -> dict[str, Any]:
     """What is chosen, and what can be; `address` names the choice in links."""
-    metric, view, profile = _chosen(request)
+    metric, view, profile = _chosen(request, access)
     given, error = request.GET.get("metric", ""), ""
     try:
         sheets.metric_name(given or metric)
@@ -188,7 +191,10 @@ def _choices(request: HttpRequest, sheet: ScoreSheet | None = None) -> dict[str,
         "profile": profile,
         "address": urlencode({"metric": metric, "view": view, "profile": profile}),
         "metrics": [*boards.NAMES, *(sheet.metrics if sheet else ())],
-        "views": [(str(each), boards.WORDS[each]) for each in GoldView],
+        "views": [
+            (str(each), boards.WORDS[each])
+            for each in ((GoldView.BASE,) if hides_machines(access) else GoldView)
+        ],
         "profiles": list(PROFILES),
     }
 
@@ -237,7 +243,7 @@ def _asked(given: QueryDict) -> str:
     return f"?{urlencode(asked)}" if asked else ""
 
 
-def _chosen(request: HttpRequest) -> tuple[str, str, str]:
+def _chosen(request: HttpRequest, access: Access) -> tuple[str, str, str]:
     """Metric, view and profile of the address; instead of what is none, what a page begins with."""
     metric, view, profile = (request.GET.get(name, "") for name in ("metric", "view", "profile"))
     try:
@@ -246,7 +252,7 @@ def _chosen(request: HttpRequest) -> tuple[str, str, str]:
         metric = boards.DEFAULT
     return (
         metric,
-        view if view in list(GoldView) else str(GoldView.REFINED),
+        readable_view(access, view if view in list(GoldView) else str(GoldView.REFINED)),
         profile if profile in PROFILES else STRICT.name,
     )
 

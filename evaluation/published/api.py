@@ -15,6 +15,7 @@ from evaluation.metrics.profiles import STRICT
 from evaluation.published import services as published
 from evaluation.published.ours import compare_with_ours
 from evaluation.published.views import experiment_of
+from evaluation.scores.services import enter_scored
 from evaluation.scores.sheets import known_profile
 from kit.api import Route
 
@@ -59,7 +60,7 @@ class OnePublished(Route):
         parameters=[CHOICE[-1], PROFILE, OpenApiParameter("experiment", int)],
     )
     def get(self, request: Request, slug: str, name: str) -> Response:
-        access = enter(self.person(), slug)
+        access = enter_scored(self.person(), slug)
         table = published.table_called(name)
         given = request.query_params
         version = chosen(access.benchmark, given.get("version"))

@@ -13,6 +13,7 @@ from evaluation.leaderboard.views import version_of
 from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.published import services as published
 from evaluation.published.ours import compare_with_ours
+from evaluation.scores.services import enter_scored
 from kit import htmx
 
 
@@ -30,7 +31,7 @@ def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """One table with our figures; runs of ours may be compared with systems of other names."""
-    access = enter(request.user, slug)
+    access = enter_scored(request.user, slug)
     table = published.tables().get(name)
     if table is None:
         raise Http404("No such table.")
@@ -77,7 +78,7 @@ def experiment_of(given: Mapping[str, str], access: Access) -> Experiment | None
 
 
 def _experiments(access: Access) -> list[Experiment]:
-    if not (access.is_admin or access.is_reviewer):
+    if access.is_voter or not (access.is_admin or access.is_reviewer):
         return []
     return list(access.benchmark.experiments.order_by("-pk"))
 

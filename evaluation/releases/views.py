@@ -2,8 +2,10 @@
 
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
+from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -12,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotate.models import EscalationCase
 from corpus.access import Access, enter
 from corpus.models import Benchmark, CorpusVersion, Role
 from corpus.run_pages import RunPages
@@ -92,8 +95,10 @@ def shown_files(release: Release) -> list[dict[str, Any]]:
 def _fault(slug: str, fault: dict[str, Any]) -> dict[str, Any]:
     # A release of before may have been built with a check that is no longer made.
     check = CHECKS.get(fault["check"], _UNKNOWN)
+    keys = [row["case_pk"] for row in fault["rows"] if "case_pk" in row]
+    cases = dict(EscalationCase.objects.filter(pk__in=keys).values_list("pk", "public_id"))
     places = [
-        {"name": place_name(row).replace("`", ""), "url": _place(slug, row)}
+        {"name": place_name(row).replace("`", ""), "url": _place(slug, row, cases)}
         for row in fault["rows"]
     ]
     return {
@@ -106,8 +111,10 @@ def _fault(slug: str, fault: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _place(slug: str, row: dict[str, Any]) -> str:
-    for key, page in (("case_pk", "dispute"), ("query_pk", "query"), ("passage_pk", "passage")):
+def _place(slug: str, row: dict[str, Any], cases: Mapping[int, UUID]) -> str:
+    if row.get("case_pk") in cases:
+        return reverse("dispute", args=[slug, cases[row["case_pk"]]])
+    for key, page in (("query_pk", "query"), ("passage_pk", "passage")):
         if key in row:
             return reverse(page, args=[slug, row[key]])
     return ""

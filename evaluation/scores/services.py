@@ -7,6 +7,10 @@ takes out what an expert refused.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from django.contrib.auth.models import AnonymousUser, User
+
+from corpus.access import Access, enter, enter_unblinded
+from corpus.judgments.shown import hides_machines
 from corpus.models import Benchmark, CorpusVersion, Domain
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import called
@@ -24,6 +28,19 @@ class GoldView(StrEnum):
     BASE = "base"
     REFINED = "refined"
     EXPERT = "expert"
+
+
+def readable_view(access: Access, view: str) -> str:
+    """The view that is asked for; the imported gold where others would tell a voter of labels that
+    are kept from them (corpus/judgments/shown.py)."""
+    return str(GoldView.BASE) if hides_machines(access) else view
+
+
+def enter_scored(user: User | AnonymousUser, slug: str) -> Access:
+    """As `enter`, for scores by the refined gold; PermissionDenied for whom `readable_view` keeps
+    from it."""
+    access = enter(user, slug)
+    return enter_unblinded(user, slug) if hides_machines(access) else access
 
 
 def gold_here(slug: str, *, domain: str, version: str, view: GoldView) -> Gold:

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
+from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, models
@@ -26,6 +27,7 @@ _FIELDS: Final[dict[type, models.Field[Any, Any]]] = {
     int: models.BigIntegerField(),
     str: models.TextField(),
     datetime: models.DateTimeField(),
+    UUID: models.UUIDField(),
 }
 
 
@@ -44,8 +46,8 @@ class Prepared(Generic[M]):
     """A queryset of model instances, given by a function of its values.
 
     The function is called once for each shape of the values with what stands for them, so it may
-    put them into conditions and not look at them. A value is an int, a str or a datetime, or
-    several of one kind in a collection, whose length belongs to the shape.
+    put them into conditions and not look at them. A value is an int, a str, a datetime or
+    a UUID, or several of one kind in a collection, whose length belongs to the shape.
     """
 
     def __init__(self, build: Callable[..., models.QuerySet[M]]) -> None:

@@ -200,9 +200,11 @@ def test_next_case_is_judged_and_the_majority_becomes_the_label(world) -> None:
     for voter in world.voters[:3]:
         api = script(voter)
         shown = send(api, "get", "cases/next/")[1]["case"]
-        assert (shown["id"], shown["query"]) == (case.pk, "12")
-        status, vote = send(api, "post", f"cases/{case.pk}/votes/", {"label": 1, "reason": "Yes."})
-        assert (status, vote["label"], vote["case"]) == (201, 1, case.pk)
+        assert (shown["id"], shown["query"]) == (str(case.public_id), "12")
+        status, vote = send(
+            api, "post", f"cases/{case.public_id}/votes/", {"label": 1, "reason": "Yes."}
+        )
+        assert (status, vote["label"], vote["case"]) == (201, 1, str(case.public_id))
         assert send(api, "get", "cases/next/")[1] == {"case": None}
         assert events(voter) == ["vote"]
     assert Judgment.objects.values_list("label", "source").get() == (1, "human")
@@ -234,7 +236,7 @@ def test_list_of_cases_tells_no_label_before_the_case_is_closed(world) -> None:
         cast_vote(case=case, voter=voter, label=1)
     assert rows(reviewer, "cases/") == [
         {
-            "id": case.pk,
+            "id": str(case.public_id),
             "kind": "dispute",
             "status": "open",
             "domain": "biology",
@@ -252,17 +254,17 @@ def test_list_of_cases_tells_no_label_before_the_case_is_closed(world) -> None:
 def test_vote_is_taken_back_while_the_case_is_open(world) -> None:
     case = world.case()
     api = script(world.voters[0])
-    pk = send(api, "post", f"cases/{case.pk}/votes/", {"label": 0})[1]["id"]
+    pk = send(api, "post", f"cases/{case.public_id}/votes/", {"label": 0})[1]["id"]
     assert send(script(world.voters[1]), "delete", f"votes/{pk}/")[0] == 404
     assert send(api, "delete", f"votes/{pk}/") == (204, None)
     assert send(api, "delete", f"votes/{pk}/")[0] == 404
-    assert send(api, "get", "cases/next/")[1]["case"]["id"] == case.pk
+    assert send(api, "get", "cases/next/")[1]["case"]["id"] == str(case.public_id)
 
 
 def test_votes_that_come_too_late_are_refused_with_the_reason(world) -> None:
     case = world.case()
     votes = [cast_vote(case=case, voter=voter, label=1) for voter in world.voters[:2]]
-    path = f"cases/{case.pk}/votes/"
+    path = f"cases/{case.public_id}/votes/"
     status, answer = send(script(world.voters[0]), "post", path, {"label": 1})
     assert (status, answer["detail"]) == (409, "You have voted on this case already.")
     votes.append(cast_vote(case=case, voter=world.voters[2], label=1))
@@ -287,14 +289,14 @@ def test_votes_that_come_too_late_are_refused_with_the_reason(world) -> None:
     ],
 )
 def test_wrong_vote_names_its_field(api, world, body, status, field) -> None:
-    got, answer = send(api, "post", f"cases/{world.case().pk}/votes/", body)
+    got, answer = send(api, "post", f"cases/{world.case().public_id}/votes/", body)
     assert got == status
     assert field in (answer if status == 400 else answer.values())
     assert not Vote.objects.exists()
 
 
 def test_abstention_with_a_reason_and_label_as_text_are_taken(world) -> None:
-    path = f"cases/{world.case().pk}/votes/"
+    path = f"cases/{world.case().public_id}/votes/"
     abstained = {"label": None, "reason": "No text.", "elapsed_ms": 1200}
     assert send(script(world.voters[0]), "post", path, abstained)[0] == 201
     assert send(script(world.voters[1]), "post", path, {"label": "1"})[1]["label"] == 1
@@ -308,8 +310,8 @@ def test_case_and_query_of_others_cannot_be_reached(world) -> None:
     case, aspect = world.case(), make_aspect(world)
     outsider, stranger = script(world.outsider), script(world.stranger)
     assert send(outsider, "get", "cases/next/")[1] == {"case": None}
-    assert send(outsider, "post", f"cases/{case.pk}/votes/", {"label": 1})[0] == 403
-    assert send(stranger, "post", f"cases/{case.pk}/votes/", {"label": 1})[0] == 404
+    assert send(outsider, "post", f"cases/{case.public_id}/votes/", {"label": 1})[0] == 403
+    assert send(stranger, "post", f"cases/{case.public_id}/votes/", {"label": 1})[0] == 404
     other = f"/api/b/elsewhere/aspects/{aspect.pk}/"
     assert stranger.delete(other).status_code == 404
     assert stranger.get(f"/api/b/elsewhere/queries/{world.query.pk}/aspects/").status_code == 404

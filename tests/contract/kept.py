@@ -39,10 +39,11 @@ _WHOLE_PAGE = (
     "title*: string",
     "url*: string",
 )
+_NAMED = "Cases are named by ids drawn by chance."
 # By file: a group ("GET /api/...", a command, a path), or a group and one of its lines with a space
 # between, and why it is no longer there.
 LEFT_OUT: dict[str, dict[str, str]] = {
-    "answers.txt": {},
+    "answers.txt": {"GET /api/b/<slug>/cases/ .results[].id: int": _NAMED},
     "api.txt": {
         f"{route} {field}: one of 'likert3', 'likert5'": "There is another scale, shares."
         for route, field in (
@@ -64,7 +65,25 @@ LEFT_OUT: dict[str, dict[str, str]] = {
             "A file is read in the background: the answer is its fetch, with 202."
         )
         for line in _WHOLE_PAGE
-    },
+    }
+    | {
+        f"POST /api/b/{{slug}}/cases/{{id}}/{verb}/": _NAMED
+        for verb in ("first-judgment", "leave", "votes")
+    }
+    | dict.fromkeys(
+        (
+            "GET /api/b/{slug}/cases/ 200 results*[].id*: integer",
+            "GET /api/b/{slug}/cases/next/ 200 case*?.id*: integer",
+            "GET /api/b/{slug}/feedback/ 200 messages*[].case?: integer",
+            "GET /api/b/{slug}/feedback/people/{id}/ 200 messages*[].case?: integer",
+            "GET /api/b/{slug}/feedback/votes/ 200 results*[].case*: integer",
+            "GET /api/b/{slug}/feedback/votes/{id}/ 200 case*: integer",
+            "POST /api/b/{slug}/feedback/people/{id}/ 201 case?: integer",
+            "POST /api/b/{slug}/feedback/people/{id}/ takes case?: integer",
+            "POST /api/b/{slug}/panels/{id}/items/{item}/labels/ 201 case*: integer",
+        ),
+        _NAMED,
+    ),
     "commands.txt": {
         "score_run --qrels, as qrels, path, exactly one of its group": "it may be given again",
         "score_run --profile, as profile, one of paper reference strict, default 'strict'": (
@@ -80,8 +99,20 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         ),
     },
     "routes.txt": {
-        "/account/token/ POST: nobody 302, stranger 302, annotator 302, outsider 302, "
-        "reviewer 302, admin 302": "A token needs a name, a scope and an end.",
+        **{
+            "/account/token/ POST: nobody 302, stranger 302, annotator 302, outsider 302, "
+            "reviewer 302, admin 302": "A token needs a name, a scope and an end.",
+        },
+        **{
+            f"{path}/<int>/{verb}": _NAMED
+            for path, verb in (
+                *(
+                    ("/api/b/<slug>/cases", f"{verb}/")
+                    for verb in ("first-judgment", "leave", "votes")
+                ),
+                *(("/b/<slug>/disputes", ""), ("/b/<slug>/vote", "")),
+            )
+        },
     },
 }
 

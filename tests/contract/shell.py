@@ -23,6 +23,7 @@ _MASKS = (
     (re.compile(r"\b\d+\.\d\d s\b"), "0.00 s"),
     (re.compile(r'("seconds": )[\d.]+'), r"\g<1>0.0"),
     (re.compile(r'("case_pk": )\d+'), r"\g<1>0"),
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UUID"),
     # A retrieval run's digest: its scores have last digits that are the processor's.
     (re.compile(r'("depth": \d+,\s+"digest": )"\w+"'), r'\1"DIGEST"'),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d[\d:.]*Z?"), "MOMENT"),
@@ -64,7 +65,7 @@ class Shell:
 
     def note(self, title: str, text: str, most: int = _MOST_LINES) -> None:
         """Keep something else that can be seen, such as the answer to a request."""
-        self._said += [f"# {title}", _told(self._masked(_readable(text)), most), ""]
+        self._said += [f"# {self._masked(title)}", _told(self._masked(_readable(text)), most), ""]
 
     def note_files(self, folder: Path, name: str) -> None:
         """Keep every file below the folder, each with its digest."""

@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from annotate.models import EscalationCase
 from tests.contract.kept import same_text
 from tests.contract.shell import Shell, digests
 
@@ -159,7 +160,8 @@ def vote(shell: Shell, *, most: int) -> None:
     for number, who in enumerate(("annotator-1", "annotator-2", "annotator-3")):
         for _ in range(most):
             case = api(shell, who, "get", "cases/next/")["case"]
-            label = int(case["id"] % 4 > number)
+            key = EscalationCase.objects.get(public_id=case["id"]).pk
+            label = int(key % 4 > number)
             body = {"label": label, "reason": "For the contract."}
             api(shell, who, "post", f"cases/{case['id']}/votes/", body)
 

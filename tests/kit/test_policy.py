@@ -137,7 +137,7 @@ def screens(db: None, tmp_path: Path) -> list[tuple[Client, str]]:
             ("passages", "demo"),
             ("passage", "demo", passage.pk),
             ("disputes", "demo"),
-            ("dispute", "demo", case.pk),
+            ("dispute", "demo", case.public_id),
             ("debate-runs", "demo"),
             ("debate-run-new", "demo"),
             ("debate-run", "demo", run.pk),
@@ -157,7 +157,7 @@ def screens(db: None, tmp_path: Path) -> list[tuple[Client, str]]:
         voter: [
             ("query", "demo", query.pk),
             ("vote", "demo"),
-            ("vote-case", "demo", case.pk),
+            ("vote-case", "demo", case.public_id),
             ("qualification", "demo"),
             ("exam", "demo", attempt.pk),
         ],

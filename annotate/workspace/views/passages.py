@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from annotate.answers.inheritance import lost_work
 from annotate.voting.items import web_url
-from corpus.access import enter, get_passage
+from corpus.access import Access, enter, get_passage
 from corpus.judgments.shown import shown_labels
 from corpus.lists import place_choices, place_of
 from corpus.models import Judgment, Layer, Passage
@@ -53,7 +53,7 @@ def passage(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "passage": found,
         "source_url": web_url(found.address),
         "licence": found.domain.licences.filter(layer=Layer.PASSAGES).first(),
-        "labels": _labels(found),
+        "labels": _labels(access, found),
     }
     return htmx.render(request, "annotate/workspace/passage.html", context | _neighbours(found))
 
@@ -88,8 +88,8 @@ def _neighbours(found: Passage) -> dict[str, Any]:
     return {"before": before, "after": after, "place": here + 1, "places": len(pks)}
 
 
-def _labels(found: Passage) -> list[Judgment]:
+def _labels(access: Access, found: Passage) -> list[Judgment]:
     """Original and standing labels; votes of open cases are no labels and never here."""
     of_passage = Judgment.objects.filter(passage=found).select_related("query__domain")
-    both = shown_labels(of_passage.original() | of_passage.standing())
+    both = shown_labels(of_passage.original() | of_passage.standing(), access)
     return list(both.order_by("query_id", "pk")[:MOST_LABELS])

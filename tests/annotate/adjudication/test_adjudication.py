@@ -62,7 +62,7 @@ def test_a_case_without_majority_is_settled_by_somebody_else() -> None:
     case = undecided(world)
     who = access(world, world.reviewer)
     (item,) = open_items(who)
-    assert (item.kind, item.key, quick_count(who)) == ("majority", str(case.pk), 1)
+    assert (item.kind, item.key, quick_count(who)) == ("majority", str(case.public_id), 1)
     made = settle_case(case=case, access=who, label=1, reason=" It says so. ")
     case.refresh_from_db()
     label = standing(case)
@@ -154,7 +154,7 @@ def test_an_unreadable_case_is_settled_while_it_is_open_and_shows_no_vote() -> N
     both = make_member(world.benchmark, "both", "annotator", "reviewer")
     assert open_items(access(world, both)) == []  # they may still vote on it
     who = access(world, world.reviewer)
-    item = find_item(who, f"unreadable-{case.pk}")
+    item = find_item(who, f"unreadable-{case.public_id}")
     assert item is not None
     assert list(read_item(item).said) == []
     made = settle_case(case=case, access=who, label=0, reason="Noise.")
@@ -244,7 +244,7 @@ def test_who_labelled_a_pair_for_a_panel_does_not_settle_its_dispute() -> None:
     world.benchmark.memberships.filter(user=expert).update(roles=["annotator", "reviewer", "admin"])
     who = access(world, expert)
     assert open_items(who) == []
-    assert [each.key for each in open_items(access(world, world.admin))] == [str(dispute.pk)]
+    assert [each.key for each in open_items(access(world, world.admin))] == [str(dispute.public_id)]
     with pytest.raises(PermissionDenied, match="had a part"):
         settle_case(case=dispute, access=who, label=1, reason="I know.")
 
@@ -355,7 +355,7 @@ def test_screens_lead_from_item_to_item_by_buttons() -> None:
     client = signed_in(world.reviewer)
     page = client.get(world.url("adjudication/")).content.decode()
     assert page.count("No majority") >= 3
-    url = world.url(f"adjudication/majority-{cases[0].pk}/?kind=majority")
+    url = world.url(f"adjudication/majority-{cases[0].public_id}/?kind=majority")
     page = client.get(url).content.decode()
     assert "Voter 5" in page
     for voter in world.voters:
@@ -364,11 +364,14 @@ def test_screens_lead_from_item_to_item_by_buttons() -> None:
     assert answer.status_code == 422
     assert "Say why you decide so." in answer.content.decode()
     answer = client.post(url, {"label": "1", "reason": "It does."})
-    assert answer.url == world.url(f"adjudication/majority-{cases[1].pk}/?kind=majority")
-    assert client.get(world.url(f"adjudication/majority-{cases[0].pk}/")).status_code == 404
+    assert answer.url == world.url(f"adjudication/majority-{cases[1].public_id}/?kind=majority")
+    assert client.get(world.url(f"adjudication/majority-{cases[0].public_id}/")).status_code == 404
     # A second tab is told, and led on.
     answer = client.post(url, {"label": "0", "reason": "No."})
-    assert (answer.status_code, answer.url.endswith(f"{cases[1].pk}/?kind=majority")) == (302, True)
+    assert (answer.status_code, answer.url.endswith(f"{cases[1].public_id}/?kind=majority")) == (
+        302,
+        True,
+    )
     client.post(world.url("adjudication/undo/"))
     cases[0].refresh_from_db()
     assert cases[0].status == CaseStatus.EXPERT
@@ -381,15 +384,17 @@ def test_the_api_calls_the_same_verbs() -> None:
     case = undecided(world)
     api, base = script(world.admin), f"/api{world.url('adjudication/')}"
     found = api.get(base).json()
-    assert found["results"][0]["name"] == f"majority-{case.pk}"
+    assert found["results"][0]["name"] == f"majority-{case.public_id}"
     assert {each["kind"]: each["count"] for each in found["counts"]}["majority"] == 1
-    item = api.get(f"{base}items/majority-{case.pk}/").json()
+    item = api.get(f"{base}items/majority-{case.public_id}/").json()
     assert len(item["said"]) == 5
     assert not any(voter.username in str(item) for voter in world.voters)
     body = {"label": 0, "reason": ""}
-    assert api.post(f"{base}items/majority-{case.pk}/", body, format="json").status_code == 409
+    assert (
+        api.post(f"{base}items/majority-{case.public_id}/", body, format="json").status_code == 409
+    )
     body["reason"] = "It does not."
-    made = api.post(f"{base}items/majority-{case.pk}/", body, format="json")
+    made = api.post(f"{base}items/majority-{case.public_id}/", body, format="json")
     assert (made.status_code, made.json()["decision"]["label"]) == (201, 0)
     (row,) = api.get(f"{base}decisions/").json()["results"]
     assert api.delete(f"{base}decisions/{row['id']}/").status_code == 204

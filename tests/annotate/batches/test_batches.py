@@ -327,3 +327,25 @@ def test_two_tabs_on_one_item_show_both_answers(world, batch) -> None:
     assert "Make it “not relevant”" in page
     assert client.post(url, {"label": "0", "version": "1"}).status_code == 302
     assert batch.items.get(place=1).label == 0
+
+
+def test_a_check_repeats_no_reason_that_its_person_meets(world) -> None:
+    """Sorted by their reasons, the items of all of a person's batches show no pair."""
+    for number, case in enumerate(world.cases):
+        for position in case.snapshot["positions"]:
+            position["reason"] = f"{position['agent']} has reason {number}."
+        case.save()
+    EscalationCase.objects.filter(pk__in=[case.pk for case in world.cases[9:]]).update(
+        status="closed"
+    )
+    me = world.voters[0]
+    write_plan(world, batch_size=4)
+    told: list[str] = []
+    for _ in range(3):
+        batch = take(world, me)
+        for item in batch.items.select_related("case", "check_item"):
+            snapshot = (item.case or item.check_item).snapshot
+            told += [each["reason"] for each in snapshot["positions"]]
+        answer_all(world, batch)
+        assert submit(world, batch).status == "accepted"
+    assert len(told) == len(set(told)) == 24

@@ -116,7 +116,8 @@ def test_what_is_missing_does_not_tell_a_check() -> None:
     assert not EscalationCase.objects.exclude(status="closed").exists()
     mine = Batch.objects.get(voter=me)
     back = kept_back(me.pk, world.benchmark)
-    listed = {vote.case_id for vote in shown_votes(me.pk, world.benchmark)}
+    shown = shown_votes(me.pk, world.benchmark)
+    listed = {vote.case_id for vote in shown}
     cases = set(mine.items.exclude(case=None).values_list("case", flat=True))
     assert (len(back), len(listed), back | listed) == (2, 7, cases)
     # The choice does not move: what was kept back stays so.
@@ -128,7 +129,7 @@ def test_what_is_missing_does_not_tell_a_check() -> None:
     for url in ("feedback/", "feedback/?q=gold"):
         assert check.passage.pid not in client.get(world.url(url)).content.decode()
     found = api.get(f"/api{world.url('feedback/votes/')}").json()["results"]
-    assert {each["case"] for each in found} == listed
+    assert {each["case"] for each in found} == {str(vote.case.public_id) for vote in shown}
 
 
 def test_a_rejected_batch_shows_no_item_and_counts_its_check() -> None:
@@ -167,12 +168,12 @@ def test_an_admin_writes_about_what_the_voter_may_see() -> None:
     world = make_world()
     me, admin = world.voters[0], access(world, world.admin)
     case, open_case = decided(world, 0, 1, 1), decided(world, 1)
-    sent = send_message(access=admin, person=me, text=" Read it again. ", case=case.pk)
+    sent = send_message(access=admin, person=me, text=" Read it again. ", case=case.public_id)
     assert (sent.text, sent.case, sent.author) == ("Read it again.", case, world.admin)
     event = Event.objects.get(verb="write to voter")
     assert (event.actor, event.scope) == (world.admin, "garden#votes")
     with pytest.raises(Refused, match="open ones"):
-        send_message(access=admin, person=me, text="Look.", case=open_case.pk)
+        send_message(access=admin, person=me, text="Look.", case=open_case.public_id)
     with pytest.raises(Refused, match="no batch"):
         send_message(access=admin, person=me, text="Look.", batch=1)
     with pytest.raises(Refused, match="no annotator"):

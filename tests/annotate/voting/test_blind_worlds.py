@@ -155,7 +155,13 @@ def test_api_and_pages_are_the_same_whatever_others_said(role, reveal, others) -
     def look(labels) -> Any:
         for voter, label in zip(world.voters[1:], labels, strict=False):
             cast_vote(case=case, voter=voter, label=label, reason="for a reason")
-        paths = ["vote/", f"vote/{case.pk}/", "disputes/", f"disputes/{case.pk}/", "queries/"]
+        paths = [
+            "vote/",
+            f"vote/{case.public_id}/",
+            "disputes/",
+            f"disputes/{case.public_id}/",
+            "queries/",
+        ]
         paths += ["feedback/", "adjudication/"]
         api = ["feedback/", "feedback/votes/", "adjudication/"]
         api += ["cases/next/", "cases/", "judgments/", "voting/arms/", "batches/"]
@@ -176,7 +182,7 @@ def test_before_a_first_judgment_the_debate_cannot_be_known(role) -> None:
 
     def look(snapshot) -> Any:
         EscalationCase.objects.filter(pk=case.pk).update(snapshot=snapshot)
-        paths = ["vote/", f"vote/{case.pk}/", "disputes/", f"disputes/{case.pk}/"]
+        paths = ["vote/", f"vote/{case.public_id}/", "disputes/", f"disputes/{case.public_id}/"]
         return everything(world, person, paths, ["cases/next/", "cases/"])
 
     other = make_snapshot(rounds=3, practice=True)
@@ -186,8 +192,10 @@ def test_before_a_first_judgment_the_debate_cannot_be_known(role) -> None:
 
     def after_judging(snapshot) -> Any:
         look(snapshot)
-        signed_in(person).post(world.url(f"vote/{case.pk}/"), {"label": "1", "stage": "first"})
-        return everything(world, person, [f"vote/{case.pk}/"], [])
+        signed_in(person).post(
+            world.url(f"vote/{case.public_id}/"), {"label": "1", "stage": "first"}
+        )
+        return everything(world, person, [f"vote/{case.public_id}/"], [])
 
     # The comparison can fail: afterwards the debate is shown.
     assert in_a_world(lambda: after_judging(make_snapshot())) != in_a_world(
@@ -214,7 +222,7 @@ def test_feedback_says_nothing_of_an_open_case_that_i_judged(others) -> None:
             page = answer_of(client.get(world.url("feedback/")))
         detail = client.get(world.url(f"feedback/votes/{mine.pk}/")).status_code
         told = signed_in(world.admin).post(
-            world.url(f"feedback/people/{me.pk}/"), {"text": "So.", "case": case.pk}
+            world.url(f"feedback/people/{me.pk}/"), {"text": "So.", "case": case.public_id}
         )
         addresses = [f"/api{world.url(path)}" for path in ("feedback/", "feedback/votes/")]
         routes = [answer_of(api.get(each)) for each in addresses]

@@ -28,9 +28,9 @@ def everything(world, person):
             world.url,
             [
                 "vote/",
-                f"vote/?after={case.pk}",
-                f"vote/{case.pk}/",
-                f"vote/{other.pk}/",
+                f"vote/?after={case.public_id}",
+                f"vote/{case.public_id}/",
+                f"vote/{other.public_id}/",
                 "queries/",
                 f"queries/{world.query.pk}/",
                 "passages/",
@@ -39,7 +39,7 @@ def everything(world, person):
                 "disputes/?status=open",
                 "disputes/?sort=-outcome",
                 "disputes/?sort=status",
-                f"disputes/{case.pk}/",
+                f"disputes/{case.public_id}/",
             ],
         ),
     ]
@@ -106,7 +106,7 @@ def test_own_vote_can_be_seen(world):
 def test_votes_are_shown_once_the_case_is_closed(world):
     case = world.cases[0]
     client = signed_in(world.reviewer)
-    url = world.url(f"disputes/{case.pk}/")
+    url = world.url(f"disputes/{case.public_id}/")
     for voter, label in zip(world.voters, [1, 0], strict=False):
         cast_vote(case=case, voter=voter, label=label, reason=f"because of {label}")
     page = client.get(url).content.decode()
@@ -123,6 +123,6 @@ def test_votes_that_gave_no_majority_stay_hidden(world):
     case = world.cases[0]
     for voter in world.voters:
         cast_vote(case=case, voter=voter, label=None, reason="secret words")
-    page = signed_in(world.reviewer).get(world.url(f"disputes/{case.pk}/")).content.decode()
+    page = signed_in(world.reviewer).get(world.url(f"disputes/{case.public_id}/")).content.decode()
     assert "secret words" not in page
     assert "settles it" in page

@@ -65,10 +65,16 @@ def test_labels_are_shown_once_the_case_is_closed(world, case) -> None:
     assert all(old != new for old, new in zip(before[:2], after[:2], strict=True))
 
 
-def test_labels_of_other_pairs_are_shown(world, case) -> None:
+def test_labels_of_other_pairs_are_shown_once_people_decided(world, case) -> None:
+    """A machine's label may still be audited: who votes sees none, others do."""
     before = everything(world, case)
-    other = make_passage(world.benchmark, "another.txt", "biology")
-    record_judgment(query=case.query, passage=other, label=0, source=Source.DEBATE, provenance={})
+    reader, url = signed_in(world.reviewer), world.url("judgments/?counts=yes")
+    read = masked(reader.get(url))
+    pair = {"query": case.query, "passage": make_passage(world.benchmark, "another.txt", "biology")}
+    record_judgment(**pair, label=0, source=Source.DEBATE, provenance={})
+    assert everything(world, case) == before
+    assert masked(reader.get(url)) != read
+    record_judgment(**pair, label=1, source=Source.EXPERT, provenance={})
     assert everything(world, case)[0] != before[0]
 
 

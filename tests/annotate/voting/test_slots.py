@@ -10,13 +10,13 @@ from django.utils import timezone
 from annotate.models import EscalationCase, Vote, VoteSlot, VotingPlan
 from annotate.voting.eligibility import waiting_for
 from annotate.voting.services import AlreadyVoted, cast_vote, withdraw_vote
-from annotate.voting.slots import next_slot
+from annotate.voting.slots import MOST_HELD, next_slot
 from annotate.workspace.aspects import add_aspect
 from annotate.workspace.gold import assign_passage, undo_verdict
 from corpus.access import enter
 from kit.errors import Refused
 from tests.annotate.test_api import script, send
-from tests.annotate.world import hx, signed_in, write_plan
+from tests.annotate.world import hx, in_turn, signed_in, write_plan
 
 pytestmark = pytest.mark.django_db
 
@@ -155,7 +155,7 @@ def test_nobody_votes_on_a_passage_they_brought_in(world) -> None:
 def test_second_tab_is_shown_both_answers_and_decides(world) -> None:
     write_plan(world, reveal="start")
     case, other = world.case(), world.case()
-    client, url = signed_in(world.voters[0]), world.url(f"vote/{case.pk}/")
+    client, url = signed_in(world.voters[0]), world.url(f"vote/{case.public_id}/")
     client.post(url, {"label": "1"})
     stale = client.post(url, {"label": "0", "reason": "Half of it."}, **hx("vote-panel"))
     page = stale.content.decode()
@@ -174,7 +174,7 @@ def test_second_tab_is_shown_both_answers_and_decides(world) -> None:
     assert case.votes_in == 1
     assert case.slots.exclude(voter=None).get().vote == new
     # The same answer again is no quarrel.
-    assert client.post(url, {"label": "0"}).url == world.url(f"vote/{other.pk}/")
+    assert client.post(url, {"label": "0"}).url == world.url(f"vote/{other.public_id}/")
 
 
 def test_correction_of_a_vote_that_is_gone_is_refused(world) -> None:
@@ -191,7 +191,7 @@ def test_correction_of_a_vote_that_is_gone_is_refused(world) -> None:
 
 def test_api_shows_both_versions_of_a_stale_vote(world) -> None:
     case = world.case()
-    api, path = script(world.voters[0]), f"cases/{case.pk}/votes/"
+    api, path = script(world.voters[0]), f"cases/{case.public_id}/votes/"
     first = send(api, "post", path, {"label": 1})[1]
     status, answer = send(api, "post", path, {"label": 0})
     assert (status, answer["current"]["label"], answer["sent"]["label"]) == (409, 1, 0)
@@ -225,7 +225,7 @@ def test_page_of_a_case_stays_cheap(world, client) -> None:
     client.force_login(world.voters[0])
     client.get(f"/b/{world.benchmark.slug}/vote/")
     with CaptureQueriesContext(connection) as captured:
-        page = client.get(f"/b/{world.benchmark.slug}/vote/{case.pk}/")
+        page = client.get(f"/b/{world.benchmark.slug}/vote/{case.public_id}/")
     assert page.status_code == 200
     assert statements(captured) <= 8
 
@@ -235,3 +235,33 @@ def test_queue_tells_nothing_of_when_cases_were_opened(world) -> None:
     turns = list(EscalationCase.objects.order_by("slots__turn").distinct().values_list("pk"))
     assert turns != sorted(turns)
     assert len(turns) >= len(cases)
+
+
+def test_who_opens_every_case_keeps_few_places(world) -> None:
+    cases = [world.case() for _ in range(MOST_HELD + 3)]
+    client = signed_in(world.voters[0])
+    first = world.url(f"vote/{cases[0].public_id}/")
+    client.post(first, {"label": "1"})  # judged, and waited for
+    for case in cases[1:]:
+        assert client.get(world.url(f"vote/{case.public_id}/")).status_code == 200
+    mine = VoteSlot.objects.filter(voter=world.voters[0])
+    held = set(mine.filter(committed_at=None).values_list("case", flat=True))
+    assert held == {case.pk for case in cases[-MOST_HELD:]}
+    assert mine.exclude(committed_at=None).get().case == cases[0]
+    # What was given back can be judged all the same.
+    client.post(world.url(f"vote/{cases[1].public_id}/"), {"label": "1"})
+    assert mine.filter(case=cases[1]).exclude(committed_at=None).exists()
+
+
+def test_a_place_whose_lease_is_over_stays_while_others_are_free(world) -> None:
+    """So what I am offered does not tell that somebody judged the case meanwhile."""
+    first = in_turn(world.case(), world.case())[0]
+    plan = VotingPlan.objects.current(world.benchmark)
+    me = enter(world.voters[0], world.benchmark.slug)
+    assert next_slot(access=me, plan=plan).case == first
+    VoteSlot.objects.filter(voter=me.user).update(expires_at=timezone.now() - timedelta(1))
+    for voter in world.voters[1:3]:
+        other = enter(voter, world.benchmark.slug)
+        assert next_slot(access=other, plan=plan).case == first
+        cast_vote(case=first, voter=voter, label=1)
+    assert next_slot(access=me, plan=plan).case == first

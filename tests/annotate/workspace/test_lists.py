@@ -173,7 +173,7 @@ def test_who_may_see_the_lists(world, path, expected):
 
 
 def test_dispute_is_for_reviewers_and_admins(world):
-    path = f"disputes/{world.case().pk}/"
+    path = f"disputes/{world.case().public_id}/"
     people = [world.voters[0], world.reviewer, world.admin, world.stranger]
     assert [get(world, who, path).status_code for who in people] == [403, 200, 200, 404]
 

@@ -138,8 +138,8 @@ def test_people_decide_the_label_and_the_debate_keeps_its_own(world, run) -> Non
 
 def pages(world: Any, person: Any, case: EscalationCase) -> list[str]:
     client = signed_in(person)
-    paths = [f"vote/{case.pk}/", "vote/", f"queries/{case.query_id}/", "passages/"]
-    paths += [f"passages/{case.passage_id}/", "disputes/", f"disputes/{case.pk}/"]
+    paths = [f"vote/{case.public_id}/", "vote/", f"queries/{case.query_id}/", "passages/"]
+    paths += [f"passages/{case.passage_id}/", "disputes/", f"disputes/{case.public_id}/"]
     paths += ["disputes/?kind=audit", "disputes/?sort=kind"]
     answers = [client.get(world.url(path), **hx("vote-panel")) for path in paths]
     answers += [client.get(world.url(path)) for path in paths]
@@ -155,7 +155,7 @@ OF_VOTERS = [kind for kind in CaseKind.values if kind != CaseKind.REFERENCE]
 def test_an_item_of_a_panel_is_on_no_page_of_voters(world) -> None:
     case = world.case(kind=CaseKind.REFERENCE, origin="panel:1:1")
     client = signed_in(world.voters[0])
-    assert client.get(world.url(f"vote/{case.pk}/")).status_code == 404
+    assert client.get(world.url(f"vote/{case.public_id}/")).status_code == 404
     assert client.get(world.url("vote/")).status_code == 200  # nothing waits: no way to it
 
 
@@ -199,8 +199,8 @@ def test_audited_pairs_are_mixed_among_the_others(world, run) -> None:
     client = signed_in(world.voters[0])
     order, url = [], world.url("vote/")
     for _ in range(25):
-        case = int(client.get(url).url.rstrip("/").rsplit("/", 1)[1])
-        order.append(EscalationCase.objects.get(pk=case).query_id)
+        case = client.get(url).url.rstrip("/").rsplit("/", 1)[1]
+        order.append(EscalationCase.objects.get(public_id=case).query_id)
         url = world.url(f"vote/?after={case}")
     of_query = [place for place, query in enumerate(order) if query == shared.query_id]
     assert len(set(of_query)) == of_query[-1] - of_query[0] + 1 > 1
@@ -224,4 +224,4 @@ def test_admin_draws_from_the_page_and_is_told(world, run) -> None:
 def test_debate_of_an_audited_pair_does_not_tell_of_it(world, run) -> None:
     item = audit_of(run, world).items.first()
     page = signed_in(world.reviewer).get(world.url(f"debates/{run.pk}/pairs/{item.debate_id}/"))
-    assert f"disputes/{item.case_id}/" not in page.content.decode()
+    assert f"disputes/{item.case.public_id}/" not in page.content.decode()

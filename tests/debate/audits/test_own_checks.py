@@ -102,7 +102,7 @@ def test_an_audited_pair_and_a_decoy_look_the_same_to_a_voter(benchmark, endpoin
     pages = {
         page_of(client, case, path)
         for case in [*audits, *alone]
-        for path in (f"/b/demo/vote/{case.pk}/", f"/b/demo/disputes/{case.pk}/")
+        for path in (f"/b/demo/vote/{case.public_id}/", f"/b/demo/disputes/{case.public_id}/")
     }
     assert len(pages) == 2  # one of each kind of page, whatever the case is
     keys = {tuple(sorted(case.snapshot)) for case in [*audits, *alone]}
@@ -117,14 +117,10 @@ def page_of(client: Any, case: EscalationCase, path: str) -> Any:
     """The page without what names the case itself and its passage."""
     page = str(masked(client.get(path)))
     found = {
-        f"/{case.pk}/": "/N/",
+        str(case.public_id): "ID",
         f"/{case.passage_id}/": "/P/",
         case.passage.pid: "PID",
         case.passage.text or "": "TEXT",
-        f'value="{case.pk}"': "",
-        f"after={case.pk}": "",
-        f"Case {case.pk}": "",
-        f"Case&nbsp;{case.pk}": "",
         f"{len((case.passage.text or '').split())} words": "",
     }
     for own, general in found.items():

@@ -177,14 +177,14 @@ def make_case(debate: Debate, **fields: Any) -> EscalationCase:
     return case
 
 
-def test_who_may_vote_on_the_case_is_led_there_and_told_nothing(benchmark, run) -> None:  # noqa: F811
+def test_an_admin_who_votes_is_led_to_the_case_and_told_nothing(benchmark, run) -> None:  # noqa: F811
     debate = make_debate(run, "escalated")
     case = make_case(debate, votes_in=2)
     voter = Client()
-    voter.force_login(make_member(benchmark, "both", "annotator", "reviewer"))
+    voter.force_login(make_member(benchmark, "both", "annotator", "admin"))
     page = text(voter.get(url("debate", run.pk, debate.pk)))
-    assert f'href="{url("vote-case", case.pk)}"' in page
-    assert url("dispute", case.pk) not in page
+    assert f'href="{url("vote-case", case.public_id)}"' in page
+    assert url("dispute", case.public_id) not in page
     EscalationCase.objects.update(votes_in=0)
     assert text(voter.get(url("debate", run.pk, debate.pk))).count("tag") == page.count("tag")
 
@@ -198,4 +198,4 @@ def test_reader_is_told_of_a_case_once_it_is_closed(reviewer, run, status, words
     case = make_case(debate, status=status, label=1 if status == CaseStatus.CLOSED else None)
     page = text(reviewer.get(url("debate", run.pk, debate.pk)))
     assert words in page
-    assert f'href="{url("dispute", case.pk)}"' in page
+    assert f'href="{url("dispute", case.public_id)}"' in page

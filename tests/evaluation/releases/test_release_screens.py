@@ -97,7 +97,7 @@ def test_page_shows_faults_with_next_steps(admin: Client, garden: Garden, releas
     assert "1 disputed pair still waits for votes; its label is not decided." in shown
     assert reverse("disputes", kwargs={"slug": "garden"}) in shown
     case = garden.plain.cases.get()
-    assert reverse("dispute", kwargs={"slug": "garden", "pk": case.pk}) in shown
+    assert reverse("dispute", kwargs={"slug": "garden", "case": case.public_id}) in shown
     assert "biology-&lt;b&gt;8&lt;/b&gt;" in shown
 
 
