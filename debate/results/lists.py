@@ -283,7 +283,7 @@ def debate_rows(run: DebateRun) -> QuerySet[Debate]:
     rows = run.debates.select_related("query__domain", "passage")
     return rows.only(
         *("run_id", "status", "round", "label", "error", "ended_at"),
-        *("query__qid", "query__text", "query__domain__name", "passage__pid"),
+        *("query__qid", "query__text", "query__has_title", "query__domain__name", "passage__pid"),
     )
 
 

@@ -99,10 +99,8 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         ),
     },
     "routes.txt": {
-        **{
-            "/account/token/ POST: nobody 302, stranger 302, annotator 302, outsider 302, "
-            "reviewer 302, admin 302": "A token needs a name, a scope and an end.",
-        },
+        "/account/token/ POST: nobody 302, stranger 302, annotator 302, outsider 302, "
+        "reviewer 302, admin 302": "A token needs a name, a scope and an end.",
         **{
             f"{path}/<int>/{verb}": _NAMED
             for path, verb in (

@@ -207,9 +207,9 @@ def test_person_is_added_changed_and_removed(api, admin) -> None:
 def test_added_person_signs_in_with_the_link_and_no_cache_keeps_it(api) -> None:
     body = {"username": "annotator-7", "roles": ["annotator"]}
     response = api.post("/api/b/demo/people/", body, content_type=JSON)
-    assert response["Cache-Control"] == "no-store"
+    assert response["Cache-Control"] == "no-store, private"
     renewed = api.post(f"/api/b/demo/people/{response.json()['id']}/link/")
-    assert renewed["Cache-Control"] == "no-store"
+    assert renewed["Cache-Control"] == "no-store, private"
     assert Client().get(response.json()["sign_in_path"]).status_code == 404
     visitor = Client()
     visitor.post(renewed.json()["sign_in_path"])

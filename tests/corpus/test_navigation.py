@@ -33,7 +33,7 @@ ADMIN = ["Overview", "Data", "Annotate", "Agents", "Results", "Manage"]
                 "Status",
                 "Queries",
                 "My queue",
-                "Debate runs",
+                "Pools",
                 "Leaderboard",
                 "Feedback",
                 "Guidelines",

@@ -94,7 +94,7 @@ def test_overview_counts_by_domain() -> None:
     make_gold(query, *passages[:2])
     record_judgment(query=query, passage=passages[2], label=1, source=Source.DEBATE, provenance={})
     Domain.objects.create(benchmark=benchmark, name="still loading")
-    client = signed_in(make_member(benchmark, "annotator-1", "annotator"))
+    client = signed_in(make_member(benchmark, "reader", "reviewer"))
     page = text(client.get(reverse("benchmark", args=["demo"])))
     row = page.split("<tbody>")[1].split("</tr>")[0]
     cells = [cell.split("<")[0].strip() for cell in row.split(">") if cell[:1].isdigit()]

@@ -1,10 +1,18 @@
 """What a benchmark holds by domain: passages counted once and kept, the rest counted now."""
 
 import pytest
+from django.contrib.auth.models import User
 
+from corpus.access import Access, enter
 from corpus.benchmarks.overview import count_passages, domain_counts
 from corpus.models import CorpusVersion, Domain
-from tests.factories import index_texts, make_benchmark, make_passage, make_version
+from tests.factories import (
+    index_texts,
+    make_benchmark,
+    make_member,
+    make_passage,
+    make_version,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -24,8 +32,14 @@ def benchmark():
     return made
 
 
+def reading(benchmark) -> Access:
+    """As somebody reads it who does not vote."""
+    known = User.objects.filter(username="reader").first()
+    return enter(known or make_member(benchmark, "reader", "reviewer"), benchmark.slug)
+
+
 def passages(benchmark) -> dict[str, tuple[int, int]]:
-    rows = domain_counts(benchmark)
+    rows = domain_counts(reading(benchmark))
     return {row["name"]: (row["passages"], row["without_text"]) for row in rows}
 
 

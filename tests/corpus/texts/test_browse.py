@@ -32,7 +32,7 @@ def benchmark():
 @pytest.fixture
 def client(benchmark) -> Client:
     signed_in = Client()
-    signed_in.force_login(make_member(benchmark, "annotator-1", "annotator"))
+    signed_in.force_login(make_member(benchmark, "reader", "reviewer"))
     return signed_in
 
 

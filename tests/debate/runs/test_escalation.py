@@ -84,7 +84,7 @@ def test_voters_judge_an_unreadable_case(benchmark, settings) -> None:
     for n in range(1, 4):
         client = Client()
         client.force_login(make_member(benchmark, f"annotator-{n}", "annotator"))
-        case = reverse("vote-case", args=["demo", EscalationCase.objects.get().pk])
+        case = reverse("vote-case", args=["demo", EscalationCase.objects.get().public_id])
         assert "Moths roll their backs" in client.get(case).content.decode()
         client.post(case, {"label": "1"})  # from the passage alone
         client.post(case, {"label": "1"})  # having seen what the agents sent
