@@ -102,7 +102,10 @@ def test_who_uploads_is_answered_before_anything_is_read(query, expert, settings
     ("name", "body", "words"),
     [
         ("breaks.html", b"<html><body>" + b"a<br>" * 1_000_000, "takes more"),
-        ("opened.html", b"<html><body>" + b"<p>" * 3_000_000, "takes more"),
+        pytest.param(
+            *("opened.html", b"<html><body>" + b"<p>" * 3_000_000, "takes more"),
+            marks=pytest.mark.slow,
+        ),
         ("blocks.txt", b"a\n\n" * 20_001, "20,000 blocks"),
         ("long.txt", b"a" * 5_000_001, "5,000,000 characters"),
     ],

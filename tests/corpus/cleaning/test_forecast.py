@@ -155,7 +155,13 @@ def expect(said: forecasts.Forecast, really: tuple[int, int, int]) -> None:
     assert said.output_tokens == pytest.approx(taken, rel=WITHIN)
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if place > 2 else [])
+        for place, name in enumerate(CORPORA)
+    ],
+)
 def test_a_forecast_is_what_the_ledger_then_says(practice, name: str) -> None:
     benchmark = make(CORPORA[name])
     *_, preset, options = CORPORA[name]
@@ -185,7 +191,9 @@ def talkative(role: str, text: str) -> str:
     return text if role == "splitter" else f"{text} I hope that this is what you asked me for."
 
 
-@pytest.mark.parametrize("change", [lambda role, text: text, talkative])
+@pytest.mark.parametrize(
+    "change", [pytest.param(lambda role, text: text, marks=pytest.mark.slow), talkative]
+)
 def test_earlier_calls_of_a_model_correct_its_forecast(
     settings, monkeypatch, change: Callable[[str, str], str]
 ) -> None:
