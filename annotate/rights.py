@@ -18,8 +18,8 @@ from corpus.access import Access
 from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Membership, Query, Role
 from kit import audit
+from kit.account.tokens import may_administer
 from kit.errors import Refused
-from kit.tokens import may_administer
 
 
 def may_annotate(query: Query, actor: User) -> bool:

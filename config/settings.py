@@ -298,7 +298,7 @@ ASSAY_READ_SECONDS = env.int("ASSAY_READ_SECONDS", default=60)
 # --- API -------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "kit.tokens.TokenAuthentication",
+        "kit.account.tokens.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],

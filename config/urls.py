@@ -6,8 +6,9 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from kit import account, views
-from kit.signin import LINK_ROUTE
+from kit import views
+from kit.account import views as account
+from kit.account.links import LINK_ROUTE
 
 urlpatterns = [
     path("", views.home, name="home"),

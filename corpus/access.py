@@ -13,8 +13,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from corpus.models import Benchmark, Membership, Passage, Query, Role
+from kit.account.tokens import may_administer
 from kit.database.prepared import Prepared
-from kit.tokens import may_administer
 
 
 @dataclass

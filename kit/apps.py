@@ -13,13 +13,13 @@ class KitConfig(AppConfig):
     def ready(self) -> None:
         from django.contrib.auth.signals import user_logged_in
 
+        from kit.account.links import mail_links
+        from kit.account.sessions import note_sign_in
         from kit.database.space import give_back
         from kit.runs import polling
         from kit.runs.periodic import every
-        from kit.sessions import note_sign_in
-        from kit.signin import mail_links
 
         polling.connect()
-        user_logged_in.connect(note_sign_in, dispatch_uid="kit.sessions.note_sign_in")
+        user_logged_in.connect(note_sign_in, dispatch_uid="kit.account.sessions.note_sign_in")
         every(20, "sign-in links by mail", mail_links)
         every(10, "free pages", give_back)

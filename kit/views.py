@@ -20,11 +20,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kit import htmx
-from kit.errors import is_passing
-from kit.forms import AskForm, SignInForm, too_many_words
-from kit.limits import LINKS, PASSWORDS, TooMany, lift
-from kit.models import LinkRequest
-from kit.signin import (
+from kit.account.forms import AskForm, SignInForm, too_many_words
+from kit.account.limits import LINKS, PASSWORDS, TooMany, lift
+from kit.account.links import (
     ask_for_link,
     choose_password,
     find_link,
@@ -32,6 +30,8 @@ from kit.signin import (
     use_link,
     waiting_requests,
 )
+from kit.errors import is_passing
+from kit.models import LinkRequest
 
 _BY_LINK = "by_link_at"
 # For so long after signing in by a link a person may choose a password without the old one.

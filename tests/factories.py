@@ -24,9 +24,9 @@ from corpus.models import (
     VersionState,
 )
 from corpus.texts.indexing import index, request_index
+from kit.account.links import digest
 from kit.database.prepared import Prepared
 from kit.models import ApiToken
-from kit.signin import digest
 
 # Asked for every person, query and passage of every world.
 _DOMAINS = Prepared(lambda benchmark: Domain.objects.filter(benchmark=benchmark).order_by("name"))

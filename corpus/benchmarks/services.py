@@ -13,9 +13,9 @@ from django.db import IntegrityError, transaction
 
 from corpus.models import Benchmark, Domain, Layer, Licence, Membership, Role
 from kit import audit
+from kit.account.links import create_link, end_links
 from kit.errors import Refused
 from kit.models import Event
-from kit.signin import create_link, end_links
 
 
 def create_benchmark(

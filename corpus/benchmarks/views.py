@@ -17,9 +17,9 @@ from corpus.benchmarks.forms import BenchmarkForm, LicenceForm, PersonForm, Plac
 from corpus.benchmarks.overview import domain_counts
 from corpus.models import Benchmark, CorpusVersion, Licence, Membership, Role
 from kit import htmx
+from kit.account.links import waiting_requests
 from kit.lists.tables import Column, Table
 from kit.models import Event
-from kit.signin import waiting_requests
 
 
 @require_GET

@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, ImportRun, Judgment, Membership, Source
+from kit.account.links import create_link
 from kit.models import ApiToken, Event
 from kit.runs.models import RunStatus
-from kit.signin import create_link
 from tests.factories import (
     make_benchmark,
     make_gold,

@@ -10,8 +10,8 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
+from kit.account.links import choose_password, create_link
 from kit.models import Event
-from kit.signin import choose_password, create_link
 from tests.factories import make_user
 from tests.markup import one_line
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.safety import check_networks
-from kit.limits import LINKS, PASSWORDS, TooMany, client_address
+from kit.account.limits import LINKS, PASSWORDS, TooMany, client_address
 from kit.models import Event, LinkRequest, Tries
 from tests.factories import make_user
 from tests.markup import one_line

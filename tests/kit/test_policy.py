@@ -18,7 +18,7 @@ from django.urls import reverse
 from annotate.models import Aspect, EscalationCase, ExamAttempt, ExamItem, GoldPassage, Review
 from debate.models import Debate, DebateRun, Turn
 from evaluation.models import Release
-from kit.signin import create_link
+from kit.account.links import create_link
 from tests.annotate.world import make_snapshot
 from tests.factories import (
     make_benchmark,

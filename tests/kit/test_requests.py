@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from config.safety import read_mail_server
 from corpus.benchmarks.services import add_person, renew_link
+from kit.account.links import create_link, mail_links, use_link
 from kit.models import Event, LinkRequest
 from kit.runs.periodic import PeriodicTasks
-from kit.signin import create_link, mail_links, use_link
 from tests.factories import make_benchmark, make_member, make_user
 from tests.markup import one_line
 

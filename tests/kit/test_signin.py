@@ -6,8 +6,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from kit.account.links import choose_password, create_link, find_link, use_link
 from kit.models import SignInLink
-from kit.signin import choose_password, create_link, find_link, use_link
 from tests.factories import make_token
 from tests.markup import one_line
 

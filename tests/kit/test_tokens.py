@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from kit.account.tokens import create_token
 from kit.models import ApiToken, Event
-from kit.tokens import create_token
 from tests.factories import make_benchmark, make_member, make_user
 from tests.markup import one_line
 

@@ -12,9 +12,9 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
+from kit.account.links import create_link
 from kit.database.space import give_back
 from kit.errors import is_passing
-from kit.signin import create_link
 from tests.factories import make_benchmark, make_member, make_user
 from tests.kit.test_space import SQLITE, pages
 

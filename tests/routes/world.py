@@ -50,7 +50,7 @@ from debate.dream.prompting import PROMPTS
 from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
 from debate.runs.prompts import write_prompt
 from evaluation.models import Experiment, NoiseCheck, Release, ReleasePush
-from kit.signin import create_link
+from kit.account.links import create_link
 from llm.ledger.accounts import open_account
 from llm.models import Call
 from tests.factories import (

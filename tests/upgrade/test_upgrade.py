@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from kit.signin import digest
+from kit.account.links import digest
 from tests.bench.server import ROOT
 from tests.services.processes import database_url
 

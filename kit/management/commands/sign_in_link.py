@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kit.signin import LINK_ROUTE, create_link
+from kit.account.links import LINK_ROUTE, create_link
 
 
 class Command(BaseCommand):

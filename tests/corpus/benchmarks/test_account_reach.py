@@ -7,9 +7,9 @@ from django.urls import reverse
 
 from corpus.benchmarks import services as people
 from corpus.models import Membership
+from kit.account.links import choose_password, create_link, find_link, use_link
 from kit.errors import Refused
 from kit.models import Event, SignInLink
-from kit.signin import choose_password, create_link, find_link, use_link
 from tests.factories import make_benchmark, make_member, make_user
 
 pytestmark = pytest.mark.django_db

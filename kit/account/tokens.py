@@ -12,9 +12,9 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from kit import audit
+from kit.account.links import digest
 from kit.database.prepared import Prepared
 from kit.models import ApiToken, Scope
-from kit.signin import digest
 
 _TOKEN = Prepared(
     lambda token_hash: ApiToken.objects.filter(token_hash=token_hash).select_related("user")

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.dateparse import parse_datetime
 
-from kit.limits import client_address
+from kit.account.limits import client_address
 
 _NOTE = "signed_in"
 # Looked for in this order: Edge says that it is Chrome, which says that it is Safari.

@@ -7,7 +7,7 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from kit.limits import PASSWORDS, TooMany
+from kit.account.limits import PASSWORDS, TooMany
 from kit.models import Scope
 
 _DAYS = {30: "30 days", 90: "90 days", 365: "A year"}

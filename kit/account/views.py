@@ -14,10 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from kit import htmx
-from kit.forms import AddressForm, NewPasswordForm, TokenForm
-from kit.sessions import end_sessions, sessions_of
-from kit.signin import ask_for_address, confirmed_address, set_address
-from kit.tokens import create_token, revoke_token
+from kit.account.forms import AddressForm, NewPasswordForm, TokenForm
+from kit.account.links import ask_for_address, confirmed_address, set_address
+from kit.account.sessions import end_sessions, sessions_of
+from kit.account.tokens import create_token, revoke_token
 from kit.views import keep_password, needs_old_password
 
 
