@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.importers import bright, cranfield, json_formats, runs, trec
+from corpus.importers import bright, cranfield, json_formats, runs
 from corpus.importers.files import MAX_ENTRIES, Meter, is_crowded, name_of
 from corpus.importers.licences import licence_files, read_licences
 from corpus.importers.reading import Unreadable
 from corpus.importers.rows import Location, Problem
+from corpus.importers.trec import collection as trec
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.importers import reading
-from corpus.importers import trec_documents as pieces
 from corpus.importers.files import DataFile, Meter
 from corpus.importers.rows import PassageBatch, PassageRow, Problem
-from corpus.importers.trec_documents import _documents, _line_by_line, read_documents
+from corpus.importers.trec import documents as pieces
+from corpus.importers.trec.documents import _documents, _line_by_line, read_documents
 from tests.corpus.import_files import one_by_one
 
 TAGS = ["DOC", "DOCNO", "TEXT", "TITLE", "HEADLINE", "P", "DOCHDR", "docno", "text", "doc"]

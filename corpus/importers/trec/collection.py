@@ -16,8 +16,8 @@ from corpus.importers.qrels import read_qrels
 from corpus.importers.reading import each_line, first_bytes
 from corpus.importers.records import each_record, query
 from corpus.importers.rows import JudgmentRow, Location, Oddity, Problem, QueryRow, Row
-from corpus.importers.trec_documents import Element, blocks, elements, read_documents
-from corpus.importers.web_topics import holds_topics, read_web_topics
+from corpus.importers.trec.documents import Element, blocks, elements, read_documents
+from corpus.importers.trec.web_topics import holds_topics, read_web_topics
 
 _NAMES = {"num", "title", "desc", "narr"}
 # Labels that classic topics put before what they say.
