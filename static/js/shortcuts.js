@@ -162,7 +162,7 @@
 
   /* In what was found the arrows go from the field through the links and round; Enter in the field
      opens the first. */
-  function choose(event) {
+  function walkFound(event) {
     const dialog = event.target.closest?.("#palette");
     const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key];
     if (!dialog || step === undefined) return;
@@ -207,10 +207,8 @@
     if (found) { event.preventDefault(); act(found); return; }
     /* The button that opens the list is hidden on small screens; the key is not. */
     if (event.key === "?") { event.preventDefault(); openKeys(); }
-    /* A list has a search of its own; everywhere else a slash finds anything. */
-    if (event.key === "/" && openPalette()) event.preventDefault();
   }
 
-  document.addEventListener("keydown", choose);
+  document.addEventListener("keydown", walkFound);
   document.addEventListener("keydown", onKey);
 })();

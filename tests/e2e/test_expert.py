@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.server import Assay, running_assay
 from tests.conftest import SHARED
-from tests.e2e.conftest import use_link
+from tests.e2e.conftest import SETTLED, use_link
 from tests.local_site import Site, serving
 
 pytestmark = pytest.mark.e2e
@@ -25,7 +25,6 @@ LOOKS = {
     "narrow": {"viewport": {"width": 320, "height": 640}, "color_scheme": "light"},
     "narrow dark": {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"},
 }
-SETTLED = "() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 
@@ -146,7 +145,7 @@ def split(page: Page) -> None:
     clear_originals(page)
     press(page, "a")
     expect(page.locator("#aspect-list article").first).to_be_focused()
-    go(page, "s")
+    go(page, "x")
     expect(page.get_by_label("First part", exact=True)).to_be_focused()
     page.keyboard.type("Drops lie on hairs, off the leaf.")
     press(page, "Tab", "Tab", "Tab")
@@ -164,7 +163,7 @@ def split(page: Page) -> None:
 
 def merge(page: Page) -> None:
     press(page, "a", "a")
-    go(page, "m")
+    go(page, "b")
     go(page, "c")
     words = page.get_by_label("The aspect that both become", exact=True)
     expect(words).to_be_focused()
