@@ -163,7 +163,11 @@ def stop_fetch(run: PageFetch) -> bool:
 
 
 def _fail(run: PageFetch, error: str) -> None:
-    run.finish(RunStatus.FAILED, error=error)
+    try:
+        run.finish(RunStatus.FAILED, error=error)
+    except LostLease:  # whoever has it now needs what was brought
+        logger.info("the fetch %s was stopped or taken over", run.pk)
+        return
     if run.given:
         forget_raw(run.given["sha256"])
 

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import secrets
 from datetime import timedelta
+from smtplib import SMTPException
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -111,7 +112,7 @@ def mail_links() -> None:
         try:
             path = reverse("sign-in-link", args=[create_link(user=asked.user)])
             _send("link", asked.user, asked.user.email, asked.site + path)
-        except Exception:
+        except (SMTPException, OSError):  # the mail server's own trouble
             LinkRequest.objects.filter(pk=asked.pk).update(mailed_at=None)
             logger.warning("sign-in link of user %s: not mailed", asked.user_id, exc_info=True)
 
