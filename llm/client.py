@@ -6,8 +6,11 @@ import logging
 import re
 import ssl
 import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
-from math import inf
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from llm.endpoints import Endpoint
@@ -105,15 +108,32 @@ class Client:
             raise WrongSetup(message, status=status, named=named)
         if status < 500 and status not in _TRANSIENT_STATUS:
             raise Permanent(message, status=status, named=named)
-        # In milliseconds, seconds or as a date; what it names may lie in the past, or nowhere.
-        wait_s = self._openai._parse_retry_after_header(response.headers)
         raise Transient(
             message,
-            retry_after=wait_s if wait_s is not None and 0 <= wait_s < inf else None,
+            retry_after=retry_after(response.headers, now=datetime.now(UTC)),
             # A gateway that gives up waiting does not take back what the model was asked.
             maybe_paid=status >= 500 and status != 503,
             status=status,
         )
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """Seconds that the endpoint asks to wait: `retry-after-ms`, or Retry-After in either form.
+
+    None where it says nothing that can be read (RFC 9110, 10.2.3: seconds or an HTTP date).
+    """
+    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / in_a_second
+        except ValueError:
+            continue
+        if isfinite(seconds) and seconds >= 0:
+            return seconds
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (TypeError, ValueError):  # no date, or one without a time zone
+        return None
 
 
 def _options() -> "RequestOptions":
