@@ -53,7 +53,8 @@
     const name = document.querySelector("[data-look-now]");
     if (name) name.textContent = now?.dataset.lookName ?? "";
     const hint = document.querySelector("[data-look-hint]");
-    if (hint) hint.hidden = !now || isLooked(now);
+    /* Its place is kept: a deck that grew would cover the end of what was just gone to. */
+    if (hint) hint.classList.toggle("unseen", !now || isLooked(now));
     for (const mark of document.querySelectorAll("[data-look-go]")) {
       if (now && mark.hash === `#${now.id}`) mark.setAttribute("aria-current", "true");
       else mark.removeAttribute("aria-current");

@@ -23,7 +23,7 @@ window.tools = (() => {
   };
 
   function everyKeyFromEverywhere(keys) {
-    const faults = [], meanings = {}, presses = { count: 0 };
+    const faults = [], meanings = {}, presses = { count: 0, from: new Set() };
     let clicked = [];
     const stop = (event) => { clicked.push(event.target); event.preventDefault(); event.stopImmediatePropagation(); };
     addEventListener("click", stop, true);
@@ -34,6 +34,7 @@ window.tools = (() => {
         if (document.activeElement !== from) continue;
         from.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
         presses.count += 1;
+        presses.from.add(from);
         const acted = clicked.at(-1) ?? (document.activeElement === from ? null : document.activeElement);
         const say = (what) => faults.push(`${key} from ${name(from)} ${what}${acted ? `: ${name(acted)}` : ""}`);
         const digit = /^\d$/.test(key);
@@ -63,7 +64,7 @@ window.tools = (() => {
       if (everywhere.size > 1) faults.push(`${key} means ${[...everywhere].join(" and ")}`);
       if (everywhere.size && inside.size && !isCard) faults.push(`${key} means ${[...everywhere]} and, in a card, ${[...inside]}`);
     }
-    return { faults, presses: presses.count };
+    return { faults, presses: presses.count, reached: presses.from.size };
   }
 
   /* For pressing keys for good: each key once, with the card it belongs to. */

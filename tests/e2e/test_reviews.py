@@ -92,10 +92,6 @@ def test_a_review_with_changes_asked_for_answered_and_accepted(assay: Assay, sig
     expect(reviewer.get_by_text("1 asked for")).to_be_visible()
     for still in range(left - 2, -1, -1):
         expect(ring).to_be_in_viewport()
-        hint = reviewer.locator("[data-look-hint]")
-        if hint.is_visible():  # its last lines are under the deck
-            reviewer.mouse.wheel(0, 200)
-        expect(hint).to_be_hidden()
         press(reviewer, "1")
         expect(deck).to_contain_text(f"{still} to look at")
     expect(accept).to_be_disabled()  # something is asked for
