@@ -118,12 +118,8 @@ def menu_lines(
     """
     lines = [_line(text.rstrip()) for text in texts]
     recurs = [line.text.strip() in recurring and not line.text.endswith(":") for line in lines]
-    is_content = _stretches(
-        [
-            line._replace(is_sign=line.is_sign or is_known)
-            for line, is_known in zip(lines, recurs, strict=True)
-        ]
-    )
+    known = zip(lines, recurs, strict=True)
+    is_content = _stretches([line._replace(is_sign=line.is_sign or is_) for line, is_ in known])
     if not any(is_content):  # too short a text
         is_content = [_is_prose(line) for line in lines]
     places = [place for place, inside in enumerate(is_content) if inside]
@@ -132,8 +128,8 @@ def menu_lines(
     begin, end = places[0], places[-1] + 1
     shares = links or [0.0] * len(lines)
     signs = [
-        _sign(line, share, known, is_edge=(head and place < begin) or (tail and place >= end))
-        for place, (line, share, known) in enumerate(zip(lines, shares, recurs, strict=True))
+        _sign(line, share, again, is_edge=(head and place < begin) or (tail and place >= end))
+        for place, (line, share, again) in enumerate(zip(lines, shares, recurs, strict=True))
     ]
     stays = [
         _stays(line, protected) or is_table
@@ -142,25 +138,25 @@ def menu_lines(
     found = [False] * len(lines)
     for first, last in _outside(is_content):
         marks = [place for place in range(first, last) if signs[place]]
-        for group in _close(marks):
-            if sum(signs[place] for place in group) >= _LEAST_MENU:
-                for place in group:
-                    found[place] = recurs[place] and not stays[place]
+        for group in _menus(_close(marks), signs):
+            for place in group:
+                found[place] = recurs[place] and not stays[place]
         # What recurs goes itself; other signs take along what lies between them.
         marks = [place for place in marks if signs[place] != _RECURS]
         is_head, is_tail = head and last <= begin, tail and end <= first
-        for group in [marks] if is_head or is_tail else _close(marks):
-            if sum(signs[place] for place in group) < _LEAST_MENU:
-                continue
+        most = _LONG if is_tail else _HEADLINE
+        for group in _menus([marks] if is_head or is_tail else _close(marks), signs):
             menu = range(first if is_head else group[0], last if is_tail else group[-1] + 1)
             short = sum(lines[place].size < _ENTRY or lines[place].is_known for place in menu)
-            if short < len(menu) / 2:
-                continue
-            most = _LONG if is_tail else _HEADLINE
-            for place in menu:
+            for place in menu if 2 * short >= len(menu) else ():
                 is_short = signs[place] > 0 or lines[place].size < most
                 found[place] |= is_short and not stays[place]
     return found
+
+
+def _menus(groups: Sequence[list[int]], signs: Sequence[float]) -> list[list[int]]:
+    """The groups of places whose signs come to a menu."""
+    return [group for group in groups if sum(signs[place] for place in group) >= _LEAST_MENU]
 
 
 def edit_marks(text: str) -> list[tuple[int, int]]:

@@ -84,12 +84,18 @@ def choose_checks(
     own = GoldPassage.objects.filter(created_by=access.user, **SAME_PAIR)
     known = AttentionCheck.objects.usable(access.benchmark).filter(query__domain__in=domains)
     known = known.exclude(Exists(seen)).exclude(Exists(own)).exclude(_HAS_CASE)
+    stock = list(known.order_by("pk"))
     met = Met(access.user, cases)
     chosen: list[AttentionCheck] = []
     for _ in range(count):
         expected = rng.randrange(2)
-        left = known.filter(expected=expected).exclude(pk__in=[each.pk for each in chosen])
-        usable = [each for each in left.order_by("pk") if not met.would_tell(each.snapshot)]
+        usable = [
+            each
+            for each in stock
+            if each.expected == expected
+            and each not in chosen
+            and not met.would_tell(each.snapshot)
+        ]
         # Fresh ones are preferred until there are some of each: few checks get known.
         found = None
         if len(usable) < 5 * count:

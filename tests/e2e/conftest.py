@@ -15,9 +15,6 @@ from tests.bench.server import Assay, running_assay
 
 expect.set_options(timeout=60_000)
 
-# No part of the page is being fetched or put in.
-SETTLED = "() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
-
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict:

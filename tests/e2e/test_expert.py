@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.server import Assay, running_assay
 from tests.conftest import SHARED
-from tests.e2e.conftest import SETTLED, use_link
+from tests.e2e.conftest import use_link
 from tests.local_site import Site, serving
 
 pytestmark = pytest.mark.e2e
@@ -25,6 +25,7 @@ LOOKS = {
     "narrow": {"viewport": {"width": 320, "height": 640}, "color_scheme": "light"},
     "narrow dark": {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"},
 }
+SETTLED = "() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.bench.server import ROOT, Assay
-from tests.e2e.conftest import SETTLED
 
 pytestmark = pytest.mark.e2e
 DEMO = ROOT / "corpus" / "demo"
@@ -178,7 +177,6 @@ def annotate(page: Page) -> None:
         for key in keys:
             page.keyboard.press(key)
         expect(page.get_by_text(f"{left} of 5 decided")).to_be_visible()
-        page.wait_for_function(SETTLED)  # the next passage is open
     expect(
         page.get_by_text("Every original is decided and every aspect has a passage.")
     ).to_be_visible()

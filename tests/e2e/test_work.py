@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.bench.server import ROOT, Assay, free_port, running_assay
-from tests.e2e.conftest import SETTLED, soon_running, use_link
+from tests.e2e.conftest import soon_running, use_link
 
 pytestmark = pytest.mark.e2e
 
@@ -117,7 +117,6 @@ def test_whole_query_from_the_queue_to_submission_without_a_mouse(day: Day) -> N
     for left, key in enumerate("12121", start=1):
         page.keyboard.press(key)
         expect(page.get_by_text(f"{left} of 5 decided")).to_be_visible()
-        page.wait_for_function(SETTLED)  # the next passage is open
     before = page.locator("#passages article").count()
     attach_found_passage(page)
     expect(page.locator("#passages article")).to_have_count(before + 1)
