@@ -32,7 +32,7 @@ _WORDS = {
     "done": "Done",
     "waits": "Needs you",
     "goes": "Under way",
-    "empty": "Not started",
+    "unbegun": "Not started",
 }
 _ACCEPTED = (WorkState.ACCEPTED, WorkState.ANSWERED)
 
@@ -56,10 +56,10 @@ class Step:
 
     @property
     def state(self) -> str:
-        """done, waits (for an admin), goes (on by itself or by others' work), or empty."""
+        """done, waits (for an admin), goes (on by itself or by others' work), or unbegun."""
         if self.total and self.done >= self.total:
             return "done"
-        return "waits" if self.act else "goes" if self.total else "empty"
+        return "waits" if self.act else "goes" if self.total else "unbegun"
 
     @property
     def words(self) -> str:
@@ -194,9 +194,10 @@ def _queries(
     yield Step("Queries annotated", found, url, handed_in, total, *act)
     accepted = sum(states[state] for state in _ACCEPTED)
     back = states[WorkState.CHANGES_REQUESTED]
-    note = f"{n(accepted)} of {n(handed_in + back)} accepted"
+    sent = handed_in + back
+    note = f"{n(accepted)} of {n(sent)} accepted" if sent else "No query is submitted yet"
     note += f", {n(back)} returned to their authors" if back else ""
-    yield Step("Second reviews", note, reviews, accepted, handed_in + back)
+    yield Step("Second reviews", note, reviews, accepted, sent)
 
 
 def _release(benchmark: Benchmark, url: str) -> Step:

@@ -48,7 +48,7 @@ def test_one_step_after_another() -> None:
     assert steps(benchmark)["Queries annotated"].note == "0 of 1 submitted, 1 unassigned"
     assign_queries(benchmark=benchmark, queries=[query], people=[annotator], actor=None)
     assert steps(benchmark)["Queries annotated"].state == "goes"
-    assert steps(benchmark)["Second reviews"].state == "empty"
+    assert steps(benchmark)["Second reviews"].state == "unbegun"
 
 
 def test_disputes_that_too_few_people_can_decide_are_named() -> None:
