@@ -245,7 +245,7 @@ def run() -> DebateRun:
 
 
 def test_calls_never_leak_to_another_benchmark(run: DebateRun) -> None:
-    call = call_of(run, 1, usd="0.5", subject="debate:1:r1:A")
+    call = call_of(run, 1, usd="0.5", subject="debate:1:r1:A", model="a-model-of-mine")
     nobodys = Call.objects.create(
         key="n", attempt=1, text="", status="answered", request={}, created_at=timezone.now()
     )
@@ -263,7 +263,10 @@ def test_calls_never_leak_to_another_benchmark(run: DebateRun) -> None:
         assert client.get(f"/api/b/other/calls/{pk}/").status_code == 404
     assert client.get("/api/b/other/spending/").json()["calls"] == 0
     assert b"debate:1" not in b"".join(client.get(f"/b/other/spending/calls.csv?q={call.pk}"))
-    assert "k1" not in one_line(client.get("/b/other/spending/totals/"))
+    # A name that totals show, and that no random token on a page can hold.
+    assert "a-model-of-mine" not in one_line(client.get("/b/other/spending/totals/"))
+    boss = signed_in(run.benchmark, "boss")
+    assert "a-model-of-mine" in one_line(boss.get("/b/mine/spending/totals/"))
     mine = signed_in(run.benchmark, "mine")
     assert mine.get(f"/b/mine/spending/calls/{call.pk}/").status_code == 200
     assert mine.get(f"/b/mine/spending/calls/{nobodys.pk}/").status_code == 404
