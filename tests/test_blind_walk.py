@@ -134,29 +134,30 @@ def walk(world: World, person: User, only: str = "", **options: bool) -> Seen:
 
 
 @pytest.mark.parametrize(
-    ("who", "whole"),
+    ("who", "only", "fewest"),
     [
-        ("both", False),
-        *(pytest.param(who, who == "both", marks=pytest.mark.slow) for who in PEOPLE),
+        ("both", "/api/", 40),
+        *(pytest.param(who, "", 80, marks=pytest.mark.slow) for who in ("voter", "scorer")),
+        pytest.param("both", "", 200, marks=pytest.mark.slow),
     ],
 )
 def test_nothing_tells_votes_arguments_weights_scores_or_labels(
-    who: str, whole: bool, world: World
+    who: str, only: str, fewest: int, world: World
 ) -> None:
-    """In the suite every address itself, to somebody with two roles, who may open more than others
-    and knows less; where there is time also with fragments, other orders and filters, and to
-    others."""
+    """In the suite the API, to somebody with two roles, who may open more than others and knows
+    less; where there is time the pages, too, with their fragments, other orders and filters."""
 
     def look(*, other: bool) -> Callable[[], Seen]:
         def see() -> Seen:
             secrets(world, who, other=other)
-            return walk(world, world.people[who], fragments=whole, filters=whole)
+            rest = who == "both" and not only
+            return walk(world, world.people[who], only, fragments=rest, filters=rest)
 
         return see
 
     seen = in_a_world(look(other=False))
     opened = [each for each in seen.values() if not isinstance(each, int)]
-    assert len(opened) > (200 if whole else 80)
+    assert len(opened) > fewest
     assert differences(seen, in_a_world(look(other=True))) == []
 
 

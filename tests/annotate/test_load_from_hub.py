@@ -52,6 +52,7 @@ def _datasets():
     pytest.importorskip("datasets")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_datasets")
 def test_a_local_data_set_loads_as_from_the_hub(folder, settings) -> None:
     result = json.loads(command(hub=str(folder), format="bright_pro", json=True))

@@ -49,6 +49,7 @@ def _shape(name: str) -> str:
     return re.sub(r"<\w+>|{\w+}", "{}", name)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_fields_that_are_answered(tmp_path: Path) -> None:
     """Of a world with one of everything, to whoever may read most of it."""

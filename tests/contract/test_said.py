@@ -82,6 +82,7 @@ def test_main_texts_of_real_pages(every: int, shared: Path, tmp_path: Path) -> N
     same_text(f"extract_text_{every}.txt", shell.transcript)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True, reset_sequences=True)
 def test_debates_of_real_pairs(shared: Path, tmp_path: Path) -> None:
     shell = Shell(DATA=shared, TMP=tmp_path)
@@ -117,6 +118,7 @@ def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True, reset_sequences=True)
 def test_the_demo_from_its_first_start_to_its_release(tmp_path: Path) -> None:
     shell = Shell(TMP=tmp_path, DEMO=ROOT / "corpus" / "demo")

@@ -49,7 +49,10 @@ def test_sections_by_role(roles, sections, first_pages) -> None:
     assert [section.pages[0].label for section in found] == first_pages
 
 
-@pytest.mark.parametrize("role", ["admin", "reviewer", "annotator"])
+@pytest.mark.parametrize(
+    "role",
+    ["admin", *(pytest.param(each, marks=pytest.mark.slow) for each in ("reviewer", "annotator"))],
+)
 def test_every_page_of_the_bar_opens_and_lights_itself_alone(client: Client, role: str) -> None:
     benchmark = make_benchmark()
     person = make_member(benchmark, "someone", role)

@@ -72,12 +72,17 @@ def files(tmp_path):
     ("arguments", "said", "besides"),
     [
         (["score_run", "r.run", "--qrels", "q.txt"], "nDCG@10", {"pyarrow", "scipy"}),
-        (["score_run", "r.run", "--qrels", "q.txt", "--csv"], "kind,gold", {"pyarrow", "scipy"}),
-        (["score_run", "--help"], "--metrics", {"pyarrow", "scipy"}),
-        (["agreement", "r.csv", "--level", "nominal"], "percent agreement", {"pyarrow"}),
         (["extract_text", "p.txt"], "Hi", {"numpy", "pyarrow", "scipy"}),
-        (["verify_release", "."], "cannot be read as a release", {"scipy"}),
-        (["practice_model", "--help"], "--latency-ms", {"numpy", "pyarrow", "scipy"}),
+        *(
+            pytest.param(arguments, said, besides, marks=pytest.mark.slow)
+            for arguments, said, besides in [
+                (["score_run", "r.run", "--qrels", "q.txt", "--csv"], "kind,gold", {"pyarrow"}),
+                (["score_run", "--help"], "--metrics", {"pyarrow", "scipy"}),
+                (["agreement", "r.csv", "--level", "nominal"], "percent agreement", {"pyarrow"}),
+                (["verify_release", "."], "cannot be read as a release", {"scipy"}),
+                (["practice_model", "--help"], "--latency-ms", {"numpy", "pyarrow", "scipy"}),
+            ]
+        ),
     ],
 )
 def test_a_command_of_files_loads_nothing_of_the_site(files, arguments, said, besides) -> None:
@@ -91,6 +96,7 @@ def test_a_command_of_files_loads_nothing_of_the_site(files, arguments, said, be
     assert not (files / "data").exists()
 
 
+@pytest.mark.slow
 def test_the_gold_of_a_benchmark_loads_the_site(tmp_path) -> None:
     """So the test above can fail, and the option is seen however it is written."""
     data = tmp_path / "data"

@@ -176,7 +176,7 @@ LONG_LINES: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("name", LONG_LINES)
-@pytest.mark.parametrize("has_menus", [False, True])
+@pytest.mark.parametrize("has_menus", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_long_pages_of_short_lines_are_no_menus(name: str, has_menus: bool) -> None:
     lines = [line for each in LONG_LINES[name] for line in each.split("|")]
     around = ([*MENU, "Log in"], TEASERS) if has_menus else ([], [])
@@ -234,6 +234,7 @@ def pages() -> list[tuple[str, bytes]]:
     ]
 
 
+@pytest.mark.slow
 def test_real_pages_given_as_text() -> None:
     given = [(article, dumped(body)) for article, body in pages()]
     assert score(given)[0] < 0.55

@@ -49,7 +49,7 @@ def test_what_the_function_makes_comes_back_and_it_sees_no_key(monkeypatch) -> N
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("spin", "processor time"),
+        pytest.param("spin", "processor time", marks=pytest.mark.slow),
         ("hoard", "memory"),
         ("shout", "room"),
         ("crash", "care"),

@@ -99,7 +99,7 @@ def test_nothing_of_ours_is_told(port: int, monkeypatch: pytest.MonkeyPatch) -> 
         ("cut", {}, "broke off"),
         ("garbage", {}, "cannot be read"),
         ("huge", {"size": 100_000}, "larger than 97 KB"),
-        ("bomb", {}, "larger than 10,240 KB"),
+        pytest.param("bomb", {}, "larger than 10,240 KB", marks=pytest.mark.slow),
         ("drip", {"seconds": 0.4}, "longer than 0.4 seconds"),
         ("loop", {}, "leads on more than 5 times"),
         ("nowhere", {}, "does not say where"),

@@ -151,6 +151,7 @@ def use_up_address(left: int = 0) -> None:
     )
 
 
+@pytest.mark.slow
 def test_address_that_tries_many_names_is_refused(person) -> None:
     for n in range(PASSWORDS.address):
         assert sign_in(Client(), f"name-{n}").status_code == 200
@@ -232,6 +233,7 @@ def count_try(number: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_tries_at_once_let_exactly_the_limit_through() -> None:
     assert sum(at_once(count_try, 200)) == PASSWORDS.person

@@ -179,6 +179,7 @@ def signed_in(user: Any) -> Client:
     return client
 
 
+@pytest.mark.slow
 def test_every_page_has_the_policy_and_holds_nothing_that_it_would_block(screens) -> None:
     for client, url in screens:
         for headers in ({}, HX):
@@ -229,6 +230,7 @@ def test_errors_are_answered_under_the_same_policy(client, monkeypatch) -> None:
         assert "hidden words" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_answers_that_are_no_page_have_the_policy_too(client) -> None:
     for url, status in [("/api/b/demo/", 401), ("/api/schema/", 200), ("/favicon.ico", 302)]:

@@ -39,6 +39,7 @@ def pages() -> int:
         return cursor.fetchone()[0]
 
 
+@pytest.mark.slow
 @SQLITE
 @pytest.mark.django_db(transaction=True)
 def test_what_was_deleted_is_given_back() -> None:
@@ -71,6 +72,7 @@ def test_the_log_is_cut() -> None:
         assert cursor.execute("PRAGMA journal_size_limit").fetchone()[0] == 64 * 1024**2
 
 
+@pytest.mark.slow
 @SQLITE
 def test_an_older_database_is_rebuilt_once(tmp_path: Path) -> None:
     environment = os.environ | {"ASSAY_DATA": str(tmp_path), "DATABASE_URL": ""}

@@ -46,6 +46,7 @@ def in_one_line(done: subprocess.CompletedProcess[str], words: str) -> None:
     assert not done.stdout
 
 
+@pytest.mark.slow
 def test_a_second_start_on_one_folder_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "serve.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -57,6 +58,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     in_one_line(start(tmp_path / "file" / "data"), "cannot write to its data folder")
 
 
+@pytest.mark.slow
 def test_a_database_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "assay.sqlite3").write_text("This is a letter, and no database. " * 99)
     in_one_line(start(tmp_path), "does not work: file is not a database")

@@ -193,7 +193,7 @@ def test_a_refusal_says_why() -> None:
         ("/b/nowhere/", True),
         ("/no/such/page/", True),
         ("/api/b/demo/", True),
-        ("/api/schema/", False),
+        pytest.param("/api/schema/", False, marks=pytest.mark.slow),
         ("/api/docs/", False),
         ("/favicon.ico", False),
         ("/static/css/tokens.css", False),

@@ -137,6 +137,7 @@ def with_limiters(limits: Limits, clock: Clock, count: int, use: Any) -> Any:
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 def test_workers_together_stay_below_the_limit_and_near_it(clock: Clock, workers: int) -> None:
     sent: list[float] = []
@@ -225,6 +226,7 @@ def test_many_at_the_same_moment_take_no_more_than_there_is() -> None:
     assert RateLimit.objects.get().requests_until == pytest.approx(now + 80 / rate(6000))
 
 
+@pytest.mark.slow
 def test_gateway_keeps_to_its_endpoints_limit() -> None:
     async def run() -> tuple[int, int]:
         async with Stub("yes") as stub:

@@ -90,6 +90,7 @@ def tokens(there: Any) -> tuple[int, list[tuple[Any, ...]]]:
         return clear, list(cursor.fetchall())
 
 
+@pytest.mark.slow
 def test_an_older_database_is_upgraded_and_keeps_every_decision(left) -> None:
     there, environment = left
     before = {table: columns_of(there, table) for table in KEPT}

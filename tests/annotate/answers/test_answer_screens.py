@@ -1,5 +1,7 @@
 """The screens of reference answers over HTTP: editor, history, rating, report."""
 
+import pytest
+
 from annotate.answers import comparing
 from annotate.drafts.services import keep_draft
 from annotate.models import AnswerRating, ReferenceAnswer
@@ -151,6 +153,7 @@ def test_rating_by_the_form_goes_on_to_the_next_and_can_be_corrected(room) -> No
     assert AnswerRating.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_the_report_comes_with_the_end_and_not_before(room) -> None:
     drawn, pair = complete(room)
     rate(room, pair, room.reviewer)

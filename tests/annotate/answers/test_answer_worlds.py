@@ -54,7 +54,8 @@ def rating(room, person):
     return {shown["first"], shown["second"]}, answer_of(page)
 
 
-@pytest.mark.parametrize("role", ["both", pytest.param("reviewer", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["both", "reviewer"])
 def test_outside_of_the_rating_nothing_tells_whose_answer_is_whose(room, role) -> None:
     person = getattr(room, role)
 
@@ -78,6 +79,7 @@ def test_outside_of_the_rating_nothing_tells_whose_answer_is_whose(room, role) -
         assert one[key] == published[key], key
 
 
+@pytest.mark.slow
 def test_the_comparison_can_fail_and_does_for_who_may_see(room) -> None:
     def world(human, model):
         comparing.draw_comparison(access=room.access(room.admin))
@@ -103,13 +105,10 @@ def test_a_rater_sees_both_texts_and_in_both_worlds_the_same_two(room) -> None:
         assert word not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "others",
-    [
-        [((5, 5), (1, 1), "human")],
-        pytest.param([((1, 1), (5, 5), "model")], marks=pytest.mark.slow),
-        pytest.param([], marks=pytest.mark.slow),
-    ],
+    [[((5, 5), (1, 1), "human")], [((1, 1), (5, 5), "model")], []],
 )
 def test_what_others_gave_is_told_to_no_rater_and_no_admin(room, others) -> None:
     def world(given):

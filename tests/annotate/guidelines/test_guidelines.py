@@ -112,6 +112,7 @@ def test_what_an_admin_pasted_cannot_act() -> None:
         assert word not in shown
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_to_show_is_not_published(benchmark, admin) -> None:
     with pytest.raises(Refused, match="takes too long"):
         publish(benchmark, admin, "<div>" * 200_000, 0)
@@ -124,6 +125,7 @@ def test_terms_that_take_too_long_to_show_are_not_saved(benchmark, admin) -> Non
         save_plan(benchmark=benchmark, actor=admin, expected=0, consent_text="<div>" * 200_000)
 
 
+@pytest.mark.slow
 def test_what_was_saved_before_is_shown_as_it_was_typed(benchmark, expert) -> None:
     text = "<div>" * 200_000
     Guideline.objects.create(benchmark=benchmark, version=1, text=text)

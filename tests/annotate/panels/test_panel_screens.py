@@ -190,6 +190,7 @@ def test_a_label_of_another_expert_cannot_be_seen_before_ones_own(world, panel, 
     assert seen_after(world, panel, person, another) == seen_after(world, panel, person, nothing)
 
 
+@pytest.mark.slow
 def test_the_comparison_can_fail(world, panel):
     person, item = world.voters[0], first_item(panel)
 

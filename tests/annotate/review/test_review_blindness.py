@@ -63,6 +63,7 @@ def test_weights_cannot_be_seen_in_a_review_that_is_blind(desk):
     assert "How much does each aspect weigh?" in str(before)
 
 
+@pytest.mark.slow
 def test_the_comparison_can_fail(desk):
     """Whoever has scored sees the weights."""
     review = verbs.start_review(query=desk.query, reviewer=desk.reviewer)

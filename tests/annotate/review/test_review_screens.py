@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from annotate.models import Aspect, Review, WeightScore
 from tests.annotate.world import hx, signed_in
 from tests.factories import make_member
@@ -119,6 +121,7 @@ def test_changes_asked_for_answered_and_accepted(desk):
     assert Aspect.objects.get(pk=heavy.pk).weight == 3
 
 
+@pytest.mark.slow
 def test_objection_goes_to_a_third_person(desk):
     base = take(desk)
     score(desk, base)

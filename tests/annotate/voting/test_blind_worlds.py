@@ -32,11 +32,11 @@ def answer_of(response: Any) -> tuple[int, dict[str, str], str]:
     return response.status_code, kept, DATES.sub("DATE", masked(response))
 
 
-def everything(world, person, paths, api_paths, *, fragments: bool = True) -> dict[Any, Any]:
+def everything(world, person, paths, api_paths) -> dict[Any, Any]:
     client, api = signed_in(person), script(person)
     seen = {}
     for path in paths:
-        for headers in ({}, hx("vote-panel")) if fragments else ({},):
+        for headers in ({}, hx("vote-panel")):
             seen[path, bool(headers)] = answer_of(client.get(world.url(path), **headers))
     for path in api_paths:
         seen[path] = answer_of(api.get(f"/api{world.url(path)}"))
@@ -44,15 +44,10 @@ def everything(world, person, paths, api_paths, *, fragments: bool = True) -> di
     return seen
 
 
-@pytest.mark.parametrize(
-    ("reveal", "fragments"),
-    [("after", False), *(pytest.param(each, True, marks=pytest.mark.slow) for each in REVEALS)],
-)
-def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal, fragments) -> None:
-    """The same pair in the same place: as a check in one world, as a case in the other.
-
-    In the suite without fragments, which are parts of the same pages.
-    """
+@pytest.mark.slow
+@pytest.mark.parametrize("reveal", REVEALS)
+def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal) -> None:
+    """The same pair in the same place: as a check in one world, as a case in the other."""
     world = make_batch_world(reveal=reveal)
     person = world.voters[0]
     batch = take(world, person)
@@ -67,13 +62,13 @@ def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal, fragments) -> None
         api = ["feedback/", "feedback/votes/"]
         api += ["batches/", f"batches/{batch.pk}/", "judgments/", "cases/", "voting/terms/"]
         api += [f"batches/{batch.pk}/items/{n}/" for n in range(1, 11)]
-        before = everything(world, person, paths, api, fragments=fragments)
+        before = everything(world, person, paths, api)
         client = signed_in(person)
         for label in ("0", "1"):  # its answers, its first and its final judgment
             url = world.url(f"vote/batches/{batch.pk}/{check.place}/")
             answer = client.post(url, {"label": label, "elapsed_ms": "5", "reason": "Because."})
             before["post", label] = answer_of(answer)
-        after = everything(world, person, paths, api, fragments=fragments)
+        after = everything(world, person, paths, api)
         return before | {("after", key): value for key, value in after.items()}
 
     def as_case() -> dict[Any, Any]:

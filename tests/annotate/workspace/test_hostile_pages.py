@@ -101,10 +101,12 @@ def test_who_uploads_is_answered_before_anything_is_read(query, expert, settings
 @pytest.mark.parametrize(
     ("name", "body", "words"),
     [
-        ("breaks.html", b"<html><body>" + b"a<br>" * 1_000_000, "takes more"),
-        pytest.param(
-            *("opened.html", b"<html><body>" + b"<p>" * 3_000_000, "takes more"),
-            marks=pytest.mark.slow,
+        *(
+            pytest.param(name, b"<html><body>" + body, "takes more", marks=pytest.mark.slow)
+            for name, body in (
+                ("breaks.html", b"a<br>" * 1_000_000),
+                ("opened", b"<p>" * 3_000_000),
+            )
         ),
         ("blocks.txt", b"a\n\n" * 20_001, "20,000 blocks"),
         ("long.txt", b"a" * 5_000_001, "5,000,000 characters"),
@@ -155,6 +157,7 @@ def reading(run: PageFetch) -> threading.Thread:
     return thread
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_page_that_is_read_for_long_keeps_its_lease_and_can_be_stopped(query, expert) -> None:
     upload = SimpleUploadedFile("slow.pdf", slow_pdf())
@@ -170,6 +173,7 @@ def test_a_page_that_is_read_for_long_keeps_its_lease_and_can_be_stopped(query, 
     assert not pages._raw_path(stopped.given["sha256"]).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_two_pages_are_read_at_once_in_a_process(query, expert) -> None:
     runs = [
@@ -198,6 +202,7 @@ def test_two_pages_are_read_at_once_in_a_process(query, expert) -> None:
         thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_page_whose_reading_breaks_off_is_fetched_once_and_begun_three_times(
     query, expert, settings, port

@@ -80,6 +80,7 @@ def by_hand(world, text):
     return scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["moth lamp", "the moon and the moth, turn", "dust", "wing back moth lamp light"]
 )

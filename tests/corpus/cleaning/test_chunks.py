@@ -56,6 +56,7 @@ def benchmark() -> Benchmark:
     return made
 
 
+@pytest.mark.slow
 def test_a_long_page_is_cut_as_a_whole_and_its_labels_are_inherited(benchmark) -> None:
     run = clean(benchmark, preset="dchunk", options=SHORT)
     assert (run.status, run.error, run.practice) == ("done", "", False)

@@ -88,7 +88,11 @@ def test_a_model_that_obeys_pages_changes_no_gold_and_loses_no_label(benchmark, 
 
 
 @pytest.mark.parametrize(
-    ("decision", "word"), [("accepted", "8"), ("repaired", "7"), ("original", "7")]
+    ("decision", "word"),
+    [
+        ("accepted", "8"),
+        *(pytest.param(each, "7", marks=pytest.mark.slow) for each in ("repaired", "original")),
+    ],
 )
 def test_a_person_decides_and_the_run_goes_on(benchmark, settings, decision, word) -> None:
     admin = make_member(benchmark, "admin", "admin")
@@ -224,6 +228,7 @@ def test_two_people_at_one_violation_and_nothing_is_decided_twice(benchmark, set
     assert Event.objects.filter(verb="decide cleaning violation").count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("takes_back", [False, True])
 def test_a_page_that_is_decided_while_its_group_is_under_way(
     benchmark, settings, monkeypatch, takes_back

@@ -107,8 +107,11 @@ ODD = {
 @pytest.mark.parametrize(
     "preset",
     [
-        *("marcus_c", "dchunk", "diver_rules"),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("marcus", "marcus_s")),
+        *("dchunk", "diver_rules"),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("marcus", "marcus_c", "marcus_s")
+        ),
     ],
 )
 def test_odd_pages_keep_their_gold_in_every_preset(preset: str) -> None:

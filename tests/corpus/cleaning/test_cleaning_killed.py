@@ -81,9 +81,8 @@ def reclaimed(run: CleaningRun) -> CleaningRun:
     return again
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
 def test_a_killed_cleaning_ends_in_the_same_version(settings, monkeypatch, seed: int) -> None:
     rng = random.Random(seed)
     # So few in flight that what kills may repeat is a small part of all calls.
@@ -129,6 +128,7 @@ def test_a_killed_cleaning_ends_in_the_same_version(settings, monkeypatch, seed:
     assert not effective_labels(run.version).lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["diver_rules", "lsa", "model"])
 def test_a_killed_cleaning_by_rules_too(monkeypatch, preset: str) -> None:
     preset, embedder = ("dchunk", preset) if preset in EMBEDDERS else (preset, "")

@@ -129,6 +129,7 @@ def test_two_pages_of_one_text_are_each_taken_over_under_their_own_names(practic
     assert {"first.html#iA", "second.html#iA"} <= texts(second).keys()
 
 
+@pytest.mark.slow
 def test_another_prompt_model_or_temperature_is_paid_for_again(settings, monkeypatch) -> None:
     benchmark = make_corpus()
     plain = asking.prompt

@@ -158,7 +158,7 @@ def expect(said: forecasts.Forecast, really: tuple[int, int, int]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if place > 2 else [])
+        pytest.param(name, marks=[pytest.mark.slow] if place > 1 else [])
         for place, name in enumerate(CORPORA)
     ],
 )
@@ -175,6 +175,7 @@ def test_a_forecast_is_what_the_ledger_then_says(practice, name: str) -> None:
     assert (again.calls, again.input_tokens, again.answered) == (0, 0, paid(run)[0])
 
 
+@pytest.mark.slow
 def test_a_large_corpus_is_forecast_from_a_part_of_it(practice, monkeypatch) -> None:
     monkeypatch.setattr(forecasts, "_LETTERS", 40_000)
     pages = {f"p{n}.txt": sections(3 + n % 9, f"moths {n}") for n in range(60)}
@@ -191,9 +192,8 @@ def talkative(role: str, text: str) -> str:
     return text if role == "splitter" else f"{text} I hope that this is what you asked me for."
 
 
-@pytest.mark.parametrize(
-    "change", [pytest.param(lambda role, text: text, marks=pytest.mark.slow), talkative]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [lambda role, text: text, talkative])
 def test_earlier_calls_of_a_model_correct_its_forecast(
     settings, monkeypatch, change: Callable[[str, str], str]
 ) -> None:
@@ -211,6 +211,7 @@ def test_earlier_calls_of_a_model_correct_its_forecast(
     expect(said, really)
 
 
+@pytest.mark.slow
 def test_presets_of_one_job_share_their_work_and_no_call_is_made_twice(settings) -> None:
     benchmark = make(CORPORA["loaded pages with gold"])
     source = CorpusVersion.objects.current(benchmark)

@@ -202,6 +202,7 @@ def test_a_name_given_twice_in_an_object_takes_its_last_value(tmp_path) -> None:
     assert [row.qid for row in read("bright", tmp_path)] == ["2"]
 
 
+@pytest.mark.slow
 def test_many_repeated_gold_ids_take_no_longer_each(tmp_path) -> None:
     row = {"id": "1", "query": "q", "gold_ids": ["a", "b"] * 100_000}
     rows = read("bright", write_lines(tmp_path / "b.jsonl", [row]))

@@ -314,6 +314,7 @@ def test_pools_of_one_name_are_told_apart(benchmark, tmp_path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_real_bright_loads_whole(benchmark, shared) -> None:
     folder = shared / "bright"
     assert imported(benchmark, folder, "bright").status == "done"

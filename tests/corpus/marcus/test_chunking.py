@@ -41,7 +41,7 @@ def test_code_tables_and_headings_keep_their_lines() -> None:
     assert clean(text) == text
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.slow)])
 def test_cleaning_twice_changes_nothing_and_loses_no_word_but_boilerplate(every: int) -> None:
     for text in noisy_texts()[::every]:
         for is_gold in (True, False):
@@ -90,6 +90,7 @@ def test_no_chunk_begins_inside_a_sentence() -> None:
             assert each.start - each.overlap in starts
 
 
+@pytest.mark.slow
 def test_lsa_finds_where_a_subject_ends_better_than_hashed_words() -> None:
     """Eight texts after one another: of the places where one ends, most begin a chunk."""
     texts = clean_pages(240)[::3]

@@ -150,6 +150,7 @@ def test_a_chunk_is_gold_from_30_tokens_or_a_fifth_of_the_passage_on() -> None:
     assert inherit(overlaps(short, ["ten words are fewer than thirty"]).overlaps)[0].carries
 
 
+@pytest.mark.slow
 def test_parts_too_long_for_one_alignment_are_laid_over_their_chunks() -> None:
     """60,000 tokens against as many: 450 MB as one table of a common subsequence."""
     words = [f"w{n}" for n in range(60_000)]

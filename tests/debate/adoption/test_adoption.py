@@ -210,6 +210,7 @@ def test_adjudicators_label_is_weightier_than_the_agents(benchmark, endpoint, ad
     assert standing() == {"p5": (0, "llm_adjudicator")}
 
 
+@pytest.mark.slow
 def test_many_labels_cost_few_statements(
     benchmark, endpoint, admin, django_assert_max_num_queries
 ) -> None:

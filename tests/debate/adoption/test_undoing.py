@@ -199,6 +199,7 @@ def test_undo_cut_short_is_finished_by_the_next(benchmark, endpoint, admin, monk
     assert (standing(), run.adopted_at) == ({}, None)
 
 
+@pytest.mark.slow
 def test_undo_of_many_labels_costs_few_statements(
     benchmark, endpoint, admin, django_assert_max_num_queries
 ) -> None:

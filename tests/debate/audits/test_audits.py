@@ -182,6 +182,7 @@ def test_nothing_that_a_voter_gets_differs_by_kind(world, role, positions) -> No
     assert all(each == seen[0] for each in seen)
 
 
+@pytest.mark.slow
 def test_reviewer_who_does_not_vote_is_told_the_kind(world) -> None:
     """The comparison above can fail: the kind is shown where it may be."""
     case = world.case()

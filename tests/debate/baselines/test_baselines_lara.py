@@ -93,6 +93,7 @@ def test_budget_is_the_rounded_share(ratio: float, budget: int) -> None:
     assert budget_for(ratio, 700) == budget
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=30), st.integers(0, 28), st.booleans())
 def test_any_batch_spends_its_budget_on_different_pairs(
     pi: list[float], budget: int, refits: bool
@@ -111,6 +112,7 @@ def test_weight_of_the_reference_never_leaves_its_narrow_band() -> None:
         model.learn(0, label)
 
 
+@pytest.mark.slow
 def test_refit_follows_labels_that_contradict_the_threshold() -> None:
     # Everything below .8 is irrelevant. The reference asks around .5 and stays wrong above.
     pi = np.linspace(0, 1, 300)
@@ -122,6 +124,7 @@ def test_refit_follows_labels_that_contradict_the_threshold() -> None:
     assert wrong[1] == 0
 
 
+@pytest.mark.slow
 def test_refit_is_sklearns_own_on_all_labels_and_the_two_anchors() -> None:
     from sklearn.linear_model import LogisticRegression
 
@@ -297,6 +300,7 @@ def test_reference_course_is_that_of_the_plain_loop(pi: list[float], seed: int) 
         left.remove(pick)
 
 
+@pytest.mark.slow
 def test_labels_against_the_model_turn_the_fitted_line_round() -> None:
     # The model is wrong about everything.
     pi = np.linspace(0.02, 0.98, 60)

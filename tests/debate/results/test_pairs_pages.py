@@ -48,7 +48,7 @@ def walk(client: Client, address: str, step: str) -> list[list[int]]:
         ("outcome", lambda d: (d.status, d.pk)),
     ],
 )
-@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("sign", ["", pytest.param("-", marks=pytest.mark.slow)])
 def test_pages_hold_every_pair_once_in_order_both_ways(client, many, sort, key, sign) -> None:
     if sign and not sort:
         pytest.skip("the plain order has no other way round")

@@ -84,7 +84,9 @@ def made_run() -> DebateRun:
     return run
 
 
-@pytest.mark.parametrize("at", [1, 5, 2 * PAIRS])
+@pytest.mark.parametrize(
+    "at", [5, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2 * PAIRS))]
+)
 def test_a_locked_database_delays_a_run_and_no_more(settings: Any, at: int) -> None:
     lock = Lock(at)
     with answering(settings, lock.answer):

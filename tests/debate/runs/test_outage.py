@@ -67,6 +67,7 @@ def statuses() -> set[str]:
     return set(Debate.objects.values_list("status", flat=True))
 
 
+@pytest.mark.slow
 def test_outage_stops_the_run_and_its_pairs_wait_for_the_resume(benchmark, admin, settings) -> None:
     with answering(settings, DOWN):
         run = drive(run_of(benchmark, 30))
@@ -102,6 +103,7 @@ def test_endpoint_that_refuses_everything_stops_the_run_in_its_own_words(
     assert counts["waiting"] >= 30
 
 
+@pytest.mark.slow
 def test_refusals_between_answers_stop_nothing(benchmark, settings) -> None:
     script = [turn("no"), turn("no"), *[status(400)] * 2] * 25
     with answering(settings, *script, turn("no")):

@@ -146,6 +146,7 @@ def test_passage_without_text_is_not_debated(benchmark, endpoint) -> None:
     assert Call.objects.count() == 0
 
 
+@pytest.mark.slow
 def test_more_pairs_than_fit_one_page_or_group(benchmark, endpoint, monkeypatch) -> None:
     monkeypatch.setattr("kit.runs.sharing.GROUP", 7)
     monkeypatch.setattr("llm.pump.GROUP", 5)

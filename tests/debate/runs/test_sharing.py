@@ -165,6 +165,7 @@ def test_who_stops_the_run_stops_both(settings, stop: Any, state: str) -> None:
     assert endpoint.asked < 2 * PAIRS
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_by_both_together(settings, tmp_path: Path) -> None:
     prices = tmp_path / "prices.json"
     row = {"endpoint": "*", "model": "stub-1", "valid_from": "2026-01-01"}
@@ -194,6 +195,7 @@ def test_a_helper_that_meets_an_outage_pauses_the_run_for_all(settings) -> None:
     assert not run.groups.filter(status=RunStatus.RUNNING).exists()
 
 
+@pytest.mark.slow
 def test_a_fault_in_the_settings_of_a_helper_is_left_to_the_leader(settings) -> None:
     with answering(settings, turn("no")):
         run = claimed_run()
@@ -205,6 +207,7 @@ def test_a_fault_in_the_settings_of_a_helper_is_left_to_the_leader(settings) -> 
     assert (again(run).status, again(run).done) == (RunStatus.DONE, PAIRS)
 
 
+@pytest.mark.slow
 def test_a_helper_leaves_the_end_of_the_run_to_the_leader(settings) -> None:
     with answering(settings, turn("no")) as stub:
         run = claimed_run()
@@ -214,6 +217,7 @@ def test_a_helper_leaves_the_end_of_the_run_to_the_leader(settings) -> None:
     assert (again(run).status, len(stub.asked)) == (RunStatus.DONE, 2 * PAIRS)
 
 
+@pytest.mark.slow
 def test_what_a_dead_helper_held_is_taken_over(settings) -> None:
     with answering(settings, turn("no")) as stub:
         run = claimed_run()

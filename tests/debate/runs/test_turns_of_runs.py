@@ -63,6 +63,7 @@ def test_run_that_had_a_turn_stands_behind_those_that_wait(settings) -> None:
     assert list(due_runs()) == [(DebateRun, second.pk, False), (DebateRun, first.pk, False)]
 
 
+@pytest.mark.slow
 def test_one_run_too_many_stays_due_and_leaves_its_thread_free(settings) -> None:
     runs = [make_run(12, f"b{n}") for n in range(settings.ASSAY_RUNS_AT_ONCE + 1)]
     drives = [threading.Thread(target=drive_elsewhere, args=[run]) for run in runs[:-1]]

@@ -175,6 +175,7 @@ def test_votes_on_a_case_that_is_not_decided_by_them_cannot_be_seen(world, role,
         assert in_a_world(lambda votes=votes: look(votes)) == before, votes
 
 
+@pytest.mark.slow
 def test_votes_of_a_case_that_an_expert_closed_stay_out(world):
     from annotate.workspace.gold import discard_passage
 

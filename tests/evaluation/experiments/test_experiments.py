@@ -99,6 +99,7 @@ def test_runs_are_compared_as_table_1_does(experiment) -> None:
         assert all(cell.low <= cell.value <= cell.high for cell in row[2:7])
 
 
+@pytest.mark.slow
 def test_every_number_leads_to_its_rows(client, experiment) -> None:
     first, second = table(experiment, measure(experiment)).rows
     wanted = {0: [10, 4, 3, 8, 2, 10], 1: [10, 6, 3, 10, 0, 10]}

@@ -80,6 +80,7 @@ def cleaned(db) -> Benchmark:
     return benchmark
 
 
+@pytest.mark.slow
 def test_gains_are_measured_by_the_scores_of_both_versions(cleaned) -> None:
     assert measured_gains(cleaned) == []
     for version in cleaned.versions.filter(name__in=["better", "same"]):

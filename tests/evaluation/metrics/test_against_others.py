@@ -54,7 +54,7 @@ def random_case(rng: random.Random) -> tuple[dict, dict]:
     return run, qrels
 
 
-@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("level", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_trec_measures_equal_pytrec_eval(level) -> None:
     rng = random.Random(level)
     run, qrels = {}, {}

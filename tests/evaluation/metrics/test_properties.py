@@ -47,6 +47,7 @@ def test_every_value_lies_between_0_and_1_and_undefined_ones_say_why(run, gold, 
             assert value is None or least <= value <= most + 1e-9
 
 
+@pytest.mark.slow
 @given(runs, golds())
 def test_a_deeper_cut_never_finds_less(run, gold) -> None:
     scores = score(Run.of(run), gold, ALL)
@@ -100,6 +101,7 @@ def test_queries_taken_together_have_the_ideals_that_each_has_alone(run, given) 
             assert metric.as_dict()[qid] == pytest.approx(together[name].as_dict()[qid], abs=1e-12)
 
 
+@pytest.mark.slow
 @given(runs, golds(), st.randoms(use_true_random=False))
 def test_the_order_of_the_file_does_not_matter(run, gold, random) -> None:
     shuffled = {qid: random.sample(list(run[qid].items()), len(run[qid])) for qid in run}
@@ -121,6 +123,7 @@ def test_a_ranking_is_a_run_without_ties(run, gold) -> None:
     assert score(Run.of(ranked), gold, ALL).means == score(Run.of(run), gold, ALL).means
 
 
+@pytest.mark.slow
 @given(runs, golds())
 def test_without_ties_profiles_agree_on_queries_they_score(run, gold) -> None:
     untied = {qid: {pid: float(-n) for n, pid in enumerate(each)} for qid, each in run.items()}

@@ -190,7 +190,7 @@ _ROUTES = {
 def hub_on_loopback() -> Iterator[Hub]:
     """A hub that listens for as long as the block runs."""
     hub = Hub()
-    thread = threading.Thread(target=hub.serve_forever, daemon=True)
+    thread = threading.Thread(target=hub.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield hub

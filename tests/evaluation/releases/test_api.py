@@ -132,6 +132,7 @@ def test_releases_are_listed_in_pages_for_admins_only(api, garden) -> None:
 # --- The schema ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_schema_is_valid_and_made_without_a_warning() -> None:
     # Late, because every process that collects tests would load its JSON Schema, and one asks.
     from drf_spectacular.validation import validate_schema
@@ -162,6 +163,7 @@ def test_page_of_the_api_holds_nothing_inline(client) -> None:
     assert reverse("api-schema").encode() in script.content
 
 
+@pytest.mark.slow
 def test_schema_is_served(client) -> None:
     response = client.get(reverse("api-schema"))
     assert response.status_code == 200

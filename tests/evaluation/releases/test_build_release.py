@@ -96,6 +96,7 @@ def test_plain_refusals(garden: Garden, tmp_path: Path, arguments, message: str)
         call_command("build_release", *arguments, "--out", str(tmp_path / "out"))
 
 
+@pytest.mark.slow
 def test_manage_py_hands_version_to_the_command() -> None:
     manage = Path(django_settings.BASE_DIR) / "manage.py"
     shown = subprocess.run(

@@ -33,6 +33,7 @@ PRINTED = {
 OLD = "perennial_crop/comfreytrialshtml_3.txt"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_printed_examples_are_entered_and_come_out_again(tmp_path: Path) -> None:
     benchmark = make_benchmark("printed", domains=tuple(PRINTED))
@@ -87,6 +88,7 @@ def test_printed_examples_are_entered_and_come_out_again(tmp_path: Path) -> None
         assert {row["id"] for row in texts} >= set(example["gold_ids"])
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_printed_shares_are_imported_as_they_are_and_come_out_again(tmp_path: Path) -> None:
     """Shares of the draft are a scale of their own; none is made a whole number."""

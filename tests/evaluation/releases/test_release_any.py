@@ -157,7 +157,11 @@ LOST = [*SOUND, ("lose text", (0, 0), None)]
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("is_cleaned", [False, True], ids=["as loaded", "cleaned"])
+@pytest.mark.parametrize(
+    "is_cleaned",
+    [pytest.param(False, marks=pytest.mark.slow), True],
+    ids=["as loaded", "cleaned"],
+)
 @pytest.mark.parametrize("done", [SOUND, TURNED, LOST], ids=["sound", "turned", "lost"])
 def test_a_benchmark_that_was_worked_on_verifies(done, is_cleaned, tmp_path) -> None:
     assert check(done, is_cleaned, tmp_path) == ("failed" if done is LOST else "done")

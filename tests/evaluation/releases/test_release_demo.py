@@ -74,6 +74,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_demo_release_opens_in_tools_that_are_not_ours(tmp_path: Path) -> None:
     call_command("load_demo", verbosity=0, stdout=io.StringIO())

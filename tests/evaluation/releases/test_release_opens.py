@@ -26,6 +26,7 @@ def load(tmp_path: Path):
     return opened
 
 
+@pytest.mark.slow
 def test_datasets_opens_every_configuration(garden: Garden, tmp_path: Path, load) -> None:
     release_into(garden.benchmark, tmp_path / "out")
     aspects = load("aspects", "biology")

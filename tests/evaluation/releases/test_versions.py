@@ -326,6 +326,7 @@ def test_taking_up_is_told_and_can_be_undone(crawled) -> None:
     assert GoldPassage.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_screens_and_api_of_versions(crawled) -> None:
     loaded = CorpusVersion.objects.current(crawled)
     cleaned = clean(crawled, preset="diver_rules").version
