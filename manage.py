@@ -56,10 +56,14 @@ def alone() -> None:
 
 
 def run() -> None:
-    """Hand the command to Django."""
+    """Hand the command to Django. Settings that cannot be are told in a line, not in a traceback."""
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
 
 
 def start() -> None:
