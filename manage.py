@@ -56,7 +56,7 @@ def alone() -> None:
 
 
 def run() -> None:
-    """Hand the command to Django. Settings that cannot be are told in a line, not in a traceback."""
+    """Hand the command to Django. Settings that cannot be are told in a line."""
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 

@@ -46,6 +46,12 @@ class SignInLink(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    # Who made it for somebody else (null: the terminal, or for a mail), and when the person was
+    # told that it was used.
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    told_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"sign-in link {self.pk} of user {self.user_id}"
@@ -61,6 +67,11 @@ class LinkRequest(models.Model):
     # Where they asked ("https://assay.example"), for the link in the mail.
     site = models.CharField(max_length=300)
     mailed_at = models.DateTimeField(null=True)
+    # The first of the two admins whom a link for somebody with decisions takes.
+    agreed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+"
+    )
+    agreed_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["asked_at"]

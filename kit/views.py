@@ -27,6 +27,7 @@ from kit.account.links import (
     choose_password,
     find_link,
     hand_link,
+    tell_of_links,
     use_link,
     waiting_requests,
 )
@@ -58,7 +59,9 @@ class SignIn(LoginView):
 
     def form_valid(self, form: BaseForm) -> HttpResponse:
         """Whoever is in needs no link."""
-        LinkRequest.objects.filter(user=form.get_user()).delete()  # type: ignore[attr-defined]
+        user = form.get_user()  # type: ignore[attr-defined]
+        LinkRequest.objects.filter(user=user).delete()
+        _warn_of_links(self.request, user)
         return super().form_valid(form)  # type: ignore[arg-type]
 
     def form_invalid(self, form: BaseForm) -> HttpResponse:
@@ -101,6 +104,7 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
         user = use_link(token)
         if user is not None:
             is_first = user.last_login is None
+            _warn_of_links(request, user, used_now=token)
             login(request, user, backend="django.contrib.auth.backends.ModelBackend")
             request.session[_BY_LINK] = time.time()
             messages.success(request, f"You are signed in as {user.get_username()}.")
@@ -109,6 +113,18 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     link = find_link(token)
     status = 200 if link else 404
     return htmx.render(request, "kit/sign_in_link.html", {"link": link}, status=status)
+
+
+def _warn_of_links(request: HttpRequest, user: User, used_now: str = "") -> None:
+    """Tell of links that others made and somebody used: nobody else would notice."""
+    for link in tell_of_links(user=user, used_now=used_now):
+        assert link.used_at
+        messages.warning(
+            request,
+            f"A sign-in link to your account that {link.made_by} had made was used on "
+            f"{link.used_at:%d %B %Y, %H:%M} UTC. If that was not you, tell whoever runs this "
+            "site, and choose a password under Account: then no admin of a benchmark can make one.",
+        )
 
 
 def needs_old_password(request: HttpRequest) -> bool:

@@ -164,14 +164,17 @@ class Person(Route):
 
 
 class PersonLink(Route):
-    """A new one-time sign-in link for a member."""
+    """A new one-time sign-in link for a member; 202 without one where it is mailed, or where a
+    second admin has to ask as well, because the person decided things already."""
 
-    @extend_schema(request=None, responses=LinkSerializer)
+    @extend_schema(request=None, responses={200: LinkSerializer, 202: LinkSerializer})
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         membership = get_member(access, pk)
-        token = verbs.renew_link(membership=membership, actor=access.user)
-        return _with_link(membership, token)
+        site = request.build_absolute_uri("/").rstrip("/")
+        token = verbs.renew_link(membership=membership, actor=access.user, site=site)
+        # 202: it is mailed, or a second admin has to ask as well.
+        return _with_link(membership, token, status=200 if token else 202)
 
 
 def _with_link(membership: Membership, token: str, *, status: int = 200) -> Response:

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 
 from corpus.models import Benchmark, Domain, Layer, Licence, Membership, Role
 from kit import audit
-from kit.account.links import create_link, end_links
+from kit.account.links import AGREED_FOR, agree_to_link, create_link, end_links, is_mailed_to
 from kit.errors import Refused
 from kit.models import Event
 
@@ -144,7 +144,9 @@ def add_person(
         membership = Membership.objects.create(user=user, benchmark=benchmark, roles=list(roles))
         membership.domains.set(_own(benchmark, domains))
         _note(actor, ADD, membership, is_new=is_new)
-        return membership, create_link(user=user) if is_own(user, benchmark) else ""
+        if not is_own(user, benchmark):
+            return membership, ""
+        return membership, create_link(user=user, made_by=actor)
 
 
 def change_person(
@@ -172,11 +174,12 @@ def remove_person(*, membership: Membership, actor: User | None) -> None:
         membership.delete()
 
 
-def renew_link(*, membership: Membership, actor: User) -> str:
+def renew_link(*, membership: Membership, actor: User, site: str) -> str:
     """A new one-time sign-in token for a member; earlier unused ones stop working.
 
     Refused unless the account was made by this benchmark, has no password and reaches nothing
-    else: a link lets its holder into all that the account may do.
+    else: a link lets its holder into all that the account may do. For somebody who decided things
+    it takes a second admin, or is mailed: then "" (`why_no_link` says what comes next).
     """
     with transaction.atomic():
         _hold_member(membership)
@@ -187,8 +190,23 @@ def renew_link(*, membership: Membership, actor: User) -> str:
                 "Whoever runs the site makes a link: under Sign-in requests once the person asked "
                 "for one, or by manage.py sign_in_link."
             )
-        _note(actor, "renew sign-in link", membership)
-        return create_link(user=user)
+        if Event.objects.filter(actor=user).exists():
+            token = agree_to_link(user=user, actor=actor, site=site)
+        else:
+            token = create_link(user=user, made_by=actor)
+        _note(actor, "renew sign-in link" if token else "agree to sign-in link", membership)
+        return token
+
+
+def why_no_link(user: User) -> str:
+    """What comes of an admin's wish for a link to somebody who decided things."""
+    if is_mailed_to(user):
+        return f"The link is mailed to {user.username}'s own address."
+    return (
+        f"{user.username} has decided things already, and whoever holds the link could decide in "
+        f"their name. So it takes two: let another admin make the link within {AGREED_FOR.days} "
+        "days."
+    )
 
 
 def _hold(benchmark: Benchmark) -> None:

@@ -124,7 +124,7 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     if added:
         return _show_link(request, access, *added)
     members = Membership.objects.filter(benchmark=access.benchmark)
-    members = members.select_related("user__link_request")
+    members = members.select_related("user__link_request__agreed_by")
     table = PEOPLE.read(members.prefetch_related("domains"), request.GET)
     context = {"access": access, "form": form, "table": table}
     if form.is_bound:
@@ -156,7 +156,11 @@ def person_link(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     membership = get_member(access, pk)
     with htmx.refusal_shown(request):
-        token = verbs.renew_link(membership=membership, actor=access.user)
+        site = request.build_absolute_uri("/").rstrip("/")
+        token = verbs.renew_link(membership=membership, actor=access.user, site=site)
+        if not token:
+            messages.info(request, verbs.why_no_link(membership.user))
+            return htmx.redirect(request, reverse("people", args=[slug]))
         return _show_link(request, access, membership, token)
     return htmx.redirect(request, reverse("people", args=[slug]))
 

@@ -30,16 +30,21 @@ logger = logging.getLogger(__name__)
 LINK_ROUTE = "sign-in/<str:token>/"
 _ADDRESS_SALT = "kit.signin.address"
 _ADDRESS_SECONDS = 24 * 60 * 60
+AGREED_FOR = timedelta(days=7)
 
 
-def create_link(*, user: User) -> str:
-    """Return a fresh token for the person; earlier unused links of theirs stop working."""
+def create_link(*, user: User, made_by: User | None = None) -> str:
+    """Return a fresh token for the person; earlier unused links of theirs stop working.
+
+    `made_by` is who will see it though it is somebody else's: the person is told once it was used.
+    """
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         end_links(user=user)
         SignInLink.objects.create(
             user=user,
             token_hash=digest(token),
+            made_by=made_by,
             expires_at=timezone.now() + timedelta(days=settings.SIGN_IN_LINK_DAYS),
         )
         LinkRequest.objects.filter(user=user, mailed_at=None).delete()
@@ -61,6 +66,38 @@ def use_link(token: str) -> User | None:
         return None
     LinkRequest.objects.filter(user=link.user).delete()
     return link.user
+
+
+def agree_to_link(*, user: User, actor: User, site: str) -> str:
+    """A token for a person who decided things, once a second admin wants it; "" until then.
+
+    Whoever holds it can decide in that person's name. Where a mail server and the person's address
+    are known, no admin sees it: the link is mailed.
+    """
+    now = timezone.now()
+    asked, _ = LinkRequest.objects.get_or_create(user=user, defaults={"asked_at": now})
+    is_agreed = asked.agreed_at is not None and asked.agreed_at > now - AGREED_FOR
+    if is_agreed and asked.agreed_by_id != actor.pk and not is_mailed_to(user):
+        return create_link(user=user, made_by=actor)
+    asked.agreed_by, asked.agreed_at, asked.site, asked.mailed_at = actor, now, site, None
+    asked.save()
+    return ""
+
+
+def is_mailed_to(user: User) -> bool:
+    """Whether links for the person go to their mail address."""
+    return bool(settings.EMAIL_URL and user.email)
+
+
+def tell_of_links(*, user: User, used_now: str = "") -> list[SignInLink]:
+    """Links by others to the account that were used since the person was last told, but for the
+    one whose token they hold. Each is told once; at a first visit there is nothing to tell."""
+    links = SignInLink.objects.filter(user=user, told_at=None).exclude(used_at=None)
+    if user.last_login is not None:
+        links = links.exclude(made_by=None).exclude(token_hash=digest(used_now))
+    found = list(links.select_related("made_by").order_by("used_at"))
+    SignInLink.objects.filter(pk__in=[each.pk for each in found]).update(told_at=timezone.now())
+    return found if user.last_login is not None else []
 
 
 def end_links(*, user: User) -> None:
@@ -123,7 +160,7 @@ def hand_link(*, user: User, actor: User) -> str:
         raise Refused("Only a superuser makes links for any account.")
     with transaction.atomic():
         audit.record(actor=actor, verb="renew sign-in link", target=user)
-        return create_link(user=user)
+        return create_link(user=user, made_by=actor)
 
 
 def ask_for_address(*, user: User, address: str, site: str) -> None:

@@ -6,13 +6,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from config.safety import read_mail_server
 from corpus.benchmarks.services import add_person, renew_link
-from kit.account.links import create_link, mail_links, use_link
-from kit.models import Event, LinkRequest
+from corpus.models import Membership
+from kit import audit
+from kit.account.links import AGREED_FOR, create_link, mail_links, use_link
+from kit.models import Event, LinkRequest, SignInLink
 from kit.runs.periodic import PeriodicTasks
 from tests.factories import make_benchmark, make_member, make_user
 from tests.markup import one_line
@@ -192,7 +196,7 @@ def test_admin_of_the_benchmark_sees_who_asks_and_makes_a_new_link() -> None:
     assert "ann of Demo</a> asks for a new sign-in link" in one_line(client.get(home))
     bob = of(make_member(benchmark, "bob", "annotator"))
     assert "asks for" not in one_line(bob.get(home))
-    renew_link(membership=member, actor=admin)
+    renew_link(membership=member, actor=admin, site="")
     assert "asks for a new link" not in one_line(client.get(people))
 
 
@@ -204,3 +208,72 @@ def test_request_that_was_mailed_waits_for_no_admin(person, with_mail) -> None:
     mail_links()
     assert "asks for a new link" not in one_line(of(admin).get(reverse("people", args=["demo"])))
     assert make_user("ann") == person
+
+
+# --- Links by others -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def decided() -> tuple[Membership, Client]:
+    """Somebody without a password who decided something, and an admin of their benchmark."""
+    benchmark = make_benchmark()
+    admin = make_member(benchmark, "boss", "admin")
+    member, token = add_person(
+        benchmark=benchmark, username="ann", roles=["annotator"], actor=admin
+    )
+    Client().post(reverse("sign-in-link", args=[token]))
+    with transaction.atomic():
+        audit.record(actor=member.user, verb="vote", target=member, scope="demo")
+    return member, of(admin)
+
+
+def asked_of(client: Client, member: Membership) -> str:
+    return one_line(client.post(reverse("person-link", args=["demo", member.pk]), follow=True))
+
+
+def test_a_link_to_somebody_with_decisions_takes_two_admins(decided) -> None:
+    member, boss = decided
+    for _ in range(2):  # twice by one is once
+        assert "let another admin make the link within 7 days" in asked_of(boss, member)
+    assert not SignInLink.objects.filter(used_at=None).exists()
+    other = of(make_member(member.benchmark, "vice", "admin"))
+    assert "waits for a second admin" in one_line(other.get(reverse("people", args=["demo"])))
+    assert "/sign-in/" in asked_of(other, member)
+    verbs = Event.objects.filter(verb__endswith="sign-in link").values_list(
+        "verb", "actor__username"
+    )
+    assert list(verbs.order_by("pk")) == [
+        *[("agree to sign-in link", "boss")] * 2,
+        ("renew sign-in link", "vice"),
+    ]
+
+
+def test_what_the_first_admin_wanted_a_week_ago_is_over(decided) -> None:
+    member, boss = decided
+    asked_of(boss, member)
+    LinkRequest.objects.update(agreed_at=timezone.now() - AGREED_FOR)
+    other = of(make_member(member.benchmark, "vice", "admin"))
+    assert "let another admin" in asked_of(other, member)
+
+
+def test_with_an_address_the_link_goes_there_and_to_no_admin(decided, with_mail) -> None:
+    member, boss = decided
+    User.objects.filter(pk=member.user_id).update(email="ann@example.org")
+    other = of(make_member(member.benchmark, "vice", "admin"))
+    for client in (boss, other):
+        said = asked_of(client, member)
+        assert "mailed to ann" in said
+        assert "/sign-in/" not in said
+    mail_links()
+    assert [sent.to for sent in mail.outbox] == [["ann@example.org"]]
+
+
+def test_a_link_that_others_made_and_used_is_told_at_the_next_sign_in(decided) -> None:
+    member, _ = decided
+    theirs = create_link(user=member.user, made_by=User.objects.get(username="boss"))
+    Client().post(reverse("sign-in-link", args=[theirs]))
+    told = "that boss had made was used on"
+    for is_told in (True, False):
+        mine = Client()
+        page = mine.post(reverse("sign-in-link", args=[create_link(user=member.user)]), follow=True)
+        assert (told in one_line(page)) is is_told

@@ -108,7 +108,7 @@ def test_no_new_link_to_an_account_that_reaches_further(here, there, admin, reac
     membership = Membership.objects.get(user=user, benchmark=here)
     SignInLink.objects.all().delete()
     with pytest.raises(Refused, match="reaches further"):
-        people.renew_link(membership=membership, actor=admin)
+        people.renew_link(membership=membership, actor=admin, site="")
     assert not SignInLink.objects.exists()
 
 
@@ -119,12 +119,12 @@ def test_account_that_joined_with_a_password_is_not_of_our_making(here, admin) -
     user.set_unusable_password()
     user.save()
     with pytest.raises(Refused):
-        people.renew_link(membership=membership, actor=admin)
+        people.renew_link(membership=membership, actor=admin, site="")
 
 
 def test_new_link_for_an_account_of_our_making(here, admin) -> None:
     membership, old = add(here)
-    token = people.renew_link(membership=membership, actor=admin)
+    token = people.renew_link(membership=membership, actor=admin, site="")
     assert find_link(old) is None
     assert use_link(token) == membership.user
     assert Event.objects.filter(verb="renew sign-in link", scope="here", actor=admin).count() == 1
