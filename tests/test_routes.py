@@ -77,7 +77,13 @@ def on_the_edge(name: str, row: Row) -> list[str]:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("roles", [on_the_edge, pytest.param(everybody, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "roles",
+    [
+        pytest.param(on_the_edge, marks=pytest.mark.sample),
+        pytest.param(everybody, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda value: getattr(value, "method", value))
 def test_route_answers_each_role(name: str, row: Row, roles: Any, world: SimpleNamespace) -> None:
     url, asked = address(name, row, world), roles(name, row)
