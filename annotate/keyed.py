@@ -9,7 +9,7 @@ from django.conf import settings
 def draw(purpose: str, *keys: int) -> int:
     """A number of 63 bits that only this server can foresee."""
     text = ":".join([purpose, *map(str, keys)])
-    digest = hmac.new(settings.SECRET_KEY.encode(), text.encode(), sha256).digest()
+    digest = hmac.new(settings.SEED_KEY.encode(), text.encode(), sha256).digest()
     return int.from_bytes(digest[:8]) >> 1
 
 

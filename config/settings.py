@@ -41,8 +41,10 @@ INDEXES = ASSAY_DATA / "indexes"
 DEBUG = env.bool("DEBUG", default=False)
 # Signs sessions, links and fences; from the environment or the data folder, never from here.
 SECRET_KEY = read_secret_key(env.str("SECRET_KEY", default=""), ASSAY_DATA, debug=DEBUG)
-# Earlier keys, comma separated: what they signed, votes among it, is still good.
+# Earlier keys, comma separated: what they signed is still good.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+# What stays when the secret key changes: draws, orders, pseudonyms, fences, the chain of votes.
+SEED_KEY = env.str("SEED_KEY", default="") or SECRET_KEY
 # Host names this server answers to, comma separated.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 # Set when Assay stands behind a TLS proxy: secure cookies and HSTS.

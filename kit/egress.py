@@ -61,6 +61,7 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._:-]+")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _CHUNK: Final = 64 * 1024
 _MAX_URL: Final = 2_000
+_NOWHERE: Final = "This address leads nowhere on the public web: check the name."
 
 
 class EgressRefused(Exception):
@@ -174,13 +175,21 @@ class _Gate(AbstractResolver):
         if port not in self._ports:
             raise EgressRefused(f"Port {port} is not one of the web's.")
         if not is_public(address):
-            raise EgressRefused("This address does not lead to the public web.")
+            raise EgressRefused(_NOWHERE)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """All addresses of the name, or none: one that is not public refuses the name."""
-        addresses = await self._resolve(host, port)
+        """All addresses of the name, or none: one that is not public refuses the name.
+
+        In the same words as a name that nobody has: who asks must not learn what names are inside.
+        """
+        try:
+            addresses = await self._resolve(host, port)
+        except socket.gaierror as error:
+            if error.errno == socket.EAI_AGAIN:
+                raise
+            raise EgressRefused(_NOWHERE) from None
         for address in addresses:
             self.check(address, port)
         return [_as_result(host, address, port) for address in addresses]
@@ -291,7 +300,7 @@ def _as_result(host: str, address: str, port: int) -> ResolveResult:
 def _in_words(error: aiohttp.ClientError | OSError) -> str:
     """What went wrong, without the addresses that a name leads to."""
     if isinstance(error, aiohttp.ClientConnectorDNSError | socket.gaierror):
-        return "its name is not known"
+        return "the name server does not answer"
     if isinstance(error, aiohttp.ClientSSLError):
         return "its certificate is not valid"
     if isinstance(error, aiohttp.ClientConnectorError):

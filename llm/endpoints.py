@@ -290,7 +290,7 @@ def _with_choice(endpoint: Endpoint, choice: ModelChoice | None) -> Endpoint:
 
 def fence_key() -> bytes:
     """The server's key for the delimiters around hostile text, the same for all and for ever."""
-    return salted_hmac("assay.fence", "", algorithm="sha256").digest()
+    return salted_hmac("assay.fence", "", secret=settings.SEED_KEY, algorithm="sha256").digest()
 
 
 # Addresses of practice models that this process runs for itself.

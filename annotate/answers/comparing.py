@@ -7,6 +7,7 @@ learns which answer is whose before the comparison closes.
 
 from typing import Any, Final
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
@@ -134,7 +135,8 @@ def to_rate(access: Access) -> QuerySet[AnswerPair]:
 
 def human_is_first(pair: AnswerPair, rater: User) -> bool:
     """The order in which this rater sees the pair, foreseeable with the server's key alone."""
-    code = salted_hmac("assay.answers", f"{pair.pk}:{rater.pk}", algorithm="sha256")
+    of = f"{pair.pk}:{rater.pk}"
+    code = salted_hmac("assay.answers", of, secret=settings.SEED_KEY, algorithm="sha256")
     return code.digest()[0] % 2 == 0
 
 

@@ -327,13 +327,16 @@ class Vote(models.Model):
             self.link = self.link_after(Vote.objects.filter(case=self.case_id).links().first())
         super().save(*args, **kwargs)
 
-    def link_after(self, earlier: str | None, secret: str | None = None) -> str:
+    def link_after(self, earlier: str | None, secret: str = "") -> str:
         """HMAC-SHA256 in hex of the earlier vote's link and of what this vote says."""
         values = (getattr(self, name) for name in CHAINED)
         # A caller's True is a 1 when it is read again.
         said = [earlier or "", *(int(v) if isinstance(v, bool) else v for v in values)]
         return salted_hmac(
-            "annotate.Vote", json.dumps(said), secret=secret, algorithm="sha256"
+            "annotate.Vote",
+            json.dumps(said),
+            secret=secret or settings.SEED_KEY,
+            algorithm="sha256",
         ).hexdigest()
 
 
@@ -343,7 +346,7 @@ def altered_cases(votes: Iterable[Vote]) -> list[int]:
     `votes` are all of these cases, by case and key. That the newest vote of a case is gone does
     not show in the links; its label names it.
     """
-    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    secrets = [settings.SEED_KEY, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     ends: dict[int, str] = {}
     altered: dict[int, None] = {}
     for vote in votes:

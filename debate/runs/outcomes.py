@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from django.conf import settings
 from django.db.models import prefetch_related_objects
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -158,8 +159,9 @@ def _choose_fillers(run: DebateRun, debates: Sequence[Debate]) -> None:
 
 
 def _coin(run: DebateRun, debate: Debate) -> bool:
-    digest = salted_hmac("debate.decoys", f"{run.pk}:{debate.pk}", algorithm="sha256").digest()
-    return bool(digest[0] & 1)
+    of = f"{run.pk}:{debate.pk}"
+    code = salted_hmac("debate.decoys", of, secret=settings.SEED_KEY, algorithm="sha256")
+    return bool(code.digest()[0] & 1)
 
 
 def _is_given(verdict: dream.Verdict) -> bool:

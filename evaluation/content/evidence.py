@@ -31,7 +31,7 @@ def pseudonyms(slug: str, version: str) -> Pseudonym:
 
     Salted by the server's secret, which no release holds: a name leads back to nobody.
     """
-    secret = settings.SECRET_KEY.encode()
+    secret = settings.SEED_KEY.encode()
     salt = hmac.digest(secret, f"release people\0{slug}\0{version}".encode(), "sha256")
 
     def name(user: int) -> str:

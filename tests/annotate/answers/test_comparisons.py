@@ -152,7 +152,7 @@ def test_the_order_depends_on_a_secret_on_the_pair_and_on_the_rater(room) -> Non
     orders = [human_is_first(pair, person) for person in people]
     assert len(set(orders)) == 2
     assert orders == [human_is_first(pair, person) for person in people]
-    with override_settings(SECRET_KEY="another key of the server " * 3):
+    with override_settings(SEED_KEY="another key of the server " * 3):
         assert orders != [human_is_first(pair, person) for person in people]
 
 

@@ -240,9 +240,11 @@ def test_swapped_voters_and_votes_that_are_gone_show(chained, world):
     assert altered_cases(chain(chained).exclude(pk=two.pk - 1)) == [chained.pk]
 
 
-def test_an_earlier_secret_key_still_proves_votes(chained, world, settings):
-    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
-    settings.SECRET_KEY = "another key, of which nobody knew when these votes were cast"
+def test_another_secret_key_takes_no_proof_from_votes(chained, world, settings):
+    earlier, another = settings.SECRET_KEY, "a key that nobody knew when these votes were cast"
+    settings.SECRET_KEY = another
+    assert altered_cases(chain(chained)) == []  # the seed stays
+    settings.SEED_KEY, settings.SECRET_KEY_FALLBACKS = another, [earlier]
     assert altered_cases(chain(chained)) == []
     settings.SECRET_KEY_FALLBACKS = []
     assert altered_cases(chain(chained)) == [chained.pk]
