@@ -4,6 +4,7 @@ Whoever holds a sign-in link is let into the whole account. So a benchmark's adm
 to accounts that this benchmark made and that reach nothing else; and an account becomes a member
 of another benchmark only once its owner holds it alone, by a password that ends every link."""
 
+import unicodedata
 from collections.abc import Sequence
 
 from django.contrib.auth.models import User
@@ -108,11 +109,29 @@ def _was_made_by(user: User, benchmark: Benchmark) -> bool:
     return first is not None and first.scope == benchmark.slug and first.data.get("is_new", True)
 
 
+# Letters of other scripts and digits, each above the Latin letter that it is read as.
+_READ_AS = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u03b1\u03bf\u03c1\u03bd\u03b901i",
+    "aeopcyxljsdaopvloll",
+)
+
+
+def _looks(name: str) -> str:
+    """How a name is read in a list of people: names that read alike look the same here."""
+    letters = unicodedata.normalize("NFKD", name.casefold()).translate(_READ_AS)
+    bare = (each for each in letters if not unicodedata.combining(each))
+    return "".join(each if each.isalnum() else "-" for each in bare)
+
+
 def _make(name: str) -> User:
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
         raise Refused("Use letters, digits and @ . + - _ only.", field="username") from None
+    looks = _looks(name)
+    for other in User.objects.values_list("username", flat=True).iterator():
+        if _looks(other) == looks:
+            raise Refused(f"{name} reads like {other}, who has an account.", field="username")
     try:
         with transaction.atomic():
             return User.objects.create_user(name)

@@ -136,3 +136,14 @@ def test_name_that_means_an_account_in_other_letters_is_that_account(here) -> No
     wide = "".join(chr(ord(letter) + 0xFEE0) for letter in "annotator") + "-9"
     assert add(here, wide)[0].user.username == "annotator-9"
     assert User.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Annotator-9", "annotator.9", "\u0430nnotator-9", "ann\u03bftator-9", "\u00e1nnotator-9"],
+)
+def test_a_new_name_that_reads_like_one_that_is_there_is_refused(here, name) -> None:
+    with_password(make_user("annotator-9"))
+    with pytest.raises(Refused, match="reads like annotator-9"):
+        add(here, name)
+    assert add(here, "annotator-8")[0].user.username == "annotator-8"
