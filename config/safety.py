@@ -7,8 +7,10 @@ import secrets
 import stat
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -113,6 +115,27 @@ def check_networks(given: list[str]) -> None:
             raise ImproperlyConfigured(
                 f"TRUSTED_PROXIES: {each!r} is no address or network, such as 10.0.0.0/8."
             ) from None
+
+
+def check_provider(issuer: str, client: str, secret: str) -> None:
+    """Raise ImproperlyConfigured where an identity provider is named by halves, or without TLS."""
+    if not (client and secret):
+        raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET.")
+    host = urlsplit(issuer).hostname or ""
+    if not issuer.startswith("https://") and host not in ("127.0.0.1", "localhost", "::1"):
+        raise ImproperlyConfigured("OIDC_ISSUER must be an https:// address.")
+    if find_spec("mozilla_django_oidc") is None:
+        raise ImproperlyConfigured("OIDC_ISSUER needs the packages of requirements-scale.txt.")
+
+
+def check_groups(given: Any) -> dict[str, dict[str, Any]]:
+    """OIDC_GROUPS as it was given; ImproperlyConfigured names the group that says too little."""
+    if not isinstance(given, dict):
+        raise ImproperlyConfigured('OIDC_GROUPS is a JSON object: {"group": {"benchmark": ...}}.')
+    for name, place in given.items():
+        if not (isinstance(place, dict) and place.get("benchmark") and place.get("roles")):
+            raise ImproperlyConfigured(f"OIDC_GROUPS: {name!r} needs a benchmark and roles.")
+    return given
 
 
 def read_mail_server(url: str) -> dict[str, Any]:

@@ -12,7 +12,9 @@ import environ
 
 from config.safety import (
     check_environment,
+    check_groups,
     check_networks,
+    check_provider,
     data_folder,
     keep_private,
     read_mail_server,
@@ -209,6 +211,18 @@ DATABASES = {"default": _database}
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
+# An identity provider (OpenID Connect), by these three; docs/settings.md, "An identity provider".
+OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")
+OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", default="")
+OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", default="")
+# What is asked for; providers that name groups often want one more word, such as "groups".
+OIDC_SCOPES = env.str("OIDC_SCOPES", default="openid email profile")
+# {"group": {"benchmark": "slug", "roles": ["annotator"], "domains": ["biology"]}, ...}
+OIDC_GROUPS = check_groups(env.json("OIDC_GROUPS", default={}))
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+if OIDC_ISSUER:
+    check_provider(OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET)
+    AUTHENTICATION_BACKENDS.append("kit.account.provider.ProviderBackend")
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",

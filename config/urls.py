@@ -39,4 +39,6 @@ urlpatterns = [
         login_not_required(RedirectView.as_view(url=f"{settings.STATIC_URL}favicon.svg")),
     ),
 ]
+if settings.OIDC_ISSUER:
+    urlpatterns.append(path("sign-in/provider/", include("kit.account.provider_urls")))
 handler500 = "kit.views.server_error"

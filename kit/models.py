@@ -80,6 +80,24 @@ class LinkRequest(models.Model):
         return f"link request of user {self.user_id}"
 
 
+class ProviderIdentity(models.Model):
+    """Who a person is to the identity provider: `subject` is its own name for them, and stays."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identity"
+    )
+    issuer = models.CharField(max_length=300)
+    subject = models.CharField(max_length=255)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="one_person_an_identity")
+        ]
+
+    def __str__(self) -> str:
+        return f"identity {self.pk} of user {self.user_id}"
+
+
 class Tries(models.Model):
     """How often something was tried by one person or address in the time that is running."""
 

@@ -4,6 +4,7 @@ said when all else fails."""
 import sys
 import time
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
@@ -56,6 +57,7 @@ class SignIn(LoginView):
     template_name = "kit/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
+    extra_context = {"has_provider": bool(settings.OIDC_ISSUER)}
 
     def form_valid(self, form: BaseForm) -> HttpResponse:
         """Whoever is in needs no link."""

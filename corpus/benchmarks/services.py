@@ -16,7 +16,7 @@ from corpus.models import Benchmark, Domain, Layer, Licence, Membership, Role
 from kit import audit
 from kit.account.links import AGREED_FOR, agree_to_link, create_link, end_links, is_mailed_to
 from kit.errors import Refused
-from kit.models import Event
+from kit.models import Event, ProviderIdentity
 
 
 def create_benchmark(
@@ -84,7 +84,8 @@ def open_account(*, username: str, benchmark: Benchmark) -> tuple[User, bool]:
     found = User.objects.select_for_update(no_key=True).filter(username=name).first()
     if found is None:
         return _make(name), True
-    if not (found.has_usable_password() or is_own(found, benchmark)):
+    is_held = found.has_usable_password() or ProviderIdentity.objects.filter(user=found).exists()
+    if not (is_held or is_own(found, benchmark)):
         raise Refused(
             f"{name} has no password yet: ask them to choose one under Account, then add them.",
             field="username",
@@ -160,12 +161,35 @@ def add_person(
         user, is_new = open_account(username=username, benchmark=benchmark)
         if Membership.objects.filter(user=user, benchmark=benchmark).exists():
             raise Refused(f"{username} is a member already.", field="username")
-        membership = Membership.objects.create(user=user, benchmark=benchmark, roles=list(roles))
-        membership.domains.set(_own(benchmark, domains))
-        _note(actor, ADD, membership, is_new=is_new)
+        membership = join(
+            benchmark=benchmark,
+            user=user,
+            roles=roles,
+            domains=domains,
+            actor=actor,
+            is_new=is_new,
+        )
         if not is_own(user, benchmark):
             return membership, ""
         return membership, create_link(user=user, made_by=actor)
+
+
+def join(
+    *,
+    benchmark: Benchmark,
+    user: User,
+    roles: Sequence[str],
+    domains: Sequence[Domain],
+    actor: User | None,
+    is_new: bool = False,
+) -> Membership:
+    """Make somebody who has an account a member; `is_new` if it was made for this."""
+    _check_roles(roles)
+    with transaction.atomic():
+        membership = Membership.objects.create(user=user, benchmark=benchmark, roles=list(roles))
+        membership.domains.set(_own(benchmark, domains))
+        _note(actor, ADD, membership, is_new=is_new)
+    return membership
 
 
 def change_person(
