@@ -1,6 +1,14 @@
 """Texts and labels: what came in through importers, and every relevance label given since."""
 
-from corpus.benchmarks.models import Benchmark, Domain, Layer, Licence, Membership, Role
+from corpus.benchmarks.models import (
+    Benchmark,
+    Domain,
+    Invitation,
+    Layer,
+    Licence,
+    Membership,
+    Role,
+)
 from corpus.cleaning.models import (
     CleanedPage,
     CleaningPreset,
@@ -37,6 +45,7 @@ __all__ = [
     "Domain",
     "GoldVersion",
     "ImportRun",
+    "Invitation",
     "Judgment",
     "Layer",
     "Licence",

@@ -21,12 +21,18 @@ from corpus.versions import views as versions
 
 urlpatterns = [
     path("home/corpus/", benchmarks.home_fragment, name="corpus-home"),
+    path("invitations/<int:pk>/<slug:verb>/", people.invitation_answer, name="invitation-answer"),
     path("benchmarks/new/", benchmarks.benchmark_new, name="benchmark-new"),
     path("b/<slug:slug>/", benchmarks.benchmark, name="benchmark"),
     path("b/<slug:slug>/licences/", benchmarks.licences, name="licences"),
     path("b/<slug:slug>/people/", people.people, name="people"),
     path("b/<slug:slug>/people/<int:pk>/", people.person, name="person"),
     path("b/<slug:slug>/people/<int:pk>/link/", people.person_link, name="person-link"),
+    path(
+        "b/<slug:slug>/people/invitations/<int:pk>/withdraw/",
+        people.invitation_withdraw,
+        name="invitation-withdraw",
+    ),
     path("b/<slug:slug>/people/<int:pk>/remove/", people.person_remove, name="person-remove"),
     path("b/<slug:slug>/endpoints/", endpoints.endpoint_list, name="endpoints"),
     path("b/<slug:slug>/endpoints/try/", endpoints.endpoint_try, name="endpoint-try"),

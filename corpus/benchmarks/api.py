@@ -1,6 +1,8 @@
 """API of benchmarks and their people."""
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -10,7 +12,7 @@ from rest_framework.response import Response
 from corpus.access import enter
 from corpus.benchmarks import services as verbs
 from corpus.benchmarks.views import get_member
-from corpus.models import Benchmark, Domain, Layer, Licence, Membership, Role
+from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Membership, Role
 from kit.api import Route
 
 
@@ -31,6 +33,19 @@ class MemberSerializer(serializers.ModelSerializer):
     class Meta:
         model = Membership
         fields = ["id", "username", "roles", "domains"]
+
+
+class InvitationSerializer(serializers.ModelSerializer):
+    """A place that somebody was offered and has not answered."""
+
+    username = serializers.CharField(source="user.username")
+    benchmark = serializers.CharField(source="benchmark.slug")
+    domains: serializers.Field = serializers.SlugRelatedField("name", many=True, read_only=True)
+    invited_by = serializers.CharField(source="invited_by.username", default="")
+
+    class Meta:
+        model = Invitation
+        fields = ["id", "username", "benchmark", "roles", "domains", "invited_by", "created_at"]
 
 
 class PlaceSerializer(serializers.Serializer):
@@ -136,13 +151,66 @@ class People(Route):
         members = access.benchmark.memberships.select_related("user").prefetch_related("domains")
         return self.page(members, MemberSerializer)
 
-    @extend_schema(request=NewPersonSerializer, responses={201: LinkSerializer})
+    @extend_schema(
+        request=NewPersonSerializer, responses={201: LinkSerializer, 202: InvitationSerializer}
+    )
     def post(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewPersonSerializer)
         given["domains"] = PlaceSerializer().chosen(access.benchmark, given["domains"])
         added, token = verbs.add_person(benchmark=access.benchmark, actor=access.user, **given)
+        if isinstance(added, Invitation):
+            return Response(InvitationSerializer(added).data, status=202)
         return _with_link(added, token, status=201)
+
+
+class Invitations(Route):
+    """Places that I was offered."""
+
+    @extend_schema(responses=InvitationSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        return self.page(_invitations().filter(user=self.person()), InvitationSerializer)
+
+
+class MyInvitation(Route):
+    """A place that I was offered: POST takes it, DELETE declines."""
+
+    @extend_schema(request=None, responses=MemberSerializer)
+    def post(self, request: Request, pk: int) -> Response:
+        invitation = get_object_or_404(_invitations(), pk=pk, user=self.person())
+        joined = verbs.accept_invitation(invitation=invitation, actor=self.person())
+        return Response(MemberSerializer(joined).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        invitation = get_object_or_404(_invitations(), pk=pk, user=self.person())
+        verbs.end_invitation(invitation=invitation, actor=self.person())
+        return Response(status=204)
+
+
+class Invited(Route):
+    """People of a benchmark who were asked and have not answered."""
+
+    @extend_schema(responses=InvitationSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return self.page(_invitations().filter(benchmark=access.benchmark), InvitationSerializer)
+
+
+class InvitedPerson(Route):
+    """Withdraw an invitation."""
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, slug: str, pk: int) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        invitation = get_object_or_404(_invitations(), pk=pk, benchmark=access.benchmark)
+        verbs.end_invitation(invitation=invitation, actor=access.user)
+        return Response(status=204)
+
+
+def _invitations() -> QuerySet[Invitation]:
+    rows = Invitation.objects.select_related("user", "benchmark", "invited_by")
+    return rows.prefetch_related("domains")
 
 
 class Person(Route):
@@ -189,6 +257,14 @@ urlpatterns = [
     path("b/<slug:slug>/", OneBenchmark.as_view(), name="api-benchmark"),
     path("b/<slug:slug>/licences/", Licences.as_view(), name="api-licences"),
     path("b/<slug:slug>/people/", People.as_view(), name="api-people"),
+    path("invitations/", Invitations.as_view(), name="api-invitations"),
+    path("invitations/<int:pk>/", MyInvitation.as_view(), name="api-invitation"),
+    path("b/<slug:slug>/people/invitations/", Invited.as_view(), name="api-invited"),
+    path(
+        "b/<slug:slug>/people/invitations/<int:pk>/",
+        InvitedPerson.as_view(),
+        name="api-invited-person",
+    ),
     path("b/<slug:slug>/people/<int:pk>/", Person.as_view(), name="api-person"),
     path("b/<slug:slug>/people/<int:pk>/link/", PersonLink.as_view(), name="api-person-link"),
 ]

@@ -162,3 +162,27 @@ class Membership(models.Model):
         if not hasattr(self, "chosen_domains"):
             read = Membership.objects.with_domains().get(pk=self.pk)
         return set(read.chosen_domains or read.ready_domains or ())  # type: ignore[attr-defined]
+
+
+class Invitation(models.Model):
+    """A place in a benchmark that somebody with an account of their own was offered."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="invitations"
+    )
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="invitations")
+    roles = models.JSONField(default=list)
+    domains: Any = models.ManyToManyField(Domain, blank=True)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "benchmark"], name="invited_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation of {self.user} to {self.benchmark}"

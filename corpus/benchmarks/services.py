@@ -12,7 +12,7 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from corpus.models import Benchmark, Domain, Layer, Licence, Membership, Role
+from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Membership, Role
 from kit import audit
 from kit.account.links import AGREED_FOR, agree_to_link, create_link, end_links, is_mailed_to
 from kit.errors import Refused
@@ -148,11 +148,11 @@ def add_person(
     roles: Sequence[str],
     domains: Sequence[Domain] = (),
     actor: User | None,
-) -> tuple[Membership, str]:
+) -> tuple[Membership | Invitation, str]:
     """Make a person a member and return their membership with a one-time sign-in token.
 
-    A person new to this site gets an account without a password. The token is empty for an
-    account that reaches further than this benchmark; one that has no password yet and was not
+    A person new to this site gets an account without a password. An account that reaches further
+    than this benchmark is invited, and gets no token; one that has no password yet and was not
     made by this benchmark is refused (corpus/benchmarks/services.py says why).
     """
     _check_roles(roles)
@@ -161,17 +161,56 @@ def add_person(
         user, is_new = open_account(username=username, benchmark=benchmark)
         if Membership.objects.filter(user=user, benchmark=benchmark).exists():
             raise Refused(f"{username} is a member already.", field="username")
-        membership = join(
-            benchmark=benchmark,
-            user=user,
-            roles=roles,
-            domains=domains,
-            actor=actor,
-            is_new=is_new,
-        )
-        if not is_own(user, benchmark):
-            return membership, ""
+        place = {"benchmark": benchmark, "user": user, "roles": roles, "domains": domains}
+        if not (is_new or is_own(user, benchmark)):
+            return _invite(**place, actor=actor), ""
+        membership = join(**place, actor=actor, is_new=is_new)
         return membership, create_link(user=user, made_by=actor)
+
+
+def _invite(
+    *,
+    benchmark: Benchmark,
+    user: User,
+    roles: Sequence[str],
+    domains: Sequence[Domain],
+    actor: User | None,
+) -> Invitation:
+    """Offer a place; a new offer takes the place of the one before."""
+    Invitation.objects.filter(benchmark=benchmark, user=user).delete()
+    made = Invitation.objects.create(
+        benchmark=benchmark, user=user, roles=list(roles), invited_by=actor
+    )
+    made.domains.set(_own(benchmark, domains))
+    _note_invitation(actor, "invite person", made)
+    return made
+
+
+def accept_invitation(*, invitation: Invitation, actor: User) -> Membership:
+    """The place is theirs. Raises Refused for somebody else's invitation, or one that is over."""
+    with transaction.atomic():
+        _hold(invitation.benchmark)
+        if invitation.user_id != actor.pk or not Invitation.objects.filter(pk=invitation.pk):
+            raise Refused("This invitation is over. Ask for another one.")
+        _note_invitation(actor, "accept invitation", invitation)
+        membership = join(
+            benchmark=invitation.benchmark,
+            user=actor,
+            roles=invitation.roles,
+            domains=list(invitation.domains.all()),
+            actor=invitation.invited_by,
+        )
+        invitation.delete()
+    return membership
+
+
+def end_invitation(*, invitation: Invitation, actor: User) -> None:
+    """Decline it, or take it back: whether it is theirs or their benchmark's the caller knows."""
+    with transaction.atomic():
+        is_theirs = invitation.user_id == actor.pk
+        verb = "decline invitation" if is_theirs else "withdraw invitation"
+        _note_invitation(actor, verb, invitation)
+        invitation.delete()
 
 
 def join(
@@ -281,6 +320,16 @@ def _keep_an_admin(membership: Membership) -> None:
     # Roles are a JSON list, whose contents SQLite cannot be asked for; members are few.
     if Role.ADMIN in membership.roles and not any(Role.ADMIN in o.roles for o in others):
         raise Refused("A benchmark keeps at least one admin: make somebody else admin first.")
+
+
+def _note_invitation(actor: User | None, verb: str, invitation: Invitation) -> None:
+    audit.record(
+        actor=actor,
+        verb=verb,
+        target=invitation,
+        scope=invitation.benchmark.slug,
+        data={"user": invitation.user_id, "roles": sorted(invitation.roles)},
+    )
 
 
 def _note(actor: User | None, verb: str, membership: Membership, **more: object) -> None:

@@ -15,7 +15,7 @@ from corpus.access import Access, enter
 from corpus.benchmarks import services as verbs
 from corpus.benchmarks.forms import BenchmarkForm, LicenceForm, PersonForm, PlaceForm
 from corpus.benchmarks.overview import domain_counts
-from corpus.models import Benchmark, CorpusVersion, Licence, Membership, Role
+from corpus.models import Benchmark, CorpusVersion, Invitation, Licence, Membership, Role
 from kit import htmx
 from kit.account.links import waiting_requests
 from kit.lists.tables import Column, Table
@@ -32,6 +32,9 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
         "benchmarks": benchmarks,
         "may_create": _is_staff(request),
         "asking": _who_asks(request.user.pk),
+        "invitations": Invitation.objects.filter(user=request.user.pk).select_related(
+            "benchmark", "invited_by"
+        ),
     }
     return htmx.render(request, "corpus/benchmarks/home.html", context)
 
@@ -121,12 +124,16 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         request.POST if request.method == "POST" else None, benchmark=access.benchmark
     )
     added = htmx.submit(form, verbs.add_person, benchmark=access.benchmark, actor=access.user)
+    if added and isinstance(added[0], Invitation):
+        messages.success(request, f"{added[0].user} was asked to join, and answers at their home.")
+        return htmx.redirect(request, reverse("people", args=[slug]))
     if added:
         return _show_link(request, access, *added)
     members = Membership.objects.filter(benchmark=access.benchmark)
     members = members.select_related("user__link_request__agreed_by")
     table = PEOPLE.read(members.prefetch_related("domains"), request.GET)
-    context = {"access": access, "form": form, "table": table}
+    invited = access.benchmark.invitations.select_related("user", "invited_by")
+    context = {"access": access, "form": form, "table": table, "invited": invited}
     if form.is_bound:
         return htmx.invalid(request, "corpus/benchmarks/people.html", context)
     return htmx.render(request, "corpus/benchmarks/people.html", context, partial="results")
@@ -162,6 +169,30 @@ def person_link(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             messages.info(request, verbs.why_no_link(membership.user))
             return htmx.redirect(request, reverse("people", args=[slug]))
         return _show_link(request, access, membership, token)
+    return htmx.redirect(request, reverse("people", args=[slug]))
+
+
+@require_POST
+def invitation_answer(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
+    """Take the place that one was offered, or decline it."""
+    person = request.user
+    assert isinstance(person, User)
+    invitation = get_object_or_404(person.invitations.select_related("benchmark"), pk=pk)
+    with htmx.refusal_shown(request):
+        if verb == "accept":
+            verbs.accept_invitation(invitation=invitation, actor=person)
+            return htmx.redirect(request, reverse("benchmark", args=[invitation.benchmark.slug]))
+        verbs.end_invitation(invitation=invitation, actor=person)
+    return htmx.redirect(request, reverse("home"))
+
+
+@require_POST
+def invitation_withdraw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Take back what somebody was offered and has not answered."""
+    access = enter(request.user, slug, Role.ADMIN)
+    invitation = get_object_or_404(access.benchmark.invitations.all(), pk=pk)
+    verbs.end_invitation(invitation=invitation, actor=access.user)
+    messages.success(request, f"The invitation of {invitation.user} was withdrawn.")
     return htmx.redirect(request, reverse("people", args=[slug]))
 
 

@@ -153,10 +153,10 @@ def test_groups_are_roles_and_domains_and_end_with_them(provider, settings) -> N
 def test_an_admin_may_add_who_comes_through_the_provider_and_gets_no_link(provider) -> None:
     come(provider)
     benchmark = make_benchmark()
-    membership, token = add_person(
+    invitation, token = add_person(
         benchmark=benchmark, username="ann", roles=["annotator"], actor=None
     )
-    assert (membership.user.username, token) == ("ann", "")
+    assert (invitation.user.username, token) == ("ann", "")
 
 
 @pytest.mark.parametrize(

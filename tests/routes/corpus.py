@@ -2,6 +2,7 @@
 
 from tests.routes.rows import ADMIN, EVERYBODY_SIGNED_IN, MEMBERS, READERS, Row, get, post
 
+ASKED = dict.fromkeys(EVERYBODY_SIGNED_IN, 404)
 ROWS: list[tuple[str, Row]] = [
     ("corpus-home", get(EVERYBODY_SIGNED_IN)),
     ("benchmark-new", get((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
@@ -15,6 +16,9 @@ ROWS: list[tuple[str, Row]] = [
     ("person", post(ADMIN, 422)),
     ("person-link", post(ADMIN, 200)),
     ("person-remove", post(ADMIN)),
+    # The stranger was asked to join.
+    ("invitation-answer", post((), special=ASKED | {"stranger": 302}, kwargs={"verb": "accept"})),
+    ("invitation-withdraw", post(ADMIN)),
     ("endpoints", get(ADMIN)),
     ("endpoint-try", post(ADMIN)),
     ("imports", get(ADMIN)),
@@ -72,6 +76,11 @@ ROWS: list[tuple[str, Row]] = [
     ("api-people", post(ADMIN, 400)),
     ("api-person", Row(ADMIN, 400, "put")),
     ("api-person", Row(ADMIN, 204, "delete")),
+    ("api-invitations", get(EVERYBODY_SIGNED_IN)),
+    ("api-invitation", post((), special=ASKED | {"stranger": 200})),
+    ("api-invitation", Row((), 204, "delete", special=ASKED | {"stranger": 204})),
+    ("api-invited", get(ADMIN)),
+    ("api-invited-person", Row(ADMIN, 204, "delete")),
     ("api-person-link", post(ADMIN, 200)),
     ("api-endpoints", get(ADMIN)),
     ("api-endpoint-try", post(ADMIN, 400)),

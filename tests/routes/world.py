@@ -42,6 +42,7 @@ from corpus.models import (
     CleaningRun,
     CorpusVersion,
     ImportRun,
+    Invitation,
     PoolBuild,
     RunComputation,
     Violation,
@@ -158,6 +159,9 @@ def make_everything(folder: Path) -> SimpleNamespace:
             config={"prompt": "", "temperature": 0},
         ),
         comparison=compared,
+        invitation=Invitation.objects.create(
+            benchmark=benchmark, user=people["stranger"], roles=["annotator"]
+        ),
         pair=AnswerPair.objects.create(comparison=compared, query=query, place=0),
         assignment=held,
         draft=keep_draft(person=people["annotator"], text="typed", **drafted),
@@ -236,6 +240,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("hint-runs", world.panel),
         ("hint-run", world.hint_run),
         ("person", world.membership),
+        ("invit", world.invitation),
         ("import", world.import_run),
         ("assignment", world.assignment),
         ("draft", world.draft),

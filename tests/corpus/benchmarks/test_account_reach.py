@@ -6,11 +6,12 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.benchmarks import services as people
-from corpus.models import Membership
+from corpus.models import Invitation, Membership
 from kit.account.links import choose_password, create_link, find_link, use_link
 from kit.errors import Refused
 from kit.models import Event, SignInLink
 from tests.factories import make_benchmark, make_member, make_user
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 
@@ -59,10 +60,40 @@ def test_refusal_stands_at_the_name_in_the_form(here, there) -> None:
     assert "then add them" in str(response.context["form"].errors["username"])
 
 
-def test_account_with_a_password_joins_without_a_link(here, there) -> None:
+def test_account_with_a_password_is_asked_and_gets_no_link(here, there) -> None:
     user = with_password(add(here)[0].user)
-    membership, token = add(there)
-    assert (membership.user, token) == (user, "")
+    invitation, token = add(there)
+    assert (invitation.user, token) == (user, "")
+    assert not Membership.objects.filter(benchmark=there).exists()
+    joined = people.accept_invitation(invitation=invitation, actor=user)
+    assert (joined.benchmark, joined.roles) == (there, ["annotator"])
+    verbs = Event.objects.filter(scope="there").order_by("pk").values_list("verb", flat=True)
+    assert list(verbs) == ["invite person", "accept invitation", "add person"]
+
+
+def test_invitation_is_answered_at_home_declined_or_withdrawn(here, there) -> None:
+    user = with_password(add(here)[0].user)
+    boss = make_member(there, "boss", "admin")
+    admin, mine = Client(), Client()
+    admin.force_login(boss)
+    mine.force_login(user)
+
+    def invite() -> int:
+        posted = {"username": "annotator-9", "roles": ["annotator"]}
+        page = one_line(admin.post(reverse("people", args=["there"]), posted, follow=True))
+        assert "annotator-9 was asked to join" in page
+        assert "boss asks you to join <b>There</b>" in one_line(mine.get(reverse("corpus-home")))
+        assert mine.get(reverse("benchmark", args=["there"])).status_code == 404
+        return Invitation.objects.get().pk
+
+    mine.post(reverse("invitation-answer", args=[invite(), "decline"]))
+    assert not Invitation.objects.exists()
+    admin.post(reverse("invitation-withdraw", args=["there", invite()]))
+    assert not Invitation.objects.exists()
+    pk = invite()
+    assert admin.post(reverse("invitation-answer", args=[pk, "accept"])).status_code == 404
+    mine.post(reverse("invitation-answer", args=[pk, "accept"]))
+    assert mine.get(reverse("benchmark", args=["there"])).status_code == 200
 
 
 def test_joining_another_benchmark_ends_links_that_lie_about(here, there) -> None:

@@ -93,9 +93,9 @@ def test_list_costs_the_same_for_one_and_for_three_people(
     client = signed_in(admin)
     url = reverse("people", args=["demo"])
     client.get(url)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get(url)
     make_member(benchmark, "second", "annotator", domains=("robotics",))
     make_member(benchmark, "third", "annotator")
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get(url)
