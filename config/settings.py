@@ -130,6 +130,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "kit.middleware.ZippedPages",
     "kit.middleware.private_pages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -280,10 +281,23 @@ USE_I18N = False
 STATIC_URL = "static/"
 STATIC_ROOT = ASSAY_DATA / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-_MANIFEST = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+_MANIFEST = "config.static.BundledFiles"
 _PLAIN = "django.contrib.staticfiles.storage.StaticFilesStorage"
 # Set by tests and by `runserver`: plain names, files straight from the source folders.
 ASSAY_PLAIN_STATIC = env.bool("ASSAY_PLAIN_STATIC", default=DEBUG or "pytest" in sys.modules)
+# What every page loads, in this order; single files where names are plain.
+STATIC_BUNDLES = {
+    "css/all.css": [
+        f"css/{name}.css" for name in ("tokens", "layout", "controls", "tables", "reading", "work")
+    ],
+    "js/all.js": [
+        f"js/{name}.js"
+        for name in (
+            *("app", "shortcuts", "sign", "bases", "drafts", "autosave", "fields", "worktime"),
+            "spans",
+        )
+    ],
+}
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _PLAIN if ASSAY_PLAIN_STATIC else _MANIFEST},

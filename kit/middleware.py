@@ -13,6 +13,7 @@ from django.conf import settings
 from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
 from django.urls import ResolverMatch
@@ -27,6 +28,18 @@ SWAPPED = frozenset({200, 201, 202, 286, 409, 422})
 LEAVING = ("HX-Redirect", "HX-Refresh", "HX-Location")
 # A one-time link in an address signs whoever has it in.
 _LINK: Final = re.compile(r"(/sign-in/)[^/\s\"']+")
+
+
+class ZippedPages(GZipMiddleware):
+    """Pages and JSON are sent compressed; releases and other files lie packed already."""
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        is_page = response.get("Content-Type", "").startswith(("text/html", "application/json"))
+        if response.streaming or not is_page:
+            return response
+        return super().process_response(request, response)
 
 
 class HtmxMessagesMiddleware:

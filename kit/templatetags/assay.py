@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.forms import BoundField
+from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import escape
+from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
@@ -250,3 +252,13 @@ def weight(
     """
     scale = range(1, points + 1) if points < SHARES else ()
     return {"name": name, "value": value, "scale": scale, "legend": legend, **options}
+
+
+@register.simple_tag
+def bundle(name: str) -> SafeString:
+    """The styles or scripts of every page: as one file, or its parts where names are plain."""
+    element = '<script src="{}" defer></script>'
+    if name.endswith(".css"):
+        element = '<link rel="stylesheet" href="{}">'
+    parts = settings.STATIC_BUNDLES[name] if settings.ASSAY_PLAIN_STATIC else [name]
+    return format_html_join("\n", element, ((static(part),) for part in parts))

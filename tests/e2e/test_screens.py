@@ -56,6 +56,14 @@ LOOKS = {
 }
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 SETTLED = "() => !document.querySelector('.htmx-request')"
+# What a first view takes over the line: the page and all that it names, in kilobytes, and how many.
+WEIGHT = """() => {
+  const all = [...performance.getEntriesByType('navigation'),
+               ...performance.getEntriesByType('resource')
+                 .filter((each) => each.initiatorType !== 'xmlhttprequest')];
+  return [all.length, all.reduce((sum, each) => sum + each.encodedBodySize, 0) / 1000];
+}"""
+MOST_FILES, MOST_KB = 12, 60
 INKS = """() => [getComputedStyle(document.body).color,
                  getComputedStyle(document.body).backgroundColor]"""
 
@@ -128,6 +136,9 @@ def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
             faults.append(f"{path}: status {status}")
         if visitor.page.get_by_role("heading", level=1).count() == 0:
             faults.append(f"{path}: no heading")
+        files, weight = visitor.page.evaluate(WEIGHT)
+        if files > MOST_FILES or weight > MOST_KB:
+            faults.append(f"{path}: {files} files, {weight:.0f} kB")
         for look in LOOKS:
             visitor.turn_to(look)
             if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:

@@ -49,7 +49,7 @@ def _migrate() -> None:
 
 def _collect_static_files() -> None:
     """Collect anew unless every file is as it was when they were last collected, all of them."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(settings.STATIC_BUNDLES).encode())
     for finder in get_finders():
         for path, storage in finder.list([]):
             file = Path(storage.path(path)).stat()
