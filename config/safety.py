@@ -115,6 +115,12 @@ def check_networks(given: list[str]) -> None:
             ) from None
 
 
+def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
+    """Raise ImproperlyConfigured for a value that the setting cannot have."""
+    if given not in choices:
+        raise ImproperlyConfigured(f"{name} is {given!r}; it can be {' or '.join(choices)}.")
+
+
 def read_mail_server(url: str) -> dict[str, Any]:
     """Django's settings of the mail server at this address, none where there is none.
 

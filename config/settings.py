@@ -11,6 +11,7 @@ from pathlib import Path
 import environ
 
 from config.safety import (
+    check_choice,
     check_environment,
     check_networks,
     data_folder,
@@ -102,6 +103,12 @@ ASSAY_PUMP_SECONDS = env.float("ASSAY_PUMP_SECONDS", default=300.0)
 # Such runs at once in one worker process; fewer than its threads, which imports need too.
 ASSAY_RUNS_AT_ONCE = max(1, env.int("ASSAY_RUNS_AT_ONCE", default=2))
 
+# --- Health ----------------------------------------------------------------------------------
+# Bytes that the data folder's disk must have free for Assay to call itself ready.
+ASSAY_MIN_FREE = env.int("ASSAY_MIN_FREE", default=500 * 1024 * 1024)
+# The key that asks for /-/metrics; without one there is no such page.
+METRICS_KEY = env.str("METRICS_KEY", default="")
+
 # --- Apps ------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -124,6 +131,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "kit.middleware.numbered_requests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "kit.middleware.private_pages",
@@ -235,6 +243,8 @@ CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+# Probes come from inside, past the proxy.
+SECURE_REDIRECT_EXEMPT = [r"^-/"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
@@ -363,15 +373,23 @@ HF_ENDPOINT = env.str("HF_ENDPOINT", default="https://huggingface.co")
 HF_TOKEN = env.str("HF_TOKEN", default="")
 
 # --- Logging ---------------------------------------------------------------------------------
+# "plain" for people, "json" for machines (kit/logs.py).
+LOG_FORMAT = env.str("LOG_FORMAT", default="plain")
+check_choice("LOG_FORMAT", LOG_FORMAT, ("plain", "json"))
+# Statements that take longer, in milliseconds, are a line of the log, without values; 0 is none.
+LOG_SLOW_QUERY_MS = env.int("LOG_SLOW_QUERY_MS", default=0)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+        "json": {"()": "kit.logs.JsonLines"},
+    },
     "filters": {"requests": {"()": "kit.middleware.RequestLines"}},
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
-            "formatter": "plain",
+            "formatter": LOG_FORMAT,
             "filters": ["requests"],
         }
     },

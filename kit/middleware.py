@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import secrets
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlencode, urlsplit
@@ -19,7 +20,7 @@ from django.urls import ResolverMatch
 from django.utils.cache import patch_cache_control
 from rest_framework.permissions import IsAuthenticated
 
-from kit import htmx
+from kit import htmx, logs
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # The answers that our htmx-config swaps in; what is added to any other would never be seen.
@@ -91,6 +92,22 @@ def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     return htmx.redirect(request, f"{resolve_url(settings.LOGIN_URL)}?{query}")
 
 
+def numbered_requests(get_response: GetResponse) -> GetResponse:
+    """Every request has an id, which its answer and its lines of the log name. Stands first."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        request.request_id = secrets.token_hex(8)  # type: ignore[attr-defined]
+        held = logs.request_now.set(request)
+        try:
+            response = get_response(request)
+        finally:
+            logs.request_now.reset(held)
+        response["X-Request-ID"] = request.request_id  # type: ignore[attr-defined]
+        return response
+
+    return middleware
+
+
 def private_pages(get_response: GetResponse) -> GetResponse:
     """No cache keeps an answer, but those of views that anybody may see (and static files)."""
 
@@ -137,9 +154,11 @@ class RequestLines(logging.Filter):
 
 
 def _who(request: object) -> str:
-    """The person of a request by number, not by name."""
+    """The person of a request by number, or by pseudonym where lines have one; not by name."""
     with contextlib.suppress(Exception):  # a line is written whatever is away
         assert isinstance(request, HttpRequest)
-        who = f"person {request.user.pk}" if request.user.pk else "nobody signed in"
+        person = request.user.pk
+        shown = logs.pseudonym(person) if settings.LOG_FORMAT == "json" else person
+        who = f"person {shown}" if person else "nobody signed in"
         return f" ({request.method} by {who})"
     return ""
