@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
-from django.urls import ResolverMatch
+from django.urls import ResolverMatch, get_script_prefix
 from django.utils.cache import patch_cache_control
 from rest_framework.permissions import IsAuthenticated
 
@@ -26,6 +26,9 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # The answers that our htmx-config swaps in; what is added to any other would never be seen.
 SWAPPED = frozenset({200, 201, 202, 286, 409, 422})
 LEAVING = ("HX-Redirect", "HX-Refresh", "HX-Location")
+_UNUSED: Final = (
+    "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
+)
 # A one-time link in an address signs whoever has it in.
 _LINK: Final = re.compile(r"(/sign-in/)[^/\s\"']+")
 
@@ -87,13 +90,16 @@ def leads_to_sign_in(response: HttpResponseBase) -> bool:
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Back to the page the person was on, not to the fragment's URL (which may take POST only)."""
-    came_from = htmx.details(request).current_url_abs_path or "/"
+    came_from = htmx.details(request).current_url_abs_path or get_script_prefix()
     query = urlencode({"next": came_from})
     return htmx.redirect(request, f"{resolve_url(settings.LOGIN_URL)}?{query}")
 
 
 def numbered_requests(get_response: GetResponse) -> GetResponse:
-    """Every request has an id, which its answer and its lines of the log name. Stands first."""
+    """Every request has an id, which its answer and its lines of the log name. Stands first.
+
+    And no page may use what Assay has no use for, whatever is in it.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         request.request_id = secrets.token_hex(8)  # type: ignore[attr-defined]
@@ -103,6 +109,7 @@ def numbered_requests(get_response: GetResponse) -> GetResponse:
         finally:
             logs.request_now.reset(held)
         response["X-Request-ID"] = request.request_id  # type: ignore[attr-defined]
+        response["Permissions-Policy"] = _UNUSED
         return response
 
     return middleware

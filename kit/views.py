@@ -198,7 +198,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """
     passes = is_passing(sys.exc_info()[1])
     status = 503 if passes else 500
-    if request.path.startswith("/api/"):
+    if request.path_info.startswith("/api/"):
         words = (
             "The database or the disk is busy or full; nothing was changed. Try again later."
             if passes

@@ -1,10 +1,14 @@
 """Probes and figures for machines, which need no account, and a page for staff."""
 
+from datetime import timedelta
+from typing import Final
+
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_safe
@@ -12,6 +16,8 @@ from django.views.decorators.http import require_GET, require_safe
 from kit import htmx
 from kit.health import checks, metrics
 from kit.runs.workers import Worker
+
+_CONTACT_HOLDS: Final = timedelta(days=90)
 
 
 @login_not_required
@@ -45,6 +51,18 @@ def figures(request: HttpRequest) -> HttpResponse:
     if not constant_time_compare(given, f"Bearer {settings.METRICS_KEY}"):
         return HttpResponse("The key of METRICS_KEY is needed as bearer token.\n", status=403)
     return HttpResponse(metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@login_not_required
+@never_cache
+@require_safe
+def security_txt(request: HttpRequest) -> HttpResponse:
+    """Whom to tell of a weakness (RFC 9116); not there without SECURITY_CONTACT."""
+    if not settings.SECURITY_CONTACT:
+        raise Http404
+    expires = (timezone.now() + _CONTACT_HOLDS).strftime("%Y-%m-%dT00:00:00Z")
+    text = f"Contact: {settings.SECURITY_CONTACT}\nExpires: {expires}\n"
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
 @require_GET
