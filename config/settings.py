@@ -5,6 +5,7 @@ of one's own is refused (config/safety.py). `make run` generates that key into t
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -259,7 +260,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 # Probes come from inside, past the proxy.
-SECURE_REDIRECT_EXEMPT = [r"^-/"]
+SECURE_REDIRECT_EXEMPT = [f"^{re.escape((FORCE_SCRIPT_NAME or '').lstrip('/'))}/?-/"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 # Subdomains, and a browser's list for good, are for the owner of the domain to decide.
@@ -288,7 +289,7 @@ USE_TZ = True
 USE_I18N = False
 
 # --- Static files ----------------------------------------------------------------------------
-STATIC_URL = "static/"
+STATIC_URL = f"{FORCE_SCRIPT_NAME or ''}/static/"
 STATIC_ROOT = ASSAY_DATA / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 _MANIFEST = "whitenoise.storage.CompressedManifestStaticFilesStorage"

@@ -145,6 +145,13 @@ def test_nothing_warns_of_the_settings_of_the_containers(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
 
 
+def settings_of(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setattr(os, "environ", environment)
+    monkeypatch.setattr(Env, "ENVIRON", environment)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # put back afterwards
+    return runpy.run_path(str(ROOT / "config/settings.py"))
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -164,15 +171,22 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(
     name: str, value: str, tmp_path: Path, monkeypatch, capsys
 ) -> None:
     given = {"SECRET_KEY": GOOD, "ASSAY_DATA": str(tmp_path)} | {name: value}
-    monkeypatch.setattr(os, "environ", given)
-    monkeypatch.setattr(Env, "ENVIRON", given)
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # put back afterwards
     with pytest.raises(ImproperlyConfigured) as refused:
-        runpy.run_path(str(ROOT / "config/settings.py"))
+        settings_of(given, monkeypatch)
     sys.excepthook(refused.type, refused.value, refused.tb)
     said = capsys.readouterr().err
     assert re.fullmatch(rf"Assay does not start: {name}\b[^\n]*\n", said)
     assert "hunter2" not in said
+
+
+def test_settings_under_a_path_are_under_it(tmp_path: Path, monkeypatch) -> None:
+    given = {"SECRET_KEY": GOOD, "ASSAY_DATA": str(tmp_path), "FORCE_SCRIPT_NAME": "/assay"}
+    made = settings_of(given, monkeypatch)
+    assert made["STATIC_URL"] == "/assay/static/"
+    assert {made["SESSION_COOKIE_PATH"], made["CSRF_COOKIE_PATH"]} == {"/assay/"}
+    (probes,) = made["SECURE_REDIRECT_EXEMPT"]
+    assert re.match(probes, "assay/-/live")
+    assert not re.match(probes, "assay/account/-/")
 
 
 @pytest.mark.slow
