@@ -56,14 +56,10 @@ def alone() -> None:
 
 
 def run() -> None:
-    """Hand the command to Django. Settings that cannot be are told in a line."""
-    from django.core.exceptions import ImproperlyConfigured
+    """Hand the command to Django."""
     from django.core.management import execute_from_command_line
 
-    try:
-        execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
-        sys.exit(str(error))
+    execute_from_command_line(sys.argv)
 
 
 def start() -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import ipaddress
 import os
+import re
 import secrets
 import stat
 import sys
@@ -19,6 +20,7 @@ _WORTHLESS = ("changeme", "change-me", "secret", "insecure", "default", "passwor
 _MIN_LENGTH = 32
 # Stands below the key where the folder held other things before it.
 _IN_USE = "in a folder that was in use before"
+_YES, _NO = ("1", "true", "yes", "on", "y", "ok"), ("0", "false", "no", "off", "n")
 _ANYBODY_WRITES = stat.S_IWOTH | stat.S_ISVTX
 
 
@@ -136,6 +138,46 @@ def check_groups(given: Any) -> dict[str, dict[str, Any]]:
         if not (isinstance(place, dict) and place.get("benchmark") and place.get("roles")):
             raise ImproperlyConfigured(f"OIDC_GROUPS: {name!r} needs a benchmark and roles.")
     return given
+
+
+class Env(environ.Env):
+    """The environment, typed: a number or a yes that is none is refused by the setting's name."""
+
+    def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """As in the base; raises ImproperlyConfigured where the value has another type."""
+        given = os.environ.get(var, "").strip()
+        if cast is bool and given.lower() not in ("", *_YES, *_NO):
+            raise ImproperlyConfigured(f"{var} is {given!r}; it can be on or off.")
+        try:
+            return super().get_value(var, cast, *args, **kwargs)
+        except ValueError:
+            raise ImproperlyConfigured(f"{var} is {given!r}, which is no number.") from None
+
+
+def say_in_one_line(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """Why a start is refused, instead of where: that is what `sys.excepthook` is set to."""
+    if issubclass(kind, ImproperlyConfigured):
+        sys.stderr.write(f"Assay does not start: {error}\n")
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+def check_address(name: str, given: str, schemes: tuple[str, ...]) -> None:
+    """Raise ImproperlyConfigured for an address of another kind; it is not shown: see passwords."""
+    if given and not given.startswith(tuple(f"{scheme}:" for scheme in schemes)):
+        raise ImproperlyConfigured(f"{name} must begin with {' or '.join(schemes)} and a colon.")
+
+
+def check_path(name: str, given: str) -> None:
+    """Raise ImproperlyConfigured for what is no path to serve under."""
+    if given and not re.fullmatch(r"(/[\w.~-]+)+", given):
+        raise ImproperlyConfigured(f"{name} is {given!r}; it must be a path such as /assay.")
+
+
+def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
+    """Raise ImproperlyConfigured for a value that the setting cannot have."""
+    if given not in choices:
+        raise ImproperlyConfigured(f"{name} is {given!r}; it can be {' or '.join(choices)}.")
 
 
 def read_mail_server(url: str) -> dict[str, Any]:

@@ -5,23 +5,28 @@ of one's own is refused (config/safety.py). `make run` generates that key into t
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
-import environ
-
 from config.safety import (
+    Env,
+    check_address,
+    check_choice,
     check_environment,
     check_groups,
     check_networks,
+    check_path,
     check_provider,
     data_folder,
     keep_private,
     read_mail_server,
     read_secret_key,
+    say_in_one_line,
 )
 
-env = environ.Env()
+sys.excepthook = say_in_one_line
+env = Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # --- Where things are kept -------------------------------------------------------------------
@@ -29,6 +34,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 ASSAY_DATA = data_folder()
 # The database; SQLite in the data folder unless told otherwise (postgres://user:pass@host/name).
 DATABASE_URL = env.str("DATABASE_URL", default="") or f"sqlite:///{ASSAY_DATA / 'assay.sqlite3'}"
+check_address("DATABASE_URL", DATABASE_URL, ("sqlite", "postgres", "postgresql"))
 # Files people upload for import, kept until the import is over.
 UPLOADS = ASSAY_DATA / "uploads"
 # Pages that experts collect, as they came, under their hashes.
@@ -55,6 +61,14 @@ BEHIND_TLS = env.bool("BEHIND_TLS", default=False)
 TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=["127.0.0.1", "::1"] if BEHIND_TLS else [])
 # Origins (https://assay.example) from which forms are accepted, behind a proxy.
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+for _origin in CSRF_TRUSTED_ORIGINS:
+    check_address("CSRF_TRUSTED_ORIGINS", _origin, ("https", "http"))
+# The path that a proxy serves Assay under and takes away, such as /assay; empty is the root.
+FORCE_SCRIPT_NAME = env.str("FORCE_SCRIPT_NAME", default="") or None
+check_path("FORCE_SCRIPT_NAME", FORCE_SCRIPT_NAME or "")
+# Where finders of a weakness turn to, mailto:... or https://...: /.well-known/security.txt.
+SECURITY_CONTACT = env.str("SECURITY_CONTACT", default="")
+check_address("SECURITY_CONTACT", SECURITY_CONTACT, ("mailto", "https", "tel"))
 # Settled quietly here; `make run` and `make setup` say so where the folder cannot be shut.
 keep_private(ASSAY_DATA)
 check_environment(secret_key=SECRET_KEY, allowed_hosts=ALLOWED_HOSTS, debug=DEBUG)
@@ -92,6 +106,7 @@ ASSAY_CALLS_IN_FLIGHT = env.int("ASSAY_CALLS_IN_FLIGHT", default=16)
 # A broker (amqp://..., redis://...) for workers on several machines; empty means that PostgreSQL,
 # or a file beside SQLite's, wakes them.
 BROKER_URL = env.str("BROKER_URL", default="")
+check_address("BROKER_URL", BROKER_URL, ("amqp", "amqps", "redis", "rediss"))
 # The queue's name: Assays that share a broker need names of their own.
 ASSAY_QUEUE = env.str("ASSAY_QUEUE", default="assay")
 # Seconds between two looks at the database for work that nobody told the workers of: what a dead
@@ -105,6 +120,12 @@ ASSAY_LEASE_SECONDS = env.float("ASSAY_LEASE_SECONDS", default=30.0)
 ASSAY_PUMP_SECONDS = env.float("ASSAY_PUMP_SECONDS", default=300.0)
 # Such runs at once in one worker process; fewer than its threads, which imports need too.
 ASSAY_RUNS_AT_ONCE = max(1, env.int("ASSAY_RUNS_AT_ONCE", default=2))
+
+# --- Health ----------------------------------------------------------------------------------
+# Bytes that the data folder's disk must have free for Assay to call itself ready.
+ASSAY_MIN_FREE = env.int("ASSAY_MIN_FREE", default=500 * 1024 * 1024)
+# The key that asks for /-/metrics; without one there is no such page.
+METRICS_KEY = env.str("METRICS_KEY", default="")
 
 # --- Apps ------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -128,6 +149,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "kit.middleware.numbered_requests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "kit.middleware.ZippedPages",
@@ -246,14 +268,20 @@ EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="Assay <assay@localhost>")
 # Days a one-time sign-in link stays good.
 SIGN_IN_LINK_DAYS = env.int("SIGN_IN_LINK_DAYS", default=7)
+# Another site may live beside ours on the same host.
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{FORCE_SCRIPT_NAME or ''}/"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 14
 # Pages carry the token; no script needs the cookie.
 CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+# Probes come from inside, past the proxy.
+SECURE_REDIRECT_EXEMPT = [f"^{re.escape((FORCE_SCRIPT_NAME or '').lstrip('/'))}/?-/"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# Subdomains, and a browser's list for good, are for the owner of the domain to decide.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 from csp.constants import NONCE, NONE, SELF  # noqa: E402  (constants only, after the knobs)
 
@@ -278,7 +306,7 @@ USE_TZ = True
 USE_I18N = False
 
 # --- Static files ----------------------------------------------------------------------------
-STATIC_URL = "static/"
+STATIC_URL = f"{FORCE_SCRIPT_NAME or ''}/static/"
 STATIC_ROOT = ASSAY_DATA / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 _MANIFEST = "config.static.BundledFiles"
@@ -393,15 +421,23 @@ HF_ENDPOINT = env.str("HF_ENDPOINT", default="https://huggingface.co")
 HF_TOKEN = env.str("HF_TOKEN", default="")
 
 # --- Logging ---------------------------------------------------------------------------------
+# "plain" for people, "json" for machines (kit/logs.py).
+LOG_FORMAT = env.str("LOG_FORMAT", default="plain")
+check_choice("LOG_FORMAT", LOG_FORMAT, ("plain", "json"))
+# Statements that take longer, in milliseconds, are a line of the log, without values; 0 is none.
+LOG_SLOW_QUERY_MS = env.int("LOG_SLOW_QUERY_MS", default=0)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+        "json": {"()": "kit.logs.JsonLines"},
+    },
     "filters": {"requests": {"()": "kit.middleware.RequestLines"}},
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
-            "formatter": "plain",
+            "formatter": LOG_FORMAT,
             "filters": ["requests"],
         }
     },

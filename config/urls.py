@@ -9,6 +9,7 @@ from django.views.generic import RedirectView
 from kit import views
 from kit.account import views as account
 from kit.account.links import LINK_ROUTE
+from kit.health import views as health
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -27,6 +28,11 @@ urlpatterns = [
     path("account/session/end/", account.account_session_end, name="account-session-end"),
     path("account/address/", account.account_address_ask, name="account-address-ask"),
     path("account/address/<str:said>/", account.account_address, name="account-address"),
+    path("health/", health.health, name="health"),
+    path("-/live", health.live, name="live"),
+    path("-/ready", health.ready, name="ready"),
+    path("-/metrics", health.figures, name="metrics"),
+    path(".well-known/security.txt", health.security_txt, name="security-txt"),
     path("sign-out/", auth.LogoutView.as_view(), name="sign-out"),
     # Routes are tried in turn: what people ask for most stands before the rest.
     path("api/", include("config.api_urls")),

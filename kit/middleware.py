@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import secrets
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlencode, urlsplit
@@ -16,16 +17,19 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
-from django.urls import ResolverMatch
+from django.urls import ResolverMatch, get_script_prefix
 from django.utils.cache import patch_cache_control
 from rest_framework.permissions import IsAuthenticated
 
-from kit import htmx
+from kit import htmx, logs
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # The answers that our htmx-config swaps in; what is added to any other would never be seen.
 SWAPPED = frozenset({200, 201, 202, 286, 409, 422})
 LEAVING = ("HX-Redirect", "HX-Refresh", "HX-Location")
+_UNUSED: Final = (
+    "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
+)
 # A one-time link in an address signs whoever has it in.
 _LINK: Final = re.compile(r"(/sign-in/)[^/\s\"']+")
 
@@ -99,9 +103,29 @@ def leads_to_sign_in(response: HttpResponseBase) -> bool:
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Back to the page the person was on, not to the fragment's URL (which may take POST only)."""
-    came_from = htmx.details(request).current_url_abs_path or "/"
+    came_from = htmx.details(request).current_url_abs_path or get_script_prefix()
     query = urlencode({"next": came_from})
     return htmx.redirect(request, f"{resolve_url(settings.LOGIN_URL)}?{query}")
+
+
+def numbered_requests(get_response: GetResponse) -> GetResponse:
+    """Every request has an id, which its answer and its lines of the log name. Stands first.
+
+    And no page may use what Assay has no use for, whatever is in it.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        request.request_id = secrets.token_hex(8)  # type: ignore[attr-defined]
+        held = logs.request_now.set(request)
+        try:
+            response = get_response(request)
+        finally:
+            logs.request_now.reset(held)
+        response["X-Request-ID"] = request.request_id  # type: ignore[attr-defined]
+        response["Permissions-Policy"] = _UNUSED
+        return response
+
+    return middleware
 
 
 def private_pages(get_response: GetResponse) -> GetResponse:
@@ -150,9 +174,11 @@ class RequestLines(logging.Filter):
 
 
 def _who(request: object) -> str:
-    """The person of a request by number, not by name."""
+    """The person of a request by number, or by pseudonym where lines have one; not by name."""
     with contextlib.suppress(Exception):  # a line is written whatever is away
         assert isinstance(request, HttpRequest)
-        who = f"person {request.user.pk}" if request.user.pk else "nobody signed in"
+        person = request.user.pk
+        shown = logs.pseudonym(person) if settings.LOG_FORMAT == "json" else person
+        who = f"person {shown}" if person else "nobody signed in"
         return f" ({request.method} by {who})"
     return ""

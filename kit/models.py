@@ -1,10 +1,11 @@
-"""Records that know no domain: what happened, how people sign in, and groups of runs."""
+"""Records that know no domain: what happened, how people sign in, workers, groups of runs."""
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
 from kit.runs.models import RunGroup as RunGroup
+from kit.runs.workers import Worker as Worker
 
 
 class Event(models.Model):

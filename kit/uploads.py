@@ -98,7 +98,7 @@ def most_bytes(request: HttpRequest) -> int:
 
 def refuse(request: HttpRequest, status: int) -> HttpResponse:
     """The refusal as the caller can read it: JSON, the sign-in page or a page of its own."""
-    if request.path.startswith("/api/"):
+    if request.path_info.startswith("/api/"):
         return JsonResponse({"detail": _WORDS[status].format(**limits_in_words())}, status=status)
     if status == NOT_SIGNED_IN:
         back = redirect_to_login(request.get_full_path())

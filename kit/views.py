@@ -33,6 +33,7 @@ from kit.account.links import (
     waiting_requests,
 )
 from kit.errors import is_passing
+from kit.health.checks import failing
 from kit.models import LinkRequest
 
 _BY_LINK = "by_link_at"
@@ -48,7 +49,8 @@ def home(request: HttpRequest) -> HttpResponse:
     """My work: fragments that each room serves, named by URL in the template."""
     is_staff = isinstance(request.user, User) and request.user.is_staff
     waiting = waiting_requests().count() if is_staff else 0
-    return htmx.render(request, "home.html", {"waiting": waiting})
+    context = {"waiting": waiting, "failing": failing() if is_staff else []}
+    return htmx.render(request, "home.html", context)
 
 
 class SignIn(LoginView):
@@ -214,7 +216,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """
     passes = is_passing(sys.exc_info()[1])
     status = 503 if passes else 500
-    if request.path.startswith("/api/"):
+    if request.path_info.startswith("/api/"):
         words = (
             "The database or the disk is busy or full; nothing was changed. Try again later."
             if passes

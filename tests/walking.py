@@ -18,8 +18,9 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 LEFT_OUT = frozenset({"api-schema", "api-docs", "favicon.ico", "sign-in-link", "home"})
 # Routes found to be written to and never read, whatever their numbers name: asked once.
 WRITTEN: set[str] = set()
-# Masked, and nothing else: CSRF tokens, nonces of the policy, session ids, lengths, and dates.
-HEADERS_APART = ("Content-Security-Policy", "Set-Cookie", "Content-Length")
+# Masked, and nothing else: CSRF tokens, nonces of the policy, ids of sessions and requests,
+# lengths, and dates.
+HEADERS_APART = ("Content-Security-Policy", "Set-Cookie", "Content-Length", "X-Request-ID")
 MASKS = (
     (re.compile(r'("csrfmiddlewaretoken" value=|"x-csrftoken": )"[^"]*"'), r'\1"MASKED"'),
     (re.compile(r'nonce="[^"]*"'), 'nonce="MASKED"'),

@@ -28,7 +28,7 @@ class DraftsSettledMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        is_form = request.method == "POST" and not request.path.startswith("/api/")
+        is_form = request.method == "POST" and not request.path_info.startswith("/api/")
         # In this order: the body of a request that was refused is not read for this.
         if not is_form or not isinstance(request.user, User) or not _is_accepted(request, response):
             return response

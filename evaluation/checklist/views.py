@@ -25,6 +25,7 @@ from corpus.models import (
 )
 from evaluation.models import ReleaseState
 from kit import htmx
+from kit.health.checks import failing
 from kit.runs.models import OVER, RunStatus
 from kit.templatetags.assay import number as n
 
@@ -75,6 +76,7 @@ def checklist(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "access": access,
         "steps": steps,
+        "failing": failing(),
         "next": next((step for step in steps if step.act), None),
     }
     return htmx.render(request, "evaluation/checklist/checklist.html", context, partial="part")

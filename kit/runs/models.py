@@ -23,6 +23,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from kit.failpoints import reach
+from kit.logs import run_now
 
 logger = logging.getLogger(__name__)
 # What sending raises when no broker answers.
@@ -156,6 +157,11 @@ class TrackedRun(models.Model):
         return None
 
     @property
+    def log_name(self) -> str:
+        """What lines of the log call it."""
+        return f"{self.task_name} {self.pk}"
+
+    @property
     def percent(self) -> int:
         """Progress in whole percent; 0 while the total is unknown."""
         return min(100, 100 * self.done // self.total) if self.total else 0
@@ -207,6 +213,7 @@ class TrackedRun(models.Model):
                 reach("during-claim")
         if changed:
             _claimed.run = self
+            run_now.set(self.log_name)
         return bool(changed)
 
     def beat(self, **fields: Any) -> None:
@@ -281,6 +288,11 @@ class RunGroup(TrackedRun):
     def __str__(self) -> str:
         return f"group {self.pk} of {self.kind} {self.run_id}"
 
+    @property
+    def log_name(self) -> str:
+        """The run that it belongs to."""
+        return f"{self.kind} {self.run_id}"
+
     def within(self, items: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Those of the items that are in this group, in the order of their keys."""
         return items.filter(pk__gt=self.after, pk__lte=self.up_to).order_by("pk")
@@ -290,6 +302,7 @@ def give_back() -> None:
     """Release what this thread claimed last, if this process is ending before it was done."""
     run: TrackedRun | None = getattr(_claimed, "run", None)
     _claimed.run = None
+    run_now.set("")
     if run is not None and stopping.is_set():
         with contextlib.suppress(LostLease):  # it ended, or another worker has it
             run.release()

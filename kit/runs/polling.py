@@ -22,6 +22,7 @@ from kombu.asynchronous import get_event_loop
 from kit.runs.messages import Key, Messages
 from kit.runs.models import CHANNEL, BrokerAway, TrackedRun, give_back, stopping, wake_workers
 from kit.runs.periodic import PeriodicTasks
+from kit.runs.workers import beat, leave
 
 logger = logging.getLogger(__name__)
 # Due runs of each kind that are looked at: what is taken makes place for the next.
@@ -45,6 +46,8 @@ class Poller(threading.Thread):
     def run(self) -> None:
         """Poll until stopped; a database or broker that is away for a while is waited for."""
         is_away = False
+        with contextlib.suppress(DatabaseError, InterfaceError):  # the first look says it again
+            beat()
         while self._wait():
             try:
                 close_old_connections()
@@ -57,6 +60,8 @@ class Poller(threading.Thread):
                     logger.warning("poll: no look at due work: %s", error, exc_info=not known)
                 is_away = True
                 connection.close()
+        with contextlib.suppress(DatabaseError, InterfaceError):  # its silence says it as well
+            leave()
         connection.close()
 
     def stop(self) -> None:

@@ -12,6 +12,7 @@ from django import template
 from django.conf import settings
 from django.forms import BoundField
 from django.templatetags.static import static
+from django.urls import get_script_prefix
 from django.utils import timezone
 from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -210,6 +211,12 @@ def is_group(field: BoundField) -> bool:
 def is_checkbox(field: BoundField) -> bool:
     """Whether a form field is one box, whose label stands behind it."""
     return getattr(field.field.widget, "input_type", "") == "checkbox" and not is_group(field)
+
+
+@register.simple_tag
+def root() -> str:
+    """The address of the home page: also on pages that know no routes."""
+    return get_script_prefix()
 
 
 @register.inclusion_tag("kit/bar.html")

@@ -5,7 +5,7 @@
 
 (() => {
   const PREFIX = `assay:field:${document.body.dataset.user ?? ""}:`;
-  const URL = "/api/drafts/";
+  const URL = `${document.body.dataset.root}api/drafts/`;
   const QUIET = 500, LONGEST_WAIT = 900, RETRY = [2000, 4000, 8000, 15000, 30000];
   const COOKIE = "assay_drafts_settled";
   const page = location.pathname + location.search;

@@ -25,6 +25,12 @@ ROWS: list[tuple[str, Row]] = [
     ("sign-in-requests", get((), special=STAFF_ALONE)),
     ("sign-in-hand", post((), special=STAFF_ALONE)),
     ("sign-in-lift", post((), special=STAFF_ALONE)),
+    # Without a worker it is not ready, and without its settings tells no figures and no contact.
+    ("live", get(PUBLIC)),
+    ("ready", get(PUBLIC, 503)),
+    ("metrics", get(PUBLIC, 404)),
+    ("security-txt", get(PUBLIC, 404)),
+    ("health", get((), special=STAFF_ALONE)),
     ("sign-out", post(EVERYBODY_SIGNED_IN)),
     ("api-schema", get(PUBLIC)),
     ("api-docs", get(PUBLIC)),

@@ -1,0 +1,125 @@
+"""What is looked at to say whether Assay works; what is found names no secret."""
+
+import shutil
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Final
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.models import Case, F, Min, Q, When
+from django.template.defaultfilters import filesizeformat, pluralize
+from django.utils import timezone
+
+from kit.runs.models import RunStatus
+from kit.runs.polling import run_models
+from kit.runs.workers import Worker
+from kit.templatetags.assay import duration
+
+# A run that nobody has begun stands before all that had a turn, so it waits for about one turn.
+_TURNS: Final = 3
+_DUE_SECONDS: Final = 900
+_NOT_OVER: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at; `is_ok` is None where that cannot be said."""
+
+    name: str
+    is_ok: bool | None
+    words: str
+
+    @property
+    def state(self) -> str:
+        """ok, failing or unknown."""
+        return {True: "ok", False: "failing", None: "unknown"}[self.is_ok]
+
+
+def look() -> list[Check]:
+    """Every check; a database that is away leaves unknown what is asked of it."""
+    try:
+        asked = [_workers(), _due_work()]
+        database = Check("database", True, "The database answers.")
+    except (DatabaseError, InterfaceError):
+        words = "Cannot be said without the database."
+        asked = [Check(name, None, words) for name in ("workers", "due_work")]
+        database = Check("database", False, "The database does not answer.")
+    return [database, _disk(), *asked]
+
+
+def failing() -> list[Check]:
+    """The checks that fail, for a notice to those who can do something about it."""
+    return [check for check in look() if check.is_ok is False]
+
+
+def _workers() -> Check:
+    count = Worker.objects.alive().count()
+    if count:
+        return Check("workers", True, f"{count} worker{pluralize(count)} at work.")
+    words = "No worker is running: imports, debates, cleanings and releases wait."
+    return Check("workers", False, words)
+
+
+def _due_work() -> Check:
+    ages = {kind: _seconds_since(since) for kind, since in due_since().items()}
+    if not ages:
+        return Check("due_work", True, "No run waits for a worker.")
+    kind = max(ages, key=lambda each: ages[each])
+    words = f"The longest waiting run ({kind}) has waited for {duration(ages[kind])}."
+    return Check("due_work", ages[kind] <= _longest_wait(), words)
+
+
+def due_since() -> dict[str, datetime]:
+    """Since when the oldest run of each kind waits that nobody began, or whose worker is gone.
+
+    Runs that had their turn and wait for the next are not counted: when they were put back is
+    written nowhere.
+    """
+    not_over = {kind for kind, status in counts() if status in _NOT_OVER}
+    waits = Q(status=RunStatus.QUEUED, started_at=None)
+    left = Q(status=RunStatus.RUNNING, lease_until__lt=timezone.now())
+    since = Case(When(status=RunStatus.RUNNING, then=F("lease_until")), default=F("created_at"))
+    found = {
+        model.task_name: model.objects.calling().filter(waits | left).aggregate(at=Min(since))["at"]
+        for model in run_models()
+        if model.task_name in not_over
+    }
+    return {kind: at for kind, at in found.items() if at is not None}
+
+
+def counts() -> dict[tuple[str, str], int]:
+    """How many runs of each kind are in each state but done and cancelled, in one statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(_counting())
+        return {(kind, status): count for kind, status, count in cursor.fetchall()}
+
+
+@cache
+def _counting() -> str:
+    """Kept: putting a statement over every kind together takes longer than answering it."""
+    of_kind = "SELECT '{}', status, count(*) FROM {} WHERE status IN ({}) GROUP BY status"
+    states = ", ".join(f"'{status}'" for status in (*_NOT_OVER, RunStatus.PAUSED, RunStatus.FAILED))
+    quote = connection.ops.quote_name
+    return " UNION ALL ".join(
+        of_kind.format(model.task_name, quote(model._meta.db_table), states)
+        for model in run_models()
+    )
+
+
+def _seconds_since(moment: datetime) -> float:
+    return (timezone.now() - moment).total_seconds()
+
+
+def _longest_wait() -> float:
+    return max(_DUE_SECONDS, _TURNS * settings.ASSAY_PUMP_SECONDS)
+
+
+def _disk() -> Check:
+    try:
+        free = shutil.disk_usage(settings.ASSAY_DATA).free
+    except OSError:
+        return Check("disk", False, "The data folder cannot be reached.")
+    words = f"{filesizeformat(free)} are free in the data folder."
+    return Check("disk", free >= settings.ASSAY_MIN_FREE, words)

@@ -1,0 +1,102 @@
+"""Lines of the log for machines, what they say of request, run and person, and slow queries.
+
+Loaded with the settings, before there are any rows.
+"""
+
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
+from django.utils.functional import LazyObject
+
+logger = logging.getLogger(__name__)
+# What this thread (or task) answers or works on: the run as "debate.run 7".
+request_now: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
+run_now: ContextVar[str] = ContextVar("run", default="")
+_SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
+# One-time links, API tokens, and the rows that PostgreSQL quotes in its errors.
+_HIDDEN: Final = (
+    (re.compile(r"(/sign-in/)[^/\s\"']+"), r"\1..."),
+    (re.compile(r"assay_[\w-]{20,}"), "assay_..."),
+    (re.compile(r"DETAIL: .*"), "DETAIL: ..."),
+)
+_MIN_SECRET = 6
+_MAX_SQL = 2_000
+
+
+class JsonLines(logging.Formatter):
+    """A JSON object a line. Its person is a pseudonym, good as long as the secret key."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, without the secrets of the settings."""
+        request = getattr(record, "request", None) or request_now.get()
+        said = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request": getattr(request, "request_id", ""),
+            "run": run_now.get(),
+            "person": pseudonym(_person(request)),
+            "error": self.formatException(record.exc_info) if record.exc_info else "",
+        }
+        hidden = {key: without_secrets(value) for key, value in said.items() if value}
+        return json.dumps(hidden, ensure_ascii=False)
+
+
+def pseudonym(person: int | None) -> str:
+    """What the log calls the person with this number."""
+    return salted_hmac("kit.logs.person", str(person)).hexdigest()[:12] if person else ""
+
+
+def without_secrets(text: str) -> str:
+    """The text with what nobody should read in a log replaced."""
+    for secret in _secrets():
+        text = text.replace(secret, "...")
+    for pattern, shown in _HIDDEN:
+        text = pattern.sub(shown, text)
+    return text
+
+
+@cache
+def _secrets() -> list[str]:
+    found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name.upper())}
+    found |= {settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS}
+    urls = (settings.DATABASE_URL, settings.BROKER_URL, settings.EMAIL_URL)
+    found |= {urlsplit(url).password or "" for url in urls}
+    return sorted((each for each in found if len(each) >= _MIN_SECRET), key=len, reverse=True)
+
+
+def _person(request: Any) -> int | None:
+    """Who asks, where somebody has looked already: a line of the log asks no database."""
+    known = getattr(request, "_cached_user", None) or getattr(request, "__dict__", {}).get("user")
+    return None if isinstance(known, LazyObject) else getattr(known, "pk", None)
+
+
+def watch_queries(connection: Any, **_: Any) -> None:
+    """Have a new connection tell of statements that take long, where the settings ask for it."""
+    if settings.LOG_SLOW_QUERY_MS and _timed not in connection.execute_wrappers:
+        connection.execute_wrappers.append(_timed)
+
+
+def _timed(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
+    began = time.perf_counter()
+    try:
+        return execute(sql, params, many, context)
+    finally:
+        taken = 1000 * (time.perf_counter() - began)
+        if taken >= settings.LOG_SLOW_QUERY_MS:
+            # Without its values: those are texts and names.
+            words = " ".join(str(sql).split())[:_MAX_SQL]
+            logger.warning("slow query: %d ms: %s", taken, words)
