@@ -36,6 +36,10 @@ RELEASES = ASSAY_DATA / "releases"
 # Indexes of corpora that were ranked here, under the hash of what they hold; may be deleted.
 INDEXES = ASSAY_DATA / "indexes"
 
+# How many copies of the database that `make run` makes before upgrades are kept in backups/; 0
+# makes none.
+ASSAY_BACKUPS = env.int("ASSAY_BACKUPS", default=3)
+
 # --- Safety ----------------------------------------------------------------------------------
 # Never on where others can reach the server: debug pages show settings and code.
 DEBUG = env.bool("DEBUG", default=False)

@@ -1,5 +1,7 @@
 """Texts and labels."""
 
+from pathlib import Path
+
 from django.apps import AppConfig
 
 
@@ -10,7 +12,8 @@ class CorpusConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Workers sweep up what uploads left."""
+        """Workers sweep up what uploads left; what a backup leaves out is made anew."""
+        from kit.backup import restored
         from kit.runs.periodic import every
 
         def sweep() -> None:
@@ -18,4 +21,12 @@ class CorpusConfig(AppConfig):
 
             sweep_uploads()
 
+        def bring_back(before: Path, **_: object) -> None:
+            from corpus.imports.uploads import move_uploads
+            from corpus.texts.indexing import index_again
+
+            move_uploads(before)
+            index_again()
+
         every(3600, "leftovers of uploads", sweep)
+        restored.connect(bring_back, weak=False, dispatch_uid="corpus")
