@@ -15,6 +15,7 @@ _ALONE = {
     "extract_text": "corpus",
     "practice_model": "llm",
     "score_run": "evaluation",
+    "verify_events": "kit",
     "verify_release": "evaluation",
 }
 # What sends them to the database, or to settings of one's own, all the same; options may be cut
