@@ -83,8 +83,23 @@ def record(request: HttpRequest, slug: str) -> HttpResponse:
     """The list."""
     access = enter(request.user, slug, Role.ADMIN)
     table = RECORD.read(events_of(access), request.GET, choices=record_choices(access))
+    for event in table.rows:
+        event.said = list(_said(event.data))  # type: ignore[attr-defined]
     context = {"access": access, "table": table}
     return htmx.render(request, "corpus/benchmarks/record.html", context, partial="results")
+
+
+def _said(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The details of an event that has any, as people read them."""
+    for name, value in data.items():
+        if isinstance(value, bool):
+            yield name, "yes" if value else "no"
+        elif isinstance(value, list):
+            yield name, ", ".join(map(str, value)) or "none"
+        elif isinstance(value, dict):
+            yield name, ", ".join(f"{key} {part}" for key, part in value.items())
+        elif value not in (None, ""):
+            yield name, str(value)
 
 
 @require_GET

@@ -146,7 +146,7 @@ def index(run: PassageIndexRun) -> None:
 
 def index_again() -> None:
     """Fill an empty index as far as it had come by its runs; others look for nothing meanwhile."""
-    with transaction.atomic():
+    with transaction.atomic(), textindex.filling():
         for version, last in PassageIndexRun.objects.values_list("version_id", "last_id"):
             textindex.add(version, 0, last)
     while textindex.settle(_STEP, fully=True):

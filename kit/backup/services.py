@@ -43,6 +43,8 @@ def back_up(path: Path, *, with_files: bool = True, say: Say = lambda _: None) -
         # After the rows' moment: what they point to was there, and may be gone by now.
         files = _files() if with_files else ()
         gone = [name for name, file in files if not writer.add_file(name, file)]
+        if gone:
+            say(f"{len(gone):,} files were deleted meanwhile and are not in it.")
         writer.close(
             {
                 "format": archive.FORMAT,

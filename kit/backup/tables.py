@@ -74,8 +74,9 @@ def applied(loader: MigrationLoader) -> list[tuple[str, str]]:
 def tables_of(there: BaseDatabaseWrapper, loader: MigrationLoader) -> list[Table]:
     """Every table of rows, as its migrations left it: not as the models are by now."""
     state = loader.project_state(applied(loader)).apps
-    kinds = [*state.get_models(include_auto_created=True), MigrationRecorder.Migration]
-    found = [_table(kind) for kind in kinds if kind._meta.managed and not kind._meta.proxy]
+    kinds = [kind for kind in state.get_models(include_auto_created=True) if kind._meta.managed]
+    found = [_table(kind) for kind in kinds if not kind._meta.proxy]
+    found.append(_table(MigrationRecorder.Migration))
     if FORMER.name in there.introspection.table_names():
         found.append(FORMER)
     return sorted(found, key=lambda table: table.name)
