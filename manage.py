@@ -15,6 +15,7 @@ _ALONE = {
     "extract_text": "corpus",
     "practice_model": "llm",
     "score_run": "evaluation",
+    "verify_events": "kit",
     "verify_release": "evaluation",
 }
 # What sends them to the database, or to settings of one's own, all the same; options may be cut
@@ -31,8 +32,9 @@ def main() -> None:
     if sys.argv[1:2] in _STARTS:
         start()
     else:
-        if sys.argv[1:2] == ["run_debates"] and any(e.startswith("--pa") for e in sys.argv[2:]):
-            # A file is debated without an installation: its key and ledger are kept in the folder.
+        is_of_pairs = any(each.startswith("--pa") for each in sys.argv[2:])
+        if sys.argv[1:2] == ["restore"] or (sys.argv[1:2] == ["run_debates"] and is_of_pairs):
+            # Without an installation: key and database are made in the folder.
             from config.safety import open_data_folder
 
             open_data_folder()

@@ -44,6 +44,10 @@ RELEASES = ASSAY_DATA / "releases"
 # Indexes of corpora that were ranked here, under the hash of what they hold; may be deleted.
 INDEXES = ASSAY_DATA / "indexes"
 
+# How many copies of the database that `make run` makes before upgrades are kept in backups/; 0
+# makes none.
+ASSAY_BACKUPS = env.int("ASSAY_BACKUPS", default=3)
+
 # --- Safety ----------------------------------------------------------------------------------
 # Never on where others can reach the server: debug pages show settings and code.
 DEBUG = env.bool("DEBUG", default=False)
@@ -421,7 +425,7 @@ HF_ENDPOINT = env.str("HF_ENDPOINT", default="https://huggingface.co")
 HF_TOKEN = env.str("HF_TOKEN", default="")
 
 # --- Logging ---------------------------------------------------------------------------------
-# "plain" for people, "json" for machines (kit/logs.py).
+# "plain" for people, "json" for machines (kit/health/logs.py).
 LOG_FORMAT = env.str("LOG_FORMAT", default="plain")
 check_choice("LOG_FORMAT", LOG_FORMAT, ("plain", "json"))
 # Statements that take longer, in milliseconds, are a line of the log, without values; 0 is none.
@@ -431,7 +435,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
-        "json": {"()": "kit.logs.JsonLines"},
+        "json": {"()": "kit.health.logs.JsonLines"},
     },
     "filters": {"requests": {"()": "kit.middleware.RequestLines"}},
     "handlers": {

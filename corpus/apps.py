@@ -1,5 +1,6 @@
 """Texts and labels."""
 
+from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig
@@ -12,8 +13,10 @@ class CorpusConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Workers sweep up what uploads left; groups of the identity provider become roles."""
+        """Workers sweep up what uploads left; groups of the identity provider become roles; what a
+        backup leaves out is made anew."""
         from kit.account import came_through_provider
+        from kit.backup import restored
         from kit.runs.periodic import every
 
         def sweep() -> None:
@@ -27,4 +30,13 @@ class CorpusConfig(AppConfig):
             place_by_groups(user, groups)
 
         came_through_provider.connect(place, weak=False, dispatch_uid="corpus.place_by_groups")
+
+        def bring_back(before: Path, **_: object) -> None:
+            from corpus.imports.uploads import move_uploads
+            from corpus.texts.indexing import index_again
+
+            move_uploads(before)
+            index_again()
+
         every(3600, "leftovers of uploads", sweep)
+        restored.connect(bring_back, weak=False, dispatch_uid="corpus")

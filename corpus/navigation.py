@@ -140,6 +140,7 @@ _SECTIONS: Final[tuple[tuple[str, str, tuple[Page, ...]], ...]] = (
             Page("Qualification", "qualification-rules", _admins, beside=("qualification/",)),
             Page("Guidelines", "guidelines"),
             Page("Endpoints", "endpoints", _admins),
+            Page("Record", "record", _admins),
         ),
     ),
 )

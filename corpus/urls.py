@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from corpus.benchmarks import record_views as record
 from corpus.benchmarks import views as benchmarks
 from corpus.benchmarks import views as people
 from corpus.cleaning import report_views as cleaning_report
@@ -25,6 +26,8 @@ urlpatterns = [
     path("benchmarks/new/", benchmarks.benchmark_new, name="benchmark-new"),
     path("b/<slug:slug>/", benchmarks.benchmark, name="benchmark"),
     path("b/<slug:slug>/licences/", benchmarks.licences, name="licences"),
+    path("b/<slug:slug>/record/", record.record, name="record"),
+    path("b/<slug:slug>/record/file/", record.record_file, name="record-file"),
     path("b/<slug:slug>/people/", people.people, name="people"),
     path("b/<slug:slug>/people/<int:pk>/", people.person, name="person"),
     path("b/<slug:slug>/people/<int:pk>/link/", people.person_link, name="person-link"),

@@ -1,5 +1,6 @@
 """Measures and releases."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.apps import AppConfig
@@ -16,13 +17,22 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Whoever sets a cleaning up sees what earlier ones gained."""
+        """Whoever sets a cleaning up sees what earlier ones gained; restored releases are found."""
         from corpus.cleaning.services import tell_gains
+        from kit.backup import restored
 
         tell_gains(_gains)
+        restored.connect(_move_releases, dispatch_uid="evaluation")
 
 
 def _gains(benchmark: "Benchmark") -> "list[MeasuredGain]":
     from evaluation.leaderboard.gains import measured_gains  # slow to import, and seldom asked for
 
     return measured_gains(benchmark)
+
+
+def _move_releases(before: Path, **_: object) -> None:
+    from evaluation.models import Release
+    from kit.backup.paths import move_paths
+
+    move_paths(Release, "folder", before)

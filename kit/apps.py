@@ -17,13 +17,13 @@ class KitConfig(AppConfig):
         from kit.account.links import mail_links
         from kit.account.sessions import note_sign_in
         from kit.database.space import give_back
-        from kit.logs import watch_queries
+        from kit.health.logs import watch_queries
         from kit.runs import polling, workers
         from kit.runs.periodic import every
 
         polling.connect()
         user_logged_in.connect(note_sign_in, dispatch_uid="kit.account.sessions.note_sign_in")
-        connection_created.connect(watch_queries, dispatch_uid="kit.logs.watch_queries")
+        connection_created.connect(watch_queries, dispatch_uid="kit.health.logs.watch_queries")
         every(workers.EVERY, "heartbeat", workers.beat)
         every(20, "sign-in links by mail", mail_links)
         every(10, "free pages", give_back)

@@ -2,18 +2,22 @@
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
 from corpus.benchmarks import services as verbs
+from corpus.benchmarks.record_views import RECORD, events_of, record_choices, send_record
 from corpus.benchmarks.views import get_member
 from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Membership, Role
 from kit.api import Route
+from kit.models import Event
 
 
 class BenchmarkSerializer(serializers.ModelSerializer):
@@ -85,6 +89,16 @@ class StatedSerializer(serializers.Serializer):
     text = serializers.CharField(
         required=False, default="", allow_blank=True, trim_whitespace=False
     )
+
+
+class EventSerializer(serializers.ModelSerializer):
+    """Who did what to what; no actor is the machine."""
+
+    actor = serializers.CharField(source="actor.username", allow_null=True, default=None)
+
+    class Meta:
+        model = Event
+        fields = ["id", "at", "actor", "verb", "target_type", "target_id", "data"]
 
 
 class NewPersonSerializer(PlaceSerializer):
@@ -245,6 +259,33 @@ class PersonLink(Route):
         return _with_link(membership, token, status=200 if token else 202)
 
 
+class Events(Route):
+    """The record: everything that people and machines changed, the latest first."""
+
+    @extend_schema(
+        responses=EventSerializer(many=True),
+        parameters=[
+            OpenApiParameter("about", str, description="people, settings, labels or releases."),
+            OpenApiParameter("by", str, description="The number of a user, or machine."),
+            OpenApiParameter(
+                "q", str, description="A part of the verb, or the id of what was changed."
+            ),
+        ],
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = self.matches(RECORD, events_of(access), record_choices(access))
+        return self.page(found, EventSerializer)
+
+
+class EventsFile(Route):
+    """The whole record, the oldest first, as chained lines that `verify_events` checks."""
+
+    @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.BINARY})
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        return send_record(enter(self.person(), slug, Role.ADMIN))
+
+
 def _with_link(membership: Membership, token: str, *, status: int = 200) -> Response:
     path = reverse("sign-in-link", args=[token]) if token else ""
     data = {"id": membership.pk, "sign_in_path": path}
@@ -256,6 +297,8 @@ urlpatterns = [
     path("benchmarks/", Benchmarks.as_view(), name="api-benchmarks"),
     path("b/<slug:slug>/", OneBenchmark.as_view(), name="api-benchmark"),
     path("b/<slug:slug>/licences/", Licences.as_view(), name="api-licences"),
+    path("b/<slug:slug>/events/", Events.as_view(), name="api-events"),
+    path("b/<slug:slug>/events/file/", EventsFile.as_view(), name="api-events-file"),
     path("b/<slug:slug>/people/", People.as_view(), name="api-people"),
     path("invitations/", Invitations.as_view(), name="api-invitations"),
     path("invitations/<int:pk>/", MyInvitation.as_view(), name="api-invitation"),

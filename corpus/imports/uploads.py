@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from corpus.models import ImportRun
+from kit.backup.paths import move_paths
 from kit.errors import Refused
 from kit.runs.models import OVER
 
@@ -72,6 +73,12 @@ def sweep_uploads() -> int:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
             swept += 1
     return swept
+
+
+def move_uploads(before: Path) -> None:
+    """Let imports find their files in this data folder after a restore from another one."""
+    for field in ("path", "qrels_path"):
+        move_paths(ImportRun, field, before)
 
 
 def _old_files() -> Iterator[Path]:

@@ -9,7 +9,8 @@ import json
 import re
 import string
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import OperationalError, connection
@@ -63,6 +64,22 @@ def _add(condition: str, *parameters: Any) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_ADD[connection.vendor] + _SOURCE + condition, [*blanks, *parameters])
         return int(cursor.rowcount)
+
+
+@contextmanager
+def filling() -> Iterator[None]:
+    """While all of an index is added, in the caller's transaction: nobody can search meanwhile.
+
+    PostgreSQL builds its lists of words from finished rows in a fraction of the time.
+    """
+    if not _is_postgresql():
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP INDEX {TABLE}_body")
+        yield
+        cursor.execute("SET LOCAL maintenance_work_mem TO '256MB'")
+        cursor.execute(f"CREATE INDEX {TABLE}_body ON {TABLE} USING gin (body)")
 
 
 def settle(pages: int, *, fully: bool) -> bool:

@@ -144,6 +144,16 @@ def index(run: PassageIndexRun) -> None:
     run.finish(total=F("done"))
 
 
+def index_again() -> None:
+    """Fill an empty index as far as it had come by its runs; others look for nothing meanwhile."""
+    with transaction.atomic(), textindex.filling():
+        for version, last in PassageIndexRun.objects.values_list("version_id", "last_id"):
+            textindex.add(version, 0, last)
+    while textindex.settle(_STEP, fully=True):
+        pass
+    vacuum(Passage, Judgment)
+
+
 def searchable(version: CorpusVersion | None) -> Searchable:
     """How far the index of a version is, through its layers."""
     layers = version.layers if version else []

@@ -25,11 +25,16 @@ def copy_rows(
     column without a database default must be given. Runs in the caller's transaction; raises
     IntegrityError as any insert does.
     """
+    return copy_into(model._meta.db_table, columns, rows)
+
+
+def copy_into(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    """The same for a table by its name."""
     if connection.vendor == "postgresql":
-        return _copy(model, columns, rows)
+        return _copy(table, columns, rows)
     marks = ", ".join(["?"] * len(columns))
     # Names come from the model, values go through the driver.
-    return _many(f"INSERT INTO {_target(model, columns)} VALUES ({marks})", rows)  # noqa: S608
+    return _many(f"INSERT INTO {_target(table, columns)} VALUES ({marks})", rows)  # noqa: S608
 
 
 def reserve_keys(model: type[models.Model], count: int) -> list[int]:
@@ -64,7 +69,7 @@ def copy_columns(
         values = [*map(repeat, fixed.values()), *columns.values()]
         return copy_rows(model, [*fixed, *columns], zip(*values, strict=False))
     count = len(next(iter(columns.values())))
-    with _copying(model, [*fixed, *columns]) as copy:
+    with _copying(model._meta.db_table, [*fixed, *columns]) as copy:
         for start in range(0, count, _COPY_ROWS):
             part = slice(start, start + _COPY_ROWS)
             copy.write(_copy_text(fixed.values(), [each[part] for each in columns.values()]))
@@ -130,25 +135,25 @@ def vacuum(*kinds: type[models.Model]) -> None:
         return
 
 
-def _target(model: type[models.Model], columns: Iterable[str]) -> str:
+def _target(table: str, columns: Iterable[str]) -> str:
     names = ", ".join(connection.ops.quote_name(name) for name in columns)
-    return f"{connection.ops.quote_name(model._meta.db_table)} ({names})"
+    return f"{connection.ops.quote_name(table)} ({names})"
 
 
 @contextmanager
-def _copying(model: type[models.Model], columns: Iterable[str]) -> Iterator[Any]:
+def _copying(table: str, columns: Iterable[str]) -> Iterator[Any]:
     """COPY through psycopg's own cursor, its errors turned into Django's."""
     with (
         connection.cursor() as cursor,
         connection.wrap_database_errors,
-        cursor.cursor.copy(f"COPY {_target(model, columns)} FROM STDIN") as copy,
+        cursor.cursor.copy(f"COPY {_target(table, columns)} FROM STDIN") as copy,
     ):
         yield copy
 
 
-def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+def _copy(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
     count = 0
-    with _copying(model, columns) as copy:
+    with _copying(table, columns) as copy:
         for row in rows:
             copy.write_row(row)
             count += 1

@@ -1,10 +1,12 @@
-"""Giving the disk back what was deleted.
+"""SQLite's file: giving the disk back what was deleted, and copying it.
 
 SQLite keeps the pages of deleted rows in its file and fills them again; a refused import of a
 gigabyte would hold its gigabyte for ever. PostgreSQL sees to it by itself.
 """
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -55,6 +57,19 @@ def rebuild_once() -> None:
             cursor.execute("VACUUM")
     except OperationalError:
         return
+
+
+def copy_database(path: Path) -> None:
+    """Copy the file as of one moment, with what its log holds; a part of it is never left."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        connection.ensure_connection()
+        with closing(sqlite3.connect(part)) as copy, connection.wrap_database_errors:
+            part.chmod(0o600)
+            connection.connection.backup(copy)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _ask(pragma: str) -> int:

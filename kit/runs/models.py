@@ -23,7 +23,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from kit.failpoints import reach
-from kit.logs import run_now
+from kit.health.logs import run_now
 
 logger = logging.getLogger(__name__)
 # What sending raises when no broker answers.

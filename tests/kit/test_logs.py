@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from kit.logs import JsonLines, pseudonym, watch_queries
+from kit.health.logs import JsonLines, pseudonym, watch_queries
 from kit.runs.models import give_back
 from tests.factories import make_user
 from tests.kit.test_health import make_run
@@ -92,5 +92,5 @@ def test_a_slow_query_is_told_without_its_values(
             cursor.execute(slow, ["anna-lindqvist", "x"])
     finally:
         connection.execute_wrappers[:] = before
-    assert [line["logger"] for line in lines] == (["kit.logs"] if is_told else [])
+    assert [line["logger"] for line in lines] == (["kit.health.logs"] if is_told else [])
     assert "anna" not in json.dumps(lines)

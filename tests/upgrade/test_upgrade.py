@@ -2,9 +2,11 @@
 
 import gzip
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +112,29 @@ def test_an_older_database_is_upgraded_and_keeps_every_decision(left) -> None:
         assert (clear, scope, kept, end) == (0, "admin", digest(token), None)
         assert made.startswith("2026-01-02 03:04:05")
     there.check_constraints()
+
+
+@pytest.mark.slow
+def test_a_backup_of_an_older_database_is_restored_and_upgraded(left, tmp_path: Path) -> None:
+    """And a start that upgrades the database keeps what it was."""
+    there, environment = left
+    decided = {table: len(rows_of(there, table, ["id"])) for table in KEPT}
+    if has_tokens := "authtoken_token" in there.introspection.table_names():
+        leave_token(there)
+    there.close()
+    new = tmp_path / "new"
+    new.mkdir(mode=0o700)
+    elsewhere = environment | {"ASSAY_DATA": str(new), "DATABASE_URL": ""}
+    for command, where in (
+        (["backup", str(tmp_path / "old.zip")], environment),
+        (["restore", str(tmp_path / "old.zip")], elsewhere),
+        (["prepare"], environment),
+    ):
+        line = [sys.executable, "manage.py", *command]
+        subprocess.run(line, cwd=ROOT, env=where, check=True, capture_output=True)
+    assert len(list((tmp_path / "backups").glob("before-upgrade-*"))) == 1
+    with closing(sqlite3.connect(new / "assay.sqlite3")) as restored:
+        counts = {t: restored.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in KEPT}
+        assert counts == decided
+        made = restored.execute("SELECT count(*) FROM kit_apitoken").fetchone()[0]
+    assert made == has_tokens

@@ -10,8 +10,10 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 
-from kit.database.space import rebuild_once
+from kit.backup.services import back_up
+from kit.database.space import copy_database, rebuild_once
 
 
 class Command(BaseCommand):
@@ -26,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            _migrate()
+            self._migrate()
             rebuild_once()
             _collect_static_files()
             if options["demo"]:
@@ -40,11 +42,31 @@ class Command(BaseCommand):
                 f"{str(error).strip()}"
             ) from error
 
-
-def _migrate() -> None:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    def _migrate(self) -> None:
+        executor = MigrationExecutor(connection)
+        if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return
+        if executor.loader.applied_migrations and settings.ASSAY_BACKUPS > 0:
+            self.stdout.write(f"Before the upgrade the database was copied to {_back_up()}.")
         call_command("migrate", verbosity=0, interactive=False)
+
+
+def _back_up() -> Path:
+    """What the database holds before it is changed; of earlier ones the last few stay."""
+    folder = settings.ASSAY_DATA / "backups"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    name = f"before-upgrade-{timezone.now():%Y%m%d-%H%M%S}"
+    if connection.vendor == "sqlite":
+        # The file itself, which the version before can go on with at once.
+        path = folder / f"{name}.sqlite3"
+        copy_database(path)
+    else:
+        path = folder / f"{name}.zip"
+        back_up(path, with_files=False)
+    older = sorted(folder.glob("before-upgrade-*"))
+    for each in older[: -settings.ASSAY_BACKUPS]:
+        each.unlink()
+    return path
 
 
 def _collect_static_files() -> None:

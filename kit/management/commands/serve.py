@@ -52,7 +52,7 @@ class Command(BaseCommand):
         self.check(tags=["files"])  # a setting that no page could use
         host, port = options["host"], options["port"]
         url = f"http://{host}:{port}"
-        with _alone(settings.ASSAY_DATA / "serve.lock", url):
+        with alone(settings.ASSAY_DATA / "serve.lock", url):
             _check_free(host, port)
             os.environ["ASSAY_URL"] = url
             call_command("prepare", demo=not options["no_demo"], stdout=self.stdout)
@@ -112,7 +112,7 @@ def web_command(host: str, port: int, processes: int = 0) -> list[str]:
 
 
 @contextmanager
-def _alone(lock: Path, url: str) -> Iterator[None]:
+def alone(lock: Path, doing: str) -> Iterator[None]:
     """Keep a second Assay off the data folder; the lock ends with this process, however it ends."""
     with lock.open("a+") as held:
         try:
@@ -124,7 +124,7 @@ def _alone(lock: Path, url: str) -> Iterator[None]:
                 "this one a folder of its own: ASSAY_DATA=/somewhere PORT=8001 make run"
             ) from None
         held.truncate(0)
-        held.write(f"{url}, process {os.getpid()}")
+        held.write(f"{doing}, process {os.getpid()}")
         held.flush()
         yield
 

@@ -57,7 +57,7 @@ class JsonLines(logging.Formatter):
 
 def pseudonym(person: int | None) -> str:
     """What the log calls the person with this number."""
-    return salted_hmac("kit.logs.person", str(person)).hexdigest()[:12] if person else ""
+    return salted_hmac("kit.health.logs.person", str(person)).hexdigest()[:12] if person else ""
 
 
 def without_secrets(text: str) -> str:

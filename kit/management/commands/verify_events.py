@@ -1,0 +1,44 @@
+"""Whether the exported record of a benchmark is what was written."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kit.record import Broken, read_chained
+
+
+class Command(BaseCommand):
+    help = "Check a record that was exported from a benchmark: that its events follow each other."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--older",
+            type=Path,
+            metavar="FILE",
+            help="a record exported earlier: every event of it has to stand here as it stood there",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        events, chain = _read(options["file"])
+        if options["older"]:
+            older, _ = _read(options["older"])
+            if changed := [key for key, event in older.items() if events.get(key) != event]:
+                raise CommandError(
+                    f"Changed or gone since: event {changed[0]}, {len(changed)} in all."
+                )
+        self.stdout.write(f"{len(events):,} events, each as it was written. Chain: {chain}")
+
+
+def _read(path: Path) -> tuple[dict[int, dict[str, Any]], str]:
+    events: dict[int, dict[str, Any]] = {}
+    chain = ""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for event, link in read_chained(lines):
+                events[event["id"]], chain = event, link
+    except (Broken, OSError, ValueError, KeyError) as error:
+        raise CommandError(f"{path}: {error}") from error
+    return events, chain
