@@ -21,7 +21,8 @@ from django.urls import ResolverMatch, get_script_prefix
 from django.utils.cache import patch_cache_control
 from rest_framework.permissions import IsAuthenticated
 
-from kit import htmx, logs
+from kit import htmx
+from kit.health import logs
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # The answers that our htmx-config swaps in; what is added to any other would never be seen.
