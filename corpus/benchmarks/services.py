@@ -240,10 +240,11 @@ def change_person(
         _hold_member(membership)
         if Role.ADMIN not in roles:
             _keep_an_admin(membership)
+        before = list(membership.roles)
         Membership.objects.filter(pk=membership.pk).update(roles=list(roles))
         membership.domains.set(_own(membership.benchmark, domains))
         membership.refresh_from_db()
-        _note(actor, "change person", membership)
+        _note(actor, "change person", membership, roles_before=before)
     return membership
 
 

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from corpus.benchmarks import services as people
+from corpus.models import Membership
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 from tests.markup import one_line
 
@@ -34,6 +35,14 @@ def test_the_screen_lists_what_is_asked_for(admin_client: Client) -> None:
     assert page.count('data-label="What"') == 1
     for query in ("about=releases", "by=machine&about=people", "q=nothing+like+it"):
         assert "Nothing matches" in one_line(admin_client.get(f"/b/demo/record/?{query}"))
+
+
+def test_a_change_of_roles_says_what_they_were(admin_client: Client) -> None:
+    member = Membership.objects.get(user__username="bo")
+    people.change_person(membership=member, roles=["reviewer"], domains=[], actor=None)
+    page = one_line(admin_client.get("/b/demo/record/?about=people&by=machine"))
+    assert '<span class="meta">roles</span> reviewer' in page
+    assert '<span class="meta">roles before</span> annotator' in page
 
 
 def test_the_api_says_the_same(admin_client: Client) -> None:

@@ -256,3 +256,21 @@ def test_command_indexes_in_this_process(benchmark) -> None:
     assert found(benchmark, "circle") == ["moths", "other"]
     call_command("index_passages", stdout=out)
     assert "indexed already" in out.getvalue()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_index_that_a_backup_left_out_is_filled_as_far_as_its_runs_had_come(benchmark) -> None:
+    index_texts(benchmark)
+    make_passage(benchmark, "later", "biology", text="Moths that came later.")
+    runs = list(PassageIndexRun.objects.values())
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            name = textindex.TABLE
+            cursor.execute(f"INSERT INTO {name}({name}) VALUES ('delete-all')")
+        else:
+            cursor.execute(f"TRUNCATE {textindex.TABLE}")
+    assert found(benchmark, "moths") == ["moths"]  # by its id
+    indexing.index_again()
+    assert found(benchmark, "circle lamp") == ["moths", "other"]
+    assert found(benchmark, "came") == []
+    assert list(PassageIndexRun.objects.values()) == runs
