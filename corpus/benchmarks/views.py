@@ -30,10 +30,16 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
     )
     context = {
         "benchmarks": benchmarks,
+        "admin_of": _admin_of(request.user.pk),
         "may_create": _is_staff(request),
         "asking": _who_asks(request.user.pk),
     }
     return htmx.render(request, "corpus/benchmarks/home.html", context)
+
+
+def _admin_of(person: int | None) -> set[int]:
+    mine = Membership.objects.filter(user=person).values_list("benchmark", "roles")
+    return {benchmark for benchmark, roles in mine if Role.ADMIN in roles}
 
 
 def _who_asks(admin: int | None) -> list[Membership]:
