@@ -25,21 +25,17 @@ from kit.models import Event
 @require_GET
 def home_fragment(request: HttpRequest) -> HttpResponse:
     """The corpus room's part of the home page: the person's benchmarks."""
+    mine = Membership.objects.filter(benchmark=OuterRef("pk"), user=request.user.pk)
     benchmarks = Benchmark.objects.for_user(request.user).annotate(
-        domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True)
+        domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True),
+        my_roles=Subquery(mine.values("roles")),
     )
     context = {
         "benchmarks": benchmarks,
-        "admin_of": _admin_of(request.user.pk),
         "may_create": _is_staff(request),
         "asking": _who_asks(request.user.pk),
     }
     return htmx.render(request, "corpus/benchmarks/home.html", context)
-
-
-def _admin_of(person: int | None) -> set[int]:
-    mine = Membership.objects.filter(user=person).values_list("benchmark", "roles")
-    return {benchmark for benchmark, roles in mine if Role.ADMIN in roles}
 
 
 def _who_asks(admin: int | None) -> list[Membership]:
