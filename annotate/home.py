@@ -146,7 +146,7 @@ def _to_rate(access: Access) -> int:
 def _votes(access: Access) -> Work:
     """The open batch, or what waits; how many of a batch are checks shows nowhere."""
     plan = VotingPlan.objects.current(access.benchmark)
-    pace = seconds_a_vote(access.user, access.benchmark) or plan.seconds_per_item
+    pace = seconds_a_vote(access.user, plan)
     common = ("Votes", "V", access.benchmark, _at(access, "vote"))
     batch = open_batch(access) if plan.has_batches else None
     if batch is not None:

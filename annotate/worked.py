@@ -13,8 +13,16 @@ from django.contrib.auth.models import User
 from django.db.models import F
 from django.utils import timezone
 
-from annotate.models import ActiveSpan, Assignment, BatchItem, Review, ReviewStatus, Vote
-from corpus.models import Benchmark
+from annotate.models import (
+    ActiveSpan,
+    Assignment,
+    BatchItem,
+    Review,
+    ReviewStatus,
+    Vote,
+    VotingPlan,
+)
+from corpus.models import Benchmark, Query
 
 DAYS = 7
 # An item that a page was left open on counts as this many seconds at most.
@@ -77,17 +85,17 @@ def _done(person: User, begin: datetime) -> Iterator[tuple[str, datetime | None,
         yield "", span.end, (span.end - span.start).total_seconds()
 
 
-def seconds_a_vote(person: User, benchmark: Benchmark) -> float | None:
-    """The median of the person's latest answers; None where there are too few."""
-    votes = Vote.objects.of_voters(benchmark).filter(voter=person, batch=None, abandoned=False)
+def seconds_a_vote(person: User, plan: VotingPlan) -> float:
+    """The median of the person's latest answers; the plan's number where there are too few."""
+    benchmark = plan.benchmark_id
+    votes = Vote.objects.standing().filter(voter=person, batch=None, abandoned=False)
+    votes = votes.filter(case__query__domain__benchmark=benchmark).order_by("-pk")
     items = BatchItem.objects.filter(batch__voter=person, batch__plan__benchmark=benchmark)
-    items = items.exclude(answered_at=None)
-    times = [
-        *votes.order_by("-pk").values_list("elapsed_ms", flat=True)[:RECENT],
-        *items.order_by("-answered_at").values_list("elapsed_ms", flat=True)[:RECENT],
-    ]
+    items = items.exclude(answered_at=None).order_by("-answered_at")
+    rows = items if plan.has_batches else votes
+    times = rows.values_list("elapsed_ms", flat=True)[:RECENT]
     known = [ms / 1000 for ms in times if ms is not None]
-    return median(known) if len(known) >= LEAST else None
+    return median(known) if len(known) >= LEAST else plan.seconds_per_item
 
 
 def seconds_a_query(person: User, benchmark: Benchmark) -> float | None:
@@ -97,3 +105,10 @@ def seconds_a_query(person: User, benchmark: Benchmark) -> float | None:
     spans = ActiveSpan.objects.filter(user=person, query__in=submitted)
     queries = spans.order_by().values(of=F("query")).distinct().count()
     return spans.seconds() / queries if queries else None
+
+
+def seconds_left(person: User, query: Query) -> float | None:
+    """What a query takes this person, less what they spent on this one; None where unknown."""
+    pace = seconds_a_query(person, query.domain.benchmark)
+    spent = ActiveSpan.objects.filter(user=person, query=query).seconds()
+    return None if pace is None else max(0.0, pace - spent)
