@@ -145,7 +145,7 @@ def test_home_shows_my_queue_first_by_role(world, me, admin) -> None:
     Assignment.objects.filter(pk=row.pk).update(due_on=yesterday)
     page = one_line(me.get("/home/annotate/"))
     assert f"Open {world.query}" in page
-    assert f'href="{here(world)}" data-key="c"' in page
+    assert f'href="{here(world)}" data-key="o"' in page
     assert "overdue" in page
     assert "1 overdue" in one_line(admin.get("/home/annotate/"))
     finish(world)
