@@ -19,5 +19,5 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
     runs = DebateRun.objects.filter(benchmark_id__in=benchmarks).exclude(
         status__in=(RunStatus.DONE, RunStatus.CANCELLED)
     )
-    context = {"runs": runs.select_related("benchmark")[:10]}
+    context = {"runs": runs.select_related("benchmark", "account")[:10]}
     return htmx.render(request, "debate/home.html", context)

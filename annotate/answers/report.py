@@ -22,7 +22,7 @@ from kit.stats.means import mean
 from kit.stats.paired import mcnemar, paired_t, randomisation
 from kit.stats.proportions import proportion
 from kit.stats.ratings import from_triples
-from kit.stats.results import Estimate
+from kit.stats.results import Estimate, p_words
 
 SIDES: Final = ("human", "model")
 _MOST_RATERS: Final = 12
@@ -97,7 +97,7 @@ def _preferences(rows: Sequence[AnswerRating], url: str) -> ReportTable:
     model = sum(value > 0 for value in leaning.values())
     human = sum(value < 0 for value in leaning.values())
     test = mcnemar(human, model)
-    p = f"p = {test.p_value:.3f}, exact sign test" if test.p_value is not None else test.reason
+    p = f"{p_words(test.p_value)}, exact sign test" if test.p_value is not None else test.reason
     note = (
         f"Of {len(leaning):,} queries, most raters prefer the person's answer in {human:,} and the "
         f"model's in {model:,} ({p})."

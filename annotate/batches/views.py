@@ -19,6 +19,7 @@ from annotate.voting.forms import VoteForm
 from annotate.voting.items import clash, judged_context, with_default
 from annotate.voting.services import Answer
 from annotate.voting.views import PART, TEMPLATE, ask_again, redirect_to
+from annotate.worked import seconds_a_vote
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -128,12 +129,15 @@ def shown_item(access: Access, item: BatchItem) -> dict[str, Any]:
 def _context(access: Access, item: BatchItem) -> dict[str, Any]:
     slug, batch = access.benchmark.slug, item.batch
     before = item.place - 1
+    left = batch.items.filter(answered_at=None).count()
     url = reverse("vote-item", args=[slug, batch.pk, item.place])
     return {
         "access": access,
         "plan": batch.plan,
         "batch": batch,
         "item": item,
+        "done": batch.size - left,
+        "seconds_left": left * seconds_a_vote(access.user, batch.plan),
         "mine": item if item.is_answered else None,
         "first_label": item.first_label,
         "has_item": True,

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django import forms
+from django.forms import BoundField
 
 from annotate.models import VotingPlan
 from annotate.plans.services import FIELDS
@@ -33,3 +34,29 @@ class PlanForm(forms.ModelForm):
             "consent_text": "Markdown. Empty: nothing is asked. A changed text or pay asks again.",
         }
         widgets: ClassVar = {"consent_text": forms.Textarea(attrs={"rows": 8})}
+
+    def first(self) -> list[BoundField]:
+        """What most plans set."""
+        return [self[name] for name in ("expected", "batch_size", "reveal", "needs_span")]
+
+    def advanced(self) -> list[BoundField]:
+        """The rest."""
+        shown = {field.name for field in self.first()}
+        return [field for field in self if field.name not in shown]
+
+    def in_force(self) -> str:
+        """The advanced settings in a line, as they are chosen now."""
+        chosen = {field.name: field.value() for field in self.advanced()}
+        pay, currency = chosen["hourly_pay"], chosen["currency"]
+        return ", ".join(
+            [
+                f"a place is kept {chosen['lease_minutes']} minutes",
+                f"{chosen['seconds_per_item']} seconds an item",
+                f"{pay} {currency} an hour" if pay else "nobody is paid",
+                "consent is asked for" if chosen["consent_text"] else "no consent is asked for",
+            ]
+        )
+
+    def advanced_is_wrong(self) -> bool:
+        """Whether one of the advanced settings was refused."""
+        return self.is_bound and any(field.errors for field in self.advanced())

@@ -1,6 +1,8 @@
 """What the page of a review shows: what to look at, the state of each point, what was said."""
 
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
 from annotate.models import (
     PointKind,
@@ -16,6 +18,7 @@ from annotate.review.turns import AUTHOR, REVIEWER, THIRD, Part
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.views.board import Board, Card, Row, read_board
 
+ONE_SITTING = 600  # seconds; who does nothing for longer was away
 REASONS = dict(DiscardReason.choices)
 
 
@@ -108,6 +111,14 @@ class ReviewBoard:
         """Passages under no aspect any more, such as those that were removed."""
         present = {each.card.aspect.pk for each in self.weights if each.card is not None}
         return [entry for entry in self.passages if _aspect_of(entry) not in present]
+
+    @property
+    def seconds_a_look(self) -> float | None:
+        """The median time between two of the reviewer's moves at one sitting; None before three."""
+        at = [each.created_at for each in self.turns if each.part == REVIEWER]
+        gaps = [(after - before).total_seconds() for before, after in pairwise(at)]
+        known = [each for each in gaps if each < ONE_SITTING]
+        return median(known) if len(known) >= 3 else None
 
     @property
     def entries(self) -> list[Entry]:

@@ -143,6 +143,7 @@ def review_context(
         "board": board,
         "size": len(board.entries),
         "unseen": statuses[""],
+        "seconds_left": statuses[""] * (board.seconds_a_look or 0) if is_turn else 0,
         "checked": len(board.entries) - statuses[""],
         "raised": statuses[PointStatus.RAISED],
         "objected": statuses[PointStatus.OBJECTED],

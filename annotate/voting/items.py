@@ -75,7 +75,9 @@ def judged_context(
         stage = "final" if committed else "first"
     shown = arm == Condition.START or (arm == Condition.AFTER and committed)
     raw = as_shown(item.snapshot, seed=seed, shown=shown)
-    return item_context(item, raw) | {"stage": stage, "raw": raw}
+    # After a judgment from the passage alone one reads what is said for and against.
+    turns = stage == "final" and bool(raw.get("positions"))
+    return item_context(item, raw) | {"stage": stage, "raw": raw, "turns_to_positions": turns}
 
 
 def with_default(request: HttpRequest) -> dict[str, str]:

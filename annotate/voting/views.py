@@ -34,6 +34,7 @@ from annotate.voting.services import (
     withdraw_vote,
 )
 from annotate.voting.slots import next_slot, reserve
+from annotate.worked import seconds_a_vote
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -113,6 +114,7 @@ def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
         "plan": plan,
         "waiting": waiting,
         "is_most": waiting == MAX_COUNTED,
+        "seconds_left": waiting * seconds_a_vote(access.user, plan) if waiting else 0,
         "unqualified": unqualified_domains(access, plan) if access.is_annotator else [],
         "undoable": _own_votes(access).first(),
         "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),

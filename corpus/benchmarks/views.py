@@ -25,8 +25,10 @@ from kit.models import Event
 @require_GET
 def home_fragment(request: HttpRequest) -> HttpResponse:
     """The corpus room's part of the home page: the person's benchmarks."""
+    mine = Membership.objects.filter(benchmark=OuterRef("pk"), user=request.user.pk)
     benchmarks = Benchmark.objects.for_user(request.user).annotate(
-        domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True)
+        domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True),
+        my_roles=Subquery(mine.values("roles")),
     )
     context = {
         "benchmarks": benchmarks,

@@ -11,6 +11,7 @@ from debate.references import Reference, judged
 from debate.runs.figures import Address, pairs_url
 from debate.runs.trajectories import Trajectory, trajectories
 from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
+from kit.stats.results import p_words
 
 
 def report(
@@ -163,7 +164,7 @@ def _flips(run: DebateRun, other: DebateRun) -> ReportTable:
     names = [("relevant", 1), ("not relevant", 0), ("no label", None)]
     p_value = "no label changed"
     if found.p_value is not None:
-        p_value = f"McNemar's exact test: p = {found.p_value:.4g}"
+        p_value = f"McNemar's exact test: {p_words(found.p_value)}"
     share = found.flipped
     words = f"{share.hits:,} of {share.n:,} labels that both runs gave differ"
     if share.value is not None and share.low is not None and share.high is not None:

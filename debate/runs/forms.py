@@ -176,6 +176,19 @@ SETTINGS: Final[dict[str, tuple[str, ...]]] = {
 # Fields named after the options of LARA, `lara_` before each.
 LARA: Final = ("variant", "mode", "batch", "budget", "groups", "seed", "smooth", "verbalised")
 _ASKED: Final = ("max_tokens", "reasoning_effort", "replicate")
+# How the line that stands for the advanced settings names them.
+_PHRASES: Final = {
+    "seats": "{} agents",
+    "rounds": "{} rounds",
+    "prompt_version": "prompt version {}",
+    "samples": "{} samples",
+    "temperature": "temperature {}",
+    "audit": "{} agreed pairs to audit",
+    "decoys": "{} disputes without their debate",
+    "canaries": "{} canaries",
+}
+_EXTRAS: Final = ("decoys", "canaries")
+_TICKS: Final = {"trial": "on trial", "has_adjudicator": "an adjudicator"}
 REFUSAL_FIELDS: Final = ("on_refusal", "instead_model", "instead_endpoint")
 
 
@@ -197,19 +210,51 @@ class RunForm(RunFields):
         self._add_seats()
 
     def sections(self) -> list[tuple[str, list[BoundField]]]:
-        """The fields under their headings, agents apart (`seat_rows`)."""
-        groups = {
-            "What": ("preset", "kind", "pool", "name"),
-            "Who is asked": ("endpoint", "seats"),
-            "The rule": (
-                *(each for each in SETTINGS[self.run_kind] if each not in CHECKS),
-                *(f"lara_{each}" for each in LARA),
-            ),
-            "Checks": CHECKS,
-            "Disputed pairs": ("has_adjudicator", "adjudicator_endpoint", "adjudicator_model"),
-            "Refusals": REFUSAL_FIELDS,
-            "Limits": ("budget_usd", *_ASKED),
-        }
+        """What most people set, under its headings."""
+        return self._grouped(
+            {
+                "What": ("pool", "preset", "kind"),
+                "Who is asked, for how much": ("endpoint", "budget_usd"),
+            }
+        )
+
+    def advanced(self) -> list[tuple[str, list[BoundField]]]:
+        """The rest, agents apart (`seat_rows`)."""
+        settings = SETTINGS[self.run_kind]
+        return self._grouped(
+            {
+                "Agents": ("seats",),
+                "The rule": (
+                    *(each for each in settings if each not in CHECKS),
+                    *(f"lara_{each}" for each in LARA),
+                ),
+                "Checks": CHECKS,
+                "Disputed pairs": ("has_adjudicator", "adjudicator_endpoint", "adjudicator_model"),
+                "Refusals": REFUSAL_FIELDS,
+                "Limits and name": (*_ASKED, "name"),
+            }
+        )
+
+    def in_force(self) -> str:
+        """The advanced settings in a line, as they are chosen now."""
+        words = [
+            phrase.format(str(value).removesuffix(".0"))
+            for name, phrase in _PHRASES.items()
+            if name in self.fields and (value := self[name].value()) not in (None, "")
+            if name not in _EXTRAS or str(value) != "0"
+        ]
+        ticks = [
+            phrase for name, phrase in _TICKS.items() if name in self.fields and self[name].value()
+        ]
+        return ", ".join([*words, *ticks])
+
+    def advanced_is_wrong(self) -> bool:
+        """Whether one of the advanced settings was refused."""
+        names = {field.name for _, fields in self.advanced() for field in fields}
+        names |= {field.name for _, fields in self.seat_rows() for field in fields}
+        return self.is_bound and not names.isdisjoint(self.errors)
+
+    def _grouped(self, groups: Mapping[str, tuple[str, ...]]) -> list[tuple[str, list[BoundField]]]:
         found = [
             (title, [self[n] for n in names if n in self.fields]) for title, names in groups.items()
         ]
@@ -289,6 +334,7 @@ class RunForm(RunFields):
         presets = [(each.name, f"{each.name}: {each.changes}") for each in PRESETS.values()]
         fields["preset"].choices = [("", "settings by hand"), *presets]
         versions = prompt_versions(benchmark)
+        fields["prompt_version"].initial = next(iter(versions), None)
         fields["prompt_version"].choices = [(number, f"version {number}") for number in versions]
 
     def _keep_those_of_kind(self) -> None:

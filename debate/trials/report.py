@@ -16,6 +16,7 @@ from debate.trials.adversarial import NAMES
 from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import proportion
+from kit.stats.results import p_words
 from llm.models import Call
 
 _NAMES = ((1, "relevant"), (0, "not relevant"), (None, "no label"))
@@ -117,7 +118,7 @@ def _accuracies(items: Sequence[TrialItem], reference: Reference) -> ReportTable
         notes=(
             f"Of {len(both):,} pairs that both labelled, the new prompt alone is right in "
             f"{better:,} and the present one alone in {worse:,}"
-            + ("." if p_value is None else f"; McNemar’s exact test: p = {p_value:.4g}."),
+            + ("." if p_value is None else f"; McNemar’s exact test: {p_words(p_value)}."),
         ),
         empty="None of these pairs has a label in this reference.",
     )
@@ -148,7 +149,7 @@ def _label_flips(items: Sequence[TrialItem]) -> ReportTable:
     if p_value is not None:
         words = (
             f"{found.flipped.hits:,} of {found.flipped.n:,} labels changed; McNemar’s exact "
-            f"test that both directions are equally likely: p = {p_value:.4g}."
+            f"test that both directions are equally likely: {p_words(p_value)}."
         )
     return ReportTable(
         name="labels",

@@ -28,6 +28,8 @@ NAMES: dict[str, str] = {
     "krippendorff_alpha_ordinal": "Krippendorff’s α, ordinal",
     "krippendorff_alpha_interval": "Krippendorff’s α, interval",
 }
+# Fewer items say nothing about people: one label more or less would move every number by a tenth.
+ENOUGH = 10
 FEW = (
     f"Under {FEW_ITEMS} items an interval may be too narrow: at 30 items some 95 % intervals hold "
     "in 91 of 100 samples only."
@@ -166,6 +168,22 @@ def estimate_cell(each: Estimate, url: str = "") -> Cell:
         return text(each.reason)
     kind = "percent" if each.name == "percent_agreement" else "coefficient"
     return Cell(each.value, kind, each.low, each.high, url)
+
+
+def in_short(reading: Reading, found: Slice) -> str:
+    """What the tables come to, in a sentence."""
+    same = found.n_shared - len(found.split)
+    said = (
+        f"Everybody gave the same label to {same:,} of {found.n_shared:,} {reading.item}s that two "
+        f"people or more labelled"
+    )
+    main = found.coefficient(reading.headline)
+    if main.value is None:
+        return f"{said}. {NAMES[main.name]} is undefined: {main.reason}"
+    words = f"{said}; {NAMES[main.name]} is {main.value:.3f}"
+    if main.low is None or main.high is None:
+        return f"{words}."
+    return f"{words} ({main.low:.3f} to {main.high:.3f} with 95 % confidence)."
 
 
 def _remarks(each: Estimate) -> str:

@@ -43,6 +43,9 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
         "reading": reading,
         "kinds": [(key, title) for key, (title, _) in READINGS.items() if may_read(access, key)],
         "found": found,
+        "is_enough": found.n_shared >= tables.ENOUGH or "few" in request.GET,
+        "enough": tables.ENOUGH,
+        "in_short": tables.in_short(reading, found),
         "width": width,
         "forest": forest(
             tables.NAMES[reading.headline],

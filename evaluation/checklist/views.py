@@ -23,6 +23,7 @@ from corpus.models import (
     Query,
     Role,
 )
+from evaluation.checklist.now import running, waits
 from evaluation.models import ReleaseState
 from kit import htmx
 from kit.health.checks import failing
@@ -35,6 +36,7 @@ _WORDS = {
     "goes": "Under way",
     "unbegun": "Not started",
 }
+TEMPLATE = "evaluation/checklist/checklist.html"
 _ACCEPTED = (WorkState.ACCEPTED, WorkState.ANSWERED)
 
 
@@ -70,7 +72,7 @@ class Step:
 
 @require_GET
 def checklist(request: HttpRequest, slug: str) -> HttpResponse:
-    """A part of the overview, for admins."""
+    """A part of the overview, for admins; `?brief=1` is what the home page says of it."""
     access = enter(request.user, slug, Role.ADMIN)
     steps = list(steps_of(access.benchmark))
     context = {
@@ -79,7 +81,11 @@ def checklist(request: HttpRequest, slug: str) -> HttpResponse:
         "failing": failing(),
         "next": next((step for step in steps if step.act), None),
     }
-    return htmx.render(request, "evaluation/checklist/checklist.html", context, partial="part")
+    if "brief" in request.GET:
+        return htmx.render(request, TEMPLATE, context, partial="brief")
+    context["runs"] = list(running(access.benchmark))
+    context["waits"] = list(waits(access.benchmark))
+    return htmx.render(request, TEMPLATE, context, partial="part")
 
 
 def steps_of(benchmark: Benchmark) -> Iterator[Step]:

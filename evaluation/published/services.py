@@ -68,6 +68,12 @@ class PublishedTable:
         """Whether a domain of ours with so many queries is of the size of the set of its name."""
         return is_alike(queries, self.sizes.get(plain(name), (queries,)))
 
+    def is_about(self, names: Iterable[str]) -> bool:
+        """Whether one of these domains has the name of a set that it prints."""
+        rows = (name for name, _ in self.rows)
+        sets = {plain(each) for each in (*self.columns, *self.sets, *rows)}
+        return not sets.isdisjoint(map(plain, names))
+
     @property
     def is_of_debates(self) -> bool:
         """Whether debate runs of an experiment can be compared with it."""
@@ -136,8 +142,9 @@ def table_called(name: str) -> PublishedTable:
 
 
 def tables_for(board: Leaderboard) -> list[PublishedTable]:
-    """The tables that a board's metric can be compared with."""
-    return [table for table in tables().values() if table.metric == board.metric]
+    """The tables that a board's metric can be compared with, on sets that it has."""
+    own = [table for table in tables().values() if table.is_about(board.domains)]
+    return [table for table in own if table.metric == board.metric]
 
 
 def compared(

@@ -19,12 +19,15 @@ from kit import htmx
 
 @require_GET
 def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
-    """All tables, by paper."""
+    """The tables about sets that are here, by paper; those about others stand folded."""
     access = enter(request.user, slug)
-    context = {
-        "access": access,
-        "tables": list(published.tables().values()),
-    }
+    names = list(access.benchmark.domains.ready().values_list("name", flat=True))
+    has_debates = bool(_experiments(access))
+    here, others = [], []
+    for table in published.tables().values():
+        belongs = has_debates if table.is_of_debates else table.is_about(names)
+        (here if belongs else others).append(table)
+    context = {"access": access, "groups": [(True, here), (False, others)]}
     return htmx.render(request, "evaluation/published/published_tables.html", context)
 
 

@@ -59,3 +59,10 @@ class Estimate(HasEnds):
     def few_items(self) -> bool:
         """True where a page must warn that the interval may be too narrow."""
         return self.n_items < FEW_ITEMS
+
+
+def p_words(p: float | None) -> str:
+    """A p value as people read it: "p = 0.0312", and never 0: "p < 0.0001"."""
+    if p is None:
+        return "–"
+    return f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"

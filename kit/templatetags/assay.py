@@ -17,6 +17,8 @@ from django.utils import timezone
 from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from kit.stats.results import p_words
+
 register = template.Library()
 
 MISSING = "–"
@@ -86,6 +88,9 @@ def duration(seconds: float | None) -> str:
     if minutes < 48 * 60:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{round(minutes / 60 / 24)} days"
+
+
+register.filter("p_words", p_words)
 
 
 @register.filter

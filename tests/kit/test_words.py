@@ -2,7 +2,7 @@
 
 import pytest
 
-from kit.templatetags.assay import in_words, kind, named
+from kit.templatetags.assay import in_words, kind, named, p_words
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,13 @@ def test_a_disputed_pair_is_no_failure() -> None:
 def test_unknown_names_stand_for_themselves() -> None:
     assert named("bright", {"bright": "BRIGHT"}) == "BRIGHT"
     assert named("gone", {"bright": "BRIGHT"}) == "gone"
+
+
+def test_a_p_value_is_never_zero() -> None:
+    assert [p_words(p) for p in (0.03125, 0.0001, 0.00004, 0.0, None)] == [
+        "p = 0.0312",
+        "p = 0.0001",
+        "p < 0.0001",
+        "p < 0.0001",
+        "–",
+    ]

@@ -14,6 +14,7 @@ from annotate.loaders import is_blind, may_write, number
 from annotate.models import GoldPassage
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import titled, web_url
+from annotate.worked import seconds_left
 from annotate.workspace import checklist
 from annotate.workspace.changes import described, last_change
 from annotate.workspace.gold import DiscardReason
@@ -82,6 +83,7 @@ def query(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "find": words,
         "found": _find(access, found, words) if words else None,
         "removed": removed.filter(pk=number(request.GET.get("removed", "")) or 0).first(),
+        "seconds_left": seconds_left(access.user, found) if context["is_mine"] else None,
     }
     partial = "found" if htmx.is_fragment(request, "found") else "passages"
     return htmx.render(request, WORKSPACE, context, partial=partial)

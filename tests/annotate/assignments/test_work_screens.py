@@ -144,13 +144,14 @@ def test_home_shows_my_queue_first_by_role(world, me, admin) -> None:
     )
     Assignment.objects.filter(pk=row.pk).update(due_on=yesterday)
     page = one_line(me.get("/home/annotate/"))
-    assert page.index(here(world)) < page.index("dispute")
+    assert f"Open {world.query}" in page
+    assert f'href="{here(world)}" data-key="o"' in page
     assert "overdue" in page
     assert "1 overdue" in one_line(admin.get("/home/annotate/"))
     finish(world)
     submit_query(query=world.query, actor=world.voters[0])
     review = one_line(signed_in(world.reviewer).get("/home/annotate/"))
-    assert "1 query to review" in review
+    assert "Queries to review</b>" in review
 
 
 def api(client, method, path, body=None):

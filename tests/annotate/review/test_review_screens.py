@@ -55,7 +55,7 @@ def test_lists_show_what_waits_and_for_whom(desk):
     assert f"queries/{desk.query.pk}/review/" in page
     assert "No finished query" in text(signed_in(desk.outsider).get(desk.url("reviews/")))
     assert "Waiting for a reviewer" not in text(signed_in(desk.author).get(desk.url("reviews/")))
-    assert "1 query to review" in text(signed_in(desk.reviewer).get("/home/annotate/"))
+    assert "Queries to review" in text(signed_in(desk.reviewer).get("/home/annotate/"))
     base = take(desk)
     assert base in text(signed_in(desk.author).get(desk.url("reviews/")))
     assert base not in text(signed_in(desk.third).get(desk.url("reviews/")))
@@ -109,9 +109,7 @@ def test_changes_asked_for_answered_and_accepted(desk):
     page = text(signed_in(desk.author).get(desk.url(base)))
     for shown in ("weight 5 → 3", "Not the core.", "removed: topic only", "It only names it."):
         assert shown in page
-    assert "1 review in which it is your turn" in text(
-        signed_in(desk.author).get("/home/annotate/")
-    )
+    assert "Changes requested" in text(signed_in(desk.author).get("/home/annotate/"))
     page = press_ones(desk, base, desk.author)
     post(desk, desk.author, f"{base}move/answer/")
     page = text(signed_in(desk.reviewer).get(desk.url(base)))

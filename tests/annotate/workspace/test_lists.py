@@ -188,20 +188,21 @@ def test_home_counts_what_waits_for_me(world):
     case, _ = world.case(), world.case()
     cast_vote(case=case, voter=world.voters[0], label=1)
     body = one_line(signed_in(world.voters[0]).get("/home/annotate/"))
-    assert "1 dispute to vote on" in body
-    assert "1 query without aspects" in body
-    assert "2 open disputes" not in body
+    assert "Vote 2 of 2" in body
+    assert "<b>1 left</b>" in body
+    assert "1 query free to take" in body
+    assert "open dispute" not in body
 
 
 def test_home_of_another_domain_counts_its_own_work_alone(world):
     world.case()
     body = one_line(signed_in(world.outsider).get("/home/annotate/"))
-    assert "No dispute waits" in body
-    assert "Every query of your domains has aspects." in body
+    assert "Nothing waits for you." in body
+    assert "free to take" not in body
 
 
 def test_home_of_a_reviewer_counts_open_disputes(world):
     world.case(), world.case()
     body = one_line(signed_in(world.reviewer).get("/home/annotate/"))
     assert "2 open disputes" in body
-    assert "to vote on" not in body
+    assert "Votes</b>" not in body

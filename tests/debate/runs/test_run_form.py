@@ -232,7 +232,9 @@ def test_lara_can_be_labelled_live(client, pool) -> None:
 def test_what_a_debate_checks_of_itself_is_set_beside_its_rule(client, pool) -> None:
     form = begin(client, audit="3", decoys="2", canaries="1")
     planned = client.post(URL, form)
-    assert [name for name, _ in planned.context["form"].sections()][3] == "Checks"
+    assert [name for name, _ in planned.context["form"].advanced()][2] == "Checks"
+    said = "2 agents, 2 rounds, prompt version 1, temperature 0, 3 agreed pairs to audit"
+    assert said in one_line(planned)
     client.post(URL, form | {"intent": "start", "seen": planned.context["plan"].digest})
     config = DebateRun.objects.get().config
     assert (config["audit"], config["decoys"], config["canaries"]) == (3, 2, 1)

@@ -38,8 +38,8 @@ def world(made, db):
     return deepcopy(made)
 
 
-def page(world, person, path="agreement/", **params):
-    response = signed_in(person).get(world.url(path), params)
+def page(world, person, path="agreement/?few=yes", **params):
+    response = signed_in(person).get(world.url(path), params or None)
     assert response.status_code == 200
     return one_line(response)
 
@@ -230,3 +230,11 @@ def test_every_number_with_an_interval_has_its_items(world):
         part = shown.split(f">{title}</h2>")[1].split("</section>")[0]
         bare = re.findall(r"<td[^>]*>[\d.]+[^<]*<span class=.interval", part)
         assert bare == [], title
+
+
+def test_tables_wait_for_enough_items_and_a_sentence_stands_before_them(world):
+    bare = one_line(signed_in(world.admin).get(world.url("agreement/")))
+    assert "Too few to say anything yet" in bare
+    assert "<table" not in bare
+    shown = page(world, world.admin)
+    assert 0 < shown.index("Everybody gave the same label to") < shown.index("<table")

@@ -1,12 +1,15 @@
 """The setup checklist: how far each step is, and the one next action."""
 
+from datetime import date
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from annotate.assignments.services import assign_queries
-from annotate.models import CaseKind, EscalationCase
-from corpus.models import Benchmark
+from annotate.models import Assignment, CaseKind, EscalationCase
+from corpus.models import Benchmark, PoolBuild
+from evaluation.checklist.now import running, waits
 from evaluation.checklist.views import Step, steps_of
 from tests.factories import (
     make_benchmark,
@@ -76,6 +79,30 @@ def test_the_overview_shows_it_to_admins(client: Client) -> None:
     assert url in one_line(client.get(reverse("benchmark", args=[benchmark.slug])))
     shown = one_line(client.get(url, headers={"hx-request": "true"}))
     assert 'data-key="n">Import' in shown
+    brief = one_line(client.get(f"{url}?brief=1", headers={"hx-request": "true"}))
+    assert "Data: Needs you." in brief
+    assert ">Import</a>" in brief
+    assert f"{url}?brief=1" in one_line(client.get(reverse("corpus-home")))
     client.force_login(make_member(benchmark, "ann", "annotator"))
+    assert f"{url}?brief=1" not in one_line(client.get(reverse("corpus-home")))
     assert url not in one_line(client.get(reverse("benchmark", args=[benchmark.slug])))
     assert client.get(url).status_code == 403
+
+
+def test_what_runs_and_who_waits_for_whom() -> None:
+    benchmark = make_benchmark()
+    (annotator,) = make_members(benchmark, {"ann": ["annotator"]})
+    queries = [make_query(benchmark, qid) for qid in "123"]
+    assign_queries(benchmark=benchmark, queries=queries, people=[annotator], actor=None)
+    for query, state in zip(
+        queries, ("changes_requested", "submitted", "not_started"), strict=True
+    ):
+        Assignment.objects.filter(query=query).update(state=state, due_on=date(2026, 1, 1))
+    for status in ("running", "done"):
+        PoolBuild.objects.create(benchmark=benchmark, name=status, status=status, depth=5)
+    assert [str(run) for run, _ in running(benchmark)] == ["running"]
+    assert [wait[:3] for wait in waits(benchmark)] == [
+        ("Reviewers wait for", "ann", "1 query to change"),
+        ("You wait for", "ann", "2 overdue queries"),
+        ("Authors wait for", "a reviewer", "1 submitted query"),
+    ]

@@ -249,3 +249,14 @@ def test_the_profile_is_chosen(client, benchmark) -> None:
             assert client.get(url, {"profile": "x"}).status_code == 409
         else:
             assert ["ours 50.0" in page.content.decode() for page in pages] == [True, False]
+
+
+def test_tables_about_other_sets_stand_folded(client, benchmark) -> None:
+    url = reverse("published-tables", args=[benchmark.slug])
+    benchmark.domains.update(name="lamps")
+    (_, here), (_, others) = client.get(url).context["groups"]
+    assert not here or all(table.is_of_debates for table in here)
+    benchmark.domains.update(name="Earth-Science")
+    (_, here), (_, fewer) = client.get(url).context["groups"]
+    assert "marcus-s" in {table.id for table in here}
+    assert len(fewer) < len(others)

@@ -1,0 +1,114 @@
+"""What a person did on each of the last seven days, and how long an item takes them.
+
+Everything here is of the person's own answers. An item of a batch counts whatever it is, when it
+was answered: counts of what became of it would tell cases from checks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from statistics import median
+
+from django.contrib.auth.models import User
+from django.db.models import F
+from django.utils import timezone
+
+from annotate.models import (
+    ActiveSpan,
+    Assignment,
+    BatchItem,
+    Review,
+    ReviewStatus,
+    Vote,
+    VotingPlan,
+)
+from corpus.models import Benchmark, Query
+
+DAYS = 7
+# An item that a page was left open on counts as this many seconds at most.
+LONGEST = 600
+# The latest answers that say how quick somebody is; fewer than the least say nothing.
+RECENT, LEAST = 50, 3
+
+
+@dataclass
+class Day:
+    """What a person did on one day."""
+
+    day: date
+    votes: int = 0
+    queries: int = 0
+    reviews: int = 0
+    seconds: float = 0.0
+
+
+class Week:
+    """The last seven days, today first, and their sums."""
+
+    def __init__(self, days: list[Day]) -> None:
+        self.days = days
+        self.votes = sum(each.votes for each in days)
+        self.queries = sum(each.queries for each in days)
+        self.reviews = sum(each.reviews for each in days)
+        self.seconds = sum(each.seconds for each in days)
+
+
+def last_days(person: User, today: date) -> list[Day]:
+    """The last seven days, today first."""
+    days = {day: Day(day) for day in (today - timedelta(days=n) for n in range(DAYS))}
+    begin = timezone.make_aware(datetime.combine(min(days), time()))
+    for kind, moment, seconds in _done(person, begin):
+        # A clock that runs ahead a little is still in today.
+        day = days[min(timezone.localdate(moment), today)]
+        day.seconds += seconds
+        if kind:
+            setattr(day, kind, getattr(day, kind) + 1)
+    return list(days.values())
+
+
+def _done(person: User, begin: datetime) -> Iterator[tuple[str, datetime | None, float]]:
+    """What was done since then and how long it took, by the name of what counts it in Day."""
+    votes = Vote.objects.standing().filter(voter=person, batch=None, abandoned=False)
+    votes = votes.filter(created_at__gte=begin)
+    items = BatchItem.objects.filter(batch__voter=person, answered_at__gte=begin)
+    for rows in (votes.values_list("created_at", "elapsed_ms"),
+                 items.values_list("answered_at", "elapsed_ms")):  # fmt: skip
+        for moment, ms in rows:
+            yield "votes", moment, min(LONGEST, (ms or 0) / 1000)
+    submitted = Assignment.objects.filter(holder=person, submitted_at__gte=begin)
+    for moment in submitted.values_list("submitted_at", flat=True):
+        yield "queries", moment, 0
+    accepted = Review.objects.filter(reviewer=person, status=ReviewStatus.ACCEPTED)
+    for moment in accepted.filter(ended_at__gte=begin).values_list("ended_at", flat=True):
+        yield "reviews", moment, 0
+    for span in ActiveSpan.objects.filter(user=person, end__gte=begin):
+        yield "", span.end, (span.end - span.start).total_seconds()
+
+
+def seconds_a_vote(person: User, plan: VotingPlan) -> float:
+    """The median of the person's latest answers; the plan's number where there are too few."""
+    benchmark = plan.benchmark_id
+    votes = Vote.objects.standing().filter(voter=person, batch=None, abandoned=False)
+    votes = votes.filter(case__query__domain__benchmark=benchmark).order_by("-pk")
+    items = BatchItem.objects.filter(batch__voter=person, batch__plan__benchmark=benchmark)
+    items = items.exclude(answered_at=None).order_by("-answered_at")
+    rows = items if plan.has_batches else votes
+    times = rows.values_list("elapsed_ms", flat=True)[:RECENT]
+    known = [ms / 1000 for ms in times if ms is not None]
+    return median(known) if len(known) >= LEAST else plan.seconds_per_item
+
+
+def seconds_a_query(person: User, benchmark: Benchmark) -> float | None:
+    """The person's time at work over the queries that they submitted; None before the first."""
+    mine = Assignment.objects.in_benchmark(benchmark).filter(holder=person)
+    submitted = mine.exclude(submitted_at=None).values("query")
+    spans = ActiveSpan.objects.filter(user=person, query__in=submitted)
+    queries = spans.order_by().values(of=F("query")).distinct().count()
+    return spans.seconds() / queries if queries else None
+
+
+def seconds_left(person: User, query: Query) -> float | None:
+    """What a query takes this person, less what they spent on this one; None where unknown."""
+    pace = seconds_a_query(person, query.domain.benchmark)
+    spent = ActiveSpan.objects.filter(user=person, query=query).seconds()
+    return None if pace is None else max(0.0, pace - spent)

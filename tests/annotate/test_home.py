@@ -1,0 +1,44 @@
+"""The home page: one button that goes on, what is left of each kind, what was done."""
+
+from django.utils import timezone
+
+from annotate.worked import last_days, seconds_a_vote
+from tests.annotate.batching import answer_all, give, make_batch_world, submit, take
+from tests.annotate.world import hx, signed_in
+from tests.markup import one_line
+
+
+def home(person) -> str:
+    return one_line(signed_in(person).get("/home/annotate/"))
+
+
+def test_an_open_batch_goes_on_where_it_was_left_and_counts_checks_as_items(db) -> None:
+    world = make_batch_world()
+    person = world.voters[0]
+    assert "Take a batch" in home(person)
+    batch = take(world, person)
+    for item in batch.items.all()[:3]:
+        give(world, item, 1, elapsed_ms=20_000)
+    assert f"Vote 4 of {batch.size}" in home(person)
+    assert f"<b>{batch.size - 3} left</b>" in home(person)
+    assert seconds_a_vote(person, batch.plan) == 20
+    answer_all(world, batch)
+    assert "Hand the batch in" in home(person)
+    submit(world, batch)
+    # Checks become no votes; a sum without them would tell how many there were of what.
+    assert last_days(person, timezone.localdate())[0].votes == batch.size
+    assert home(world.admin).count("<tbody>") == 0
+
+
+def test_a_vote_says_how_far_one_is_and_the_workspace_its_state_at_once(world) -> None:
+    world.case()
+    voter = signed_in(world.voters[0])
+    page = one_line(voter.get(world.url("vote/"), follow=True))
+    assert "<b>1 waiting for you</b>" in page
+    assert "about 60 s left" in page
+    voter.post(world.url("queue/next/"))
+    added = voter.post(world.url(f"queries/{world.query.pk}/aspects/"), **hx("aspect-list"))
+    state = '<span id="work-state" class="tag" hx-swap-oob="true">in progress</span>'
+    assert state in one_line(added)
+    asked = one_line(voter.get(world.url(f"vote/{world.cases[0].public_id}/"), **hx("vote-panel")))
+    assert 'id="vote-progress" class="meta" hx-swap-oob="true"' in asked
