@@ -28,21 +28,17 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
     benchmarks = Benchmark.objects.for_user(request.user).annotate(
         domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True)
     )
-    context = {
-        "benchmarks": benchmarks,
-        "may_create": _is_staff(request),
-        "asking": _who_asks(request.user.pk),
-    }
-    return htmx.render(request, "corpus/benchmarks/home.html", context)
-
-
-def _who_asks(admin: int | None) -> list[Membership]:
-    """Members of this person's benchmarks who wait for a new sign-in link."""
-    mine = Membership.objects.filter(benchmark=OuterRef("benchmark"), user=admin)
+    # Members of this person's benchmarks who wait for a new sign-in link.
+    mine = Membership.objects.filter(benchmark=OuterRef("benchmark"), user=request.user.pk)
     waiting = Membership.objects.filter(user__link_request__in=waiting_requests())
     waiting = waiting.select_related("user", "benchmark")
     asking = waiting.annotate(my_roles=Subquery(mine.values("roles")))
-    return [each for each in asking if Role.ADMIN in (each.my_roles or ())]
+    context = {
+        "benchmarks": benchmarks,
+        "may_create": _is_staff(request),
+        "asking": [each for each in asking if Role.ADMIN in (each.my_roles or ())],
+    }
+    return htmx.render(request, "corpus/benchmarks/home.html", context)
 
 
 @require_http_methods(["GET", "POST"])

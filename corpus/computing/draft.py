@@ -141,17 +141,14 @@ class Draft:
         waiting: list[Ranked] = []
         for each in lists:
             waiting.append(each)
-            self._digest(domain.name, qids[each[0]], each)
+            _, pids, scores = each
+            ranking = json.dumps([pids, scores]).encode()
+            self.lists[domain.name, qids[each[0]]] = hashlib.sha256(ranking).hexdigest()
+            self.depth = max(self.depth, len(pids))
             if len(waiting) >= _LISTS:
                 self._flush(waiting)
         self._flush(waiting)
         self.done += len(qids) - sum(key[0] == domain.name for key in self.lists)
-
-    def _digest(self, domain: str, qid: str, ranked: Ranked) -> None:
-        _, pids, scores = ranked
-        ranking = json.dumps([pids, scores]).encode()
-        self.lists[domain, qid] = hashlib.sha256(ranking).hexdigest()
-        self.depth = max(self.depth, len(pids))
 
     def _flush(self, waiting: list[Ranked]) -> None:
         assert self.computation.run is not None

@@ -129,19 +129,16 @@ class BatchWriter:
         self.context.tally.add("passages", added=sum(map(len, batches)))
 
     def _write(self, batches: list[PassageBatch]) -> None:
-        self._make_room(batches)
-        with self._pace.writing(self.context, sum(map(len, batches))):
-            for batch in batches:
-                copy_columns(Passage, fixed=self._fixed(batch), columns=_columns(batch))
-
-    def _make_room(self, batches: list[PassageBatch]) -> None:
-        """Version and domains, in a transaction that does not go back with the texts."""
+        # Version and domains, in a transaction that does not go back with the texts.
         names = {batch.domain for batch in batches}
         if self.context.version is None or names - self.context.domains.keys():
             with self._pace.writing(self.context, 0):
                 self.context.own_version()
                 for name in names:
                     self.context.domain(name)
+        with self._pace.writing(self.context, sum(map(len, batches))):
+            for batch in batches:
+                copy_columns(Passage, fixed=self._fixed(batch), columns=_columns(batch))
 
     def _fixed(self, batch: PassageBatch) -> dict[str, int]:
         version, domain = self.context.own_version(), self.context.domain(batch.domain)

@@ -46,14 +46,6 @@ def passages_named(prefix: str, *, benchmark: Benchmark) -> list[int]:
     return [pk for each in versions for pk in passages_called(prefix, version=each)]
 
 
-def documents_called(
-    prefix: str, *, version: CorpusVersion | None, domain: Domain | None = None
-) -> list[int]:
-    """Ids of pages of the version whose own id begins with the prefix."""
-    rows = _here(Document.objects.all(), version, domain)
-    return _first(rows.filter(begins_with("doc_id", prefix)))
-
-
 def documents_titled(
     text: str, *, version: CorpusVersion | None, domain: Domain | None = None
 ) -> list[int]:
@@ -71,7 +63,9 @@ def find_documents(
     text: str, *, version: CorpusVersion | None, domain: Domain | None = None
 ) -> QuerySet[Document]:
     """Pages whose id begins with the text, whose title holds every word of it, or a passage."""
-    called = documents_called(text, version=version, domain=domain)
+    # Ids of pages of the version whose own id begins with the prefix.
+    rows = _here(Document.objects.all(), version, domain)
+    called = _first(rows.filter(begins_with("doc_id", text)))
     called += documents_titled(text, version=version, domain=domain)
     hold = find_passages(text, version=version, domain=domain).exclude(document=None)
     return Document.objects.filter(one_of(called) | Q(pk__in=hold.values("document")))

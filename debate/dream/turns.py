@@ -90,17 +90,13 @@ def read_response(value: object) -> Response | None:
         return "yes" if value else "no"
     if not isinstance(value, str):
         return None
-    return RESPONSES.get(_bare(value).lower())
-
-
-def _bare(word: str) -> str:
-    """The word without the punctuation and blanks around it; other signs are part of it."""
-    start, end = 0, len(word)
-    while start < end and _surrounds(word[start]):
+    # The word without the punctuation and blanks around it; other signs are part of it.
+    start, end = 0, len(value)
+    while start < end and _surrounds(value[start]):
         start += 1
-    while end > start and _surrounds(word[end - 1]):
+    while end > start and _surrounds(value[end - 1]):
         end -= 1
-    return word[start:end]
+    return RESPONSES.get(value[start:end].lower())
 
 
 def _surrounds(sign: str) -> bool:

@@ -269,7 +269,8 @@ class OneRun(Route):
     @extend_schema(responses=OneRunSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
         _, run = enter_run(self.person(), slug, pk, *READERS)
-        return Response(_with_figures(run))
+        data: dict[str, Any] = dict(DebateRunSerializer(run).data)
+        return Response(data | {"figures": figures(run), "config": run.config})
 
 
 class RunForecast(Route):
@@ -305,11 +306,6 @@ class RequeueOne(Route):
         access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
         requeue.requeue_pair(run=run, debate=get_debate(run, debate), actor=access.user)
         return Response(DebateRunSerializer(run).data)
-
-
-def _with_figures(run: DebateRun) -> dict[str, Any]:
-    data: dict[str, Any] = dict(DebateRunSerializer(run).data)
-    return data | {"figures": figures(run), "config": run.config}
 
 
 _KIND: Any = {"pages": RUNS, "serializer_class": DebateRunSerializer}

@@ -107,14 +107,10 @@ def _fits(given: Mapping[str, int], show: str, person: str, asked: Sequence[int]
     if show == "split":
         return len(set(given.values())) > 1
     if show == "against":
-        return _stood_alone(given, person)
+        # Whether the others have a majority, and it is another label than the person's.
+        majority = _majority_of_others(given, person)
+        return person in given and majority is not None and majority != given[person]
     return True
-
-
-def _stood_alone(given: Mapping[str, int], person: str) -> bool:
-    """Whether the others have a majority, and it is another label than the person's."""
-    majority = _majority_of_others(given, person)
-    return person in given and majority is not None and majority != given[person]
 
 
 def _majority_of_others(given: Mapping[str, int], person: str) -> int | None:

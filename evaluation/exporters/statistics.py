@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 
-from evaluation.exporters.records import Label, QueryRecord
+from evaluation.exporters.records import QueryRecord
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ COUNTS = [each.name for each in fields(Statistics) if each.type in (int, "int")]
 def count(queries: Sequence[QueryRecord], documents: int) -> Statistics:
     """Statistics of one split."""
     labels = [label for query in queries for label in query.labels]
+    found = Counter((label.decided_by, label.expert > 0) for label in labels)
+    sources = sorted({source for source, _ in found})
     return Statistics(
         queries=len(queries),
         aspects=sum(len(query.aspects) for query in queries),
@@ -54,15 +56,9 @@ def count(queries: Sequence[QueryRecord], documents: int) -> Statistics:
         dropped=sum(label.is_dropped for label in labels),
         judged=len(labels),
         documents=documents,
-        sources=_by_source(labels),
+        sources={source: [found[source, True], found[source, False]] for source in sources},
         contested=dict(sorted(Counter(e.source for e in labels if e.is_contested).items())),
     )
-
-
-def _by_source(labels: Sequence[Label]) -> dict[str, list[int]]:
-    found = Counter((label.decided_by, label.expert > 0) for label in labels)
-    sources = sorted({source for source, _ in found})
-    return {source: [found[source, True], found[source, False]] for source in sources}
 
 
 def total(parts: Iterable[Statistics]) -> Statistics:

@@ -61,19 +61,16 @@ class HolesDebate(Route):
         missing = [pk for pk in given["runs"] if pk not in found]
         if missing:
             raise Refused(f"There is no retrieval run {missing[0]} here.", field="runs")
+        name = given["endpoint"]
         run = debate_holes(
             benchmark=access.benchmark,
             runs=[found[pk] for pk in dict.fromkeys(given["runs"])],
             depth=given["depth"],
-            endpoint=_endpoint(given["endpoint"]),
+            endpoint=endpoints.get(name) if name else endpoints.for_role("agents"),
             budget_usd=given["budget_usd"],
             actor=access.user,
         )
         return Response({"debate_run": run.pk, "pool": run.pool_id}, status=202)
-
-
-def _endpoint(name: str) -> endpoints.Endpoint:
-    return endpoints.get(name) if name else endpoints.for_role("agents")
 
 
 urlpatterns = [

@@ -215,7 +215,10 @@ def _check(options: dict[str, Any]) -> None:
     if out and not pairs:
         raise CommandError("--out goes with --pairs; a benchmark keeps its outcomes itself.")
     if out:
-        _check_out(out, pairs)
+        if out.is_dir() or not os.access(out.parent, os.W_OK):
+            raise CommandError(f"{out} cannot be written. Name a file in a folder that exists.")
+        if out.resolve() == pairs.resolve():
+            raise CommandError("--out would overwrite the pairs. Name another file.")
 
 
 def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
@@ -279,13 +282,6 @@ def _choices(agents: str | None, endpoint: endpoints.Endpoint) -> tuple[ModelCho
             raise CommandError(f"--agents: {each.strip()!r} is not MODEL or MODEL@ENDPOINT.")
         choices.append(ModelChoice(model, name))
     return tuple(choices)
-
-
-def _check_out(out: Path, pairs: Path) -> None:
-    if out.is_dir() or not os.access(out.parent, os.W_OK):
-        raise CommandError(f"{out} cannot be written. Name a file in a folder that exists.")
-    if out.resolve() == pairs.resolve():
-        raise CommandError("--out would overwrite the pairs. Name another file.")
 
 
 def _benchmark(slug: str) -> Benchmark:
