@@ -92,7 +92,15 @@ def _attempt(run: ImportRun, extras: Sequence[Extra]) -> None:
             _publish(context, *_read_all(context), extras)
     except Broken:
         _forget(context)
-        _fail(context)
+        count = len(context.tally.problems)
+        problems = "1 problem" if count == 1 else f"{count} problems"
+        context.run.finish(
+            status=RunStatus.FAILED,
+            version=None,
+            problems=context.tally.problem_rows(),
+            summary=context.tally.summary(),
+            error=f"{problems} found, so nothing was loaded. Fix the file and load it again.",
+        )
     except BaseException:  # a killed command too
         _forget(context)
         raise
@@ -259,15 +267,3 @@ def _forget(context: LoadContext) -> None:
         if stored is not None and owned_by(stored, context.run):
             drop_version(stored)
     drop_unready_domains(context.benchmark, besides=context.run)
-
-
-def _fail(context: LoadContext) -> None:
-    count = len(context.tally.problems)
-    problems = "1 problem" if count == 1 else f"{count} problems"
-    context.run.finish(
-        status=RunStatus.FAILED,
-        version=None,
-        problems=context.tally.problem_rows(),
-        summary=context.tally.summary(),
-        error=f"{problems} found, so nothing was loaded. Fix the file and load it again.",
-    )

@@ -138,7 +138,16 @@ class BatchWriter:
                     self.context.domain(name)
         with self._pace.writing(self.context, sum(map(len, batches))):
             for batch in batches:
-                copy_columns(Passage, fixed=self._fixed(batch), columns=_columns(batch))
+                columns: dict[str, Sequence[str | None]] = {"pid": batch.pids, "text": batch.texts}
+                if batch.titles:
+                    columns["title"] = [title or "" for title in batch.titles]
+                if batch.source_urls:
+                    columns["source_url"] = [url or "" for url in batch.source_urls]
+                if batch.dates:
+                    columns["fetched_on"] = batch.dates
+                if batch.extras:
+                    columns["extra"] = [as_json(each) for each in batch.extras]
+                copy_columns(Passage, fixed=self._fixed(batch), columns=columns)
 
     def _fixed(self, batch: PassageBatch) -> dict[str, int]:
         version, domain = self.context.own_version(), self.context.domain(batch.domain)
@@ -158,19 +167,6 @@ class BatchWriter:
             for _, found in known(context, older, "pid", keys)
             for pid in found.values_list("pid", flat=True)
         }
-
-
-def _columns(batch: PassageBatch) -> dict[str, Sequence[str | None]]:
-    columns: dict[str, Sequence[str | None]] = {"pid": batch.pids, "text": batch.texts}
-    if batch.titles:
-        columns["title"] = [title or "" for title in batch.titles]
-    if batch.source_urls:
-        columns["source_url"] = [url or "" for url in batch.source_urls]
-    if batch.dates:
-        columns["fetched_on"] = batch.dates
-    if batch.extras:
-        columns["extra"] = [as_json(each) for each in batch.extras]
-    return columns
 
 
 def known_passages(context: LoadContext, keys: Iterable[Key]) -> dict[Key, Passage]:
@@ -276,7 +272,12 @@ class TextLoader:
 
     def _flush_rows(self) -> None:
         self._characters = 0
-        self._flush_pages()
+        rows, self._pages = self._pages, {}
+        here = known_pages(self.context, rows)
+        new = [row for row in rows.values() if not self._is_known(row, row.doc_id, here)]
+        if new and not self.context.tally.problems:
+            self._write_pages(new)
+        self.context.tally.add("documents", added=len(new))
         rows, self._passages = self._passages, {}
         here = known_passages(self.context, rows)
         new = [row for row in rows.values() if not self._is_known(row, row.pid, here)]
@@ -288,14 +289,6 @@ class TextLoader:
         if new and not self.context.tally.problems:
             self._write_passages(new, cuts)
         self.context.tally.add("passages", added=len(new), filled=len(empty))
-
-    def _flush_pages(self) -> None:
-        rows, self._pages = self._pages, {}
-        here = known_pages(self.context, rows)
-        new = [row for row in rows.values() if not self._is_known(row, row.doc_id, here)]
-        if new and not self.context.tally.problems:
-            self._write_pages(new)
-        self.context.tally.add("documents", added=len(new))
 
     def _is_known(self, row: PassageRow | DocumentRow, name: str, here: Known) -> bool:
         """Whether the text is here already; counts it, and notes a clash."""

@@ -7,7 +7,7 @@ expert view of a derived version follow from them as they do everywhere
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -337,7 +337,11 @@ def gold_before_after(
 def inherit_values(version: CorpusVersion, values: Mapping[Pair, int]) -> dict[Pair, int]:
     """Labels of any source by pair, as the version has them: by the rule of inheritance, apart
     from all other labels. Those of passages outside its chain of parents are left out."""
-    layers = _layers({passage for _, passage in values})
+    keys = sorted({passage for _, passage in values})
+    layers: dict[int, int] = {}
+    for start in range(0, len(keys), CHUNK):
+        rows = Passage.objects.filter(pk__in=keys[start : start + CHUNK]).order_by()
+        layers.update(rows.values_list("pk", "version_id"))
     own = {pair: label for pair, label in values.items() if layers[pair[1]] in version.layers}
     if not version.is_derived or version.parent is None:
         return own
@@ -352,12 +356,3 @@ def inherit_values(version: CorpusVersion, values: Mapping[Pair, int]) -> dict[P
             if label_there is not None:
                 found[query, new] = label_there
     return found | own
-
-
-def _layers(passages: Collection[int]) -> dict[int, int]:
-    keys = sorted(passages)
-    found: dict[int, int] = {}
-    for start in range(0, len(keys), CHUNK):
-        rows = Passage.objects.filter(pk__in=keys[start : start + CHUNK]).order_by()
-        found.update(rows.values_list("pk", "version_id"))
-    return found

@@ -130,18 +130,14 @@ def probability_of_yes(tokens: Sequence[Mapping[str, Any]] | None) -> float | No
     for token in tokens or ():
         ranked = [token, *(token.get("top_logprobs") or ())]
         if _says(token) is not None:
-            return _share_of_yes(ranked)
+            best = {"yes": 0.0, "no": 0.0}
+            for each in ranked:
+                answer = _says(each)
+                if answer is not None:
+                    best[answer] = max(best[answer], _probability(each))
+            total = best["yes"] + best["no"]
+            return best["yes"] / total if total else 0.0
     return None
-
-
-def _share_of_yes(ranked: Sequence[Mapping[str, Any]]) -> float:
-    best = {"yes": 0.0, "no": 0.0}
-    for each in ranked:
-        answer = _says(each)
-        if answer is not None:
-            best[answer] = max(best[answer], _probability(each))
-    total = best["yes"] + best["no"]
-    return best["yes"] / total if total else 0.0
 
 
 def _says(token: Mapping[str, Any]) -> str | None:

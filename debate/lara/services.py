@@ -155,7 +155,14 @@ def close_lara(run: DebateRun) -> None:
     if any(label is None for label in truth):
         run.finish(RunStatus.FAILED, error=NO_REFERENCE)
         return
-    finish(run, pairs, _follow(run, pairs, [label or 0 for label in truth]))
+    # Run LARA over a whole batch, people's answers taken from `truth`; holds the lease.
+    lara = config_of(run).lara
+    labelling = label_batch(
+        MODELS[lara.variant](_pi(run, pairs)),
+        budget_for(lara.budget, len(pairs)),
+        groups=_groups(run, pairs),
+    )
+    finish(run, pairs, simulate(labelling, _Answers(run, [label or 0 for label in truth])))
 
 
 def budget_progress(run: DebateRun) -> BudgetProgress | None:
@@ -267,17 +274,6 @@ def _budget(run: DebateRun, count: int) -> int:
     """How many pairs people label; of all but one it is all of them, as the trajectory has it."""
     budget = budget_for(config_of(run).lara.budget, count)
     return count if budget >= count - 1 else budget
-
-
-def _follow(run: DebateRun, pairs: Sequence[Measured], truth: Sequence[int]) -> Trajectory:
-    """Run LARA over a whole batch, people's answers taken from `truth`; holds the lease."""
-    lara = config_of(run).lara
-    labelling = label_batch(
-        MODELS[lara.variant](_pi(run, pairs)),
-        budget_for(lara.budget, len(pairs)),
-        groups=_groups(run, pairs),
-    )
-    return simulate(labelling, _Answers(run, truth))
 
 
 def _pi(run: DebateRun, pairs: Sequence[Measured]) -> Any:

@@ -228,7 +228,11 @@ def check(config: RunConfig) -> None:
         value = getattr(config, name)
         _need(value in known, name, f"{name} is one of {', '.join(known)}, not {value!r}.")
     _check_lara(config.lara)
-    _check_checks(config)
+    for name in ("audit", "decoys", "canaries"):
+        count, (_, limit) = getattr(config, name), BOUNDS[name]
+        _whole(count, 0, limit, name, f"{name} is a number from 0 to {limit:,}.")
+        fits = not count or (config.kind == RunKind.DEBATE and not config.trial)
+        _need(fits, name, "Only a debate that is no trial checks itself.")
     for name in ("trial", "coerce", "history_labels", "history_for_people"):
         _need(isinstance(getattr(config, name), bool), name, f"{name} is true or false.")
 
@@ -259,14 +263,6 @@ def _check_lara(lara: LaraOptions) -> None:
     _whole(lara.batch, *LARA_BOUNDS["batch"], "lara", "A batch of LARA holds 1 to 10,000 pairs.")
     for name in ("smooth", "verbalised"):
         _need(isinstance(getattr(lara, name), bool), "lara", f"lara.{name} is true or false.")
-
-
-def _check_checks(config: RunConfig) -> None:
-    for name in ("audit", "decoys", "canaries"):
-        count, (_, limit) = getattr(config, name), BOUNDS[name]
-        _whole(count, 0, limit, name, f"{name} is a number from 0 to {limit:,}.")
-        fits = not count or (config.kind == RunKind.DEBATE and not config.trial)
-        _need(fits, name, "Only a debate that is no trial checks itself.")
 
 
 def _choice(value: Any) -> ModelChoice:

@@ -107,7 +107,14 @@ def _about(title: str, url: str, day: date | None) -> tuple[str | None, str | No
 def read_gold(version: CorpusVersion | None, domain: Domain) -> Iterator[JudgmentRow]:
     """The gold that is current in the domain, as the version has or inherits it."""
     if version is not None and version.is_derived:
-        yield from _inherited_gold(version, domain)
+        labels = effective_labels(version, about=Q(query__domain=domain)).labels
+        base = [(each.query, each.passage, each.base) for each in labels if each.base is not None]
+        qids = dict(domain.queries.values_list("pk", "qid"))
+        for part in chunks(base):
+            rows = Passage.objects.filter(pk__in={passage for _, passage, _ in part}).order_by()
+            pids = dict(rows.values_list("pk", "pid"))
+            for query, passage, label in part:
+                yield JudgmentRow(domain.name, qids[query], pids[passage], label, _STORED)
         return
     # By its version alone: a join with the domain's queries would be planned from their side.
     current = GoldVersion.objects.filter(domain=domain, is_current=True).values("pk")
@@ -115,17 +122,6 @@ def read_gold(version: CorpusVersion | None, domain: Domain) -> Iterator[Judgmen
     columns = ("query__qid", "passage__pid", "label", "subtopics")
     for qid, pid, label, subtopics in rows.values_list(*columns).iterator(chunk_size=CHUNK):
         yield JudgmentRow(domain.name, qid, pid, label, _STORED, subtopics=subtopics)
-
-
-def _inherited_gold(version: CorpusVersion, domain: Domain) -> Iterator[JudgmentRow]:
-    labels = effective_labels(version, about=Q(query__domain=domain)).labels
-    base = [(each.query, each.passage, each.base) for each in labels if each.base is not None]
-    qids = dict(domain.queries.values_list("pk", "qid"))
-    for part in chunks(base):
-        rows = Passage.objects.filter(pk__in={passage for _, passage, _ in part}).order_by()
-        pids = dict(rows.values_list("pk", "pid"))
-        for query, passage, label in part:
-            yield JudgmentRow(domain.name, qids[query], pids[passage], label, _STORED)
 
 
 def read_rankings(run: RetrievalRun, domain: Domain) -> Iterator[RunRow]:

@@ -83,15 +83,6 @@ def shown_faults(release: Release) -> list[dict[str, Any]]:
     return [_fault(release.benchmark.slug, each) for each in release.faults]
 
 
-def shown_files(release: Release) -> list[dict[str, Any]]:
-    """Files of a built release; the size is None where one is no longer there."""
-    folder = Path(release.folder)
-    return [
-        {"path": path, "sha256": digest, "size": _size(folder / path)}
-        for path, digest in release.files.items()
-    ]
-
-
 def _fault(slug: str, fault: dict[str, Any]) -> dict[str, Any]:
     # A release of before may have been built with a check that is no longer made.
     check = CHECKS.get(fault["check"], _UNKNOWN)
@@ -167,6 +158,8 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     release = get_release(access, pk)
     earlier = access.benchmark.releases.filter(status=RunStatus.DONE)
+    # Files of a built release; the size is None where one is no longer there.
+    folder = Path(release.folder)
     context = RUNS.context(access, release) | {
         "release": release,
         "push_url": reverse("release-push", args=[slug, pk]),
@@ -174,7 +167,10 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "pushes": [(PUSHES.url(each), each) for each in release.pushes.all()[:10]],
         "splits": sorted(release.counts.get("splits", {}).items()),
         "faults": shown_faults(release),
-        "files": shown_files(release),
+        "files": [
+            {"path": path, "sha256": digest, "size": _size(folder / path)}
+            for path, digest in release.files.items()
+        ],
         "earlier": list(earlier.filter(pk__lt=pk).order_by("-pk")[:10]),
     }
     return RUNS.show(request, "evaluation/releases/release.html", context)
@@ -290,12 +286,6 @@ def send_archive(release: Release) -> FileResponse:
     _require_built(release)
     name = f"{release.benchmark.slug}-{release.version}"
     archive = tempfile.TemporaryFile()  # noqa: SIM115  (the response closes it)
-    _pack(release, name, archive)
-    archive.seek(0)
-    return FileResponse(archive, as_attachment=True, filename=f"{name}.zip")
-
-
-def _pack(release: Release, name: str, archive: IO[bytes]) -> None:
     # Stored as they are: parquet is compressed already.
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         for path in release.files:
@@ -306,6 +296,8 @@ def _pack(release: Release, name: str, archive: IO[bytes]) -> None:
             ):
                 while block := source.read(1 << 20):
                     target.write(block)
+    archive.seek(0)
+    return FileResponse(archive, as_attachment=True, filename=f"{name}.zip")
 
 
 def _require_built(release: Release) -> None:

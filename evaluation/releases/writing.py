@@ -71,7 +71,10 @@ def _origin(answer: ReferenceAnswer | None) -> dict[str, Any]:
     found: dict[str, Any] = {"author": answer.author}
     if answer.author == AnswerAuthor.PERSON:
         found["begun_from"] = answer.begun_from
-    maker = _maker(answer)
+    # The version by a model that this is, or goes back to.
+    maker: ReferenceAnswer | None = answer
+    while maker is not None and maker.author != AnswerAuthor.MODEL:
+        maker = maker.based_on
     if maker is None:
         return found
     found |= {
@@ -85,14 +88,6 @@ def _origin(answer: ReferenceAnswer | None) -> dict[str, Any]:
         found["request_key"] = maker.call.key
         found["parameters"] = {name: asked[name] for name in _PARAMETERS if name in asked}
     return found
-
-
-def _maker(answer: ReferenceAnswer) -> ReferenceAnswer | None:
-    """The version by a model that this is, or goes back to."""
-    at: ReferenceAnswer | None = answer
-    while at is not None and at.author != AnswerAuthor.MODEL:
-        at = at.based_on
-    return at
 
 
 # Gets how many passages of how many are written; may raise to stop the build.
@@ -124,7 +119,11 @@ class _Builder:
         write_jsonl(self.folder / f"provenance/{split}.jsonl", read_provenance(self.view, domain))
         evidence = self._noting(split, read_evidence(self.view, domain, self.name))
         write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
-        self._write_origins(split, domain, queries)
+        # Of the split's answers, where there are any, and the prompts of those by a model.
+        origins = list(read_origins(domain, queries))
+        if origins:
+            write_jsonl(self.folder / f"evidence/answers/{split}.jsonl", origins)
+        self.prompts |= {each["prompt_sha256"] for each in origins if "prompt_sha256" in each}
         if reviews := list(read_reviews(split, domain, self.name)):
             write_jsonl(self.folder / f"evidence/reviews/{split}.jsonl", reviews)
         if self.view.is_derived:
@@ -149,13 +148,6 @@ class _Builder:
             return ""
         write_jsonl(self.folder / votes.FILE, lines)
         return str(lines[-1]["link"])
-
-    def _write_origins(self, split: str, domain: Domain, queries: list[QueryRecord]) -> None:
-        """Of the split's answers, where there are any, and the prompts of those by a model."""
-        origins = list(read_origins(domain, queries))
-        if origins:
-            write_jsonl(self.folder / f"evidence/answers/{split}.jsonl", origins)
-        self.prompts |= {each["prompt_sha256"] for each in origins if "prompt_sha256" in each}
 
     def write_prompts(self) -> None:
         """The prompts behind published answers, as far as they are at hand."""
