@@ -11,9 +11,9 @@ from corpus.computing.models import Method
 from corpus.computing.vectors import Asking
 from corpus.models import CorpusVersion, Domain, Query, RankedList
 from corpus.pooling import Ranking, top
-from corpus.retrieval import analysis, fusion, postings, vectors
+from corpus.retrieval import analysis, postings, vectors
 from corpus.retrieval.counts import Counts, NoWords, count
-from corpus.retrieval.toplist import Scored, best_of, plain
+from corpus.retrieval.toplist import Scored, best_of, fuse, plain
 from corpus.versions.crosswalk import excluded_in
 from kit.errors import Refused
 
@@ -88,7 +88,7 @@ def fused(domain: Domain, version: CorpusVersion, config: dict[str, Any]) -> Ite
     for pk in [query.pk for query in queries]:
         lists = {each.run_id: each for each in rows.filter(query=pk)}
         rankings = [_scores(lists.get(run), excluded.get(pk, set())) for run in runs]
-        best = fusion.fuse(rankings, config["weights"], config["depth"])
+        best = fuse(rankings, config["weights"], config["depth"])
         yield pk, [pid for pid, _ in best], [score for _, score in best]
 
 

@@ -17,6 +17,7 @@ from django.db import transaction
 
 from corpus.importers.archive import BadArchive, unpack
 from corpus.importers.formats import RUN_FORMATS, format_named
+from corpus.importers.licences import FIELDS
 from corpus.importers.rows import (
     DocumentRow,
     LicenceRow,
@@ -31,7 +32,6 @@ from corpus.importers.rows import (
 from corpus.importers.runs import run_files
 from corpus.imports.context import Broken, ConcurrentLoad, Extra, LoadContext, Pace, open_context
 from corpus.imports.gold import show_gold, stage_gold
-from corpus.imports.licences import show_licences
 from corpus.imports.named import LoadRows, resolve_passages
 from corpus.imports.pools import show_pool, stage_pool
 from corpus.imports.queries import show_queries, stage_queries
@@ -49,6 +49,7 @@ from corpus.models import (
     Document,
     Domain,
     ImportRun,
+    Licence,
     Passage,
     VersionState,
 )
@@ -57,6 +58,54 @@ from corpus.versions.unpublished import drop_version
 from kit import audit
 from kit.database.bulk import analyze, bulk_loading
 from kit.runs.models import RunStatus
+
+_ELSEWHERE = "Neither this load nor the benchmark has a domain {!r}."
+_CLASH = (
+    "The licence of the {} of {} is here already with another {}. "
+    "An admin can change it on the page Licences."
+)
+
+
+def show_licences(context: LoadContext, rows: Sequence[LicenceRow]) -> None:
+    """Part of publishing. What a row leaves out clashes with nothing."""
+    found = Licence.objects.filter(domain__benchmark=context.benchmark)
+    here = {(each.domain_id, each.layer): each for each in found}
+    for row in rows:
+        for name in _domains(context, row):
+            key = context.domains[name], row.layer
+            if stored := here.get(key):
+                _compare(context, row, stored, name)
+                continue
+            given = {each: getattr(row, each) or "" for each in FIELDS}
+            here[key] = Licence.objects.create(
+                domain_id=key[0], layer=row.layer, name=row.name, **given
+            )
+            context.tally.add("licences", added=1)
+
+
+def _domains(context: LoadContext, row: LicenceRow) -> Iterator[str]:
+    """Those that the row is about: the one it names, else all of the load."""
+    if not row.domain:
+        yield from sorted(context.touched)
+    elif row.domain in context.touched or _is_ready(context, row.domain):
+        yield row.domain
+    else:
+        context.tally.fail(row.location.at("domain"), _ELSEWHERE.format(row.domain))
+
+
+def _is_ready(context: LoadContext, name: str) -> bool:
+    return name in context.domains and context.benchmark.domains.ready().filter(name=name).exists()
+
+
+def _compare(context: LoadContext, row: LicenceRow, stored: Licence, domain: str) -> None:
+    pairs = {each: (getattr(row, each), getattr(stored, each)) for each in ("name", *FIELDS)}
+    others = [name for name, (given, kept) in pairs.items() if given not in (None, kept)]
+    if others:
+        message = _CLASH.format(row.layer, domain, ", ".join(others))
+        context.tally.fail(row.location, message)
+    else:
+        context.tally.add("licences", present=1)
+
 
 __all__ = ["load", "sweep_dead_loads"]
 

@@ -272,12 +272,7 @@ class TextLoader:
 
     def _flush_rows(self) -> None:
         self._characters = 0
-        rows, self._pages = self._pages, {}
-        here = known_pages(self.context, rows)
-        new = [row for row in rows.values() if not self._is_known(row, row.doc_id, here)]
-        if new and not self.context.tally.problems:
-            self._write_pages(new)
-        self.context.tally.add("documents", added=len(new))
+        self._flush_pages()
         rows, self._passages = self._passages, {}
         here = known_passages(self.context, rows)
         new = [row for row in rows.values() if not self._is_known(row, row.pid, here)]
@@ -289,6 +284,14 @@ class TextLoader:
         if new and not self.context.tally.problems:
             self._write_passages(new, cuts)
         self.context.tally.add("passages", added=len(new), filled=len(empty))
+
+    def _flush_pages(self) -> None:
+        rows, self._pages = self._pages, {}
+        here = known_pages(self.context, rows)
+        new = [row for row in rows.values() if not self._is_known(row, row.doc_id, here)]
+        if new and not self.context.tally.problems:
+            self._write_pages(new)
+        self.context.tally.add("documents", added=len(new))
 
     def _is_known(self, row: PassageRow | DocumentRow, name: str, here: Known) -> bool:
         """Whether the text is here already; counts it, and notes a clash."""

@@ -2,10 +2,15 @@
 
 from django.core.cache import cache
 
-from debate.measures.accuracy import Accuracy, Comparison, compare
-from debate.measures.flips import flips
-from debate.measures.persistence import Persistence, persistence
-from debate.measures.timing import timing
+from debate.measures import (
+    Accuracy,
+    Comparison,
+    Persistence,
+    compare,
+    flips,
+    persistence,
+    timing,
+)
 from debate.models import DebateRun, DebateStatus
 from debate.references import Reference, judged
 from debate.runs.figures import Address, pairs_url

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from debate.dream import ADJUDICATOR
-from debate.measures.timing import Spent
+from debate.measures import Spent
 from debate.models import DebateRun, Turn
 from llm.models import Call
 

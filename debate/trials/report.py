@@ -6,9 +6,7 @@ from typing import Any
 from django.db.models import Count, Q
 from django.urls import reverse
 
-from debate.measures.accuracy import Comparison, Judged, compare
-from debate.measures.flips import flips
-from debate.measures.timing import Spent, Timing, timing
+from debate.measures import Comparison, Judged, Spent, Timing, compare, flips, timing
 from debate.models import DebateRun, DebateStatus, Trial, TrialItem, TrialKind
 from debate.references import Reference
 from debate.runs.trajectories import CallCost, Trajectory, trajectories, unread_calls

@@ -37,12 +37,11 @@ from corpus.models import (
 from corpus.texts.models import PassageQuerySet
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
-from evaluation.content.candidates import read_requests
 from evaluation.content.frozen import frozen
-from evaluation.content.reading import CHUNK, read_licences
+from evaluation.content.reading import CHUNK, read_licences, read_requests
 from evaluation.content.reading import read_queries as read_records
 from evaluation.content.view import view_of
-from evaluation.exporters import beir, bright, bright_pro, trec, trec_texts
+from evaluation.exporters import beir, bright, bright_pro, trec
 from evaluation.exporters.files import about, write_jsonl, write_list
 from evaluation.exporters.licences import write_licences
 from evaluation.exporters.names import split_name
@@ -111,8 +110,8 @@ def read_gold(version: CorpusVersion | None, domain: Domain) -> Iterator[Judgmen
         base = [(each.query, each.passage, each.base) for each in labels if each.base is not None]
         qids = dict(domain.queries.values_list("pk", "qid"))
         for part in chunks(base):
-            rows = Passage.objects.filter(pk__in={passage for _, passage, _ in part}).order_by()
-            pids = dict(rows.values_list("pk", "pid"))
+            passages = Passage.objects.filter(pk__in={key for _, key, _ in part}).order_by()
+            pids = dict(passages.values_list("pk", "pid"))
             for query, passage, label in part:
                 yield JudgmentRow(domain.name, qids[query], pids[passage], label, _STORED)
         return
@@ -262,12 +261,12 @@ def _trec(export: Export, domain: Domain) -> None:
     folder = export.place / file_name(domain.name)
     if domain.queries.exclude(text="").exists():
         asked = [_topic(row) for row in export.queries(domain)]
-        _either(folder / "topics", lambda: asked, trec_texts.write_topics, _topic_json)
+        _either(folder / "topics", lambda: asked, trec.write_topics, _topic_json)
     else:
         export.counts["queries"] += domain.queries.count()  # their judgments name them
     texts = partial(read_passages, export.version, domain)
     export.counts["passages"] += _either(
-        folder / "documents", texts, trec_texts.write_documents, _document_json
+        folder / "documents", texts, trec.write_documents, _document_json
     )
     gold = export.gold(domain)
     trec.write_qrels(folder / "qrels.txt", gold)
@@ -287,14 +286,14 @@ def _either(
     path = stem.with_suffix(".txt")
     try:
         return write(path, map(_only_marked_up, rows()))
-    except trec_texts.Unwritable:
+    except trec.Unwritable:
         path.unlink(missing_ok=True)
         return write_jsonl(stem.with_suffix(".jsonl"), map(as_json, rows()))
 
 
 def _only_marked_up(row: Any) -> Any:
     if row.extra or getattr(row, "source_url", None) or getattr(row, "fetched_on", None):
-        raise trec_texts.Unwritable
+        raise trec.Unwritable
     return row
 
 

@@ -12,12 +12,18 @@ from annotate.models import ReferenceAnswer
 from corpus.models import Domain, RetrievalRun
 from debate.answering.asking import default_prompt, prompt_text
 from evaluation.content import inherited_rows
-from evaluation.content.candidates import first_stage, read_requests
 from evaluation.content.evidence import Pseudonym, pseudonyms, read_evidence
-from evaluation.content.reading import read_documents, read_licences, read_provenance, read_queries
+from evaluation.content.reading import (
+    first_stage,
+    read_documents,
+    read_licences,
+    read_provenance,
+    read_queries,
+    read_requests,
+)
 from evaluation.content.reviewed import courses_in, read_course, read_reviews, second_reviews
 from evaluation.content.view import View
-from evaluation.exporters import beir, bridge, bright_pro, croissant, ready, trec, votes
+from evaluation.exporters import beir, bright_pro, croissant, ready, trec, votes
 from evaluation.exporters.documents import write_documents
 from evaluation.exporters.faults import BLOCKING, Fault, find_faults, merged
 from evaluation.exporters.files import file_sums, same_file, write_jsonl, write_sums
@@ -167,7 +173,7 @@ class _Builder:
         examples, aspects = self._path("examples", split), self._path("aspects", split)
         self._note("examples", split, bright_pro.write_examples(examples, queries, shape))
         self._note("aspects", split, bright_pro.write_aspects(aspects, split, queries, shape))
-        bridge.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
+        bright_pro.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
         for name, view in trec.VIEWS.items():
             trec.write_view(self.folder / f"qrels/{split}.{name}.txt", queries, view)
         trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)

@@ -11,11 +11,15 @@ from evaluation.exporters.records import Label
 from evaluation.exporters.votes import FILE as VOTES
 from evaluation.verification.copies import TWICE, Support, check_copies
 from evaluation.verification.courses import Courses
-from evaluation.verification.evidence import check_answers, check_prompts, check_reviews
+from evaluation.verification.evidence import (
+    check_answers,
+    check_prompts,
+    check_reviews,
+    check_votes,
+)
 from evaluation.verification.inherited import derive_inherited
 from evaluation.verification.rows import NotDerived, Pair, Report, objects
 from evaluation.verification.rules import derive
-from evaluation.verification.votes import check_votes
 
 # What reading a file that somebody touched may raise.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)

@@ -16,7 +16,7 @@ from django.db.models import Count
 
 from corpus.models import Benchmark
 from debate.lara.services import budget_progress
-from debate.measures.accuracy import Comparison, compare
+from debate.measures import Comparison, compare
 from debate.models import DebateRun, DebateStatus, RunKind
 from debate.references import GOLD, PEOPLE, Reference, judged
 from debate.runs import from_pairs

@@ -2,10 +2,7 @@
 
 import pytest
 
-from debate.measures.accuracy import Judged, compare
-from debate.measures.flips import flips
-from debate.measures.persistence import persistence
-from debate.measures.timing import Spent, timing
+from debate.measures import Judged, Spent, compare, flips, persistence, timing
 from kit.stats.means import mean, mean_proportion
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import Proportion, proportion, upper_bound
