@@ -284,29 +284,19 @@ class UndoDecision(Route):
         return Response(ViolationSerializer(get_violation(run, violation_pk)).data)
 
 
-_RUN = "b/<slug:slug>/cleanings/<int:pk>"
+_HERE = "b/<slug:slug>"
+_RUN = f"{_HERE}/cleanings/<int:pk>"
+_ONE = f"{_RUN}/violations/<int:violation_pk>"
 _KIND: Any = {"pages": RUNS, "serializer_class": CleaningSerializer}
 urlpatterns = [
-    path("b/<slug:slug>/cleanings/", Cleanings.as_view(), name="api-cleanings"),
-    path(
-        "b/<slug:slug>/cleaning-forecast/",
-        CleaningForecast.as_view(),
-        name="api-cleaning-forecast",
-    ),
+    path(f"{_HERE}/cleanings/", Cleanings.as_view(), name="api-cleanings"),
+    path(f"{_HERE}/cleaning-forecast/", CleaningForecast.as_view(), name="api-cleaning-forecast"),
     path(f"{_RUN}/", OneRun.as_view(**_KIND), name="api-cleaning"),
     path(f"{_RUN}/budget/", RunLimit.as_view(**_KIND), name="api-cleaning-budget"),
     path(f"{_RUN}/report/", CleaningReport.as_view(), name="api-cleaning-report"),
     path(f"{_RUN}/report/rows/", CleaningRows.as_view(), name="api-cleaning-rows"),
     path(f"{_RUN}/violations/", Violations.as_view(), name="api-cleaning-violations"),
-    path(
-        f"{_RUN}/violations/<int:violation_pk>/",
-        OneViolation.as_view(),
-        name="api-cleaning-violation",
-    ),
-    path(
-        f"{_RUN}/violations/<int:violation_pk>/undo/",
-        UndoDecision.as_view(),
-        name="api-cleaning-violation-undo",
-    ),
+    path(f"{_ONE}/", OneViolation.as_view(), name="api-cleaning-violation"),
+    path(f"{_ONE}/undo/", UndoDecision.as_view(), name="api-cleaning-violation-undo"),
     path(f"{_RUN}/<slug:verb>/", RunVerb.as_view(**_KIND), name="api-cleaning-verb"),
 ]

@@ -89,14 +89,11 @@ _ALL = "b/<slug:slug>/run-computations"
 _KIND: Any = {"pages": RUNS, "serializer_class": RunComputationSerializer}
 _CANCEL = RunVerb.as_view(**_KIND, verb="cancel")
 _RETRY = RunVerb.as_view(**_KIND, verb="retry")
+_BUDGET = ComputationBudget.as_view(**_KIND)
 urlpatterns = [
     path(f"{_ALL}/", Computations.as_view(), name="api-run-computations"),
     path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_KIND), name="api-run-computation"),
     path(f"{_ALL}/<int:pk>/cancel/", _CANCEL, name="api-run-computation-cancel"),
     path(f"{_ALL}/<int:pk>/retry/", _RETRY, name="api-run-computation-retry"),
-    path(
-        f"{_ALL}/<int:pk>/budget/",
-        ComputationBudget.as_view(**_KIND),
-        name="api-run-computation-budget",
-    ),
+    path(f"{_ALL}/<int:pk>/budget/", _BUDGET, name="api-run-computation-budget"),
 ]

@@ -209,6 +209,7 @@ class VersionSearch(Route):
 
 
 _ALL = "b/<slug:slug>/versions"
+_TEXT = f"{_ALL}/<int:pk>/passages/<int:passage_pk>"
 urlpatterns = [
     path(f"{_ALL}/", Versions.as_view(), name="api-versions"),
     path(f"{_ALL}/current/", CurrentVersion.as_view(), name="api-version-current"),
@@ -216,9 +217,5 @@ urlpatterns = [
     path(f"{_ALL}/<int:pk>/take-up/", MakeCurrent.as_view(), name="api-version-take-up"),
     path(f"{_ALL}/<int:pk>/labels/", VersionLabels.as_view(), name="api-version-labels"),
     path(f"{_ALL}/<int:pk>/search/", VersionSearch.as_view(), name="api-version-search"),
-    path(
-        f"{_ALL}/<int:pk>/passages/<int:passage_pk>/",
-        VersionPassage.as_view(),
-        name="api-version-passage",
-    ),
+    path(f"{_TEXT}/", VersionPassage.as_view(), name="api-version-passage"),
 ]
