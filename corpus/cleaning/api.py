@@ -37,7 +37,7 @@ from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class CleaningSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -87,9 +87,7 @@ class NewCleaningSerializer(serializers.Serializer):
         help_text="Asked at the endpoint instead of its own; for dchunk an embedding model.",
     )
     name = serializers.CharField(max_length=80, required=False, allow_blank=True, default="")
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0
-    )
+    budget_usd = BudgetField(required=False, default=None)
     options = serializers.DictField(required=False, default=dict)
     also = serializers.ListField(
         child=serializers.ChoiceField(choices=CleaningPreset.choices),

@@ -16,7 +16,7 @@ from corpus.models import Role, RunComputation
 from corpus.run_routes import OneRun, RunLimit, RunVerb
 from corpus.versions.services import chosen
 from kit.api import RUN_FIELDS, Route
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class RunComputationSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -50,9 +50,7 @@ class NewComputationSerializer(serializers.Serializer):
     method = serializers.ChoiceField(choices=Method.choices)
     config = serializers.DictField(required=False, default=dict)
     name = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, required=False, default=None, allow_null=True
-    )
+    budget_usd = BudgetField(required=False, default=None)
     version = serializers.IntegerField(
         required=False, help_text="The corpus version to rank; by default the current one."
     )

@@ -18,7 +18,7 @@ from debate.answers.views import RUNS, forecast_of, generate, get_run, item_rows
 from debate.models import AnswerItem, AnswerRun
 from kit.api import RUN_FIELDS, Route
 from llm.requests import EFFORTS
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -48,9 +48,7 @@ class NewAnswerRunSerializer(serializers.Serializer):
     reasoning_effort = serializers.ChoiceField(
         choices=EFFORTS, required=False, allow_blank=True, default=""
     )
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0
-    )
+    budget_usd = BudgetField(required=False, default=None)
 
 
 class GenerateSerializer(serializers.Serializer):

@@ -36,7 +36,7 @@ from kit.api import RUN_FIELDS, Route
 from kit.errors import Refused
 from llm import endpoints
 from llm.requests import EFFORTS
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 _OF_PLAN = ("endpoint", "preset", "models", "prompt_version", "name", "budget_usd")
 
@@ -138,9 +138,7 @@ class PlanSerializer(serializers.Serializer):
     models = ModelChoiceSerializer(many=True, required=False)
     prompt_version = serializers.IntegerField(min_value=1, required=False, allow_null=True)
     name = serializers.CharField(max_length=120, required=False, allow_blank=True)
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True
-    )
+    budget_usd = BudgetField(required=False)
     kind = serializers.ChoiceField(choices=RunKind.choices, required=False)
     agents = ModelChoiceSerializer(many=True, required=False)
     adjudicator = ModelChoiceSerializer(required=False, allow_null=True)

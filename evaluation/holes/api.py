@@ -18,6 +18,7 @@ from kit.api import ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
+from llm.serializers import BudgetField
 
 
 class HoleDebateSerializer(serializers.Serializer):
@@ -26,9 +27,7 @@ class HoleDebateSerializer(serializers.Serializer):
     runs = serializers.ListField(child=serializers.IntegerField(), allow_empty=False)
     depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
     endpoint = serializers.CharField(required=False, default="", allow_blank=True)
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True, default=None
-    )
+    budget_usd = BudgetField(required=False, default=None)
 
 
 class StartedSerializer(serializers.Serializer):
