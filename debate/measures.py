@@ -96,22 +96,8 @@ def flips(pairs: Iterable[tuple[Label, Label]]) -> Flips:
     return Flips(Counter(pairs))
 
 
-@dataclass(frozen=True)
-class Spent:
-    """One pair: seconds of each agent in each round, and USD (None where no price is known)."""
-
-    rounds: Sequence[Sequence[float]]
-    usd: float | None = None
-
-    @property
-    def sequential_s(self) -> float:
-        """All agents one after the other."""
-        return sum(sum(agents) for agents in self.rounds)
-
-    @property
-    def parallel_s(self) -> float:
-        """The agents of a round at once: each round lasts as long as its slowest."""
-        return sum(max(agents, default=0.0) for agents in self.rounds)
+Spent: TypeAlias = tuple[Sequence[Sequence[float]], float | None]
+"""One pair: seconds of each agent in each round, and USD (None where no price is known)."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +110,15 @@ class Timing:
 
 
 def timing(pairs: Iterable[Spent]) -> Timing:
-    """Latency and cost of a pair; cost over the pairs whose price is known."""
+    """Latency and cost of a pair; cost over the pairs whose price is known.
+
+    Its agents answer one after the other, or those of a round at once, as long as the slowest.
+    """
     pairs = list(pairs)
     return Timing(
-        sequential_s=mean([pair.sequential_s for pair in pairs]),
-        parallel_s=mean([pair.parallel_s for pair in pairs]),
-        usd=mean([pair.usd for pair in pairs if pair.usd is not None]),
+        sequential_s=mean([sum(map(sum, rounds)) for rounds, _ in pairs]),
+        parallel_s=mean([sum(max(each, default=0.0) for each in rounds) for rounds, _ in pairs]),
+        usd=mean([usd for _, usd in pairs if usd is not None]),
     )
 
 

@@ -131,15 +131,6 @@ NO_REFERENCE = (
 )
 
 
-@dataclass(frozen=True)
-class BudgetProgress:
-    """Of a live run's budget: pairs that people have labelled, and pairs before them now."""
-
-    labelled: int
-    open: int
-    budget: int
-
-
 def close_lara(run: DebateRun) -> None:
     """End a claimed run whose pairs have all been measured, or give it back to wait for people.
 
@@ -165,8 +156,11 @@ def close_lara(run: DebateRun) -> None:
     finish(run, pairs, simulate(labelling, _Answers(run, [label or 0 for label in truth])))
 
 
-def budget_progress(run: DebateRun) -> BudgetProgress | None:
-    """How far a live run is with its people; None for any other run, or before it asks."""
+def budget_progress(run: DebateRun) -> dict[str, int] | None:
+    """Of a live run's budget: pairs that people have labelled, and pairs before them now.
+
+    None for any other run, or before it asks.
+    """
     if run.kind != RunKind.LARA or config_of(run).lara.mode == SIMULATED:
         return None
     picked = _picked(run)
@@ -176,7 +170,7 @@ def budget_progress(run: DebateRun) -> BudgetProgress | None:
     labelled = picked.filter(case__status=CaseStatus.CLOSED).count()
     measured = run.debates.filter(status__in=_WITH_PROBABILITY).count()
     budget = max(asked, _budget(run, measured))
-    return BudgetProgress(labelled, asked - labelled, budget)
+    return {"labelled": labelled, "open": asked - labelled, "budget": budget}
 
 
 def _go_on(run: DebateRun, pairs: Sequence[Measured]) -> None:

@@ -79,17 +79,8 @@ def _place(row: dict[str, Any], passage: str) -> tuple[int, int] | None:
     return (start, end) if passage[start:end].split() == str(row.get("text", "")).split() else None
 
 
-_HEADER: tuple[str, ...] = (
-    "debate",
-    "domain",
-    "query",
-    "query_text",
-    "passage",
-    "outcome",
-    "label",
-    "round",
-)
-_HEADER += ("failure", "practice")
+_HEADER: list[str] = ["debate", "domain", "query", "query_text", "passage", "outcome"]
+_HEADER += ["label", "round", "failure", "practice"]
 _CHUNK = 1_000
 
 

@@ -24,7 +24,7 @@ from evaluation.exporters.faults import CHECKS, place_name
 from evaluation.releases import services as verbs
 from evaluation.releases.models import Release, ReleasePush
 from evaluation.releases.pushing import cancel_push, last_repository, retry_push, start_push
-from evaluation.verification.diff import Diff, compare
+from evaluation.verification.diff import Change, changelog, compare
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Table
@@ -230,7 +230,7 @@ def release_diff(request: HttpRequest, slug: str, pk: int, older: int) -> HttpRe
         messages.warning(request, refusal.message)
         return htmx.redirect(request, RUNS.url(newer))
     context = {"access": access, "release": newer, "older": before}
-    return htmx.render(request, "evaluation/releases/diff.html", context | {"diff": diff})
+    return htmx.render(request, "evaluation/releases/diff.html", context | {"diff": {"changes": diff}})
 
 
 @require_GET
@@ -239,7 +239,7 @@ def release_changelog(request: HttpRequest, slug: str, pk: int, older: int) -> H
     access = enter(request.user, slug, Role.ADMIN)
     newer, before = get_release(access, pk), get_release(access, older)
     try:
-        text = diff_of(before, newer).changelog(before.version, newer.version)
+        text = changelog(diff_of(before, newer), before.version, newer.version)
     except Refused as refusal:
         raise Http404(refusal.message) from None
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
@@ -248,7 +248,7 @@ def release_changelog(request: HttpRequest, slug: str, pk: int, older: int) -> H
     return response
 
 
-def diff_of(older: Release, newer: Release) -> Diff:
+def diff_of(older: Release, newer: Release) -> list[Change]:
     """The changes; raises Refused where one was not built or its files are gone."""
     if any(each.status != RunStatus.DONE for each in (older, newer)):
         raise Refused("Only releases that are built can be compared.")

@@ -141,7 +141,7 @@ class Command(BaseCommand):
             if known.items:
                 self.stdout.write("\n".join(_as_lines(known)))
         if run.status == RunStatus.QUEUED and (waits := budget_progress(run)):
-            words = f"{waits.labelled} of {waits.budget} pairs labelled, {waits.open} before them"
+            words = "{labelled} of {budget} pairs labelled, {open} before them".format(**waits)
             self.stderr.write(f"The run waits for people ({words}); a worker goes on after them.")
         elif run.status != RunStatus.DONE:
             self.stderr.write(run.error or f"The run is {run.status}.")

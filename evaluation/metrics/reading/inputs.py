@@ -3,9 +3,9 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -173,13 +173,8 @@ def _object(file: DataFile) -> Excluded | None:
     return {qid: () if NOTHING in ids else tuple(ids) for qid, ids in value.items()}
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """A run and its gold; `notes` counts what was odd in the files, by kind."""
-
-    run: RunFile
-    gold: Gold
-    notes: Mapping[str, int]
+Inputs: TypeAlias = tuple[RunFile, Gold, Mapping[str, int]]
+"""A run, its gold, and what was odd in the files, counted by kind."""
 
 
 def read_inputs(
@@ -195,7 +190,7 @@ def read_inputs(
     """Read all files; raises MetricFault that names every fault of the first that has any."""
     gold, notes = read_joined(qrels, aspects, excluded, base, profile=profile, names=names)
     found = read_run(run, names)
-    return Inputs(run=found, gold=gold, notes=Counter(found.notes) + Counter(notes))
+    return found, gold, Counter(found.notes) + Counter(notes)
 
 
 def read_joined(
