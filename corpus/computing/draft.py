@@ -76,7 +76,14 @@ class Draft:
                 digest=hashlib.sha256(json.dumps(sorted(self.lists.items())).encode()).hexdigest(),
                 query_count=len(self.lists),
                 depth=self.depth,
-                provenance=_provenance(computation, self.report),
+                provenance={
+                    "computation": computation.pk,
+                    "label": f"computed here: {computation.get_method_display()}",
+                    "method": computation.method,
+                    "config": computation.config,
+                    "practice": computation.practice,
+                    **self.report,
+                },
             )
             computation.finish(report=self.report, done=self.total, total=self.total)
             note(computation, "compute retrieval run", None, run=run.pk)
@@ -176,17 +183,6 @@ def _asking(computation: RunComputation) -> Asking | None:
         must_be_priced=computation.budget_usd is not None,
         dimensions=config["dimensions"],
     )
-
-
-def _provenance(computation: RunComputation, report: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "computation": computation.pk,
-        "label": f"computed here: {computation.get_method_display()}",
-        "method": computation.method,
-        "config": computation.config,
-        "practice": computation.practice,
-        **report,
-    }
 
 
 def forget(run: int | None) -> None:

@@ -46,7 +46,9 @@ def wanted_items(reading: Reading, params: Mapping[str, str]) -> tuple[list[int]
     if asked is None:
         show, asked = "all", ()
     if show == "counted":
-        asked = (_commonest(labels.values()),)
+        # The commonest number of labels, of items with two or more; the larger one in a tie.
+        sizes = Counter(len(given) for given in labels.values() if len(given) > 1)
+        asked = (max(sizes, key=lambda size: (sizes[size], size), default=0),)
     items = [item for item, given in labels.items() if _fits(given, show, person, asked)]
     asked = asked if show in ASKED else ()
     names = dict(zip(("label", "other"), map(reading.label_names.get, asked), strict=False))
@@ -84,12 +86,6 @@ def _chosen(reading: Reading, params: Mapping[str, str]) -> tuple[Sequence[Ratin
 def _name(reading: Reading, key: str) -> str:
     known = key.isascii() and key.isdigit() and len(key) < 19
     return reading.names.get(int(key), "") if known else ""
-
-
-def _commonest(labels: Iterable[Mapping[str, int]]) -> int:
-    """The commonest number of labels, of items with two or more; the larger one in a tie."""
-    sizes = Counter(len(given) for given in labels if len(given) > 1)
-    return max(sizes, key=lambda size: (sizes[size], size), default=0)
 
 
 def _fits(given: Mapping[str, int], show: str, person: str, asked: Sequence[int]) -> bool:

@@ -230,7 +230,9 @@ def release_diff(request: HttpRequest, slug: str, pk: int, older: int) -> HttpRe
         messages.warning(request, refusal.message)
         return htmx.redirect(request, RUNS.url(newer))
     context = {"access": access, "release": newer, "older": before}
-    return htmx.render(request, "evaluation/releases/diff.html", context | {"diff": {"changes": diff}})
+    return htmx.render(
+        request, "evaluation/releases/diff.html", context | {"diff": {"changes": diff}}
+    )
 
 
 @require_GET

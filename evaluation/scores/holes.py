@@ -43,6 +43,9 @@ def holes_of(cases: Mapping[int, Case], names: Mapping[int, str], *, seed: int) 
     case = ordered[0]
     assert case.gold.hole is not None
     holes = case.gold.hole & case.relevant
+    # For each order the holes reached by its first 1, 2, ... systems.
+    drawn = random_orders(len(found), ORDERS, seed)
+    reached = [np.logical_or.accumulate(found[order], axis=0).sum(axis=1) for order in drawn]
     return {
         "holes": int(holes.sum()),
         "reached": int((times > 0).sum()),
@@ -56,18 +59,11 @@ def holes_of(cases: Mapping[int, Case], names: Mapping[int, str], *, seed: int) 
             }
             for place, run in enumerate(runs)
         ],
-        "reach": _reach(found, seed),
+        "reach": [each.tolist() for each in reached],
         "growth": mean_growth(found, seed=seed, orders=ORDERS),
         "aspect_growth": _aspect_growth(case, found, seed),
         "marginal": _marginal(ordered, found, seed),
     }
-
-
-def _reach(found: Flags, seed: int) -> list[list[int]]:
-    """For each order the holes reached by its first 1, 2, ... systems."""
-    drawn = random_orders(len(found), ORDERS, seed)
-    reached = [np.logical_or.accumulate(found[order], axis=0).sum(axis=1) for order in drawn]
-    return [each.tolist() for each in reached]
 
 
 def _aspect_growth(case: Case, found: Flags, seed: int) -> list[float | None] | None:
