@@ -12,9 +12,8 @@ from django.db import transaction
 
 from corpus.computing.config import BY_DOCUMENT, key_of_run
 from corpus.computing.corpus import documents_of, read_corpus
-from corpus.computing.methods import Asked, Job, Ranked, fused, rank
+from corpus.computing.methods import Asked, Asking, Job, Ranked, fused, rank
 from corpus.computing.models import Method
-from corpus.computing.vectors import Asking
 from corpus.models import CorpusVersion, Domain, RankedList, RetrievalRun, RunComputation
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import stored

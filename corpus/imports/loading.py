@@ -6,6 +6,8 @@ transaction shows it all. Whatever stops a load before that leaves nothing: what
 by itself or by the next load.
 """
 
+import hashlib
+import json
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -14,6 +16,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from corpus.importers.archive import BadArchive, unpack
 from corpus.importers.formats import RUN_FORMATS, format_named
@@ -23,6 +26,7 @@ from corpus.importers.rows import (
     LicenceRow,
     Location,
     Oddity,
+    PairRow,
     PassageBatch,
     PassageRow,
     Problem,
@@ -33,7 +37,6 @@ from corpus.importers.runs import run_files
 from corpus.imports.context import Broken, ConcurrentLoad, Extra, LoadContext, Pace, open_context
 from corpus.imports.gold import show_gold, stage_gold
 from corpus.imports.named import LoadRows, resolve_passages
-from corpus.imports.pools import show_pool, stage_pool
 from corpus.imports.queries import show_queries, stage_queries
 from corpus.imports.rankings import RunLoader, no_domain
 from corpus.imports.sweep import (
@@ -43,6 +46,7 @@ from corpus.imports.sweep import (
     sweep_dead_loads,
 )
 from corpus.imports.texts import TextLoader, fill_passages
+from corpus.lists import unused_name
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -51,6 +55,8 @@ from corpus.models import (
     ImportRun,
     Licence,
     Passage,
+    Pool,
+    PoolEntry,
     VersionState,
 )
 from corpus.texts.indexing import request_index
@@ -58,6 +64,60 @@ from corpus.versions.unpublished import drop_version
 from kit import audit
 from kit.database.bulk import analyze, bulk_loading
 from kit.runs.models import RunStatus
+
+_COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
+
+
+def stage_pool(context: LoadContext, gathered: LoadRows, pace: Pace) -> Pool | None:
+    """Write a pool of the load's pairs unseen, unless one of exactly these pairs is here."""
+    rows = [row for row in gathered.pairs.values() if _is_known(context, row)]
+    if not rows or context.tally.problems:
+        return None
+    pairs = sorted((row.domain, row.qid, row.pid) for row in rows)
+    digest = hashlib.sha256(json.dumps(pairs).encode()).hexdigest()
+    if _like_it(context, digest).exists():
+        context.tally.add("pairs", present=len(rows))
+        return None
+    with pace.writing(context, 0):
+        pool = Pool.everything.create(
+            benchmark=context.benchmark,
+            name="loading",
+            provenance={"import": context.run.pk, "format": context.run.format, "digest": digest},
+            is_ready=False,
+        )
+        context.stage("pools", pool.pk)
+    values = (
+        (pool.pk, context.queries[row.domain, row.qid], context.passages[row.domain, row.pid], "[]")
+        for row in rows
+    )
+    pace.write(context, PoolEntry, _COLUMNS, values)
+    context.tally.add("pairs", added=len(rows))
+    return pool
+
+
+def show_pool(context: LoadContext, pool: Pool | None) -> None:
+    """Part of publishing; raises Overtaken if another load brought the same pairs."""
+    if pool is None:
+        return
+    if _like_it(context, pool.provenance["digest"]).exists():
+        raise ConcurrentLoad
+    taken = Pool.objects.filter(benchmark=context.benchmark).values_list("name", flat=True)
+    name = unused_name(f"{context.run.label[:100]} pairs", taken)
+    Pool.everything.filter(pk=pool.pk).update(name=name, is_ready=True)
+
+
+def _like_it(context: LoadContext, digest: str) -> QuerySet[Pool]:
+    return Pool.objects.filter(benchmark=context.benchmark, provenance__digest=digest)
+
+
+def _is_known(context: LoadContext, row: PairRow) -> bool:
+    query, passage = (row.domain, row.qid), (row.domain, row.pid)
+    if query not in context.queries:
+        context.tally.fail(row.location, f"There is no query {row.qid} in {row.domain}.")
+    elif passage not in context.passages:
+        context.tally.fail(row.location, f"There is no passage {row.pid} in {row.domain}.")
+    return query in context.queries and passage in context.passages
+
 
 _ELSEWHERE = "Neither this load nor the benchmark has a domain {!r}."
 _CLASH = (

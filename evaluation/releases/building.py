@@ -14,8 +14,7 @@ from django.db import transaction
 
 from corpus.versions.services import stored
 from evaluation.background import failures_in_row
-from evaluation.content.frozen import frozen
-from evaluation.content.view import view_of
+from evaluation.content.view import frozen, view_of
 from evaluation.exporters.faults import BLOCKING
 from evaluation.releases.models import Release, ReleaseState
 from evaluation.releases.writing import Step, write_release

@@ -37,10 +37,9 @@ from corpus.models import (
 from corpus.texts.models import PassageQuerySet
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
-from evaluation.content.frozen import frozen
 from evaluation.content.reading import CHUNK, read_licences, read_requests
 from evaluation.content.reading import read_queries as read_records
-from evaluation.content.view import view_of
+from evaluation.content.view import frozen, view_of
 from evaluation.exporters import beir, bright, bright_pro, trec
 from evaluation.exporters.files import about, write_jsonl, write_list
 from evaluation.exporters.licences import write_licences

@@ -10,7 +10,6 @@ from evaluation.exporters.files import SUMS, file_sum
 from evaluation.exporters.records import Label
 from evaluation.exporters.votes import FILE as VOTES
 from evaluation.verification.copies import TWICE, Support, check_copies
-from evaluation.verification.courses import Courses
 from evaluation.verification.evidence import (
     check_answers,
     check_prompts,
@@ -19,7 +18,7 @@ from evaluation.verification.evidence import (
 )
 from evaluation.verification.inherited import derive_inherited
 from evaluation.verification.rows import NotDerived, Pair, Report, objects
-from evaluation.verification.rules import derive
+from evaluation.verification.rules import Courses, derive
 
 # What reading a file that somebody touched may raise.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)

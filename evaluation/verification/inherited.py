@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corpus.marcus.inheritance import inherited_label
-from evaluation.verification.courses import Courses
 from evaluation.verification.rows import NotDerived
-from evaluation.verification.rules import derive
+from evaluation.verification.rules import Courses, derive
 
 Row = Mapping[str, Any]
 
