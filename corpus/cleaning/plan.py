@@ -18,7 +18,7 @@ from corpus.models import (
     Document,
     Passage,
 )
-from corpus.versions.unpublished import drop_rows
+from corpus.versions.services import drop_rows
 from kit.runs.models import RunGroup
 from kit.runs.sharing import cut, new_group
 

@@ -16,7 +16,7 @@ from corpus.computing.models import Method
 from corpus.models import CorpusVersion, Domain, Query, RankedList
 from corpus.pooling import Ranking, top
 from corpus.retrieval import analysis, postings, vectors
-from corpus.retrieval.counts import Counts, NoWords, count
+from corpus.retrieval.analysis import Counts, NoWords, count
 from corpus.retrieval.toplist import Scored, best_of, fuse, plain
 from corpus.versions.crosswalk import excluded_in
 from kit.errors import Refused

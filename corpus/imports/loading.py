@@ -60,7 +60,7 @@ from corpus.models import (
     VersionState,
 )
 from corpus.texts.indexing import request_index
-from corpus.versions.unpublished import drop_version
+from corpus.versions.services import drop_version
 from kit import audit
 from kit.database.bulk import analyze, bulk_loading
 from kit.runs.models import RunStatus

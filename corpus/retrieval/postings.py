@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corpus.retrieval import K1, B
-from corpus.retrieval.analysis import Terms
-from corpus.retrieval.counts import Counts
+from corpus.retrieval.analysis import Counts, Terms
 from corpus.retrieval.toplist import Scored, best
 
 # Rows whose weights are computed at once.

@@ -9,8 +9,8 @@ from rest_framework.response import Response
 from corpus.access import enter
 from corpus.models import RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
-from evaluation.holes import pages as hole_pages
 from evaluation.holes.debates import debate_holes
+from evaluation.holes.views import all_growth, holes_leaderboard
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from evaluation.scores.services import enter_scored
@@ -45,8 +45,8 @@ class Holes(Route):
     @extend_schema(responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         sheet = sheet_of(request, enter_scored(self.person(), slug))
-        board = leaderboard.as_table(hole_pages.holes_leaderboard(sheet))
-        return Response(as_data([board, hole_pages.all_growth(sheet)]))
+        board = leaderboard.as_table(holes_leaderboard(sheet))
+        return Response(as_data([board, all_growth(sheet)]))
 
 
 class HolesDebate(Route):

@@ -29,8 +29,7 @@ from evaluation.exporters.faults import BLOCKING, Fault, find_faults, merged
 from evaluation.exporters.files import file_sums, same_file, write_jsonl, write_sums
 from evaluation.exporters.licences import write_licences
 from evaluation.exporters.rankllm import write_requests
-from evaluation.exporters.records import QueryRecord
-from evaluation.exporters.statistics import Statistics, count, total
+from evaluation.exporters.records import QueryRecord, Statistics, count, total
 from evaluation.releases.card import render_card, render_licence
 from evaluation.releases.findings import (
     agreement_fault,
