@@ -47,19 +47,10 @@ class CleaningSerializer(PaidSerializer, serializers.ModelSerializer):
         model = CleaningRun
         fields = [
             *RUN_FIELDS,
-            "name",
-            "source",
-            "version",
-            "preset",
-            "policy",
-            "config",
-            "endpoint",
-            "model",
+            *("name", "source", "version", "preset", "policy", "config", "endpoint", "model"),
             "practice",
             *PAID_FIELDS,
-            "pause_reason",
-            "follows",
-            "figures",
+            *("pause_reason", "follows", "figures"),
         ]
 
 
@@ -105,25 +96,9 @@ class ViolationSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Violation
-        fields = [
-            "id",
-            "page",
-            "domain",
-            "stage",
-            "part",
-            "window",
-            "number",
-            "kind",
-            "is_violation",
-            "start",
-            "end",
-            "out_start",
-            "out_end",
-            "source",
-            "output",
-            "decision",
-            "decided_at",
-        ]
+        fields = ["id", "page", "domain", "stage", "part", "window", "number", "kind"]
+        fields += ["is_violation", "start", "end", "out_start", "out_end", "source", "output"]
+        fields += ["decision", "decided_at"]
 
 
 class DecisionSerializer(serializers.Serializer):

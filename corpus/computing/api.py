@@ -28,14 +28,9 @@ class RunComputationSerializer(PaidSerializer, serializers.ModelSerializer):
         model = RunComputation
         fields = [
             *RUN_FIELDS,
-            "name",
-            "corpus_version",
-            "method",
-            "config",
-            "practice",
+            *("name", "corpus_version", "method", "config", "practice"),
             *PAID_FIELDS,
-            "run",
-            "report",
+            *("run", "report"),
         ]
 
     def get_run(self, row: RunComputation) -> int | None:

@@ -29,10 +29,7 @@ class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
         model = AnswerRun
         fields = [
             *RUN_FIELDS,
-            "config",
-            "endpoint",
-            "model",
-            "practice",
+            *("config", "endpoint", "model", "practice"),
             *PAID_FIELDS,
             "pause_reason",
         ]

@@ -70,21 +70,10 @@ class DebateRunSerializer(PaidSerializer, serializers.ModelSerializer):
         model = DebateRun
         fields = [
             *RUN_FIELDS,
-            "name",
-            "pool",
-            "endpoint",
-            "model",
-            "practice",
-            "kind",
-            "preset",
-            "is_trial",
+            *("name", "pool", "endpoint", "model", "practice", "kind", "preset", "is_trial"),
             "adopted_at",
             *PAID_FIELDS,
-            "pause_reason",
-            "rounds",
-            "temperature",
-            "prompt_version",
-            "prompt_sha256",
+            *("pause_reason", "rounds", "temperature", "prompt_version", "prompt_sha256"),
         ]
 
 
