@@ -287,23 +287,12 @@ def _why(label: int, has_text: bool) -> str:
     return "its text stands in a passage together with text that nobody judged"
 
 
-@dataclass(frozen=True)
-class GoldChange:
-    """A relevant passage of the first version, and those of the second that inherit its label.
-
-    `why` is the reason where there is none.
-    """
-
-    passage: Passage
-    after: tuple[Passage, ...]
-    why: str = ""
-
-
 def gold_before_after(
     query: Query, first: CorpusVersion, second: CorpusVersion, *, shown_to: Access
-) -> list[GoldChange]:
-    """The relevant passages of the first version and what they are in the second; labels that may
-    not be shown to this person now are left out. Empty where both are one."""
+) -> list[dict[str, Any]]:
+    """Each relevant `passage` of the first version, and those of the second that inherit its label
+    (`after`), or `why` none does; labels that may not be shown to this person now are left out.
+    Empty where both are one."""
     if first == second:
         return []
     about = Q(query=query)
@@ -323,13 +312,12 @@ def gold_before_after(
     keys = {*after, *(pk for pks in after.values() for pk in pks)}
     passages = Passage.objects.defer("text").in_bulk(keys)
     return [
-        GoldChange(
-            passages[each.passage],
-            tuple(passages[pk] for pk in after[each.passage]),
-            ""
-            if after[each.passage]
-            else next((whys[key] for key in each.given_for if key in whys), ""),
-        )
+        {
+            "passage": passages[each.passage],
+            "after": [passages[pk] for pk in after[each.passage]],
+            # Shown only where no passage is after.
+            "why": next((whys[key] for key in each.given_for if key in whys), ""),
+        }
         for each in gold
     ]
 
