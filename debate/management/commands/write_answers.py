@@ -51,7 +51,7 @@ class Command(BaseCommand):
             ANSWERS.drive(run)
         run.refresh_from_db()
         states = run.items.order_by("state").values_list("state").annotate(count=Count("pk"))
-        found = {
+        found: dict[str, Any] = {
             "run": run.pk,
             "status": run.status,
             "states": dict(states),
