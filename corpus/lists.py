@@ -6,13 +6,7 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from corpus.models import (
-    Benchmark,
-    CorpusVersion,
-    Document,
-    Domain,
-    Passage,
-)
+from corpus.models import Benchmark, CorpusVersion, Document, Domain, Passage
 from kit.lists.tables import Choices
 
 T = TypeVar("T", Passage, Document)

@@ -10,14 +10,7 @@ from django.db.models import QuerySet
 from corpus.cleaning.chunks import PAGES, pages_of, without_page
 from corpus.cleaning.reading import page_names
 from corpus.cleaning.services import share_budget
-from corpus.models import (
-    CleanedPage,
-    CleaningPreset,
-    CleaningRun,
-    Crosswalk,
-    Document,
-    Passage,
-)
+from corpus.models import CleanedPage, CleaningPreset, CleaningRun, Crosswalk, Document, Passage
 from corpus.versions.services import drop_rows
 from kit.runs.models import RunGroup
 from kit.runs.sharing import cut, new_group

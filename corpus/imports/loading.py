@@ -39,12 +39,7 @@ from corpus.imports.gold import show_gold, stage_gold
 from corpus.imports.named import LoadRows, resolve_passages
 from corpus.imports.queries import show_queries, stage_queries
 from corpus.imports.rankings import RunLoader, no_domain
-from corpus.imports.sweep import (
-    drop_staged,
-    drop_unready_domains,
-    owned_by,
-    sweep_dead_loads,
-)
+from corpus.imports.sweep import drop_staged, drop_unready_domains, owned_by, sweep_dead_loads
 from corpus.imports.texts import TextLoader, fill_passages
 from corpus.lists import unused_name
 from corpus.models import (

@@ -6,14 +6,7 @@ from collections.abc import Iterable
 
 from django.db.models import Q
 
-from corpus.importers.rows import (
-    AspectRow,
-    JudgmentRow,
-    Key,
-    LicenceRow,
-    PairRow,
-    QueryRow,
-)
+from corpus.importers.rows import AspectRow, JudgmentRow, Key, LicenceRow, PairRow, QueryRow
 from corpus.imports.context import Broken, LoadContext, Pace, Tally, known
 from corpus.models import Passage
 

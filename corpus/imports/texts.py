@@ -14,14 +14,7 @@ from typing import Any, TypeAlias
 from django.db import IntegrityError, connection, models
 
 from corpus.importers.rows import DocumentRow, Key, PassageBatch, PassageRow
-from corpus.imports.context import (
-    CHUNK,
-    MAX_CHARACTERS,
-    ConcurrentLoad,
-    LoadContext,
-    Pace,
-    known,
-)
+from corpus.imports.context import CHUNK, MAX_CHARACTERS, ConcurrentLoad, LoadContext, Pace, known
 from corpus.models import Document, Passage
 from corpus.texts.indexing import index_filled
 from kit.database.bulk import copy_columns, copy_rows

@@ -2,14 +2,7 @@
 
 from django.core.cache import cache
 
-from debate.measures import (
-    Comparison,
-    Persistence,
-    compare,
-    flips,
-    persistence,
-    timing,
-)
+from debate.measures import Comparison, Persistence, compare, flips, persistence, timing
 from debate.models import DebateRun, DebateStatus
 from debate.references import Reference, judged
 from debate.runs.figures import Address, pairs_url

@@ -14,15 +14,7 @@ from annotate.models import Assignment, CaseStatus, EscalationCase, WorkState
 from annotate.voting.majority import QUOTA
 from corpus.access import enter
 from corpus.benchmarks.overview import passages_counted
-from corpus.models import (
-    Benchmark,
-    CorpusVersion,
-    Judgment,
-    Membership,
-    PoolEntry,
-    Query,
-    Role,
-)
+from corpus.models import Benchmark, CorpusVersion, Judgment, Membership, PoolEntry, Query, Role
 from evaluation.models import ReleaseState
 from kit import htmx
 from kit.runs.models import OVER, RunStatus

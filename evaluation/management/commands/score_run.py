@@ -13,14 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.importers.reading import BadNames, names_of
-from evaluation.metrics.comparing import (
-    HEADER,
-    Compared,
-    Scored,
-    as_markdown,
-    as_text,
-    query_rows,
-)
+from evaluation.metrics.comparing import HEADER, Compared, Scored, as_markdown, as_text, query_rows
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Gold
 from evaluation.metrics.names import MEASURES, Metric, read_metrics
