@@ -29,11 +29,6 @@ UNFIT = "A final release is refused while it has these faults."
 UNWRITABLE = "The folder could not be written ({reason}). Mend that and try again."
 
 
-def folder_for(slug: str, version: str) -> Path:
-    """Folder of a release built from the screens."""
-    return Path(settings.RELEASES) / slug / version
-
-
 def workplace(folder: Path, release: Release) -> Path:
     """A folder next to the final one, in which this claim of the release builds.
 

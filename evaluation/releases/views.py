@@ -77,12 +77,6 @@ class PushForm(forms.Form):
 _UNKNOWN = {"page": "benchmark", "next": "Open the benchmark", "blocks": False}
 
 
-def shown_faults(release: Release) -> list[dict[str, Any]]:
-    """Faults of a built release in the order of its card: in words, with the next step and the
-    first places; `blocks` where a final release is refused for one."""
-    return [_fault(release.benchmark.slug, each) for each in release.faults]
-
-
 def _fault(slug: str, fault: dict[str, Any]) -> dict[str, Any]:
     # A release of before may have been built with a check that is no longer made.
     check = CHECKS.get(fault["check"], _UNKNOWN)
@@ -166,7 +160,7 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "push_form": PushForm(initial={"repository": last_repository(access.benchmark)}),
         "pushes": [(PUSHES.url(each), each) for each in release.pushes.all()[:10]],
         "splits": sorted(release.counts.get("splits", {}).items()),
-        "faults": shown_faults(release),
+        "faults": [_fault(slug, each) for each in release.faults],
         "files": [
             {"path": path, "sha256": digest, "size": _size(folder / path)}
             for path, digest in release.files.items()

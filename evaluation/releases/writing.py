@@ -65,11 +65,6 @@ def read_origins(domain: Domain, queries: Iterable[QueryRecord]) -> Iterator[dic
             yield {"query_id": query.qid, "text_sha256": digest, **_origin(chosen.get(query.pk))}
 
 
-def prompts_at_hand() -> dict[str, str]:
-    """The texts of prompts by their hash; of those of before there is the hash alone."""
-    return {default_prompt().sha256: prompt_text()}
-
-
 def _origin(answer: ReferenceAnswer | None) -> dict[str, Any]:
     if answer is None:
         return {"author": "import"}
@@ -155,12 +150,12 @@ class _Builder:
         return str(lines[-1]["link"])
 
     def write_prompts(self) -> None:
-        """The prompts behind published answers, as far as they are at hand."""
-        for sha256, text in prompts_at_hand().items():
-            if sha256 in self.prompts:
-                path = self.folder / f"evidence/prompts/{sha256}.txt"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(text.encode())
+        """The prompt behind published answers; of those of before there is the hash alone."""
+        sha256 = default_prompt().sha256
+        if sha256 in self.prompts:
+            path = self.folder / f"evidence/prompts/{sha256}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(prompt_text().encode())
 
     def write_courses(self) -> None:
         """The LARA runs that any label of the release is of."""
