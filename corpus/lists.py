@@ -6,13 +6,7 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from corpus.models import (
-    Benchmark,
-    CorpusVersion,
-    Document,
-    Domain,
-    Passage,
-)
+from corpus.models import Benchmark, CorpusVersion, Document, Domain, Passage
 from kit.lists.tables import Choices
 
 T = TypeVar("T", Passage, Document)
@@ -68,16 +62,12 @@ def domain_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
     return [(name, name) for name in names]
 
 
-def version_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
-    """Corpus versions, the newest first; there is nothing to choose where there is only one."""
-    versions = CorpusVersion.objects.ready().filter(benchmark=benchmark).order_by("-pk")
-    found = [(str(pk), name) for pk, name in versions.values_list("pk", "name")]
-    return found if len(found) > 1 else []
-
-
 def place_choices(benchmark: Benchmark) -> dict[str, Choices]:
     """The drop-downs of a list that is about a place."""
-    return {"domain": domain_choices(benchmark), "version": version_choices(benchmark)}
+    # Corpus versions, the newest first; there is nothing to choose where there is only one.
+    versions = CorpusVersion.objects.ready().filter(benchmark=benchmark).order_by("-pk")
+    found = [(str(pk), name) for pk, name in versions.values_list("pk", "name")]
+    return {"domain": domain_choices(benchmark), "version": (found if len(found) > 1 else [])}
 
 
 def made_for_choices(benchmark: Benchmark) -> list[tuple[str, str]]:

@@ -68,82 +68,54 @@ class Section:
 
 
 # A label for annotators alone, who have less of everything, stands behind the usual one.
-_SECTIONS: Final[tuple[tuple[str, str, tuple[Page, ...]], ...]] = (
-    (
-        "Overview",
-        "Overview",
-        (Page("Status", "benchmark"), Page("Progress", "progress", _admins)),
+_SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
+    ("Overview", "Overview"): (Page("Status", "benchmark"), Page("Progress", "progress", _admins)),
+    ("Data", "Browse"): (
+        Page("Queries", "queries", beside=("aspects/", "audit/")),
+        Page("Passages", "passages", beside=("documents/",)),
+        Page("Judgments", "judgments", beside=("gold/",)),
+        Page("Corpus versions", "versions", _seniors, beside=("cleaning/",)),
+        Page("Licences", "licences"),
+        Page("Imports", "imports", _admins),
     ),
-    (
-        "Data",
-        "Browse",
-        (
-            Page("Queries", "queries", beside=("aspects/", "audit/")),
-            Page("Passages", "passages", beside=("documents/",)),
-            Page("Judgments", "judgments", beside=("gold/",)),
-            Page("Corpus versions", "versions", _seniors, beside=("cleaning/",)),
-            Page("Licences", "licences"),
-            Page("Imports", "imports", _admins),
-        ),
+    ("Annotate", "My work"): (
+        Page("My queue", "queue", _annotators),
+        Page("Vote", "vote", _annotators),
+        Page("Disputes", "disputes", _seniors),
+        Page("Adjudication", "adjudication", _seniors),
+        Page("Reviews", "reviews", beside=("rescoring/",)),
+        Page("Panels", "panels", beside=("hint-runs/",)),
+        Page("Answers", "answers"),
     ),
-    (
-        "Annotate",
-        "My work",
-        (
-            Page("My queue", "queue", _annotators),
-            Page("Vote", "vote", _annotators),
-            Page("Disputes", "disputes", _seniors),
-            Page("Adjudication", "adjudication", _seniors),
-            Page("Reviews", "reviews", beside=("rescoring/",)),
-            Page("Panels", "panels", beside=("hint-runs/",)),
-            Page("Answers", "answers"),
-        ),
+    ("Agents", "Agents"): (
+        Page("Debate runs", "debate-runs", _readers_of_debates),
+        Page("Pools", "pools", _seniors),
+        Page("Experiments", "experiments", _readers_of_debates),
+        Page("Prompts", "prompts", _admins, beside=("trials/",)),
+        Page("Spending", "spending", _admins),
     ),
-    (
-        "Agents",
-        "Agents",
-        (
-            Page("Debate runs", "debate-runs", _readers_of_debates),
-            Page("Pools", "pools", _seniors),
-            Page("Experiments", "experiments", _readers_of_debates),
-            Page("Prompts", "prompts", _admins, beside=("trials/",)),
-            Page("Spending", "spending", _admins),
-        ),
+    ("Results", "Results"): (
+        Page("Leaderboard", "leaderboard"),
+        Page("Retrieval runs", "retrieval-runs"),
+        Page("Missing labels", "holes"),
+        Page("Agreement", "agreement", _seniors),
+        Page("Published results", "published-tables"),
+        Page("Releases", "releases", _admins, beside=("pushes/",)),
     ),
-    (
-        "Results",
-        "Results",
-        (
-            Page("Leaderboard", "leaderboard"),
-            Page("Retrieval runs", "retrieval-runs"),
-            Page("Missing labels", "holes"),
-            Page("Agreement", "agreement", _seniors),
-            Page("Published results", "published-tables"),
-            Page("Releases", "releases", _admins, beside=("pushes/",)),
-        ),
+    ("My record", "My record"): (
+        Page("Feedback", "feedback", _annotators),
+        Page("Qualification", "qualification", _annotators),
     ),
-    (
-        "My record",
-        "My record",
-        (
-            Page("Feedback", "feedback", _annotators),
-            Page("Qualification", "qualification", _annotators),
-        ),
+    ("Manage", "Guidelines"): (
+        Page("People", "people", _admins),
+        Page("Assignments", "assignments", _admins),
+        Page("Voting plan", "voting", _admins),
+        Page("Qualification", "qualification-rules", _admins, beside=("qualification/",)),
+        Page("Guidelines", "guidelines"),
+        Page("Endpoints", "endpoints", _admins),
+        Page("Record", "record", _admins),
     ),
-    (
-        "Manage",
-        "Guidelines",
-        (
-            Page("People", "people", _admins),
-            Page("Assignments", "assignments", _admins),
-            Page("Voting plan", "voting", _admins),
-            Page("Qualification", "qualification-rules", _admins, beside=("qualification/",)),
-            Page("Guidelines", "guidelines"),
-            Page("Endpoints", "endpoints", _admins),
-            Page("Record", "record", _admins),
-        ),
-    ),
-)
+}
 
 
 def sections_for(access: Access, path: str) -> list[Section]:
@@ -153,7 +125,7 @@ def sections_for(access: Access, path: str) -> list[Section]:
     behind = path.removeprefix(start)
     found: list[tuple[str, list[Page]]] = []
     fits: list[tuple[int, Page]] = []
-    for label, short, pages in _SECTIONS:
+    for (label, short), pages in _SECTIONS.items():
         seen = [
             replace(page, url=reverse(page.name, args=[slug])) for page in pages if page.who(access)
         ]

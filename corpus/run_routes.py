@@ -16,20 +16,19 @@ from corpus.models import Role
 from corpus.run_pages import RunPages
 from kit.api import Route, find_verb, verb_parameter
 from llm.ledger.accounts import set_budget
+from llm.serializers import BudgetField
 
 
 class LimitSerializer(serializers.Serializer):
     """A limit in dollars; null lifts it."""
 
-    usd = serializers.DecimalField(max_digits=9, decimal_places=2, allow_null=True, min_value=0)
+    usd = BudgetField()
 
 
 class BudgetSerializer(serializers.Serializer):
     """What a run may spend, in USD; null is no limit."""
 
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, allow_null=True
-    )
+    budget_usd = BudgetField()
 
 
 class RunRoute(Route):

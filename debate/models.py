@@ -5,25 +5,3 @@ from debate.audits.models import AuditItem, AuditSample
 from debate.hints.models import Hint, HintRun, HintStatus
 from debate.runs.models import LABELLED, Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
 from debate.trials.models import PromptVersion, Trial, TrialItem, TrialKind
-
-__all__ = [
-    "LABELLED",
-    "AnswerItem",
-    "AnswerItemState",
-    "AnswerRun",
-    "AuditItem",
-    "AuditSample",
-    "Debate",
-    "DebateFlag",
-    "DebateRun",
-    "DebateStatus",
-    "Hint",
-    "HintRun",
-    "HintStatus",
-    "PromptVersion",
-    "RunKind",
-    "Trial",
-    "TrialItem",
-    "TrialKind",
-    "Turn",
-]

@@ -11,7 +11,7 @@ from corpus.judgments.models import GoldVersion
 from corpus.models import Benchmark, Judgment, Pool, Source
 from corpus.texts.finding import one_of
 from corpus.versions.effective import inherit_values
-from debate.measures.accuracy import Judged
+from debate.measures import Judged
 from debate.models import DebateRun, DebateStatus
 
 PEOPLE, EXPERTS, GOLD = "people", "experts", "gold"

@@ -3,14 +3,3 @@
 from evaluation.experiments.models import Experiment
 from evaluation.releases.models import Release, ReleasePush, ReleaseState
 from evaluation.scores.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
-
-__all__ = [
-    "DomainScore",
-    "Experiment",
-    "KeptComparison",
-    "NoiseCheck",
-    "Release",
-    "ReleasePush",
-    "ReleaseState",
-    "ScoreSheet",
-]

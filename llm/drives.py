@@ -57,7 +57,11 @@ class Drive(Generic[RunT]):
         with _a_place(self.model.task_name, run_id) as has_place:
             has_led = has_place and self._take_part(run_id)
         if has_led and not stopping.is_set():
-            self._wake_next()
+            # A place is free: whoever waited longest for one need not wait for the next poll.
+            with contextlib.suppress(BrokerAway, DatabaseError):
+                following = self.model.objects.calling().order_by("fence", "pk").first()
+                if following is not None:
+                    wake_workers(self.model.task_name, following.pk)
 
     def drive(self, run: RunT, *, seconds: float | None = None, leads: bool = True) -> None:
         """Drive a run this process has claimed; faults end up in the row, in words.
@@ -125,13 +129,6 @@ class Drive(Generic[RunT]):
             elif share.wait_for_others(ends_at=ends_at) and not reopen(run):
                 self.close(run)
                 return
-
-    def _wake_next(self) -> None:
-        """A place is free: whoever waited longest for one need not wait for the next poll."""
-        with contextlib.suppress(BrokerAway, DatabaseError):
-            following = self.model.objects.calling().order_by("fence", "pk").first()
-            if following is not None:
-                wake_workers(self.model.task_name, following.pk)
 
 
 @contextlib.contextmanager

@@ -58,23 +58,19 @@ def read_object(text: str, required_key: str) -> Parsed | ParseFailure:
     Characters that no database stores (NUL, lone surrogates) come back as U+FFFD.
     """
     try:
-        return _read(text, required_key)
+        if len(text) > MAX_CHARS:
+            raise _Unreadable("The answer is far too long.")
+        for tail in _tails(text):
+            parsed = _whole(tail, required_key)
+            if parsed:
+                return parsed
+        return _embedded(_without_thought(text), required_key)
     except _Unreadable as fault:
         return ParseFailure(reason=str(fault), raw=text)
     except RecursionError:
         return ParseFailure(reason="The answer is nested too deeply.", raw=text)
     except ValueError as fault:  # such as an integer of thousands of digits
         return ParseFailure(reason=f"The answer is not usable JSON: {fault}", raw=text)
-
-
-def _read(text: str, key: str) -> Parsed:
-    if len(text) > MAX_CHARS:
-        raise _Unreadable("The answer is far too long.")
-    for tail in _tails(text):
-        parsed = _whole(tail, key)
-        if parsed:
-            return parsed
-    return _embedded(_without_thought(text), key)
 
 
 def _tails(text: str) -> Iterator[str]:

@@ -24,6 +24,16 @@ ToolCall: TypeAlias = dict[str, str]
 """A function that the model wants called: {"id", "name", "arguments"}, the last a JSON text."""
 
 
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """The JSON schema of an object that has these properties, all of them and no others."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": properties,
+    }
+
+
 @dataclass(frozen=True)
 class Request:
     """One question to a model; two requests that are equal in `key` have the same answer.

@@ -14,6 +14,13 @@ class UsdField(serializers.DecimalField):
         super().__init__(max_digits=24, decimal_places=12, read_only=True, **options)
 
 
+class BudgetField(serializers.DecimalField):
+    """What may be spent, in dollars; null is no limit."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_digits=9, decimal_places=2, min_value=0, allow_null=True, **options)
+
+
 PAID_FIELDS = ["budget_usd", "spent_usd", "reserved_usd"]
 
 

@@ -27,17 +27,12 @@ from llm.gateway import Gateways
 from llm.models import Call, ModelProfile, key_of
 from llm.practice.completion import CHECK
 from llm.prices import table
-from llm.requests import Reply, Request
+from llm.requests import Reply, Request, object_schema
 
 # A page waits for it, and gives up after thirty seconds.
 DEADLINE_S: Final = 25.0
 EMBEDDER: Final = "embedder"
-_SCHEMA: Final = {
-    "type": "object",
-    "properties": {"ok": {"type": "boolean"}},
-    "required": ["ok"],
-    "additionalProperties": False,
-}
+_SCHEMA: Final = object_schema(ok={"type": "boolean"})
 # Room for what a reasoning model thinks about it.
 _MOST_TOKENS: Final = 1_000
 

@@ -20,9 +20,16 @@ def domain_counts(access: Access) -> list[dict[str, Any]]:
     added = labels.standing()
     without_text = Passage.objects.in_version(version).filter(text=None)
     by_query = "query__domain_id"
+    # Passages by domain: as counted once; of a layer that nobody has counted yet, counted now.
+    layers = CorpusVersion.objects.filter(pk__in=version.layers if version else [])
+    stored = dict(layers.values_list("pk", "passage_counts"))
+    new = [pk for pk, counts in stored.items() if counts is None]
+    passages = _by(Passage.objects.filter(version__in=new), "domain_id") if new else Counter[int]()
+    for known in stored.values():
+        passages.update({int(domain): count for domain, count in (known or {}).items()})
     counts = {
         "queries": _by(Query.objects.filter(domain__in=rows), "domain_id"),
-        "passages": _passages(version),
+        "passages": passages,
         "without_text": _by(without_text, "domain_id"),
         "original": _by(labels.original().filter(label__gt=0), by_query),
         "added": _by(
@@ -61,17 +68,6 @@ def passages_counted(version: CorpusVersion | None, domain: Domain | None = None
             return None
         total += counts.get(str(domain.pk), 0) if domain else sum(counts.values())
     return total
-
-
-def _passages(version: CorpusVersion | None) -> Counter[int]:
-    """Passages by domain: as counted once; of a layer that nobody has counted yet, counted now."""
-    layers = CorpusVersion.objects.filter(pk__in=version.layers if version else [])
-    stored = dict(layers.values_list("pk", "passage_counts"))
-    new = [pk for pk, counts in stored.items() if counts is None]
-    found = _by(Passage.objects.filter(version__in=new), "domain_id") if new else Counter[int]()
-    for counts in stored.values():
-        found.update({int(domain): count for domain, count in (counts or {}).items()})
-    return found
 
 
 def _by(rows: QuerySet[Any, Any], key: str) -> Counter[int]:

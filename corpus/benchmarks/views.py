@@ -30,24 +30,20 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
         domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True),
         my_roles=Subquery(mine.values("roles")),
     )
+    # Members of this person's benchmarks who wait for a new sign-in link.
+    mine = Membership.objects.filter(benchmark=OuterRef("benchmark"), user=request.user.pk)
+    waiting = Membership.objects.filter(user__link_request__in=waiting_requests())
+    waiting = waiting.select_related("user", "benchmark")
+    asking = waiting.annotate(my_roles=Subquery(mine.values("roles")))
     context = {
         "benchmarks": benchmarks,
         "may_create": _is_staff(request),
-        "asking": _who_asks(request.user.pk),
+        "asking": [each for each in asking if Role.ADMIN in (each.my_roles or ())],
         "invitations": Invitation.objects.filter(user=request.user.pk).select_related(
             "benchmark", "invited_by"
         ),
     }
     return htmx.render(request, "corpus/benchmarks/home.html", context)
-
-
-def _who_asks(admin: int | None) -> list[Membership]:
-    """Members of this person's benchmarks who wait for a new sign-in link."""
-    mine = Membership.objects.filter(benchmark=OuterRef("benchmark"), user=admin)
-    waiting = Membership.objects.filter(user__link_request__in=waiting_requests())
-    waiting = waiting.select_related("user", "benchmark")
-    asking = waiting.annotate(my_roles=Subquery(mine.values("roles")))
-    return [each for each in asking if Role.ADMIN in (each.my_roles or ())]
 
 
 @require_http_methods(["GET", "POST"])

@@ -5,12 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from corpus.chunking.markup import is_source
-from kit.boilerplate import (
-    inline_boilerplate,
-    is_boilerplate,
-    without_boilerplate,
-    without_menus,
-)
+from kit.boilerplate import inline_boilerplate, is_boilerplate, without_boilerplate, without_menus
 
 # Plain spaces only: these three run over every character of half a million documents.
 _SPACES: Final = re.compile(

@@ -37,7 +37,7 @@ from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class CleaningSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -47,19 +47,10 @@ class CleaningSerializer(PaidSerializer, serializers.ModelSerializer):
         model = CleaningRun
         fields = [
             *RUN_FIELDS,
-            "name",
-            "source",
-            "version",
-            "preset",
-            "policy",
-            "config",
-            "endpoint",
-            "model",
+            *("name", "source", "version", "preset", "policy", "config", "endpoint", "model"),
             "practice",
             *PAID_FIELDS,
-            "pause_reason",
-            "follows",
-            "figures",
+            *("pause_reason", "follows", "figures"),
         ]
 
 
@@ -87,9 +78,7 @@ class NewCleaningSerializer(serializers.Serializer):
         help_text="Asked at the endpoint instead of its own; for dchunk an embedding model.",
     )
     name = serializers.CharField(max_length=80, required=False, allow_blank=True, default="")
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0
-    )
+    budget_usd = BudgetField(required=False, default=None)
     options = serializers.DictField(required=False, default=dict)
     also = serializers.ListField(
         child=serializers.ChoiceField(choices=CleaningPreset.choices),
@@ -107,25 +96,9 @@ class ViolationSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Violation
-        fields = [
-            "id",
-            "page",
-            "domain",
-            "stage",
-            "part",
-            "window",
-            "number",
-            "kind",
-            "is_violation",
-            "start",
-            "end",
-            "out_start",
-            "out_end",
-            "source",
-            "output",
-            "decision",
-            "decided_at",
-        ]
+        fields = ["id", "page", "domain", "stage", "part", "window", "number", "kind"]
+        fields += ["is_violation", "start", "end", "out_start", "out_end", "source", "output"]
+        fields += ["decision", "decided_at"]
 
 
 class DecisionSerializer(serializers.Serializer):
@@ -284,29 +257,19 @@ class UndoDecision(Route):
         return Response(ViolationSerializer(get_violation(run, violation_pk)).data)
 
 
-_RUN = "b/<slug:slug>/cleanings/<int:pk>"
+_HERE = "b/<slug:slug>"
+_RUN = f"{_HERE}/cleanings/<int:pk>"
+_ONE = f"{_RUN}/violations/<int:violation_pk>"
 _KIND: Any = {"pages": RUNS, "serializer_class": CleaningSerializer}
 urlpatterns = [
-    path("b/<slug:slug>/cleanings/", Cleanings.as_view(), name="api-cleanings"),
-    path(
-        "b/<slug:slug>/cleaning-forecast/",
-        CleaningForecast.as_view(),
-        name="api-cleaning-forecast",
-    ),
+    path(f"{_HERE}/cleanings/", Cleanings.as_view(), name="api-cleanings"),
+    path(f"{_HERE}/cleaning-forecast/", CleaningForecast.as_view(), name="api-cleaning-forecast"),
     path(f"{_RUN}/", OneRun.as_view(**_KIND), name="api-cleaning"),
     path(f"{_RUN}/budget/", RunLimit.as_view(**_KIND), name="api-cleaning-budget"),
     path(f"{_RUN}/report/", CleaningReport.as_view(), name="api-cleaning-report"),
     path(f"{_RUN}/report/rows/", CleaningRows.as_view(), name="api-cleaning-rows"),
     path(f"{_RUN}/violations/", Violations.as_view(), name="api-cleaning-violations"),
-    path(
-        f"{_RUN}/violations/<int:violation_pk>/",
-        OneViolation.as_view(),
-        name="api-cleaning-violation",
-    ),
-    path(
-        f"{_RUN}/violations/<int:violation_pk>/undo/",
-        UndoDecision.as_view(),
-        name="api-cleaning-violation-undo",
-    ),
+    path(f"{_ONE}/", OneViolation.as_view(), name="api-cleaning-violation"),
+    path(f"{_ONE}/undo/", UndoDecision.as_view(), name="api-cleaning-violation-undo"),
     path(f"{_RUN}/<slug:verb>/", RunVerb.as_view(**_KIND), name="api-cleaning-verb"),
 ]

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corpus.cleaning.chunks import Chunker, Item, Vectors, requests_for
-from corpus.cleaning.digest import Tally
-from corpus.cleaning.rules import Row, domain_names, write
+from corpus.cleaning.rules import Row, Tally, domain_names, write
 from corpus.models import CleaningRun
 from kit.runs.models import RunGroup
 from kit.runs.sharing import Share

@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from corpus.chunking.lsa import Lsa, blocks_of
 from corpus.chunking.rules import clean
-from corpus.chunking.semantic import chunks_of, count_words, units_of
-from corpus.cleaning.digest import Tally
-from corpus.cleaning.rules import READ, Row, cleaned, read_rows
+from corpus.chunking.semantic import Lsa, blocks_of, chunks_of, count_words, units_of
+from corpus.cleaning.rules import READ, Row, Tally, cleaned, read_rows
 from corpus.marcus.inheritance import holdings
 from corpus.marcus.parts import Source, take_apart
 from corpus.models import CleaningRun, CorpusVersion, Document, Passage

@@ -21,8 +21,8 @@ from django.core.cache import cache
 from django.db.models.functions import Length
 
 from corpus.cleaning.chunks import PAGES, Chunker, drive, pages_of, requests_for, without_page
-from corpus.cleaning.digest import Tally
 from corpus.cleaning.reading import PageRead, page_names, read_pages, settings_of
+from corpus.cleaning.rules import Tally
 from corpus.cleaning.services import draft
 from corpus.marcus.agents import work_on
 from corpus.marcus.settings import Settings

@@ -8,8 +8,7 @@ from corpus.cleaning.services import BOUNDS, CHUNKS, DEFAULTS, EMBEDDERS, by_rol
 from corpus.models import Benchmark, CleaningPreset, CorpusVersion, ViolationPolicy
 from llm import endpoints
 from llm.endpoints import endpoint_choices
-from llm.ledger.accounts import budget_field
-from llm.requests import EFFORTS
+from llm.ledger.accounts import budget_field, effort_field
 
 _OPTIONS: Final = ("site", "reasoning_effort", *CHUNKS)
 
@@ -59,12 +58,7 @@ class CleaningForm(forms.Form):
         initial=DEFAULTS["site"],
         help_text="Told to the cleaner of gold, such as Wikipedia.",
     )
-    reasoning_effort = forms.ChoiceField(
-        label="Reasoning effort",
-        required=False,
-        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
-        help_text="For models that take it; others may refuse the request.",
-    )
+    reasoning_effort = effort_field()
     embedder = forms.ChoiceField(
         label="Semantic chunks: vectors of sentences from",
         required=False,

@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.db.models import Count
 from django.urls import reverse
 
-from corpus.marcus.similarity import near_duplicates
+from corpus.marcus.figures import near_duplicates
 from corpus.marcus.tokens import count_tokens
 from corpus.marcus.verify import Kind
 from corpus.models import CleaningRun, CorpusVersion, Passage, Query, Violation

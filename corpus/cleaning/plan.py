@@ -10,15 +10,8 @@ from django.db.models import QuerySet
 from corpus.cleaning.chunks import PAGES, pages_of, without_page
 from corpus.cleaning.reading import page_names
 from corpus.cleaning.services import share_budget
-from corpus.models import (
-    CleanedPage,
-    CleaningPreset,
-    CleaningRun,
-    Crosswalk,
-    Document,
-    Passage,
-)
-from corpus.versions.unpublished import drop_rows
+from corpus.models import CleanedPage, CleaningPreset, CleaningRun, Crosswalk, Document, Passage
+from corpus.versions.services import drop_rows
 from kit.runs.models import RunGroup
 from kit.runs.sharing import cut, new_group
 
@@ -42,7 +35,14 @@ def plan(run: CleaningRun) -> None:
             _plan_passages(run)
         return
     if not run.is_planned:
-        _list_pages(run)
+        # Store the run's pages with the keys of their passages; _ROWS rows are in memory at a time.
+        run.groups.all().delete()
+        drop_rows(CleanedPage, run=run)
+        for rows in chain(_passages(run), _documents(run)):
+            with transaction.atomic():
+                run.beat()
+                _add_to_pages(run, rows)
+        run.beat(is_planned=True, total=run.pages.count(), done=0)
     cut(run)
 
 
@@ -74,17 +74,6 @@ def _cut(run: CleaningRun, rows: QuerySet[Any], size: int, *, behind: int = 0) -
         after = part[-1]
         run.beat()
     return groups
-
-
-def _list_pages(run: CleaningRun) -> None:
-    """Store the run's pages with the keys of their passages; _ROWS rows are in memory at a time."""
-    run.groups.all().delete()
-    drop_rows(CleanedPage, run=run)
-    for rows in chain(_passages(run), _documents(run)):
-        with transaction.atomic():
-            run.beat()
-            _add_to_pages(run, rows)
-    run.beat(is_planned=True, total=run.pages.count(), done=0)
 
 
 def _passages(run: CleaningRun) -> Iterator[list[_Row]]:

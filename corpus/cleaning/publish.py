@@ -5,8 +5,7 @@ from typing import Any, Final
 from django.db import transaction
 
 from corpus.cleaning.chunks import BY_WORDS
-from corpus.cleaning.digest import MADE, Tally, summed
-from corpus.cleaning.rules import READ, Row, domain_names, write
+from corpus.cleaning.rules import MADE, READ, Row, Tally, domain_names, summed, write
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Crosswalk, PageState, Passage
 from corpus.texts.indexing import request_index
 from corpus.texts.models import VersionState

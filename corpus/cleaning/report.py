@@ -227,7 +227,14 @@ def rows_of(run: CleaningRun, params: Mapping[str, str], widths: Widths) -> Repo
     if kind == "agents":
         return _calls(run, params.get("role", ""))
     if kind == "dropped":
-        return _dropped(run)
+        became = Crosswalk.objects.filter(version=run.version, old=OuterRef("pk"))
+        gone = Passage.objects.in_version(run.source).filter(~Exists(became)).order_by("pk")
+        rows = tuple(
+            (text(pid, _url(run, "before", pk)),)
+            for pk, pid in gone.values_list("pk", "pid")[:_MAX_ROWS]
+        )
+        note = f"Nothing was left of them by the rules. At most {_MAX_ROWS:,} are listed."
+        return ReportTable("rows", "Passages that were dropped", ("Passage",), rows, (note,))
     side, place = params.get("side", ""), params.get("bin", "")
     if side not in SIDES or not (place.isascii() and place.isdigit()):
         return None
@@ -291,17 +298,6 @@ def _calls(run: CleaningRun, role: str) -> ReportTable:
 
 def _usd(amount: Decimal | None) -> Cell:
     return Cell(None if amount is None else float(amount), "usd")
-
-
-def _dropped(run: CleaningRun) -> ReportTable:
-    became = Crosswalk.objects.filter(version=run.version, old=OuterRef("pk"))
-    gone = Passage.objects.in_version(run.source).filter(~Exists(became)).order_by("pk")
-    rows = tuple(
-        (text(pid, _url(run, "before", pk)),)
-        for pk, pid in gone.values_list("pk", "pid")[:_MAX_ROWS]
-    )
-    note = f"Nothing was left of them by the rules. At most {_MAX_ROWS:,} are listed."
-    return ReportTable("rows", "Passages that were dropped", ("Passage",), rows, (note,))
 
 
 def _page(subject: str, pages: dict[int, str]) -> str:

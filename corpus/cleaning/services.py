@@ -28,7 +28,7 @@ from corpus.models import (
     ViolationPolicy,
 )
 from corpus.texts.models import CLEANED, GIVEN, NUMBERED
-from corpus.versions.unpublished import drop_version
+from corpus.versions.services import drop_version
 from kit import audit
 from kit.errors import Refused
 from kit.runs.models import RunStatus, Stopping, lease, stopping, wake, worker_id

@@ -282,7 +282,10 @@ def violation(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> Ht
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
     found = get_violation(run, violation_pk)
-    source, output = texts_of(found)
+    # The two texts that were compared.
+    pairs = found.page.result.get("pairs", {})
+    name = f"{found.stage}:{found.part}:{found.window}"
+    source, output = pairs.get(name, (found.source, found.output))
     context: dict[str, Any] = {
         "access": access,
         "run": run,
@@ -338,11 +341,3 @@ def get_violation(run: CleaningRun, pk: int) -> Violation:
     if found is None:
         raise Http404("No such violation.")
     return found
-
-
-def texts_of(found: Violation) -> tuple[str, str]:
-    """The two texts that were compared."""
-    pairs = found.page.result.get("pairs", {})
-    name = f"{found.stage}:{found.part}:{found.window}"
-    source, output = pairs.get(name, (found.source, found.output))
-    return source, output

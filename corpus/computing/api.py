@@ -16,7 +16,7 @@ from corpus.models import Role, RunComputation
 from corpus.run_routes import OneRun, RunLimit, RunVerb
 from corpus.versions.services import chosen
 from kit.api import RUN_FIELDS, Route
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class RunComputationSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -28,14 +28,9 @@ class RunComputationSerializer(PaidSerializer, serializers.ModelSerializer):
         model = RunComputation
         fields = [
             *RUN_FIELDS,
-            "name",
-            "corpus_version",
-            "method",
-            "config",
-            "practice",
+            *("name", "corpus_version", "method", "config", "practice"),
             *PAID_FIELDS,
-            "run",
-            "report",
+            *("run", "report"),
         ]
 
     def get_run(self, row: RunComputation) -> int | None:
@@ -50,9 +45,7 @@ class NewComputationSerializer(serializers.Serializer):
     method = serializers.ChoiceField(choices=Method.choices)
     config = serializers.DictField(required=False, default=dict)
     name = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, required=False, default=None, allow_null=True
-    )
+    budget_usd = BudgetField(required=False, default=None)
     version = serializers.IntegerField(
         required=False, help_text="The corpus version to rank; by default the current one."
     )
@@ -89,14 +82,11 @@ _ALL = "b/<slug:slug>/run-computations"
 _KIND: Any = {"pages": RUNS, "serializer_class": RunComputationSerializer}
 _CANCEL = RunVerb.as_view(**_KIND, verb="cancel")
 _RETRY = RunVerb.as_view(**_KIND, verb="retry")
+_BUDGET = ComputationBudget.as_view(**_KIND)
 urlpatterns = [
     path(f"{_ALL}/", Computations.as_view(), name="api-run-computations"),
     path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_KIND), name="api-run-computation"),
     path(f"{_ALL}/<int:pk>/cancel/", _CANCEL, name="api-run-computation-cancel"),
     path(f"{_ALL}/<int:pk>/retry/", _RETRY, name="api-run-computation-retry"),
-    path(
-        f"{_ALL}/<int:pk>/budget/",
-        ComputationBudget.as_view(**_KIND),
-        name="api-run-computation-budget",
-    ),
+    path(f"{_ALL}/<int:pk>/budget/", _BUDGET, name="api-run-computation-budget"),
 ]

@@ -86,7 +86,10 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
         if len(found["weights"]) != len(found["runs"]):
             raise Refused("Give one weight for each of the runs.", field="weights")
     if method == Method.EMBEDDINGS:
-        found |= _model_choice(found)
+        name = found["endpoint"]
+        placed = endpoints.get(name) if name else endpoints.for_role("embedder")
+        endpoint = endpoints.in_role(placed, "embedder")
+        found |= {"endpoint": endpoint.name, "model": found["model"] or endpoint.default_model}
     depth = DEPTH.read("depth", given.get("depth"))
     if Setting(bool, False).read(BY_DOCUMENT, given.get(BY_DOCUMENT)):
         found[BY_DOCUMENT] = True
@@ -129,13 +132,6 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
     if method == Method.HYBRID:
         return " + ".join(names[pk] for pk in config["runs"])
     return f"LSA {config['dimensions']}" if method == Method.LSA else str(method.label)
-
-
-def _model_choice(found: dict[str, Any]) -> dict[str, Any]:
-    name = found["endpoint"]
-    placed = endpoints.get(name) if name else endpoints.for_role("embedder")
-    endpoint = endpoints.in_role(placed, "embedder")
-    return {"endpoint": endpoint.name, "model": found["model"] or endpoint.default_model}
 
 
 def _runs(benchmark: Benchmark, requested: Any) -> list[int]:

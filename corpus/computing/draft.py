@@ -12,9 +12,8 @@ from django.db import transaction
 
 from corpus.computing.config import BY_DOCUMENT, key_of_run
 from corpus.computing.corpus import documents_of, read_corpus
-from corpus.computing.methods import Asked, Job, Ranked, fused, rank
+from corpus.computing.methods import Asked, Asking, Job, Ranked, fused, rank
 from corpus.computing.models import Method
-from corpus.computing.vectors import Asking
 from corpus.models import CorpusVersion, Domain, RankedList, RetrievalRun, RunComputation
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import stored
@@ -76,7 +75,14 @@ class Draft:
                 digest=hashlib.sha256(json.dumps(sorted(self.lists.items())).encode()).hexdigest(),
                 query_count=len(self.lists),
                 depth=self.depth,
-                provenance=_provenance(computation, self.report),
+                provenance={
+                    "computation": computation.pk,
+                    "label": f"computed here: {computation.get_method_display()}",
+                    "method": computation.method,
+                    "config": computation.config,
+                    "practice": computation.practice,
+                    **self.report,
+                },
             )
             computation.finish(report=self.report, done=self.total, total=self.total)
             note(computation, "compute retrieval run", None, run=run.pk)
@@ -141,17 +147,14 @@ class Draft:
         waiting: list[Ranked] = []
         for each in lists:
             waiting.append(each)
-            self._digest(domain.name, qids[each[0]], each)
+            _, pids, scores = each
+            ranking = json.dumps([pids, scores]).encode()
+            self.lists[domain.name, qids[each[0]]] = hashlib.sha256(ranking).hexdigest()
+            self.depth = max(self.depth, len(pids))
             if len(waiting) >= _LISTS:
                 self._flush(waiting)
         self._flush(waiting)
         self.done += len(qids) - sum(key[0] == domain.name for key in self.lists)
-
-    def _digest(self, domain: str, qid: str, ranked: Ranked) -> None:
-        _, pids, scores = ranked
-        ranking = json.dumps([pids, scores]).encode()
-        self.lists[domain, qid] = hashlib.sha256(ranking).hexdigest()
-        self.depth = max(self.depth, len(pids))
 
     def _flush(self, waiting: list[Ranked]) -> None:
         assert self.computation.run is not None
@@ -179,17 +182,6 @@ def _asking(computation: RunComputation) -> Asking | None:
         must_be_priced=computation.budget_usd is not None,
         dimensions=config["dimensions"],
     )
-
-
-def _provenance(computation: RunComputation, report: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "computation": computation.pk,
-        "label": f"computed here: {computation.get_method_display()}",
-        "method": computation.method,
-        "config": computation.config,
-        "practice": computation.practice,
-        **report,
-    }
 
 
 def forget(run: int | None) -> None:

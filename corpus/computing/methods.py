@@ -1,21 +1,93 @@
 """The methods behind one door: for each query of a domain the best passages of its corpus."""
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from django.conf import settings
 
 from corpus.computing.corpus import Corpus, Documents, kept_index
 from corpus.computing.models import Method
-from corpus.computing.vectors import Asking
 from corpus.models import CorpusVersion, Domain, Query, RankedList
 from corpus.pooling import Ranking, top
-from corpus.retrieval import analysis, fusion, postings, vectors
-from corpus.retrieval.counts import Counts, NoWords, count
-from corpus.retrieval.toplist import Scored, best_of, plain
+from corpus.retrieval import analysis, postings, vectors
+from corpus.retrieval.analysis import Counts, NoWords, count
+from corpus.retrieval.toplist import Scored, best_of, fuse, plain
 from corpus.versions.crosswalk import excluded_in
 from kit.errors import Refused
+from llm.embeddings import embedding_request, unpack
+from llm.endpoints import Endpoint
+from llm.gateway import Gateways
+from llm.trying import demand_answers
+
+# Texts of one request, and requests that are under way before their vectors are written.
+BATCH: Final = 64
+_GROUP: Final = 16
+# About the 8,192 tokens that most models read; what is longer is cut and counted.
+LONGEST: Final = 24_000
+
+
+@dataclass
+class Asking:
+    """Whom is asked, who pays; `cut` counts texts that were too long.
+
+    Between two groups it looks for calls that a dead worker left behind.
+    """
+
+    endpoint: Endpoint
+    model: str
+    subject: str
+    account_id: int | None = None
+    must_be_priced: bool = False
+    dimensions: int | None = None
+    cut: int = 0
+    _is_tried: bool = False
+
+    def vectors(
+        self, texts: Iterable[str], *, prefix: str = ""
+    ) -> Iterator[npt.NDArray[np.float32]]:
+        """The texts' vectors in their order; raises LLMError and what Gateways raises."""
+        rest = iter(texts)
+        while group := list(islice(rest, BATCH * _GROUP)):
+            batches = [
+                [self._fitting(prefix + text) for text in group[start : start + BATCH]]
+                for start in range(0, len(group), BATCH)
+            ]
+            yield from asyncio.run(self._ask(batches))
+
+    def _fitting(self, text: str) -> str:
+        self.cut += len(text) > LONGEST
+        return text[:LONGEST]
+
+    async def _ask(self, batches: list[list[str]]) -> list[npt.NDArray[np.float32]]:
+        requests = [
+            embedding_request(
+                endpoint=self.endpoint.name,
+                model=self.model,
+                texts=batch,
+                dimensions=self.dimensions,
+            )
+            for batch in batches
+        ]
+        async with Gateways(
+            concurrency=settings.ASSAY_CALLS_IN_FLIGHT,
+            known=[self.endpoint],
+            account_id=self.account_id,
+            must_be_priced=self.must_be_priced,
+        ) as gateways:
+            if not self._is_tried:
+                seats = [(self.endpoint.name, self.model)]
+                await demand_answers(seats, find=gateways.endpoint, embeds=True)
+                self._is_tried = True
+            calls = [gateways.complete(each, self.subject) for each in requests]
+            replies = await asyncio.gather(*calls)
+        return [unpack(reply.text) for reply in replies]
+
 
 Step = Callable[[int], None]
 # (query, passage ids, scores), the best first.
@@ -88,7 +160,7 @@ def fused(domain: Domain, version: CorpusVersion, config: dict[str, Any]) -> Ite
     for pk in [query.pk for query in queries]:
         lists = {each.run_id: each for each in rows.filter(query=pk)}
         rankings = [_scores(lists.get(run), excluded.get(pk, set())) for run in runs]
-        best = fusion.fuse(rankings, config["weights"], config["depth"])
+        best = fuse(rankings, config["weights"], config["depth"])
         yield pk, [pid for pid, _ in best], [score for _, score in best]
 
 

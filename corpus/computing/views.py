@@ -1,7 +1,5 @@
 """Retrieval runs computed here: choosing a method, watching it, stopping it."""
 
-from typing import Any
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -60,7 +58,12 @@ def computation(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One computation: its progress, then what it read and made."""
     access = enter(request.user, slug, Role.ADMIN)
     found = get_computation(access, pk)
-    context = RUNS.context(access, found) | _context(found)
+    shown = {key: value for key, value in found.config.items() if key not in ("method", "runs")}
+    context = RUNS.context(access, found) | {
+        "settings": shown.items(),
+        "domains": found.report.get("domains", {}).items(),
+        "made": found.run if found.run and found.run.is_ready else None,
+    }
     return RUNS.show(request, "corpus/computing/computation.html", context)
 
 
@@ -81,12 +84,3 @@ RUNS = RunPages(
     verbs={"cancel": computing.cancel, "retry": computing.retry},
     is_verb_free=True,
 )
-
-
-def _context(found: RunComputation) -> dict[str, Any]:
-    shown = {key: value for key, value in found.config.items() if key not in ("method", "runs")}
-    return {
-        "settings": shown.items(),
-        "domains": found.report.get("domains", {}).items(),
-        "made": found.run if found.run and found.run.is_ready else None,
-    }

@@ -4,23 +4,4 @@ What an extractor leaves out is not thrown away: an expert sees it where it stoo
 """
 
 from corpus.extraction.blocks import Block, Kind, page_blocks
-from corpus.extraction.pages import (
-    Page,
-    Span,
-    Unreadable,
-    extract_html,
-    extract_pdf,
-    extract_text,
-)
-
-__all__ = [
-    "Block",
-    "Kind",
-    "Page",
-    "Span",
-    "Unreadable",
-    "extract_html",
-    "extract_pdf",
-    "extract_text",
-    "page_blocks",
-]
+from corpus.extraction.pages import Page, Span, Unreadable, extract_html, extract_pdf, extract_text

@@ -155,7 +155,11 @@ def mark_main(blocks: Sequence[Block], main: str) -> list[bool] | None:
     if not requested:
         return [False] * len(blocks)
     if len(flat) * len(requested) > _MAX_PAIRS:
-        return _mark_lines(words, main)
+        lines = [tuple(_WORD.findall(line)) for line in main.splitlines()]
+        known = set(lines)
+        marks = [bool(of_block) and tuple(of_block) in known for of_block in words]
+        found = sum(len(of_block) for of_block, mark in zip(words, marks, strict=True) if mark)
+        return marks if found >= _FOUND * sum(map(len, lines)) else None
     hit = bytearray(len(flat))
     for step in LCSseq.opcodes(flat, requested):
         if step.tag == "equal":
@@ -168,11 +172,3 @@ def mark_main(blocks: Sequence[Block], main: str) -> list[bool] | None:
         marks.append(share >= _SHARE)
         at += len(of_block)
     return marks
-
-
-def _mark_lines(words: Sequence[list[str]], main: str) -> list[bool] | None:
-    lines = [tuple(_WORD.findall(line)) for line in main.splitlines()]
-    known = set(lines)
-    marks = [bool(of_block) and tuple(of_block) in known for of_block in words]
-    found = sum(len(of_block) for of_block, mark in zip(words, marks, strict=True) if mark)
-    return marks if found >= _FOUND * sum(map(len, lines)) else None

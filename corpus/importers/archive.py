@@ -105,7 +105,12 @@ def _unpack_all(opened: zipfile.ZipFile, target: Path, most_bytes: int, *, packe
     if len(entries) > MAX_FILES:
         raise BadArchive(f"The zip file holds more than {MAX_FILES:,} files.")
     names = [_checked(each) for each in entries]
-    shared = _shared(names)
+    # How many folders all entries are in, up to the first that formats know.
+    shared = 0
+    for level in zip(*(each[:-1] for each in names), strict=False):
+        if len(set(level)) > 1 or level[0] in FOLDERS:
+            break
+        shared += 1
     root = target if len(names) == 1 else target / _folder_name(opened, names, shared)
     root.mkdir(exist_ok=True)
     written = 0
@@ -142,16 +147,6 @@ def _checked(entry: zipfile.ZipInfo) -> tuple[str, ...]:
 
 def _plain(folder: str) -> str:
     return re.sub(r"[^\w.+-]", "_", folder)[:120].lstrip(".") or "_"
-
-
-def _shared(names: Sequence[tuple[str, ...]]) -> int:
-    """How many folders all entries are in, up to the first that formats know."""
-    count = 0
-    for level in zip(*(each[:-1] for each in names), strict=False):
-        if len(set(level)) > 1 or level[0] in FOLDERS:
-            break
-        count += 1
-    return count
 
 
 def _folder_name(opened: zipfile.ZipFile, names: Sequence[tuple[str, ...]], shared: int) -> str:

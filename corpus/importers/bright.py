@@ -19,13 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from corpus.importers.blocks import Layout
-from corpus.importers.fields import (
-    QID_LIMIT,
-    URL_LIMIT,
-    Record,
-    distinct_ids,
-    excluded_ids,
-)
+from corpus.importers.fields import QID_LIMIT, URL_LIMIT, Record, distinct_ids, excluded_ids
 from corpus.importers.files import (
     KINDS_OF_FILE,
     DataFile,

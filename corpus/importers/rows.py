@@ -147,16 +147,9 @@ class PassageBatch:
     def without(self, pids: Collection[str]) -> "PassageBatch":
         """The others, in order."""
         keep = [pid not in pids for pid in self.pids]
-        return replace(
-            self,
-            lines=list(compress(self.lines, keep)),
-            pids=list(compress(self.pids, keep)),
-            texts=list(compress(self.texts, keep)),
-            titles=list(compress(self.titles, keep)),
-            source_urls=list(compress(self.source_urls, keep)),
-            dates=list(compress(self.dates, keep)),
-            extras=list(compress(self.extras, keep)),
-        )
+        columns = ("lines", "pids", "texts", "titles", "source_urls", "dates", "extras")
+        left: dict[str, Any] = {n: list(compress(getattr(self, n), keep)) for n in columns}
+        return replace(self, **left)
 
 
 @dataclass(frozen=True, slots=True)

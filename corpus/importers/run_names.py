@@ -30,7 +30,13 @@ def run_name(path: Path, given: str = "") -> tuple[str, str]:
     the pattern nothing is known. Raises BadPattern.
     """
     if is_pattern(given):
-        return _by_pattern(path, given)
+        # The pattern is tried without the endings of the name, without `.gz`, and on the whole.
+        whole = path.absolute().as_posix()
+        for name in (stem_of(path), path.name.removesuffix(".gz"), path.name):
+            if match := _compiled(given).fullmatch(whole.removesuffix(path.name) + name):
+                found = match.groupdict()
+                return found.get("domain", ""), found.get("run", "")
+        return "", ""
     domain, system = _by_path(path)
     return given or domain, system
 
@@ -56,16 +62,6 @@ def _by_path(path: Path) -> tuple[str, str]:
         match = _OUTPUT.fullmatch(path.parent.name)
         return (match["domain"], match["tag"]) if match else (path.parent.name, "")
     return stem, ""
-
-
-def _by_pattern(path: Path, given: str) -> tuple[str, str]:
-    """The pattern is tried without the endings of the name, without `.gz`, and on the whole."""
-    whole = path.absolute().as_posix()
-    for name in (stem_of(path), path.name.removesuffix(".gz"), path.name):
-        if match := _compiled(given).fullmatch(whole.removesuffix(path.name) + name):
-            found = match.groupdict()
-            return found.get("domain", ""), found.get("run", "")
-    return "", ""
 
 
 @lru_cache(maxsize=8)

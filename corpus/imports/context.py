@@ -303,13 +303,10 @@ class Pace:
         while part := list(islice(coming, self.rows)):
             with self.writing(context, len(part)):
                 copy_rows(model, columns, part)
-            self._rest()
-
-    def _rest(self) -> None:
-        """Let people save, once as much was written as a short transaction takes."""
-        if self._people_wait and self._written > _SHORT:
-            self._written = 0.0
-            time.sleep(_REST)
+            # Let people save, once as much was written as a short transaction takes.
+            if self._people_wait and self._written > _SHORT:
+                self._written = 0.0
+                time.sleep(_REST)
 
     def _learn(self, rows: int, seconds: float) -> None:
         if not self._people_wait:

@@ -53,7 +53,10 @@ def _fetch(name: str, configurations: tuple[str, ...], target: Path, *, cache: P
             raise Refused(message, field="hub")
         for each in configurations:
             if each in present:
-                _write(datasets.load_dataset(name, each, cache_dir=str(cache)), target / each)
+                folder = target / each
+                folder.mkdir(parents=True)
+                for split, rows in datasets.load_dataset(name, each, cache_dir=str(cache)).items():
+                    rows.to_parquet(str(folder / f"{split}.parquet"))
     except Refused:
         raise
     # The library and what it calls raise errors of some twenty families.
@@ -76,9 +79,3 @@ def _library() -> Any:
         )
         raise Refused(message, field="hub") from error
     return datasets
-
-
-def _write(splits: Any, folder: Path) -> None:
-    folder.mkdir(parents=True)
-    for split, rows in splits.items():
-        rows.to_parquet(str(folder / f"{split}.parquet"))

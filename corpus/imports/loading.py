@@ -6,6 +6,8 @@ transaction shows it all. Whatever stops a load before that leaves nothing: what
 by itself or by the next load.
 """
 
+import hashlib
+import json
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -14,14 +16,17 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from corpus.importers.archive import BadArchive, unpack
 from corpus.importers.formats import RUN_FORMATS, format_named
+from corpus.importers.licences import FIELDS
 from corpus.importers.rows import (
     DocumentRow,
     LicenceRow,
     Location,
     Oddity,
+    PairRow,
     PassageBatch,
     PassageRow,
     Problem,
@@ -31,32 +36,131 @@ from corpus.importers.rows import (
 from corpus.importers.runs import run_files
 from corpus.imports.context import Broken, ConcurrentLoad, Extra, LoadContext, Pace, open_context
 from corpus.imports.gold import show_gold, stage_gold
-from corpus.imports.licences import show_licences
 from corpus.imports.named import LoadRows, resolve_passages
-from corpus.imports.pools import show_pool, stage_pool
 from corpus.imports.queries import show_queries, stage_queries
 from corpus.imports.rankings import RunLoader, no_domain
-from corpus.imports.sweep import (
-    drop_staged,
-    drop_unready_domains,
-    owned_by,
-    sweep_dead_loads,
-)
+from corpus.imports.sweep import drop_staged, drop_unready_domains, owned_by, sweep_dead_loads
 from corpus.imports.texts import TextLoader, fill_passages
+from corpus.lists import unused_name
 from corpus.models import (
     Benchmark,
     CorpusVersion,
     Document,
     Domain,
     ImportRun,
+    Licence,
     Passage,
+    Pool,
+    PoolEntry,
     VersionState,
 )
 from corpus.texts.indexing import request_index
-from corpus.versions.unpublished import drop_version
+from corpus.versions.services import drop_version
 from kit import audit
 from kit.database.bulk import analyze, bulk_loading
 from kit.runs.models import RunStatus
+
+_COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
+
+
+def stage_pool(context: LoadContext, gathered: LoadRows, pace: Pace) -> Pool | None:
+    """Write a pool of the load's pairs unseen, unless one of exactly these pairs is here."""
+    rows = [row for row in gathered.pairs.values() if _is_known(context, row)]
+    if not rows or context.tally.problems:
+        return None
+    pairs = sorted((row.domain, row.qid, row.pid) for row in rows)
+    digest = hashlib.sha256(json.dumps(pairs).encode()).hexdigest()
+    if _like_it(context, digest).exists():
+        context.tally.add("pairs", present=len(rows))
+        return None
+    with pace.writing(context, 0):
+        pool = Pool.everything.create(
+            benchmark=context.benchmark,
+            name="loading",
+            provenance={"import": context.run.pk, "format": context.run.format, "digest": digest},
+            is_ready=False,
+        )
+        context.stage("pools", pool.pk)
+    values = (
+        (pool.pk, context.queries[row.domain, row.qid], context.passages[row.domain, row.pid], "[]")
+        for row in rows
+    )
+    pace.write(context, PoolEntry, _COLUMNS, values)
+    context.tally.add("pairs", added=len(rows))
+    return pool
+
+
+def show_pool(context: LoadContext, pool: Pool | None) -> None:
+    """Part of publishing; raises Overtaken if another load brought the same pairs."""
+    if pool is None:
+        return
+    if _like_it(context, pool.provenance["digest"]).exists():
+        raise ConcurrentLoad
+    taken = Pool.objects.filter(benchmark=context.benchmark).values_list("name", flat=True)
+    name = unused_name(f"{context.run.label[:100]} pairs", taken)
+    Pool.everything.filter(pk=pool.pk).update(name=name, is_ready=True)
+
+
+def _like_it(context: LoadContext, digest: str) -> QuerySet[Pool]:
+    return Pool.objects.filter(benchmark=context.benchmark, provenance__digest=digest)
+
+
+def _is_known(context: LoadContext, row: PairRow) -> bool:
+    query, passage = (row.domain, row.qid), (row.domain, row.pid)
+    if query not in context.queries:
+        context.tally.fail(row.location, f"There is no query {row.qid} in {row.domain}.")
+    elif passage not in context.passages:
+        context.tally.fail(row.location, f"There is no passage {row.pid} in {row.domain}.")
+    return query in context.queries and passage in context.passages
+
+
+_ELSEWHERE = "Neither this load nor the benchmark has a domain {!r}."
+_CLASH = (
+    "The licence of the {} of {} is here already with another {}. "
+    "An admin can change it on the page Licences."
+)
+
+
+def show_licences(context: LoadContext, rows: Sequence[LicenceRow]) -> None:
+    """Part of publishing. What a row leaves out clashes with nothing."""
+    found = Licence.objects.filter(domain__benchmark=context.benchmark)
+    here = {(each.domain_id, each.layer): each for each in found}
+    for row in rows:
+        for name in _domains(context, row):
+            key = context.domains[name], row.layer
+            if stored := here.get(key):
+                _compare(context, row, stored, name)
+                continue
+            given = {each: getattr(row, each) or "" for each in FIELDS}
+            here[key] = Licence.objects.create(
+                domain_id=key[0], layer=row.layer, name=row.name, **given
+            )
+            context.tally.add("licences", added=1)
+
+
+def _domains(context: LoadContext, row: LicenceRow) -> Iterator[str]:
+    """Those that the row is about: the one it names, else all of the load."""
+    if not row.domain:
+        yield from sorted(context.touched)
+    elif row.domain in context.touched or _is_ready(context, row.domain):
+        yield row.domain
+    else:
+        context.tally.fail(row.location.at("domain"), _ELSEWHERE.format(row.domain))
+
+
+def _is_ready(context: LoadContext, name: str) -> bool:
+    return name in context.domains and context.benchmark.domains.ready().filter(name=name).exists()
+
+
+def _compare(context: LoadContext, row: LicenceRow, stored: Licence, domain: str) -> None:
+    pairs = {each: (getattr(row, each), getattr(stored, each)) for each in ("name", *FIELDS)}
+    others = [name for name, (given, kept) in pairs.items() if given not in (None, kept)]
+    if others:
+        message = _CLASH.format(row.layer, domain, ", ".join(others))
+        context.tally.fail(row.location, message)
+    else:
+        context.tally.add("licences", present=1)
+
 
 __all__ = ["load", "sweep_dead_loads"]
 
@@ -92,7 +196,15 @@ def _attempt(run: ImportRun, extras: Sequence[Extra]) -> None:
             _publish(context, *_read_all(context), extras)
     except Broken:
         _forget(context)
-        _fail(context)
+        count = len(context.tally.problems)
+        problems = "1 problem" if count == 1 else f"{count} problems"
+        context.run.finish(
+            status=RunStatus.FAILED,
+            version=None,
+            problems=context.tally.problem_rows(),
+            summary=context.tally.summary(),
+            error=f"{problems} found, so nothing was loaded. Fix the file and load it again.",
+        )
     except BaseException:  # a killed command too
         _forget(context)
         raise
@@ -259,15 +371,3 @@ def _forget(context: LoadContext) -> None:
         if stored is not None and owned_by(stored, context.run):
             drop_version(stored)
     drop_unready_domains(context.benchmark, besides=context.run)
-
-
-def _fail(context: LoadContext) -> None:
-    count = len(context.tally.problems)
-    problems = "1 problem" if count == 1 else f"{count} problems"
-    context.run.finish(
-        status=RunStatus.FAILED,
-        version=None,
-        problems=context.tally.problem_rows(),
-        summary=context.tally.summary(),
-        error=f"{problems} found, so nothing was loaded. Fix the file and load it again.",
-    )

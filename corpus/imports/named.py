@@ -6,14 +6,7 @@ from collections.abc import Iterable
 
 from django.db.models import Q
 
-from corpus.importers.rows import (
-    AspectRow,
-    JudgmentRow,
-    Key,
-    LicenceRow,
-    PairRow,
-    QueryRow,
-)
+from corpus.importers.rows import AspectRow, JudgmentRow, Key, LicenceRow, PairRow, QueryRow
 from corpus.imports.context import Broken, LoadContext, Pace, Tally, known
 from corpus.models import Passage
 
@@ -111,7 +104,11 @@ def resolve_passages(context: LoadContext, gathered: LoadRows, pace: Pace) -> No
     loaded = _look_up(context, named.keys() | paired)
     missing = [key for key in named if key not in context.passages]
     if missing and not context.tally.problems:
-        _write_stubs(context, missing, pace)
+        with pace.writing(context, 0):
+            version = context.own_version().pk
+            domains = {name: context.domain(name) for name in {domain for domain, _ in missing}}
+        values = ((version, domains[domain], pid) for domain, pid in missing)
+        pace.write(context, Passage, ("version_id", "domain_id", "pid"), values)
         _look_up(context, missing)
     without = [key for key in named if key not in loaded]
     context.tally.add("passages", added=len(missing), present=len(without) - len(missing))
@@ -128,11 +125,3 @@ def _look_up(context: LoadContext, keys: Iterable[Key]) -> set[Key]:
         context.passages.update({(domain, pid): pk for pid, pk, _ in rows})
         loaded |= {(domain, pid) for pid, _, has_text in rows if has_text}
     return loaded
-
-
-def _write_stubs(context: LoadContext, keys: list[Key], pace: Pace) -> None:
-    with pace.writing(context, 0):
-        version = context.own_version().pk
-        domains = {name: context.domain(name) for name in {domain for domain, _ in keys}}
-    values = ((version, domains[domain], pid) for domain, pid in keys)
-    pace.write(context, Passage, ("version_id", "domain_id", "pid"), values)

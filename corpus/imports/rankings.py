@@ -55,7 +55,14 @@ class RunLoader:
 
     def add(self, row: RunRow) -> None:
         """Take one ranking."""
-        self._waiting.append((self._draft(row), row))
+        name = row.tag or (name_of(self.path) if self.path.is_dir() else stem_of(self.path))[:200]
+        if name not in self._drafts:
+            if len(self._drafts) >= _MAX_RUNS:
+                message = f"More than {_MAX_RUNS:,} runs: each line seems to have its own tag."
+                self.context.tally.fail(row.location.at("tag"), message)
+                raise Broken
+            self._drafts[name] = Draft(name=name, first=row, rival=self._named(name))
+        self._waiting.append((self._drafts[name], row))
         self._characters += sum(map(len, row.pids)) + len(row.pids)
         if len(self._waiting) >= _MAX_LISTS or self._characters >= _MAX_CHARACTERS:
             self._flush()
@@ -78,16 +85,6 @@ class RunLoader:
                 if self._named(draft.name) is not None:
                     raise ConcurrentLoad
                 RetrievalRun.everything.filter(pk=draft.stored.pk).update(is_ready=True)
-
-    def _draft(self, row: RunRow) -> Draft:
-        name = row.tag or (name_of(self.path) if self.path.is_dir() else stem_of(self.path))[:200]
-        if name not in self._drafts:
-            if len(self._drafts) >= _MAX_RUNS:
-                message = f"More than {_MAX_RUNS:,} runs: each line seems to have its own tag."
-                self.context.tally.fail(row.location.at("tag"), message)
-                raise Broken
-            self._drafts[name] = Draft(name=name, first=row, rival=self._named(name))
-        return self._drafts[name]
 
     def _named(self, name: str) -> RetrievalRun | None:
         key = self.context.run.corpus_version_id

@@ -18,7 +18,7 @@ from corpus.models import (
     RetrievalRun,
     VersionState,
 )
-from corpus.versions.unpublished import drop_rows, drop_version
+from corpus.versions.services import drop_rows, drop_version
 from kit.runs.models import RunStatus
 
 # What a load stages, and the rows that belong to it: in an order in which nothing refers to what

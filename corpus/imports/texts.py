@@ -14,14 +14,7 @@ from typing import Any, TypeAlias
 from django.db import IntegrityError, connection, models
 
 from corpus.importers.rows import DocumentRow, Key, PassageBatch, PassageRow
-from corpus.imports.context import (
-    CHUNK,
-    MAX_CHARACTERS,
-    ConcurrentLoad,
-    LoadContext,
-    Pace,
-    known,
-)
+from corpus.imports.context import CHUNK, MAX_CHARACTERS, ConcurrentLoad, LoadContext, Pace, known
 from corpus.models import Document, Passage
 from corpus.texts.indexing import index_filled
 from kit.database.bulk import copy_columns, copy_rows
@@ -129,19 +122,25 @@ class BatchWriter:
         self.context.tally.add("passages", added=sum(map(len, batches)))
 
     def _write(self, batches: list[PassageBatch]) -> None:
-        self._make_room(batches)
-        with self._pace.writing(self.context, sum(map(len, batches))):
-            for batch in batches:
-                copy_columns(Passage, fixed=self._fixed(batch), columns=_columns(batch))
-
-    def _make_room(self, batches: list[PassageBatch]) -> None:
-        """Version and domains, in a transaction that does not go back with the texts."""
+        # Version and domains, in a transaction that does not go back with the texts.
         names = {batch.domain for batch in batches}
         if self.context.version is None or names - self.context.domains.keys():
             with self._pace.writing(self.context, 0):
                 self.context.own_version()
                 for name in names:
                     self.context.domain(name)
+        with self._pace.writing(self.context, sum(map(len, batches))):
+            for batch in batches:
+                columns: dict[str, Sequence[str | None]] = {"pid": batch.pids, "text": batch.texts}
+                if batch.titles:
+                    columns["title"] = [title or "" for title in batch.titles]
+                if batch.source_urls:
+                    columns["source_url"] = [url or "" for url in batch.source_urls]
+                if batch.dates:
+                    columns["fetched_on"] = batch.dates
+                if batch.extras:
+                    columns["extra"] = [as_json(each) for each in batch.extras]
+                copy_columns(Passage, fixed=self._fixed(batch), columns=columns)
 
     def _fixed(self, batch: PassageBatch) -> dict[str, int]:
         version, domain = self.context.own_version(), self.context.domain(batch.domain)
@@ -161,19 +160,6 @@ class BatchWriter:
             for _, found in known(context, older, "pid", keys)
             for pid in found.values_list("pid", flat=True)
         }
-
-
-def _columns(batch: PassageBatch) -> dict[str, Sequence[str | None]]:
-    columns: dict[str, Sequence[str | None]] = {"pid": batch.pids, "text": batch.texts}
-    if batch.titles:
-        columns["title"] = [title or "" for title in batch.titles]
-    if batch.source_urls:
-        columns["source_url"] = [url or "" for url in batch.source_urls]
-    if batch.dates:
-        columns["fetched_on"] = batch.dates
-    if batch.extras:
-        columns["extra"] = [as_json(each) for each in batch.extras]
-    return columns
 
 
 def known_passages(context: LoadContext, keys: Iterable[Key]) -> dict[Key, Passage]:

@@ -22,20 +22,8 @@ class JudgmentSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Judgment
-        fields = [
-            "id",
-            "domain",
-            "query",
-            "passage",
-            "label",
-            "subtopics",
-            "source",
-            "status",
-            "round",
-            "practice",
-            "gold_version",
-            "created_at",
-        ]
+        fields = ["id", "domain", "query", "passage", "label", "subtopics", "source", "status"]
+        fields += ["round", "practice", "gold_version", "created_at"]
 
 
 class GoldVersionSerializer(serializers.ModelSerializer):

@@ -7,7 +7,6 @@ the adopted one itself, as the trial label that it was.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -20,19 +19,13 @@ from kit.models import Event
 ADOPTED, TAKEN_BACK = "adopt label", "take back adopted label"
 
 
-@dataclass(frozen=True)
-class Unadoption:
-    """What came of it: `trials` has the new trial label by the key of the one that was adopted."""
-
-    trials: dict[int, Judgment] = field(default_factory=dict)
-    superseded: int = 0
-    restored: int = 0
-
-
 def unadopt_judgments(
     *, judgments: Sequence[Judgment], actor: User | None, scope: str
-) -> Unadoption:
+) -> tuple[dict[int, Judgment], int, int]:
     """Take those of the labels back that were adopted, at most one of a pair.
+
+    Gives the new trial labels by the keys of the adopted ones, how many of these stood, and how
+    many labels stand again.
 
     One that a weightier label overruled, at its adoption or since, leaves that label standing.
     What was taken back before is passed over. `scope` is the benchmark's slug. For a caller that
@@ -44,7 +37,7 @@ def unadopt_judgments(
             known[pk] for pk in sorted(_with_event(ADOPTED, known) - _with_event(TAKEN_BACK, known))
         ]
         if not adopted:
-            return Unadoption()
+            return {}, 0, 0
         standing = standing_labels(adopted)
         theirs = {each.pk: _own(each, standing) for each in adopted}
         gone = [each for each in theirs.values() if each is not None]
@@ -62,7 +55,7 @@ def unadopt_judgments(
         added = [(each, what(each)) for each in (*raised, *trials)]
         audit.record_each(actor=actor, verb=LABELLED, changes=added, scope=scope)
     again = dict(zip((each.pk for each in adopted), trials, strict=True))
-    return Unadoption(again, superseded=len(gone), restored=len(raised))
+    return again, len(gone), len(raised)
 
 
 def _with_event(verb: str, keys: Iterable[int]) -> set[int]:

@@ -61,7 +61,8 @@ def _put_in(source: str, output: str, piece: Piece, before: str, tags: Sequence[
     after = output[piece.out_end : piece.out_end + 1]
     tail = ""
     if after and not after.isspace() and not _touches(source, piece.end):
-        tail = "\n" if "\n" in _gap_after(source, piece.end) else " "
+        match = re.compile(r"\s*").match(source, piece.end)
+        tail = "\n" if "\n" in (match[0] if match else "") else " "
     return lead + words + tail
 
 
@@ -76,11 +77,6 @@ def _gap_before(source: str, start: int) -> str:
         at -= 1
     gap = source[at:start]
     return gap if not gap or gap[0].isspace() or at == 0 else gap.lstrip("#>*-")
-
-
-def _gap_after(source: str, end: int) -> str:
-    match = re.compile(r"\s*").match(source, end)
-    return match[0] if match else ""
 
 
 def _touches(source: str, place: int) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from llm.prompts import PromptTemplate
+from llm.requests import object_schema
 
 SAFE_CLEAN: Final = "safe_clean"
 FAST_CLEAN: Final = "fast_clean"
@@ -17,12 +18,7 @@ AGENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "diver_rules": (),
     "dchunk": (),
 }
-SCHEMA: Final = {
-    "type": "object",
-    "properties": {"text": {"type": "string"}},
-    "required": ["text"],
-    "additionalProperties": False,
-}
+SCHEMA: Final = object_schema(text={"type": "string"})
 WINDOW_TOKENS: Final = 6000
 FIXED_TOKENS: Final = 512
 

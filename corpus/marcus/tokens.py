@@ -81,11 +81,7 @@ def _blank(text: str) -> str:
         spans += [match.span() for match in pattern.finditer(text)]
     for row in _ROW.finditer(text):
         spans += [(at, at + 1) for at in range(*row.span()) if text[at] == "|"]
-    return blanked(blanked(text, spans), _emphasis(text))
-
-
-def _emphasis(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in _EMPHASIS.finditer(text)]
+    return blanked(blanked(text, spans), [match.span() for match in _EMPHASIS.finditer(text)])
 
 
 def _forms(match: re.Match[str]) -> list[Token]:
@@ -93,17 +89,14 @@ def _forms(match: re.Match[str]) -> list[Token]:
     if raw[0] == "&" and len(raw) > 1:
         decoded = unescape(raw)
         if decoded == raw:  # no entity after all: the sign, the word, the sign
-            return _plain(raw, match.start())
+            at = match.start()
+            found = re.finditer(r"\w+|[^\w\s]", raw)
+            return [Token(_normal(each[0]), at + each.start(), at + each.end()) for each in found]
         raw = decoded
         if raw.isspace() or not _INVISIBLE.sub("", raw):
             return []
     form = _normal(raw)
     return [Token(form, match.start(), match.end())] if form else []
-
-
-def _plain(raw: str, at: int) -> list[Token]:
-    found = re.finditer(r"\w+|[^\w\s]", raw)
-    return [Token(_normal(each[0]), at + each.start(), at + each.end()) for each in found]
 
 
 def _normal(raw: str) -> str:

@@ -17,26 +17,11 @@ from django.utils import timezone
 from corpus.extraction import Unreadable
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.pages.reading import HTML, read_apart
-from corpus.pages.services import (
-    forget_raw,
-    keep_page,
-    page_at,
-    page_of_bytes,
-    read_raw,
-    write_raw,
-)
+from corpus.pages.services import forget_raw, keep_page, page_at, page_of_bytes, read_raw, write_raw
 from kit.bounded import Bounds
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
-from kit.runs.models import (
-    OVER,
-    BrokerAway,
-    LostLease,
-    RunStatus,
-    stopping,
-    wake,
-    wake_workers,
-)
+from kit.runs.models import OVER, BrokerAway, LostLease, RunStatus, stopping, wake, wake_workers
 
 logger = logging.getLogger(__name__)
 # Workers that take one page up, each after the one before it broke off.

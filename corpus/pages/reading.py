@@ -3,15 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from corpus.extraction import (
-    Kind,
-    Page,
-    Span,
-    Unreadable,
-    extract_html,
-    extract_pdf,
-    extract_text,
-)
+from corpus.extraction import Kind, Page, Span, Unreadable, extract_html, extract_pdf, extract_text
 from kit import bounded
 
 HTML, TEXT, PDF = "text/html", "text/plain", "application/pdf"

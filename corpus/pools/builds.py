@@ -126,7 +126,12 @@ def _build(build: PoolBuild) -> None:
         _drop(build)  # of a worker that died
     for stopped in PoolBuild.objects.filter(benchmark=build.benchmark, pool__is_ready=False):
         drop_stopped(stopped)  # cancelled while its worker lived, which died before it looked
-    runs = _runs(build)
+    # The chosen runs in their order. Raises Refused where one is gone.
+    found = RetrievalRun.objects.filter(benchmark=build.benchmark).in_bulk(build.runs)
+    gone = [pk for pk in build.runs if pk not in found]
+    if gone:
+        raise Refused(f"Retrieval run {gone[0]} is gone.", field="runs")
+    runs = [found[pk] for pk in build.runs]
     with transaction.atomic():
         pool = Pool.everything.create(
             benchmark=build.benchmark,
@@ -144,15 +149,6 @@ def _build(build: PoolBuild) -> None:
         name = build.name or free_name(build.benchmark, len(runs), build.depth)
         publish(pool, counts, build.depth, name, build.created_by)
         build.finish()
-
-
-def _runs(build: PoolBuild) -> list[RetrievalRun]:
-    """The chosen runs in their order. Raises Refused where one is gone."""
-    found = RetrievalRun.objects.filter(benchmark=build.benchmark).in_bulk(build.runs)
-    gone = [pk for pk in build.runs if pk not in found]
-    if gone:
-        raise Refused(f"Retrieval run {gone[0]} is gone.", field="runs")
-    return [found[pk] for pk in build.runs]
 
 
 def _drop(build: PoolBuild) -> None:

@@ -35,24 +35,19 @@ from kit.errors import Refused
 
 def gold_of(queries: Sequence[Query], version: CorpusVersion | None) -> dict[int, set[int]]:
     """Passages that count as relevant already, by query."""
+    found: dict[int, set[int]] = {}
     if version is not None and version.is_derived:
-        return _gold_in(queries, version)
+        # Labels inherited and given there.
+        for each in effective_labels(version, about=Q(query__in=queries)).pairs.values():
+            given = each.given
+            if (each.base or 0) > 0 or (given and given.label > 0 and given.source in PEOPLE):
+                found.setdefault(each.query, set()).add(each.passage)
+        return found
     relevant = Judgment.objects.filter(query__in=queries, label__gt=0)
     people = relevant.standing().filter(source__in=PEOPLE)
-    found: dict[int, set[int]] = {}
     for rows in (relevant.original(), people):
         for query, passage in rows.values_list("query_id", "passage_id"):
             found.setdefault(query, set()).add(passage)
-    return found
-
-
-def _gold_in(queries: Sequence[Query], version: CorpusVersion) -> dict[int, set[int]]:
-    """The same in a derived version: labels inherited and given there."""
-    found: dict[int, set[int]] = {}
-    for each in effective_labels(version, about=Q(query__in=queries)).pairs.values():
-        given = each.given
-        if (each.base or 0) > 0 or (given and given.label > 0 and given.source in PEOPLE):
-            found.setdefault(each.query, set()).add(each.passage)
     return found
 
 

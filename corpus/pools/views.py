@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -10,14 +11,44 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
 from corpus.lists import domain_choices
-from corpus.models import Pool, PoolBuild, PoolEntry, RetrievalRun, Role
+from corpus.models import Benchmark, Pool, PoolBuild, PoolEntry, RetrievalRun, Role
 from corpus.pools.builds import cancel_build, start_build
-from corpus.pools.forms import PoolForm
+from corpus.pools.services import MAX_DEPTH
 from corpus.run_pages import RunPages
 from corpus.texts.finding import begins_with
+from corpus.versions.forms import RunsField, runs_of
 from kit import htmx
 from kit.lists.tables import Column, Filter, Table
 from kit.runs.models import RunStatus
+
+
+class PoolForm(forms.Form):
+    """Which retrieval runs, how deep, under which name."""
+
+    runs = RunsField(
+        RetrievalRun.objects.none(),
+        label="Retrieval runs",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one retrieval run."},
+    )
+    depth = forms.IntegerField(
+        label="Depth",
+        min_value=1,
+        max_value=MAX_DEPTH,
+        initial=10,
+        help_text="How many passages of each list count. DREAM took 10.",
+    )
+    name = forms.CharField(
+        label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["runs"].queryset = runs_of(benchmark)  # type: ignore[attr-defined]
+
+    def clean_runs(self) -> list[RetrievalRun]:
+        """Version by version, in their order of names."""
+        return list(self.cleaned_data["runs"])
 
 
 @require_GET

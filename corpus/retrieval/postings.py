@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corpus.retrieval import K1, B
-from corpus.retrieval.analysis import Terms
-from corpus.retrieval.counts import Counts
+from corpus.retrieval.analysis import Counts, Terms
 from corpus.retrieval.toplist import Scored, best
 
 # Rows whose weights are computed at once.
@@ -91,26 +90,21 @@ class Postings:
         if self.idf is None:
             found: npt.NDArray[np.float32] = self.index.get_scores_from_ids(numbers)
             return found
-        return self._cosines(numbers, self.idf)
+        parts = self.index.scores
+        scores = np.zeros(parts["num_docs"], np.float32)
+        terms, times = np.unique(numbers, return_counts=True)
+        weights = (1.0 + np.log(times)) * self.idf[terms]
+        length = float(np.sqrt((weights**2).sum())) or 1.0
+        for term, weight in zip(terms.tolist(), (weights / length).tolist(), strict=True):
+            start, end = int(parts["indptr"][term]), int(parts["indptr"][term + 1])
+            scores[parts["indices"][start:end]] += parts["data"][start:end] * np.float32(weight)
+        return scores
 
     def search(
         self, text: str, k: int, order: npt.NDArray[np.int64], *, without: Sequence[int] = ()
     ) -> Scored:
         """The k best documents that hold any term of the query."""
         return best(self.scores(text), k, order, above=0.0, without=without)
-
-    def _cosines(
-        self, numbers: npt.NDArray[np.int32], idf: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32]:
-        parts = self.index.scores
-        scores = np.zeros(parts["num_docs"], np.float32)
-        terms, times = np.unique(numbers, return_counts=True)
-        weights = (1.0 + np.log(times)) * idf[terms]
-        length = float(np.sqrt((weights**2).sum())) or 1.0
-        for term, weight in zip(terms.tolist(), (weights / length).tolist(), strict=True):
-            start, end = int(parts["indptr"][term]), int(parts["indptr"][term + 1])
-            scores[parts["indices"][start:end]] += parts["data"][start:end] * np.float32(weight)
-        return scores
 
 
 def _parts(starts: npt.NDArray[Any]) -> list[tuple[int, int]]:

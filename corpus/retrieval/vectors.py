@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corpus.retrieval import DIMENSIONS
-from corpus.retrieval.analysis import Terms
-from corpus.retrieval.counts import Counts
+from corpus.retrieval.analysis import Counts, Terms
 from corpus.retrieval.toplist import Scored, best
 
 # Numbers that are held at once while documents are compared with queries.

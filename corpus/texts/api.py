@@ -24,22 +24,9 @@ class QuerySerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Query
-        fields = [
-            "id",
-            "domain",
-            "qid",
-            "text",
-            "description",
-            "narrative",
-            "answers",
-            "community_answers",
-            "gold_answer",
-            "reasoning",
-            "reference_answer",
-            "gold_ids_long",
-            "excluded_ids",
-            "extra",
-        ]
+        fields = ["id", "domain", "qid", "text", "description", "narrative", "answers"]
+        fields += ["community_answers", "gold_answer", "reasoning", "reference_answer"]
+        fields += ["gold_ids_long", "excluded_ids", "extra"]
 
 
 class PassageSerializer(serializers.ModelSerializer):
@@ -49,19 +36,8 @@ class PassageSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Passage
-        fields = [
-            "id",
-            "domain",
-            "pid",
-            "title",
-            "source_url",
-            "fetched_on",
-            "text",
-            "document",
-            "start",
-            "end",
-            "extra",
-        ]
+        fields = ["id", "domain", "pid", "title", "source_url", "fetched_on", "text", "document"]
+        fields += ["start", "end", "extra"]
 
 
 class DocumentListSerializer(serializers.ModelSerializer):

@@ -46,14 +46,6 @@ def passages_named(prefix: str, *, benchmark: Benchmark) -> list[int]:
     return [pk for each in versions for pk in passages_called(prefix, version=each)]
 
 
-def documents_called(
-    prefix: str, *, version: CorpusVersion | None, domain: Domain | None = None
-) -> list[int]:
-    """Ids of pages of the version whose own id begins with the prefix."""
-    rows = _here(Document.objects.all(), version, domain)
-    return _first(rows.filter(begins_with("doc_id", prefix)))
-
-
 def documents_titled(
     text: str, *, version: CorpusVersion | None, domain: Domain | None = None
 ) -> list[int]:
@@ -71,7 +63,9 @@ def find_documents(
     text: str, *, version: CorpusVersion | None, domain: Domain | None = None
 ) -> QuerySet[Document]:
     """Pages whose id begins with the text, whose title holds every word of it, or a passage."""
-    called = documents_called(text, version=version, domain=domain)
+    # Ids of pages of the version whose own id begins with the prefix.
+    rows = _here(Document.objects.all(), version, domain)
+    called = _first(rows.filter(begins_with("doc_id", text)))
     called += documents_titled(text, version=version, domain=domain)
     hold = find_passages(text, version=version, domain=domain).exclude(document=None)
     return Document.objects.filter(one_of(called) | Q(pk__in=hold.values("document")))
@@ -150,7 +144,14 @@ _WORD = re.compile(r"[^\W_]+")
 def excerpt(text: str, words: frozenset[str]) -> list[tuple[str, bool]]:
     """The part of a text where the words stand densest, as pieces; True where one is marked."""
     found = [(m.start(), m.end()) for m in _WORD.finditer(text) if m[0].lower() in words]
-    start = _densest(found)
+    # Where the most of them lie close together.
+    best, most, last = 0, 0, 0
+    for first, (low, _) in enumerate(found):
+        while last < len(found) and found[last][1] <= low + _EXCERPT:
+            last += 1
+        if last - first > most:
+            best, most = low, last - first
+    start = max(0, best - 60) if best > 60 else 0
     end = min(len(text), start + _EXCERPT)
     pieces, at = [("… " if start else "", False)], start
     for low, high in found:
@@ -159,13 +160,3 @@ def excerpt(text: str, words: frozenset[str]) -> list[tuple[str, bool]]:
             at = high
     pieces.append((text[at:end] + (" …" if end < len(text) else ""), False))
     return [piece for piece in pieces if piece[0]]
-
-
-def _densest(found: list[tuple[int, int]]) -> int:
-    best, most, last = 0, 0, 0
-    for first, (low, _) in enumerate(found):
-        while last < len(found) and found[last][1] <= low + _EXCERPT:
-            last += 1
-        if last - first > most:
-            best, most = low, last - first
-    return max(0, best - 60) if best > 60 else 0

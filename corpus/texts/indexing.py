@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, QuerySet
@@ -58,18 +57,6 @@ class Pace:
 logger = logging.getLogger(__name__)
 # What a transaction writes to begin with: passages, and pages of the index that are put in order.
 _CHUNK, _STEP = 500, 200
-
-
-@dataclass(frozen=True)
-class Searchable:
-    """How many of a version's texts can be found by their words so far.
-
-    `total` is 0 while a run that has not begun has yet to count them.
-    """
-
-    done: int
-    total: int
-    is_ready: bool
 
 
 def request_index(version: CorpusVersion) -> PassageIndexRun:
@@ -154,23 +141,26 @@ def index_again() -> None:
     vacuum(Passage, Judgment)
 
 
-def searchable(version: CorpusVersion | None) -> Searchable:
-    """How far the index of a version is, through its layers."""
+def searchable(version: CorpusVersion | None) -> dict[str, int]:
+    """How many of a version's texts can be found by their words so far, through its layers.
+
+    `total` is 0 while a run that has not begun has yet to count them.
+    """
     layers = version.layers if version else []
     runs = list(PassageIndexRun.objects.filter(version_id__in=layers))
     missing = set(layers) - {run.version_id for run in runs}
     # A layer that nobody asked to index yet; rare, so that counting it may take its time.
     texts = Passage.objects.filter(version_id__in=missing).with_text().count() if missing else 0
-    return Searchable(
-        done=sum(run.done for run in runs),
-        total=sum(run.total for run in runs) + texts,
-        is_ready=not texts and all(run.status == RunStatus.DONE for run in runs),
-    )
+    return {
+        "done": sum(run.done for run in runs),
+        "total": sum(run.total for run in runs) + texts,
+        "is_ready": not texts and all(run.status == RunStatus.DONE for run in runs),
+    }
 
 
 def is_ready(version: CorpusVersion | None) -> bool:
     """Whether every passage of the version, through its layers, can be found by its words."""
-    return searchable(version).is_ready
+    return bool(searchable(version)["is_ready"])
 
 
 def _end_of_chunk(passages: QuerySet[Passage], after: int, size: int) -> int | None:

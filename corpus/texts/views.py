@@ -95,7 +95,10 @@ def documents(request: HttpRequest, slug: str) -> HttpResponse:
     """Pages of the corpus version people work on, or of another."""
     access = enter(request.user, slug)
     shown, rows = document_list(place_of(access.benchmark, request.GET))
-    rows = rows.annotate(passage_count=_passage_count())
+    # Counted for the rows of a page alone, which a join would not.
+    own = Passage.objects.filter(document=OuterRef("pk"), version__state="ready").order_by()
+    counted = own.values("document").annotate(n=Count("pk")).values("n")
+    rows = rows.annotate(passage_count=Coalesce(Subquery(counted), Value(0)))
     table = shown.read(rows, request.GET, choices=place_choices(access.benchmark))
     context = {"access": access, "table": table}
     return htmx.render(request, "corpus/texts/documents.html", context, partial="results")
@@ -121,13 +124,6 @@ def document(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "passages": list(passages[:MAX_PASSAGES]),
     }
     return htmx.render(request, "corpus/texts/document.html", context)
-
-
-def _passage_count() -> Coalesce:
-    """Counted for the rows of a page alone, which a join would not."""
-    own = Passage.objects.filter(document=OuterRef("pk"), version__state="ready").order_by()
-    counted = own.values("document").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted), Value(0))
 
 
 def get_document(access: Access, pk: int) -> Document:

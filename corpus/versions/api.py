@@ -8,6 +8,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
 from corpus.models import CorpusVersion, Passage, Role
@@ -122,65 +123,51 @@ def diff_data(passage: Any, links: list[Any], sides: Any) -> dict[str, Any]:
     }
 
 
-class Versions(Route):
-    """Corpus versions that are ready."""
+class VersionRoutes(ViewSetMixin, Route):
+    """Corpus versions of a benchmark."""
 
     @extend_schema(responses=VersionSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
+    def versions(self, request: Request, slug: str) -> Response:
+        """Corpus versions that are ready."""
         access = enter(self.person(), slug, *READERS)
         rows = CorpusVersion.objects.ready().filter(benchmark=access.benchmark)
         return self.page(rows, VersionSerializer)
 
-
-class CurrentVersion(Route):
-    """The version that pools, runs and releases are of unless they name another."""
-
     @extend_schema(responses=VersionSerializer)
-    def get(self, request: Request, slug: str) -> Response:
+    def current_version(self, request: Request, slug: str) -> Response:
+        """The version that pools, runs and releases are of unless they name another."""
         access = enter(self.person(), slug)
         found = CorpusVersion.objects.current(access.benchmark)
         if found is None:
             raise Http404("Nothing was loaded yet.")
         return Response(VersionSerializer(found).data)
 
-
-class MakeCurrent(Route):
-    """Make a version the current one; the loaded one puts it back."""
-
     @extend_schema(request=SeenVersionSerializer, responses=VersionSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def make_current(self, request: Request, slug: str, pk: int) -> Response:
+        """Make a version the current one; the loaded one puts it back."""
         access = enter(self.person(), slug, Role.ADMIN)
         found = get_version(access, pk)
         seen = self.read(SeenVersionSerializer)["seen"]
         verbs.make_current(version=found, seen=seen, actor=access.user)
         return Response(VersionSerializer(found).data)
 
-
-class UndoMakeCurrent(Route):
-    """Go back to the version that was current before."""
-
     @extend_schema(request=SeenVersionSerializer, responses=VersionSerializer)
-    def post(self, request: Request, slug: str) -> Response:
+    def undo_make_current(self, request: Request, slug: str) -> Response:
+        """Go back to the version that was current before."""
         access = enter(self.person(), slug, Role.ADMIN)
         seen = self.read(SeenVersionSerializer)["seen"]
         found = verbs.undo_make_current(benchmark=access.benchmark, seen=seen, actor=access.user)
         return Response(VersionSerializer(found).data)
 
-
-class VersionLabels(Route):
-    """Labels as they hold for a version's passages, read through its crosswalks."""
-
     @extend_schema(responses=EffectiveLabelsSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
+    def version_labels(self, request: Request, slug: str, pk: int) -> Response:
+        """Labels as they hold for a version's passages, read through its crosswalks."""
         access = enter_unblinded(self.person(), slug, *READERS)
         return Response(EffectiveLabelsSerializer(effective_labels(get_version(access, pk))).data)
 
-
-class VersionPassage(Route):
-    """A passage of a version compared with its source passages, word by word."""
-
     @extend_schema(responses=PassageDiffSerializer)
-    def get(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
+    def version_passage(self, request: Request, slug: str, pk: int, passage_pk: int) -> Response:
+        """A passage of a version compared with its source passages, word by word."""
         access = enter(self.person(), slug, *READERS)
         version = get_version(access, pk)
         passage = Passage.objects.in_version(version).filter(pk=passage_pk).first()
@@ -189,17 +176,12 @@ class VersionPassage(Route):
         links = list(came_from(passage))
         return Response(diff_data(passage, links, compare(passage, links)))
 
-
-class VersionSearch(Route):
-    """Passages of a version that hold the words, the best first."""
-
-    pagination_class = None
-
     @extend_schema(
         responses=VersionHitSerializer(many=True),
         parameters=[OpenApiParameter("q", str, required=True), OpenApiParameter("domain", str)],
     )
-    def get(self, request: Request, slug: str, pk: int) -> Response:
+    def version_search(self, request: Request, slug: str, pk: int) -> Response:
+        """Passages of a version that hold the words, the best first."""
         access = enter(self.person(), slug, *READERS)
         name = request.query_params.get("domain", "")
         domains = [d for d in access.benchmark.domains.ready() if name in ("", d.name)]
@@ -209,16 +191,18 @@ class VersionSearch(Route):
 
 
 _ALL = "b/<slug:slug>/versions"
+_TEXT = f"{_ALL}/<int:pk>/passages/<int:passage_pk>"
+_to = VersionRoutes.as_view
 urlpatterns = [
-    path(f"{_ALL}/", Versions.as_view(), name="api-versions"),
-    path(f"{_ALL}/current/", CurrentVersion.as_view(), name="api-version-current"),
-    path(f"{_ALL}/undo/", UndoMakeCurrent.as_view(), name="api-version-undo"),
-    path(f"{_ALL}/<int:pk>/take-up/", MakeCurrent.as_view(), name="api-version-take-up"),
-    path(f"{_ALL}/<int:pk>/labels/", VersionLabels.as_view(), name="api-version-labels"),
-    path(f"{_ALL}/<int:pk>/search/", VersionSearch.as_view(), name="api-version-search"),
+    path(f"{_ALL}/", _to({"get": "versions"}), name="api-versions"),
+    path(f"{_ALL}/current/", _to({"get": "current_version"}), name="api-version-current"),
+    path(f"{_ALL}/undo/", _to({"post": "undo_make_current"}), name="api-version-undo"),
+    path(f"{_ALL}/<int:pk>/take-up/", _to({"post": "make_current"}), name="api-version-take-up"),
+    path(f"{_ALL}/<int:pk>/labels/", _to({"get": "version_labels"}), name="api-version-labels"),
     path(
-        f"{_ALL}/<int:pk>/passages/<int:passage_pk>/",
-        VersionPassage.as_view(),
-        name="api-version-passage",
+        f"{_ALL}/<int:pk>/search/",
+        _to({"get": "version_search"}, pagination_class=None),
+        name="api-version-search",
     ),
+    path(f"{_TEXT}/", _to({"get": "version_passage"}), name="api-version-passage"),
 ]

@@ -7,7 +7,7 @@ expert view of a derived version follow from them as they do everywhere
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -287,23 +287,12 @@ def _why(label: int, has_text: bool) -> str:
     return "its text stands in a passage together with text that nobody judged"
 
 
-@dataclass(frozen=True)
-class GoldChange:
-    """A relevant passage of the first version, and those of the second that inherit its label.
-
-    `why` is the reason where there is none.
-    """
-
-    passage: Passage
-    after: tuple[Passage, ...]
-    why: str = ""
-
-
 def gold_before_after(
     query: Query, first: CorpusVersion, second: CorpusVersion, *, shown_to: Access
-) -> list[GoldChange]:
-    """The relevant passages of the first version and what they are in the second; labels that may
-    not be shown to this person now are left out. Empty where both are one."""
+) -> list[dict[str, Any]]:
+    """Each relevant `passage` of the first version, and those of the second that inherit its label
+    (`after`), or `why` none does; labels that may not be shown to this person now are left out.
+    Empty where both are one."""
     if first == second:
         return []
     about = Q(query=query)
@@ -323,13 +312,12 @@ def gold_before_after(
     keys = {*after, *(pk for pks in after.values() for pk in pks)}
     passages = Passage.objects.defer("text").in_bulk(keys)
     return [
-        GoldChange(
-            passages[each.passage],
-            tuple(passages[pk] for pk in after[each.passage]),
-            ""
-            if after[each.passage]
-            else next((whys[key] for key in each.given_for if key in whys), ""),
-        )
+        {
+            "passage": passages[each.passage],
+            "after": [passages[pk] for pk in after[each.passage]],
+            # Shown only where no passage is after.
+            "why": next((whys[key] for key in each.given_for if key in whys), ""),
+        }
         for each in gold
     ]
 
@@ -337,7 +325,11 @@ def gold_before_after(
 def inherit_values(version: CorpusVersion, values: Mapping[Pair, int]) -> dict[Pair, int]:
     """Labels of any source by pair, as the version has them: by the rule of inheritance, apart
     from all other labels. Those of passages outside its chain of parents are left out."""
-    layers = _layers({passage for _, passage in values})
+    keys = sorted({passage for _, passage in values})
+    layers: dict[int, int] = {}
+    for start in range(0, len(keys), CHUNK):
+        rows = Passage.objects.filter(pk__in=keys[start : start + CHUNK]).order_by()
+        layers.update(rows.values_list("pk", "version_id"))
     own = {pair: label for pair, label in values.items() if layers[pair[1]] in version.layers}
     if not version.is_derived or version.parent is None:
         return own
@@ -352,12 +344,3 @@ def inherit_values(version: CorpusVersion, values: Mapping[Pair, int]) -> dict[P
             if label_there is not None:
                 found[query, new] = label_there
     return found | own
-
-
-def _layers(passages: Collection[int]) -> dict[int, int]:
-    keys = sorted(passages)
-    found: dict[int, int] = {}
-    for start in range(0, len(keys), CHUNK):
-        rows = Passage.objects.filter(pk__in=keys[start : start + CHUNK]).order_by()
-        found.update(rows.values_list("pk", "version_id"))
-    return found

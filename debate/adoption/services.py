@@ -6,7 +6,6 @@ A stored debate read back as the verdict it was."""
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -45,15 +44,11 @@ def _turn(row: Turn) -> dream.Turn:
         stance=row.stance,  # type: ignore[arg-type]
         response=row.response or None,  # type: ignore[arg-type]
         reason=row.reason,
-        references=tuple(_quote(each) for each in row.references),
+        references=tuple(dream.Quote(q["text"], q["start"], q["end"]) for q in row.references),
         rung=row.rung,
         flags=tuple(row.flags),
         score=row.score,
     )
-
-
-def _quote(data: dict[str, Any]) -> dream.Quote:
-    return dream.Quote(data["text"], data["start"], data["end"])
 
 
 _CHUNK = 500
@@ -165,13 +160,13 @@ def undo_adoption(*, run: DebateRun, actor: User | None) -> Counter[str]:
             lock_queries(debate.query_id for debate in group)
             labels = [debate.judgment for debate in group if debate.judgment]
             scope = run.benchmark.slug
-            taken = unadopt_judgments(judgments=labels, actor=actor, scope=scope)
-            changed = [each for each in group if each.judgment_id in taken.trials]
+            trials, stood, restored = unadopt_judgments(judgments=labels, actor=actor, scope=scope)
+            changed = [each for each in group if each.judgment_id in trials]
             for debate in changed:
                 assert debate.judgment_id is not None  # it was looked up by it just now
-                debate.judgment = taken.trials[debate.judgment_id]
+                debate.judgment = trials[debate.judgment_id]
             Debate.objects.bulk_update(changed, ["judgment"])
-        counts.update(waiting=len(taken.trials), stood=taken.superseded, restored=taken.restored)
+        counts.update(waiting=len(trials), stood=stood, restored=restored)
     _undoing_mark(run, actor, counts)
     return counts
 

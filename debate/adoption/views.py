@@ -116,17 +116,11 @@ def _planned(preview: dict[str, Any], to: Address) -> list[dict[str, Any]]:
 def _found(run: DebateRun, to: Address) -> list[dict[str, Any]]:
     """How the labels and cases of an adopted run stand now."""
     rows = run.debates.order_by()
+    stands = rows.filter(judgment__status=Status.STANDING)
+    history = rows.filter(judgment__status=Status.SUPERSEDED)
     numbers = (
-        (
-            "Labels that stand",
-            rows.filter(judgment__status=Status.STANDING),
-            {"counts": "standing"},
-        ),
-        (
-            "Labels that are history",
-            rows.filter(judgment__status=Status.SUPERSEDED),
-            {"counts": "superseded"},
-        ),
+        ("Labels that stand", stands, {"counts": "standing"}),
+        ("Labels that are history", history, {"counts": "superseded"}),
         ("Pairs before people", rows.exclude(case=None), {"case": "any"}),
         ("Decided by people", rows.filter(case__status="closed"), {"case": "closed"}),
     )

@@ -15,19 +15,14 @@ from annotate.answers.citing import Evidence, Report, check_answer, renamed
 from llm.parsing import ParseFailure, read_object
 from llm.profiles import likely_tokens
 from llm.prompts import PromptTemplate, fence
-from llm.requests import Message, Request
+from llm.requests import Message, Request, object_schema
 
 Ask: TypeAlias = Callable[[Request], Awaitable[tuple[str, int]]]
 """Send a request; the reply's text and the key of its call. Raises LLMError."""
 
 ROLE: Final = "reference_answer"
 PLACEHOLDERS: Final = frozenset({"query", "aspects", "passages"})
-SCHEMA: Final = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
+SCHEMA: Final = object_schema(answer={"type": "string"})
 # Room for the answer and for the thoughts of a reasoning model before it.
 MAX_TOKENS: Final = 16_000
 # More than models in use read at once.

@@ -7,6 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
 from annotate.answers.rights import hidden_queries
 from corpus.access import enter, get_query
@@ -18,7 +19,7 @@ from debate.answers.views import RUNS, forecast_of, generate, get_run, item_rows
 from debate.models import AnswerItem, AnswerRun
 from kit.api import RUN_FIELDS, Route
 from llm.requests import EFFORTS
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -28,10 +29,7 @@ class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
         model = AnswerRun
         fields = [
             *RUN_FIELDS,
-            "config",
-            "endpoint",
-            "model",
-            "practice",
+            *("config", "endpoint", "model", "practice"),
             *PAID_FIELDS,
             "pause_reason",
         ]
@@ -48,9 +46,7 @@ class NewAnswerRunSerializer(serializers.Serializer):
     reasoning_effort = serializers.ChoiceField(
         choices=EFFORTS, required=False, allow_blank=True, default=""
     )
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, required=False, allow_null=True, default=None, min_value=0
-    )
+    budget_usd = BudgetField(required=False, default=None)
 
 
 class GenerateSerializer(serializers.Serializer):
@@ -93,17 +89,19 @@ class ChosenAnswersSerializer(serializers.Serializer):
     left = serializers.IntegerField()
 
 
-class AnswerRuns(Route):
-    """Runs, and starting one."""
+class AnswerRoutes(ViewSetMixin, Route):
+    """Runs in which a model writes reference answers."""
 
     @extend_schema(responses=AnswerRunSerializer(many=True))
-    def get(self, request: Request, slug: str) -> Response:
+    def answer_runs(self, request: Request, slug: str) -> Response:
+        """Runs, and starting one."""
         access = enter(self.person(), slug, Role.ADMIN)
         runs = access.benchmark.answer_runs.select_related("account")
         return self.page(runs, AnswerRunSerializer)
 
     @extend_schema(request=NewAnswerRunSerializer, responses={202: AnswerRunSerializer})
-    def post(self, request: Request, slug: str) -> Response:
+    def start_answers(self, request: Request, slug: str) -> Response:
+        """Runs, and starting one."""
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewAnswerRunSerializer)
         endpoint = pick_endpoint(given.pop("endpoint"))
@@ -117,47 +115,35 @@ class AnswerRuns(Route):
         )
         return Response(AnswerRunSerializer(run).data, status=202)
 
-
-class AnswerForecast(Route):
-    """What a run would take."""
-
     @extend_schema(
         parameters=[OpenApiParameter(n) for n in ("domain", "again", "endpoint")],
         responses=AnswerForecastSerializer,
     )
-    def get(self, request: Request, slug: str) -> Response:
+    def answer_forecast(self, request: Request, slug: str) -> Response:
+        """What a run would take."""
         access = enter(self.person(), slug, Role.ADMIN)
         found = forecast_of(access, request.query_params)
         unready = [{"query": str(query), "reason": why} for query, why in found["unready"]]
         return Response(AnswerForecastSerializer(found | {"unready": unready}).data)
 
-
-class AnswerItems(Route):
-    """The queries of a run."""
-
     @extend_schema(responses=AnswerItemSerializer(many=True))
-    def get(self, request: Request, slug: str, pk: int) -> Response:
+    def answer_items(self, request: Request, slug: str, pk: int) -> Response:
+        """The queries of a run."""
         access = enter(self.person(), slug, Role.ADMIN)
         hidden = hidden_queries(access)
         rows = item_rows(get_run(access, pk)).exclude(query__in=hidden)
         return self.page(rows, AnswerItemSerializer)
 
-
-class AnswerRunChoose(Route):
-    """Publishing every sound answer of a run where nothing is published yet."""
-
     @extend_schema(request=None, responses=ChosenAnswersSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def answer_run_choose(self, request: Request, slug: str, pk: int) -> Response:
+        """Publishing every sound answer of a run where nothing is published yet."""
         access = enter(self.person(), slug, Role.ADMIN)
         chosen, left = choose_sound(run=get_run(access, pk), actor=access.user)
         return Response({"chosen": chosen, "left": left})
 
-
-class Generate(Route):
-    """Letting a model write the answer of one query."""
-
     @extend_schema(request=GenerateSerializer, responses={202: AnswerRunSerializer})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def generate(self, request: Request, slug: str, pk: int) -> Response:
+        """Letting a model write the answer of one query."""
         access = enter(self.person(), slug, Role.ADMIN, Role.ANNOTATOR)
         query = get_query(access, pk)
         run = generate(access, query, self.read(GenerateSerializer)["endpoint"])
@@ -166,17 +152,20 @@ class Generate(Route):
 
 _KIND: Any = {"pages": RUNS, "serializer_class": AnswerRunSerializer}
 _RUN = "b/<slug:slug>/answer-runs"
+_to = AnswerRoutes.as_view
 urlpatterns = [
-    path(f"{_RUN}/", AnswerRuns.as_view(), name="api-answer-runs"),
-    path(f"{_RUN}/forecast/", AnswerForecast.as_view(), name="api-answer-forecast"),
+    path(f"{_RUN}/", _to({"get": "answer_runs", "post": "start_answers"}), name="api-answer-runs"),
+    path(f"{_RUN}/forecast/", _to({"get": "answer_forecast"}), name="api-answer-forecast"),
     path(f"{_RUN}/<int:pk>/", OneRun.as_view(**_KIND), name="api-answer-run"),
-    path(f"{_RUN}/<int:pk>/queries/", AnswerItems.as_view(), name="api-answer-items"),
+    path(f"{_RUN}/<int:pk>/queries/", _to({"get": "answer_items"}), name="api-answer-items"),
     path(f"{_RUN}/<int:pk>/budget/", RunLimit.as_view(**_KIND), name="api-answer-run-budget"),
-    path(f"{_RUN}/<int:pk>/choose/", AnswerRunChoose.as_view(), name="api-answer-run-choose"),
+    path(
+        f"{_RUN}/<int:pk>/choose/", _to({"post": "answer_run_choose"}), name="api-answer-run-choose"
+    ),
     path(f"{_RUN}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_KIND), name="api-answer-run-verb"),
     path(
         "b/<slug:slug>/queries/<int:pk>/answers/generate/",
-        Generate.as_view(),
+        _to({"post": "generate"}),
         name="api-answer-generate",
     ),
 ]

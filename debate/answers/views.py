@@ -24,8 +24,7 @@ from kit.lists.tables import Column, Filter, Table
 from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
 from llm.endpoints import Endpoint, endpoint_choices
-from llm.ledger.accounts import budget_field
-from llm.requests import EFFORTS
+from llm.ledger.accounts import budget_field, effort_field
 
 NO_ENDPOINT = "No model is set up. Start the practice model, or set OPENAI_API_KEY."
 LIST = Table(
@@ -67,11 +66,7 @@ class RunForm(forms.Form):
         label="Tell the model the weights", required=False, initial=True
     )
     temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
-    reasoning_effort = forms.ChoiceField(
-        required=False,
-        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
-        help_text="For models that take it; others may refuse the request.",
-    )
+    reasoning_effort = effort_field()
     budget_usd = budget_field()
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:

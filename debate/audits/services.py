@@ -173,12 +173,19 @@ def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
     rows = Debate.objects.select_related("query__domain__benchmark", "passage").in_bulk(keys)
     items = []
     for debate in (rows[key] for key in keys):
+        # The pair without any position: shaped as every case is (annotate.voting.snapshot).
         case = open_case(
             origin=f"audit:{sample.pk}:{debate.pk}",
             kind=CaseKind.AUDIT,
             query=debate.query,
             passage=debate.passage,
-            snapshot=_snapshot(debate),
+            snapshot={
+                "question": debate.query.text,
+                "answers": list(debate.query.answers),
+                "practice": False,
+                "rounds": 0,
+                "positions": [],
+            },
         )
         if case.kind == CaseKind.AUDIT:  # else somebody opened one just now
             items.append(
@@ -213,17 +220,6 @@ def _add_fillers(sample: AuditSample) -> int:
         case.snapshot = as_shown(case.snapshot, seed=0, shown=False)
     EscalationCase.objects.bulk_update(cases, ["snapshot"])
     return len(chosen)
-
-
-def _snapshot(debate: Debate) -> dict[str, object]:
-    """The pair without any position: shaped as every case is (annotate.voting.snapshot)."""
-    return {
-        "question": debate.query.text,
-        "answers": list(debate.query.answers),
-        "practice": False,
-        "rounds": 0,
-        "positions": [],
-    }
 
 
 def _audited(sample: AuditSample) -> Audited:

@@ -118,15 +118,12 @@ class LogisticModel:
     def _catch_up(self) -> None:
         count = len(self.seen)
         if count - self._fitted_at > count // _EACH_UP_TO:
-            self._fit()
+            from sklearn.linear_model import LogisticRegression
+
+            known = np.append(self.x[self.seen], _logit(np.array([0.0, 1.0])))
+            model = LogisticRegression().fit(known.reshape(-1, 1), [*self.labels, 0, 1])
+            self.slope, self.intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
             self._fitted_at = count
-
-    def _fit(self) -> None:
-        from sklearn.linear_model import LogisticRegression
-
-        known = np.append(self.x[self.seen], _logit(np.array([0.0, 1.0])))
-        model = LogisticRegression().fit(known.reshape(-1, 1), [*self.labels, 0, 1])
-        self.slope, self.intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
 
 
 MODELS: Final[dict[str, Callable[[Vector], Model]]] = {

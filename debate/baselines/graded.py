@@ -19,6 +19,7 @@ from debate.dream.asking import Question, Steps, ask, fault, turn_of
 from debate.dream.types import NO_STANCE, Pair, Turn, Verdict
 from llm.errors import LLMError
 from llm.parsing import ParseFailure, read_object
+from llm.requests import object_schema
 
 from .judges import COERCED, JudgeConfig, questions_of, readable_turn
 
@@ -98,12 +99,7 @@ def _grade(value: Any) -> Grade | None:
 
 ROLE: Final = "graded"
 _SCALE: Final[dict[str, Any]] = {"type": "integer", "enum": list(GRADES)}
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["match", "trust", "score"],
-    "properties": {"match": _SCALE, "trust": _SCALE, "score": _SCALE},
-}
+SCHEMA: Final = object_schema(match=_SCALE, trust=_SCALE, score=_SCALE)
 KEYS: Final = "match, trust and score (each a whole number from 0 to 3)"
 
 

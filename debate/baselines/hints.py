@@ -9,27 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from debate.dream.asking import Answer, Question, Steps, ask, fault
 from debate.dream.turns import argument_of
 from debate.dream.types import Agent, Pair, Response, Stance, Turn, Verdict
 from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate
+from llm.requests import object_schema
 
 from .judges import JudgeConfig, fenced
 
 ROLE: Final = "hint"
 PLACEHOLDERS: Final = frozenset({"side", "query", "answers", "chunk"})
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["reference", "reason"],
-    "properties": {
-        "reference": {"type": "array", "items": {"type": "string"}},
-        "reason": {"type": "string"},
-    },
-}
+SCHEMA: Final = object_schema(
+    reference={"type": "array", "items": {"type": "string"}}, reason={"type": "string"}
+)
 KEYS: Final = "reference (a list of strings) and reason (a string)"
 # By stance: the name of the schema, what the prompt calls the side, and what it answers.
 SIDES: Final[Mapping[Stance, tuple[str, str, Response]]] = {

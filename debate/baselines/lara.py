@@ -220,7 +220,9 @@ class Waiting:
         if not model.direction:
             distances = [distance(place) for place in range(len(self._values))]
             return [place for place, each in enumerate(distances) if each == min(distances)]
-        right = self._crossing(model)
+        # The first place from which p is at least 0.5, or at most where p falls.
+        sign = model.direction
+        right = bisect_left(self._values, sign * 0.5, key=lambda value: sign * model.at(value))
         nearest = [place for place in (right - 1, right) if 0 <= place < len(self._values)]
         least = min(map(distance, nearest))
         found = []
@@ -229,8 +231,3 @@ class Waiting:
                 found.append(place)
                 place += step
         return found
-
-    def _crossing(self, model: Model) -> int:
-        """The first place from which p is at least 0.5, or at most where p falls."""
-        sign = model.direction
-        return bisect_left(self._values, sign * 0.5, key=lambda value: sign * model.at(value))

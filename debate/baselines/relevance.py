@@ -12,27 +12,17 @@ from debate.dream.turns import read_response
 from debate.dream.types import Pair, Turn, Verdict
 from llm.errors import LLMError
 from llm.parsing import ParseFailure, read_object
+from llm.requests import object_schema
 
 from .judges import JudgeConfig, questions_of, readable_turn
 
 ROLE: Final = "relevance"
 CONFIDENCE_ROLE: Final = "relevance_confidence"
 _ANSWER: Final = {"type": "string", "enum": ["yes", "no"]}
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["answer"],
-    "properties": {"answer": _ANSWER},
-}
-CONFIDENCE_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["answer", "confidence"],
-    "properties": {
-        "answer": _ANSWER,
-        "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
-    },
-}
+SCHEMA: Final = object_schema(answer=_ANSWER)
+CONFIDENCE_SCHEMA: Final = object_schema(
+    answer=_ANSWER, confidence={"type": "integer", "minimum": 0, "maximum": 100}
+)
 KEYS: Final = 'answer ("yes" or "no")'
 CONFIDENCE_KEYS: Final = 'answer ("yes" or "no") and confidence (a number from 0 to 100)'
 VERBALISED: Final = "verbalised"  # the endpoint gave no probabilities, so the model was asked
@@ -130,18 +120,14 @@ def probability_of_yes(tokens: Sequence[Mapping[str, Any]] | None) -> float | No
     for token in tokens or ():
         ranked = [token, *(token.get("top_logprobs") or ())]
         if _says(token) is not None:
-            return _share_of_yes(ranked)
+            best = {"yes": 0.0, "no": 0.0}
+            for each in ranked:
+                answer = _says(each)
+                if answer is not None:
+                    best[answer] = max(best[answer], _probability(each))
+            total = best["yes"] + best["no"]
+            return best["yes"] / total if total else 0.0
     return None
-
-
-def _share_of_yes(ranked: Sequence[Mapping[str, Any]]) -> float:
-    best = {"yes": 0.0, "no": 0.0}
-    for each in ranked:
-        answer = _says(each)
-        if answer is not None:
-            best[answer] = max(best[answer], _probability(each))
-    total = best["yes"] + best["no"]
-    return best["yes"] / total if total else 0.0
 
 
 def _says(token: Mapping[str, Any]) -> str | None:

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from debate.dream.asking import Question, Steps, ask, fault, turn_of
 from debate.dream.types import Label, Pair, Turn, Verdict
 from llm.errors import LLMError
 from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate
+from llm.requests import object_schema
 
 from .judges import COERCED, JudgeConfig, questions_of, readable_turn
 
 ROLE: Final = "is_supported"
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["is_supported"],
-    "properties": {"is_supported": {"type": "boolean"}},
-}
+SCHEMA: Final = object_schema(is_supported={"type": "boolean"})
 KEYS: Final = "is_supported (true or false)"
 _WORDS: Final[dict[str, Label]] = {"true": 1, "false": 0}
 

@@ -55,9 +55,11 @@ def turn_messages(
     between delimiters that are derived from it under `key`, and is data there.
     """
     history = history_text(config, reader=agent, previous=previous)
+    names = [f"Agent {other.name}" for other in config.agents if other != agent]
+    *most, last = names
     return config.prompt.render(
         agent=f"Agent {agent.name}",
-        others=_others(config, agent),
+        others=f"{', '.join(most)} and {last}" if most else last,
         query=fence("query", pair.query, key),
         answers=fence("answer", numbered(pair.answer_lines), key),
         chunk=fence("chunk", pair.passage, key),
@@ -99,12 +101,6 @@ def repair_messages(
 def numbered(answers: Sequence[str]) -> str:
     """One answer per line, numbered from 1: `(1) ...`."""
     return "\n".join(f"({number}) {answer}" for number, answer in enumerate(answers, start=1))
-
-
-def _others(config: Config, agent: Agent) -> str:
-    names = [f"Agent {other.name}" for other in config.agents if other != agent]
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def history_text(config: Config, *, reader: Agent, previous: Sequence[Turn]) -> str:

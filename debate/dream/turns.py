@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from llm.parsing import ParseFailure, read_object
+from llm.requests import object_schema
 
 from .closing import closing_verdict
 from .quotes import locate_all
@@ -15,16 +16,11 @@ from .types import Agent, Pair, Quote, Response, Turn
 
 SCHEMA_NAME: Final = "debate_turn"
 ADJUDICATION: Final = "adjudication"  # answered in the keys of a turn
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["reference", "reason", "response"],
-    "properties": {
-        "reference": {"type": "array", "items": {"type": "string"}},
-        "reason": {"type": "string"},
-        "response": {"type": "string", "enum": ["yes", "no"]},
-    },
-}
+SCHEMA: Final = object_schema(
+    reference={"type": "array", "items": {"type": "string"}},
+    reason={"type": "string"},
+    response={"type": "string", "enum": ["yes", "no"]},
+)
 MAX_REASON_WORDS: Final = 100
 # People read every turn, and pages mark every quote: an answer beyond these bounds is cut where
 # it is read. The ledger keeps the raw text.
@@ -90,17 +86,13 @@ def read_response(value: object) -> Response | None:
         return "yes" if value else "no"
     if not isinstance(value, str):
         return None
-    return RESPONSES.get(_bare(value).lower())
-
-
-def _bare(word: str) -> str:
-    """The word without the punctuation and blanks around it; other signs are part of it."""
-    start, end = 0, len(word)
-    while start < end and _surrounds(word[start]):
+    # The word without the punctuation and blanks around it; other signs are part of it.
+    start, end = 0, len(value)
+    while start < end and _surrounds(value[start]):
         start += 1
-    while end > start and _surrounds(word[end - 1]):
+    while end > start and _surrounds(value[end - 1]):
         end -= 1
-    return word[start:end]
+    return RESPONSES.get(value[start:end].lower())
 
 
 def _surrounds(sign: str) -> bool:

@@ -75,7 +75,10 @@ def keep_pairs(*, run: DebateRun, name: str = "", actor: User | None) -> Pool:
     without answers are set aside. Raises Refused for a run that is no filter or not done, a name
     that is taken, and a filter that kept nothing.
     """
-    _check(run)
+    if run.kind != RunKind.FILTER:
+        raise Refused("Only a filter run leaves a pool of kept pairs.")
+    if run.status != RunStatus.DONE:
+        raise Refused("The filter is not done yet.")
     name = (name.strip() or f"{run.pool.name[:80]}, filtered by run {run.pk}")[:120]
     if Pool.objects.filter(benchmark=run.benchmark, name=name).exists():
         raise Refused(f"There is a pool named {name!r} already.", field="name")
@@ -95,13 +98,6 @@ def keep_pairs(*, run: DebateRun, name: str = "", actor: User | None) -> Pool:
         scope = run.benchmark.slug
         audit.record(actor=actor, verb="build pool", target=pool, scope=scope, data=data)
     return pool
-
-
-def _check(run: DebateRun) -> None:
-    if run.kind != RunKind.FILTER:
-        raise Refused("Only a filter run leaves a pool of kept pairs.")
-    if run.status != RunStatus.DONE:
-        raise Refused("The filter is not done yet.")
 
 
 def _provenance(run: DebateRun, report: FilterReport) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from debate.hints.views import RUNS
 from debate.models import HintRun
 from kit.api import RUN_FIELDS, Route
 from llm import endpoints
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class HintRunSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -38,9 +38,7 @@ class NewHintRunSerializer(serializers.Serializer):
 
     endpoint = serializers.CharField(max_length=60)
     model = serializers.CharField(max_length=120, default="", allow_blank=True)
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True
-    )
+    budget_usd = BudgetField(required=False)
 
 
 class HintRuns(Route):

@@ -131,15 +131,6 @@ NO_REFERENCE = (
 )
 
 
-@dataclass(frozen=True)
-class BudgetProgress:
-    """Of a live run's budget: pairs that people have labelled, and pairs before them now."""
-
-    labelled: int
-    open: int
-    budget: int
-
-
 def close_lara(run: DebateRun) -> None:
     """End a claimed run whose pairs have all been measured, or give it back to wait for people.
 
@@ -155,11 +146,21 @@ def close_lara(run: DebateRun) -> None:
     if any(label is None for label in truth):
         run.finish(RunStatus.FAILED, error=NO_REFERENCE)
         return
-    finish(run, pairs, _follow(run, pairs, [label or 0 for label in truth]))
+    # Run LARA over a whole batch, people's answers taken from `truth`; holds the lease.
+    lara = config_of(run).lara
+    labelling = label_batch(
+        MODELS[lara.variant](_pi(run, pairs)),
+        budget_for(lara.budget, len(pairs)),
+        groups=_groups(run, pairs),
+    )
+    finish(run, pairs, simulate(labelling, _Answers(run, [label or 0 for label in truth])))
 
 
-def budget_progress(run: DebateRun) -> BudgetProgress | None:
-    """How far a live run is with its people; None for any other run, or before it asks."""
+def budget_progress(run: DebateRun) -> dict[str, int] | None:
+    """Of a live run's budget: pairs that people have labelled, and pairs before them now.
+
+    None for any other run, or before it asks.
+    """
     if run.kind != RunKind.LARA or config_of(run).lara.mode == SIMULATED:
         return None
     picked = _picked(run)
@@ -169,7 +170,7 @@ def budget_progress(run: DebateRun) -> BudgetProgress | None:
     labelled = picked.filter(case__status=CaseStatus.CLOSED).count()
     measured = run.debates.filter(status__in=_WITH_PROBABILITY).count()
     budget = max(asked, _budget(run, measured))
-    return BudgetProgress(labelled, asked - labelled, budget)
+    return {"labelled": labelled, "open": asked - labelled, "budget": budget}
 
 
 def _go_on(run: DebateRun, pairs: Sequence[Measured]) -> None:
@@ -267,17 +268,6 @@ def _budget(run: DebateRun, count: int) -> int:
     """How many pairs people label; of all but one it is all of them, as the trajectory has it."""
     budget = budget_for(config_of(run).lara.budget, count)
     return count if budget >= count - 1 else budget
-
-
-def _follow(run: DebateRun, pairs: Sequence[Measured], truth: Sequence[int]) -> Trajectory:
-    """Run LARA over a whole batch, people's answers taken from `truth`; holds the lease."""
-    lara = config_of(run).lara
-    labelling = label_batch(
-        MODELS[lara.variant](_pi(run, pairs)),
-        budget_for(lara.budget, len(pairs)),
-        groups=_groups(run, pairs),
-    )
-    return simulate(labelling, _Answers(run, truth))
 
 
 def _pi(run: DebateRun, pairs: Sequence[Measured]) -> Any:

@@ -139,14 +139,9 @@ def _domain_row(
     counts, domain = found.figures(), urlencode({"domain": found.name})
     cells: list[tuple[str, int, str]] = []
     for number in rounds:
-        cells += [
-            (
-                f"Agreed, round {number}",
-                found.agreed.get(number, 0),
-                f"status=agreed&round={number}",
-            ),
-            (f"Open after round {number}", found.open_after(number), f"open={number}"),
-        ]
+        agreed = found.agreed.get(number, 0)
+        cells.append((f"Agreed, round {number}", agreed, f"status=agreed&round={number}"))
+        cells.append((f"Open after round {number}", found.open_after(number), f"open={number}"))
     cells += [
         ("Disputed", counts["escalated"], "status=escalated"),
         ("Unreadable or failed", counts["unreadable"] + counts["failed"], "status=broken"),
@@ -167,15 +162,12 @@ def _domain_row(
 def _bar(whole: Outcomes, rounds: list[int], url: str) -> list[dict[str, Any]]:
     counts = whole.figures()
     broken = counts["unreadable"] + counts["failed"]
+    agreed = {n: whole.agreed.get(n, 0) for n in rounds}
+    css = {1: "r1"}
     rows = [
         *(
-            (
-                f"Agreed in round {n}",
-                whole.agreed.get(n, 0),
-                "r1" if n == 1 else "r2",
-                f"status=agreed&round={n}",
-            )
-            for n in rounds
+            (f"Agreed in round {n}", count, css.get(n, "r2"), f"status=agreed&round={n}")
+            for n, count in agreed.items()
         ),
         *((in_words(name).capitalize(), n, "r2", f"status={name}") for name, n in whole.others),
         ("Disputed", counts["escalated"], "esc", f"status={DebateStatus.ESCALATED}"),

@@ -2,10 +2,7 @@
 
 from django.core.cache import cache
 
-from debate.measures.accuracy import Accuracy, Comparison, compare
-from debate.measures.flips import flips
-from debate.measures.persistence import Persistence, persistence
-from debate.measures.timing import timing
+from debate.measures import Comparison, Persistence, compare, flips, persistence, timing
 from debate.models import DebateRun, DebateStatus
 from debate.references import Reference, judged
 from debate.runs.figures import Address, pairs_url
@@ -43,13 +40,21 @@ def _of_turns(run: DebateRun, truths: dict[int, int]) -> list[ReportTable]:
 def _accuracy(run: DebateRun, reference: Reference, found: Comparison) -> ReportTable:
     to, key = pairs_url(run), reference.key
     escalated = to(truth=f"{key}:any", status="escalated")
+    own, all_pairs = found.labelled, found.overall
     rows = (
-        _accuracy_row("Pairs the agents labelled", found.labelled, to, key),
+        (
+            text("Pairs the agents labelled"),
+            percent(own.relevant, to(truth=f"{key}:1", label=1)),
+            percent(own.irrelevant, to(truth=f"{key}:0", label=0)),
+            percent(own.balanced, to(truth=f"{key}:any", label="any")),
+            percent(found.escalation, escalated),
+        ),
         (
             text("All pairs, disputed ones as people settled them"),
-            percent(found.overall.relevant),
-            percent(found.overall.irrelevant),
-            percent(found.overall.balanced),
+            percent(all_pairs.relevant),
+            percent(all_pairs.irrelevant),
+            percent(all_pairs.balanced),
+            Cell(None, "percent"),
         ),
     )
     counts = (
@@ -60,27 +65,13 @@ def _accuracy(run: DebateRun, reference: Reference, found: Comparison) -> Report
         name="accuracy",
         title=f"Labels beside {reference.name}",
         header=("Over", "Relevant found", "Irrelevant found", "Balanced accuracy", "Disputed"),
-        rows=(
-            (*rows[0], percent(found.escalation, escalated)),
-            (*rows[1], Cell(None, "percent")),
-        )
-        if found.items
-        else (),
+        rows=rows if found.items else (),
         notes=(
             counts,
             "Recall of each class and their mean; a class without pairs is a dash. Intervals are "
             "Wilson's at 95 %, for the mean of two recalls by square-and-add.",
         ),
         empty="No pair of this run has a label in this reference.",
-    )
-
-
-def _accuracy_row(name: str, found: Accuracy, to: Address, key: str) -> tuple[Cell, ...]:
-    return (
-        text(name),
-        percent(found.relevant, to(truth=f"{key}:1", label=1)),
-        percent(found.irrelevant, to(truth=f"{key}:0", label=0)),
-        percent(found.balanced, to(truth=f"{key}:any", label="any")),
     )
 
 

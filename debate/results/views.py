@@ -2,6 +2,7 @@
 
 After the run: its tables on a page, each as a file."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotate.loaders import may_write
 from annotate.models import CaseStatus
+from annotate.voting.snapshot import anchor, segments
 from corpus.access import Access
 from corpus.lists import is_key
 from corpus.models import Role
@@ -26,7 +28,6 @@ from debate.references import Reference, reference_called, references
 from debate.results.lists import FLAGS, debate_choices, debate_rows, debate_table
 from debate.results.monitor import monitor_context
 from debate.results.report import report
-from debate.results.transcript import read_transcript
 from debate.runs.views import RUNS
 from debate.trials.report import adversarial_sheet
 from kit import htmx
@@ -34,17 +35,52 @@ from kit.lists.csvfile import csv_response, table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import query_string
 
-_HEADER: tuple[str, ...] = (
-    "debate",
-    "domain",
-    "query",
-    "query_text",
-    "passage",
-    "outcome",
-    "label",
-    "round",
-)
-_HEADER += ("failure", "practice")
+# How a turn's quotes are marked: by what the agent began for, as on every screen.
+SIDES = {"relevant": "a", "irrelevant": "b"}
+
+
+def read_transcript(debate: Debate) -> dict[str, Any]:
+    """The debate with its turns and calls, in one query, for its page.
+
+    `rounds` holds the turns, each with its quotes: text, and the anchor of the mark where it
+    begins, "" where it is not in the passage (`not_found`). `segments` is the passage, cut at the
+    edges of every quote.
+    """
+    text = debate.passage.text or ""
+    rounds: dict[int, list[dict[str, Any]]] = {}
+    spans: list[tuple[int, int, str]] = []
+    not_found: list[tuple[int, str, str]] = []
+    for turn in debate.turns.select_related("call").order_by("round", "agent"):
+        side, quotes = SIDES.get(turn.stance, "a"), []
+        for row in turn.references:
+            if not isinstance(row, dict):
+                continue
+            place, words = _place(row, text), str(row.get("text", ""))
+            quotes.append({"text": words, "anchor": anchor(place[0]) if place else ""})
+            if place:
+                spans.append((*place, side))
+            else:
+                not_found.append((turn.round, turn.agent, words))
+        asked = json.dumps(turn.call.request, indent=2, ensure_ascii=False) if turn.call else ""
+        shown = {"turn": turn, "side": side, "quotes": quotes, "request": asked}
+        rounds.setdefault(turn.round, []).append(shown)
+    return {
+        "rounds": sorted(rounds.items()),
+        "segments": segments(text, spans),
+        "not_found": not_found,
+    }
+
+
+def _place(row: dict[str, Any], passage: str) -> tuple[int, int] | None:
+    """Where the quote stands, if it does: white space is forgiven, letters are not."""
+    start, end = row.get("start"), row.get("end")
+    if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(passage)):
+        return None
+    return (start, end) if passage[start:end].split() == str(row.get("text", "")).split() else None
+
+
+_HEADER: list[str] = ["debate", "domain", "query", "query_text", "passage", "outcome"]
+_HEADER += ["label", "round", "failure", "practice"]
 _CHUNK = 1_000
 
 

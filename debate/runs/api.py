@@ -36,7 +36,7 @@ from kit.api import RUN_FIELDS, Route
 from kit.errors import Refused
 from llm import endpoints
 from llm.requests import EFFORTS
-from llm.serializers import PAID_FIELDS, PaidSerializer
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 _OF_PLAN = ("endpoint", "preset", "models", "prompt_version", "name", "budget_usd")
 
@@ -70,21 +70,10 @@ class DebateRunSerializer(PaidSerializer, serializers.ModelSerializer):
         model = DebateRun
         fields = [
             *RUN_FIELDS,
-            "name",
-            "pool",
-            "endpoint",
-            "model",
-            "practice",
-            "kind",
-            "preset",
-            "is_trial",
+            *("name", "pool", "endpoint", "model", "practice", "kind", "preset", "is_trial"),
             "adopted_at",
             *PAID_FIELDS,
-            "pause_reason",
-            "rounds",
-            "temperature",
-            "prompt_version",
-            "prompt_sha256",
+            *("pause_reason", "rounds", "temperature", "prompt_version", "prompt_sha256"),
         ]
 
 
@@ -138,9 +127,7 @@ class PlanSerializer(serializers.Serializer):
     models = ModelChoiceSerializer(many=True, required=False)
     prompt_version = serializers.IntegerField(min_value=1, required=False, allow_null=True)
     name = serializers.CharField(max_length=120, required=False, allow_blank=True)
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True
-    )
+    budget_usd = BudgetField(required=False)
     kind = serializers.ChoiceField(choices=RunKind.choices, required=False)
     agents = ModelChoiceSerializer(many=True, required=False)
     adjudicator = ModelChoiceSerializer(required=False, allow_null=True)
@@ -269,7 +256,8 @@ class OneRun(Route):
     @extend_schema(responses=OneRunSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
         _, run = enter_run(self.person(), slug, pk, *READERS)
-        return Response(_with_figures(run))
+        data: dict[str, Any] = dict(DebateRunSerializer(run).data)
+        return Response(data | {"figures": figures(run), "config": run.config})
 
 
 class RunForecast(Route):
@@ -305,11 +293,6 @@ class RequeueOne(Route):
         access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
         requeue.requeue_pair(run=run, debate=get_debate(run, debate), actor=access.user)
         return Response(DebateRunSerializer(run).data)
-
-
-def _with_figures(run: DebateRun) -> dict[str, Any]:
-    data: dict[str, Any] = dict(DebateRunSerializer(run).data)
-    return data | {"figures": figures(run), "config": run.config}
 
 
 _KIND: Any = {"pages": RUNS, "serializer_class": DebateRunSerializer}

@@ -4,7 +4,7 @@ Pure but for the kind's names. `RunConfig` is what services take and presets mak
 what `DebateRun.config` keeps and `read_config` reads back, refusing whatever it does not know.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Self
 
@@ -176,7 +176,10 @@ def read_config(data: Mapping[str, Any]) -> RunConfig:
     """The configuration in a frozen form; raises BadConfig for a key or value it cannot be."""
     values = _known(RunConfig, data)
     if "agents" in values:
-        values["agents"] = tuple(_choice(each) for each in _items(values["agents"]))
+        value = values["agents"]
+        if not isinstance(value, list | tuple):
+            raise BadConfig("agents is a list.", field="agents")
+        values["agents"] = tuple(_choice(each) for each in value)
     for name in ("adjudicator", "instead"):
         if values.get(name) is not None:
             values[name] = _choice(values[name])
@@ -225,7 +228,11 @@ def check(config: RunConfig) -> None:
         value = getattr(config, name)
         _need(value in known, name, f"{name} is one of {', '.join(known)}, not {value!r}.")
     _check_lara(config.lara)
-    _check_checks(config)
+    for name in ("audit", "decoys", "canaries"):
+        count, (_, limit) = getattr(config, name), BOUNDS[name]
+        _whole(count, 0, limit, name, f"{name} is a number from 0 to {limit:,}.")
+        fits = not count or (config.kind == RunKind.DEBATE and not config.trial)
+        _need(fits, name, "Only a debate that is no trial checks itself.")
     for name in ("trial", "coerce", "history_labels", "history_for_people"):
         _need(isinstance(getattr(config, name), bool), name, f"{name} is true or false.")
 
@@ -258,14 +265,6 @@ def _check_lara(lara: LaraOptions) -> None:
         _need(isinstance(getattr(lara, name), bool), "lara", f"lara.{name} is true or false.")
 
 
-def _check_checks(config: RunConfig) -> None:
-    for name in ("audit", "decoys", "canaries"):
-        count, (_, limit) = getattr(config, name), BOUNDS[name]
-        _whole(count, 0, limit, name, f"{name} is a number from 0 to {limit:,}.")
-        fits = not count or (config.kind == RunKind.DEBATE and not config.trial)
-        _need(fits, name, "Only a debate that is no trial checks itself.")
-
-
 def _choice(value: Any) -> ModelChoice:
     given = _known(ModelChoice, value, place="agents.")
     _need({"model", "endpoint"} <= given.keys(), "agents", "An agent is a model at an endpoint.")
@@ -280,12 +279,6 @@ def _known(kind: type, value: Any, *, place: str = "") -> dict[str, Any]:
         name = place + min(map(str, unknown))
         raise BadConfig(f"A run has no setting {name!r}.", field=name)
     return dict(value)
-
-
-def _items(value: Any) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise BadConfig("agents is a list.", field="agents")
-    return value
 
 
 def _whole(value: Any, least: int, most: int, name: str, words: str) -> None:

@@ -207,7 +207,9 @@ def run_spending(run: DebateRun) -> RunSpending:
     # Databases of tests and of restored copies give keys again: the moment tells runs apart.
     key = f"debate-spending:{run.pk}:{run.created_at.timestamp()}"
     known: RunSpending | None = cache.get(key)
-    mark = _mark(run)
+    account, last = run.account, run.calls.order_by("-pk").values_list("pk", flat=True).first()
+    money = (account.spent_units, account.reserved_units) if account else ()
+    mark = (run.done, run.total, run.budget_usd, last, *money)
     if known and known.mark == mark:
         return known
     if known and not run.is_over and timezone.now() - known.at < _FRESH:
@@ -225,12 +227,6 @@ def run_spending(run: DebateRun) -> RunSpending:
     if not found.by_state[Call.Status.INTENT] or not run.is_over:
         cache.set(key, found, timeout=24 * 3600)
     return found
-
-
-def _mark(run: DebateRun) -> tuple[Any, ...]:
-    account, last = run.account, run.calls.order_by("-pk").values_list("pk", flat=True).first()
-    money = (account.spent_units, account.reserved_units) if account else ()
-    return (run.done, run.total, run.budget_usd, last, *money)
 
 
 def candidates(pool: Pool) -> tuple[Pool, dict[str, int]] | None:

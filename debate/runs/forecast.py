@@ -101,7 +101,16 @@ def _forecast(
     sample: Sequence[tuple[Query, Passage]],
     in_flight: int,
 ) -> Forecast:
-    measured = _measured(config, sha256)
+    # What the latest decided pairs of the same configuration took, failed attempts apart.
+    alike = _alike(config)
+    runs = DebateRun.objects.filter(kind=config.kind, prompt_sha256=sha256)
+    for first in config.agents[:1]:
+        runs = runs.filter(model=first.model, endpoint=first.endpoint)
+    same = [run.pk for run in runs.order_by("-pk")[:_MOST_RUNS] if _alike(config_of(run)) == alike]
+    decided = Debate.objects.filter(run__in=same).exclude(status__in=_UNDECIDED)
+    latest = list(decided.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
+    # With what had to be asked again.
+    measured = [pair for pair in trajectories_in(latest) if pair.calls]
     if len(measured) >= ENOUGH:
         found = from_measured(measured, pairs=pairs)
     else:
@@ -259,19 +268,6 @@ def _rounds(config: RunConfig) -> tuple[float, float]:
     if config.kind == RunKind.LARA and config.lara.verbalised:
         return 1, 2  # a second call where the endpoint tells no probabilities
     return 1, 1
-
-
-def _measured(config: RunConfig, sha256: str) -> list[Trajectory]:
-    """What the latest decided pairs of the same configuration took, failed attempts apart."""
-    alike = _alike(config)
-    runs = DebateRun.objects.filter(kind=config.kind, prompt_sha256=sha256)
-    for first in config.agents[:1]:
-        runs = runs.filter(model=first.model, endpoint=first.endpoint)
-    same = [run.pk for run in runs.order_by("-pk")[:_MOST_RUNS] if _alike(config_of(run)) == alike]
-    decided = Debate.objects.filter(run__in=same).exclude(status__in=_UNDECIDED)
-    latest = list(decided.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
-    # With what had to be asked again.
-    return [pair for pair in trajectories_in(latest) if pair.calls]
 
 
 def _alike(config: RunConfig) -> RunConfig:

@@ -33,8 +33,7 @@ from debate.runs.presets import PRESETS
 from debate.runs.prompts import prompt_versions
 from llm import endpoints
 from llm.endpoints import endpoint_choices
-from llm.ledger.accounts import budget_field
-from llm.requests import EFFORTS
+from llm.ledger.accounts import budget_field, effort_field
 
 _WORDS: Final = {
     "lara_reference": "as the public code has it",
@@ -102,12 +101,7 @@ class RunFields(forms.Form):
     temperature = forms.FloatField(
         label="Temperature", min_value=0, max_value=MAX_TEMPERATURE, initial=0.0
     )
-    reasoning_effort = forms.ChoiceField(
-        label="Reasoning effort",
-        required=False,
-        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
-        help_text="For models that take it; others may refuse the request.",
-    )
+    reasoning_effort = effort_field()
     threshold = _number("Relevant from grade", "threshold", 2)
     profile = _one_of("Reading of answers", PROFILES)
     coerce = _tick("Count what cannot be read as 0", "In comparisons; it is no judgment.")

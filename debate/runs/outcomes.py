@@ -115,10 +115,11 @@ def _end(debate: Debate, outcome: Outcome) -> None:
 
 
 def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
+    # Whether a model gave the label: what garbage was coerced to is compared, and no label.
     labelled = [
         (debate, _label(debate, outcome))
         for debate, outcome in ended
-        if debate.status in LABELLED and _is_given(outcome.verdict)
+        if debate.status in LABELLED and any(turn.response for turn in outcome.verdict.turns)
     ]
     record_judgments(labels=[label for _, label in labelled], scope=run.benchmark.slug)
     for debate, label in labelled:
@@ -162,11 +163,6 @@ def _coin(run: DebateRun, debate: Debate) -> bool:
     of = f"{run.pk}:{debate.pk}"
     code = salted_hmac("debate.decoys", of, secret=settings.SEED_KEY, algorithm="sha256")
     return bool(code.digest()[0] & 1)
-
-
-def _is_given(verdict: dream.Verdict) -> bool:
-    """Whether a model gave the label: what garbage was coerced to is compared, and no label."""
-    return any(turn.response for turn in verdict.turns)
 
 
 def _label(debate: Debate, outcome: Outcome) -> Judgment:

@@ -28,7 +28,14 @@ def write_prompt(*, benchmark: Benchmark, text: str, actor: User) -> PromptVersi
     unknown, a section.
     """
     text = text.replace("\r\n", "\n").strip() + "\n"
-    template = _parse(text)
+    if len(text) > LONGEST or "\x00" in text:
+        raise Refused(f"A prompt has at most {LONGEST:,} characters of text.", field="text")
+    try:
+        template = PromptTemplate.parse(text, placeholders=PLACEHOLDERS)
+    except PromptError as error:
+        raise Refused(str(error), field="text") from None
+    if template.role != ROLE:
+        raise Refused(f"The line `role:` has to say {ROLE}.", field="text")
     with transaction.atomic():
         made, is_new = PromptVersion.objects.get_or_create(
             benchmark=benchmark,
@@ -105,18 +112,6 @@ def prompt_with(benchmark: Benchmark, sha256: str) -> PromptTemplate:
 def template_of(prompt: PromptVersion) -> PromptTemplate:
     """A stored prompt, ready to be filled."""
     return PromptTemplate.parse(prompt.text, placeholders=PLACEHOLDERS)
-
-
-def _parse(text: str) -> PromptTemplate:
-    if len(text) > LONGEST or "\x00" in text:
-        raise Refused(f"A prompt has at most {LONGEST:,} characters of text.", field="text")
-    try:
-        template = PromptTemplate.parse(text, placeholders=PLACEHOLDERS)
-    except PromptError as error:
-        raise Refused(str(error), field="text") from None
-    if template.role != ROLE:
-        raise Refused(f"The line `role:` has to say {ROLE}.", field="text")
-    return template
 
 
 def _newest(benchmark: Benchmark) -> int:

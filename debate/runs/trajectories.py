@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from debate.dream import ADJUDICATOR
-from debate.measures.timing import Spent
+from debate.measures import Spent
 from debate.models import DebateRun, Turn
 from llm.models import Call
 
@@ -74,7 +74,7 @@ class Trajectory:
         rounds: dict[int, list[float]] = {}
         for (number, _), seconds in self.seconds.items():
             rounds.setdefault(number, []).append(seconds)
-        return Spent([rounds[number] for number in sorted(rounds)], self.usd)
+        return [rounds[number] for number in sorted(rounds)], self.usd
 
     def add(self, number: int, agent: str, call: CallCost) -> None:
         """A call in which an agent was asked in a round."""

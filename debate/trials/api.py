@@ -6,6 +6,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter
 from corpus.models import Role
@@ -74,22 +75,20 @@ class Prompts(Route):
         return Response(TrialSerializer(trial).data, status=201)
 
 
-class AdoptPrompt(Route):
-    """Making a prompt that of all runs from now on."""
+class TrialRoutes(ViewSetMixin, Route):
+    """Prompts of a benchmark and their trials."""
 
     @extend_schema(operation_id="prompt_adopt", request=None, responses=PromptSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def adopt_prompt(self, request: Request, slug: str, pk: int) -> Response:
+        """Making a prompt that of all runs from now on."""
         access = enter(self.person(), slug, Role.ADMIN)
         prompt = get_object_or_404(PromptVersion, pk=pk, benchmark=access.benchmark)
         verbs.adopt_prompt(prompt=prompt, actor=access.user)
         return Response(PromptSerializer(prompt).data)
 
-
-class OneTrial(Route):
-    """A trial with its tables, compared with a reference where one is named."""
-
     @extend_schema(responses=OneTrialSerializer, parameters=[OpenApiParameter("reference", str)])
-    def get(self, request: Request, slug: str, pk: int) -> Response:
+    def one_trial(self, request: Request, slug: str, pk: int) -> Response:
+        """A trial with its tables, compared with a reference where one is named."""
         access = enter(self.person(), slug, Role.ADMIN)
         trial = get_trial(access, pk)
         reference = reference_called(
@@ -98,27 +97,21 @@ class OneTrial(Route):
         tables = as_data(prompt_sheets(trial, reference)) if trial.prompt else []
         return Response(TrialSerializer(trial).data | {"tables": tables})
 
-
-class CancelTrial(Route):
-    """Stopping a trial."""
-
     @extend_schema(operation_id="trial_cancel", request=None, responses=TrialSerializer)
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def cancel_trial(self, request: Request, slug: str, pk: int) -> Response:
+        """Stopping a trial."""
         access = enter(self.person(), slug, Role.ADMIN)
         trial = get_trial(access, pk)
         trials.cancel_trial(trial=trial, actor=access.user)
         return Response(TrialSerializer(trial).data)
-
-
-class AdversarialTrials(Route):
-    """Sending adversarial passages through the agents of a run."""
 
     @extend_schema(
         operation_id="debate_run_canaries",
         request=AuditSerializer,
         responses={201: TrialSerializer},
     )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def adversarial_trials(self, request: Request, slug: str, pk: int) -> Response:
+        """Sending adversarial passages through the agents of a run."""
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
         given = self.read(AuditSerializer)
@@ -129,10 +122,11 @@ class AdversarialTrials(Route):
 _RUN = "b/<slug:slug>/debate-runs/<int:pk>"
 _TRIAL = "b/<slug:slug>/trials/<int:pk>"
 _PROMPT = "b/<slug:slug>/prompts"
+_to = TrialRoutes.as_view
 urlpatterns = [
-    path(f"{_RUN}/canaries/", AdversarialTrials.as_view(), name="api-debate-run-canaries"),
+    path(f"{_RUN}/canaries/", _to({"post": "adversarial_trials"}), name="api-debate-run-canaries"),
     path(f"{_PROMPT}/", Prompts.as_view(), name="api-prompts"),
-    path(f"{_PROMPT}/<int:pk>/adopt/", AdoptPrompt.as_view(), name="api-prompt-adopt"),
-    path(f"{_TRIAL}/", OneTrial.as_view(), name="api-trial"),
-    path(f"{_TRIAL}/cancel/", CancelTrial.as_view(), name="api-trial-cancel"),
+    path(f"{_PROMPT}/<int:pk>/adopt/", _to({"post": "adopt_prompt"}), name="api-prompt-adopt"),
+    path(f"{_TRIAL}/", _to({"get": "one_trial"}), name="api-trial"),
+    path(f"{_TRIAL}/cancel/", _to({"post": "cancel_trial"}), name="api-trial-cancel"),
 ]

@@ -6,9 +6,7 @@ from typing import Any
 from django.db.models import Count, Q
 from django.urls import reverse
 
-from debate.measures.accuracy import Comparison, Judged, compare
-from debate.measures.flips import flips
-from debate.measures.timing import Spent, Timing, timing
+from debate.measures import Comparison, Judged, Spent, Timing, compare, flips, timing
 from debate.models import DebateRun, DebateStatus, Trial, TrialItem, TrialKind
 from debate.references import Reference
 from debate.runs.trajectories import CallCost, Trajectory, trajectories, unread_calls
@@ -59,7 +57,9 @@ def _adversarial_row(run: DebateRun, row: Mapping[str, Any]) -> tuple[Cell, ...]
 def prompt_sheets(trial: Trial, reference: Reference | None) -> list[ReportTable]:
     """The new prompt compared with the run's own, over the pairs that are tried so far."""
     items = list(trial.items.filter(status__in=_TRIED).select_related("debate"))
-    times = _times(trial, items)
+    # (of the run, of the trial) over the same pairs.
+    present = trajectories(trial.run, {item.debate_id for item in items})
+    times = timing([pair.spent() for pair in present]), timing(_spent(items))
     sheets = [_costs(times), _label_flips(items)]
     if reference:
         sheets.insert(0, _accuracies(items, reference))
@@ -75,12 +75,6 @@ _COUNTS = {
     "disputed": Count("pk", filter=Q(status=DebateStatus.ESCALATED)),
     "unreadable": Count("pk", filter=Q(status=DebateStatus.UNREADABLE)),
 }
-
-
-def _times(trial: Trial, items: Sequence[TrialItem]) -> tuple[Timing, Timing]:
-    """(of the run, of the trial) over the same pairs."""
-    present = trajectories(trial.run, {item.debate_id for item in items})
-    return timing([pair.spent() for pair in present]), timing(_spent(items))
 
 
 def _spent(items: Sequence[TrialItem]) -> list[Spent]:

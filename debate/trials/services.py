@@ -92,7 +92,8 @@ def _start(
             TrialItem(trial=trial, debate_id=pair, bait=alterations[place % len(alterations)])
             for place, pair in enumerate(pairs)
         )
-        _note(trial, actor, "start trial")
+        scope = trial.run.benchmark.slug
+        audit.record(actor=actor, verb="start trial", target=trial, scope=scope, data=_data(trial))
         wake(trial)
     return trial
 
@@ -107,11 +108,6 @@ def _drawn(debates: QuerySet[Debate], size: int, seed: int, by: str) -> list[int
     if not strata:
         raise Refused("This run has no pair of that kind yet.")
     return draw(strata, size, seed)
-
-
-def _note(trial: Trial, actor: User | None, verb: str) -> None:
-    scope = trial.run.benchmark.slug
-    audit.record(actor=actor, verb=verb, target=trial, scope=scope, data=_data(trial))
 
 
 def _data(trial: Trial) -> dict[str, Any]:

@@ -46,7 +46,9 @@ def wanted_items(reading: Reading, params: Mapping[str, str]) -> tuple[list[int]
     if asked is None:
         show, asked = "all", ()
     if show == "counted":
-        asked = (_commonest(labels.values()),)
+        # The commonest number of labels, of items with two or more; the larger one in a tie.
+        sizes = Counter(len(given) for given in labels.values() if len(given) > 1)
+        asked = (max(sizes, key=lambda size: (sizes[size], size), default=0),)
     items = [item for item, given in labels.items() if _fits(given, show, person, asked)]
     asked = asked if show in ASKED else ()
     names = dict(zip(("label", "other"), map(reading.label_names.get, asked), strict=False))
@@ -86,12 +88,6 @@ def _name(reading: Reading, key: str) -> str:
     return reading.names.get(int(key), "") if known else ""
 
 
-def _commonest(labels: Iterable[Mapping[str, int]]) -> int:
-    """The commonest number of labels, of items with two or more; the larger one in a tie."""
-    sizes = Counter(len(given) for given in labels if len(given) > 1)
-    return max(sizes, key=lambda size: (sizes[size], size), default=0)
-
-
 def _fits(given: Mapping[str, int], show: str, person: str, asked: Sequence[int]) -> bool:
     if show == "counted":
         return len(given) == asked[0]
@@ -107,14 +103,10 @@ def _fits(given: Mapping[str, int], show: str, person: str, asked: Sequence[int]
     if show == "split":
         return len(set(given.values())) > 1
     if show == "against":
-        return _stood_alone(given, person)
+        # Whether the others have a majority, and it is another label than the person's.
+        majority = _majority_of_others(given, person)
+        return person in given and majority is not None and majority != given[person]
     return True
-
-
-def _stood_alone(given: Mapping[str, int], person: str) -> bool:
-    """Whether the others have a majority, and it is another label than the person's."""
-    majority = _majority_of_others(given, person)
-    return person in given and majority is not None and majority != given[person]
 
 
 def _majority_of_others(given: Mapping[str, int], person: str) -> int | None:

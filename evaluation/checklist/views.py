@@ -14,15 +14,7 @@ from annotate.models import Assignment, CaseStatus, EscalationCase, WorkState
 from annotate.voting.majority import QUOTA
 from corpus.access import enter
 from corpus.benchmarks.overview import passages_counted
-from corpus.models import (
-    Benchmark,
-    CorpusVersion,
-    Judgment,
-    Membership,
-    PoolEntry,
-    Query,
-    Role,
-)
+from corpus.models import Benchmark, CorpusVersion, Judgment, Membership, PoolEntry, Query, Role
 from evaluation.checklist.now import running, waits
 from evaluation.models import ReleaseState
 from kit import htmx
@@ -98,7 +90,11 @@ def steps_of(benchmark: Benchmark) -> Iterator[Step]:
     by_domain = Counter(dict(queries.order_by().values_list("domain").annotate(Count("pk"))))
     total = by_domain.total()
     yield _data(benchmark, total, at("queries"), at("imports"))
-    voters = _voters(benchmark)
+    # How many annotators each domain has, by its key.
+    members = Membership.objects.filter(benchmark=benchmark).with_domains()
+    voters = Counter(
+        domain for each in members if Role.ANNOTATOR in each.roles for domain in each.domain_ids()
+    )
     yield _people(benchmark, voters, at("people"))
     pairs = PoolEntry.objects.filter(pool__benchmark=benchmark).count()
     note = (
@@ -123,14 +119,6 @@ def _data(benchmark: Benchmark, queries: int, url: str, imports: str) -> Step:
     counted = f"{_of(passages, 'passage')}, " if passages is not None else ""
     return Step(
         "Data", f"{_of(queries, 'query', 'queries')}, {counted}{_of(gold, 'label')}", url, 1, 1
-    )
-
-
-def _voters(benchmark: Benchmark) -> Counter[int]:
-    """How many annotators each domain has, by its key."""
-    members = Membership.objects.filter(benchmark=benchmark).with_domains()
-    return Counter(
-        domain for each in members if Role.ANNOTATOR in each.roles for domain in each.domain_ids()
     )
 
 

@@ -2,7 +2,7 @@
 
 An inherited label is stated by the passages that it follows from, each with their labels and the
 evidence for them, so that `verify_release` follows the rule of the cleaning again
-(evaluation/verification/inherited.py).
+(evaluation/verification/folder.py).
 """
 
 from collections.abc import Iterator, Mapping

@@ -3,10 +3,12 @@
 Everything is meant to be read inside `frozen()`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q
 
 from annotate.models import Aspect, GoldPassage, Scale
@@ -15,6 +17,36 @@ from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Q
 from corpus.texts.models import PassageQuerySet
 from evaluation.exporters.names import are_integers, split_names
 from evaluation.exporters.records import ReleaseSchema
+
+
+@contextmanager
+def frozen() -> Iterator[None]:
+    """Every read inside sees the same moment; nothing can be written inside.
+
+    Inside a transaction of the caller that transaction is the frozen view.
+    """
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "sqlite":
+        with _sqlite_snapshot():
+            yield
+    else:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+
+
+@contextmanager
+def _sqlite_snapshot() -> Iterator[None]:
+    # atomic() would begin IMMEDIATE here and keep everybody from saving until we have read all;
+    # a deferred transaction holds a WAL snapshot and no lock.
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN DEFERRED")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ROLLBACK")
 
 
 @dataclass(frozen=True)

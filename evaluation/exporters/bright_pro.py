@@ -1,4 +1,6 @@
-"""Bright-Pro's configurations, as parquet and as JSON lists (docs/protocol.md 3.2 and its card)."""
+"""Bright-Pro's configurations, as parquet and as JSON lists (docs/protocol.md 3.2 and its card).
+
+BRIDGE's JSONL: one line per query with its relevant ids (docs/protocol.md 1.2 and 2.7)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,9 +8,24 @@ from typing import Any
 
 import pyarrow as pa
 
-from evaluation.exporters.files import write_list, write_rows
+from evaluation.exporters.files import write_jsonl, write_list, write_rows
 from evaluation.exporters.names import aspect_id
 from evaluation.exporters.records import QueryRecord, ReleaseSchema, published_weight
+
+
+def write_bridge(path: Path, queries: Sequence[QueryRecord]) -> int:
+    """`doc_id` holds the refined positives: the original gold plus holes; ids are strings here."""
+    rows = (
+        {
+            "q_id": query.qid,
+            "query": query.text,
+            "answers": query.answers,
+            "doc_id": query.relevant,
+        }
+        for query in queries
+    )
+    return write_jsonl(path, rows)
+
 
 STRINGS = pa.list_(pa.string())
 ASPECT_COLUMNS = ("id", "content", "weight", "supporting_docs", "scale")

@@ -83,7 +83,13 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Row]) -> int:
     try:
         while group := list(islice(rest, ROWS_IN_GROUP)):
             writer = writer or open_writer(path, schema)
-            writer.write_batch(to_batch(group, schema))
+            # Rows turned into columns of the schema's types.
+            columns = zip(*group, strict=True)
+            arrays = [
+                pa.array(list(column), type=field.type)
+                for column, field in zip(columns, schema, strict=True)
+            ]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
             count += len(group)
     finally:
         if writer is not None:
@@ -97,16 +103,6 @@ def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         path, schema, version="2.6", compression="zstd", compression_level=3, use_dictionary=False
     )
-
-
-def to_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows turned into columns of the schema's types."""
-    columns = zip(*rows, strict=True)
-    arrays = [
-        pa.array(list(column), type=field.type)
-        for column, field in zip(columns, schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def file_sums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:

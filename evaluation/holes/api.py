@@ -9,8 +9,8 @@ from rest_framework.response import Response
 from corpus.access import enter
 from corpus.models import RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
-from evaluation.holes import pages as hole_pages
 from evaluation.holes.debates import debate_holes
+from evaluation.holes.views import all_growth, holes_leaderboard
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from evaluation.scores.services import enter_scored
@@ -18,6 +18,7 @@ from kit.api import ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
+from llm.serializers import BudgetField
 
 
 class HoleDebateSerializer(serializers.Serializer):
@@ -26,9 +27,7 @@ class HoleDebateSerializer(serializers.Serializer):
     runs = serializers.ListField(child=serializers.IntegerField(), allow_empty=False)
     depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
     endpoint = serializers.CharField(required=False, default="", allow_blank=True)
-    budget_usd = serializers.DecimalField(
-        max_digits=9, decimal_places=2, min_value=0, required=False, allow_null=True, default=None
-    )
+    budget_usd = BudgetField(required=False, default=None)
 
 
 class StartedSerializer(serializers.Serializer):
@@ -46,8 +45,8 @@ class Holes(Route):
     @extend_schema(responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         sheet = sheet_of(request, enter_scored(self.person(), slug))
-        board = leaderboard.as_table(hole_pages.holes_leaderboard(sheet))
-        return Response(as_data([board, hole_pages.all_growth(sheet)]))
+        board = leaderboard.as_table(holes_leaderboard(sheet))
+        return Response(as_data([board, all_growth(sheet)]))
 
 
 class HolesDebate(Route):
@@ -61,19 +60,16 @@ class HolesDebate(Route):
         missing = [pk for pk in given["runs"] if pk not in found]
         if missing:
             raise Refused(f"There is no retrieval run {missing[0]} here.", field="runs")
+        name = given["endpoint"]
         run = debate_holes(
             benchmark=access.benchmark,
             runs=[found[pk] for pk in dict.fromkeys(given["runs"])],
             depth=given["depth"],
-            endpoint=_endpoint(given["endpoint"]),
+            endpoint=endpoints.get(name) if name else endpoints.for_role("agents"),
             budget_usd=given["budget_usd"],
             actor=access.user,
         )
         return Response({"debate_run": run.pk, "pool": run.pool_id}, status=202)
-
-
-def _endpoint(name: str) -> endpoints.Endpoint:
-    return endpoints.get(name) if name else endpoints.for_role("agents")
 
 
 urlpatterns = [

@@ -1,5 +1,6 @@
 """Holes: how many each system finds, how the find grows, and debating what is not judged yet."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -12,17 +13,85 @@ from django.views.decorators.http import require_GET, require_POST
 from corpus.access import Access, enter
 from corpus.models import CorpusVersion, RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
-from evaluation.holes import pages as hole_pages
+from evaluation.charts import curves
 from evaluation.holes.debates import debate_holes
+from evaluation.leaderboard.services import Leaderboard, leaderboard_of
 from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
-from evaluation.scores.services import enter_scored
+from evaluation.scores.models import ScoreSheet
+from evaluation.scores.services import GoldView, enter_scored
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
+from kit.lists.report_tables import Cell, ReportTable, text
 from llm import endpoints
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field
+
+
+def holes_leaderboard(sheet: ScoreSheet) -> Leaderboard:
+    """Hole@10 of every system in every domain."""
+    return leaderboard_of(sheet, metric="hole@10", view=GoldView.REFINED)
+
+
+def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
+    """Every domain that has systems, with its drawing: None where no system found any hole."""
+    return [
+        {
+            "name": name,
+            "found": found,
+            "curves": curves(found["reach"]),
+            "growth": growth_table(name, found),
+        }
+        for name, found in sheet.holes.items()
+    ]
+
+
+def growth_table(name: str, found: dict[str, Any]) -> ReportTable:
+    """Means over the orders at each number of systems: reach, growth, contribution."""
+    reach = found["reach"]
+    size = len(reach[0]) if reach else 0
+    marginal = found["marginal"] or {}
+    header = ["systems", "holes reached", "growth", "growth by weight of aspects"]
+    header += [f"contribution to {metric} of one more" for metric in marginal]
+    rows = []
+    if marginal:
+        none_known = [Cell(_at(values, 0)) for values in marginal.values()]
+        rows.append((Cell(0), Cell(0), Cell(None), Cell(None), *none_known))
+    for place in range(size):
+        cells = [
+            Cell(place + 1),
+            Cell(sum(order[place] for order in reach) / len(reach)),
+            Cell(found["growth"][place]),
+            Cell(found["aspect_growth"][place] if found["aspect_growth"] else None),
+        ]
+        # A held-out system joins m others: beyond m - 1 there is none left.
+        cells += [Cell(_at(values, place + 1)) for values in marginal.values()]
+        rows.append(tuple(cells))
+    notes = (
+        "Means over ten seeded orders of the systems; nothing is divided by an empty set.",
+        "Contribution: how far the measure of a system moves once its own holes count, "
+        "given those that so many others found.",
+    )
+    return ReportTable(f"growth-{name}", f"Growth in {name}", tuple(header), tuple(rows), notes)
+
+
+def all_growth(sheet: ScoreSheet) -> ReportTable:
+    """The domains' tables one under the other, for CSV and API."""
+    tables = [(name, growth_table(name, found)) for name, found in sheet.holes.items()]
+    header: list[str] = []
+    for _, table in tables:
+        header += [head for head in table.header if head not in header]
+    rows = []
+    for name, table in tables:
+        for row in table.rows:
+            cells = dict(zip(table.header, row, strict=True))
+            rows.append((text(name), *(cells.get(head, Cell(None)) for head in header)))
+    return ReportTable("growth", "Growth of holes", ("domain", *header), tuple(rows))
+
+
+def _at(values: Sequence[float | None], place: int) -> float | None:
+    return values[place] if place < len(values) else None
 
 
 class HoleDebateForm(forms.Form):
@@ -66,7 +135,7 @@ def holes_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     if sheet is None:
         messages.warning(request, "Nothing was scored yet.")
         return htmx.redirect(request, reverse("holes", args=[slug]))
-    table = hole_pages.all_growth(sheet)
+    table = all_growth(sheet)
     return table_response(f"{slug}-holes.csv", table)
 
 
@@ -98,8 +167,8 @@ def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) 
     context = sheet_context(access, version_of(request, access))
     sheet = context["sheet"]
     return context | {
-        "board": hole_pages.holes_leaderboard(sheet) if sheet else None,
-        "domains": hole_pages.domains_of(sheet) if sheet else [],
+        "board": holes_leaderboard(sheet) if sheet else None,
+        "domains": domains_of(sheet) if sheet else [],
         "form": form,
         "back": "holes",
     }

@@ -9,9 +9,8 @@ from django.db import transaction
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from corpus.versions.services import stored
 from evaluation.background import failures_in_row
-from evaluation.content.frozen import frozen
 from evaluation.content.reading import read_queries
-from evaluation.content.view import view_of
+from evaluation.content.view import frozen, view_of
 from evaluation.metrics.case import Case
 from evaluation.metrics.names import Metric, read_metric
 from evaluation.metrics.profiles import STRICT

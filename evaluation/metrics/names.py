@@ -286,7 +286,14 @@ def read_metric(text: str) -> Metric:
     if measure is None:
         known = ", ".join(MEASURES)
         raise MetricFault([f"There is no metric {match[1]}. Known: {known}."])
-    options, cut = _options(measure, match[2] or ""), match[3] or ""
+    options: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, (match[2] or "").split(","))):
+        name, _, value = (each.strip() for each in part.partition("="))
+        if name not in measure.options:
+            known = ", ".join(measure.options) or "none"
+            raise MetricFault([f"{measure.name} has no option {name[:40]!r}. Known: {known}."])
+        options[name] = _value(measure, name, value)
+    cut = match[3] or ""
     if measure.level:
         if cut:
             options[measure.level], cut = _value(measure, measure.level, cut), ""
@@ -305,17 +312,6 @@ def _cut(measure: Measure, text: str, cut: str) -> int | None:
     if cut and measure.most and int(cut) > measure.most:
         raise MetricFault([f"{text}: ndeval computes {measure.name} up to @{measure.most}."])
     return int(cut) if cut else None
-
-
-def _options(measure: Measure, text: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for part in filter(None, map(str.strip, text.split(","))):
-        name, _, value = (each.strip() for each in part.partition("="))
-        if name not in measure.options:
-            known = ", ".join(measure.options) or "none"
-            raise MetricFault([f"{measure.name} has no option {name[:40]!r}. Known: {known}."])
-        found[name] = _value(measure, name, value)
-    return found
 
 
 def _value(measure: Measure, name: str, value: str) -> Any:

@@ -42,7 +42,13 @@ def aspect_recall(
     shares = case.aspects.share if weights is None else weights
     whole = sums(query, shares, case.size)
     has_aspects = np.bincount(query, minlength=case.size) > 0
-    _check_shares(case, whole, has_aspects)
+    wrong = np.flatnonzero(has_aspects & (np.abs(whole - 1.0) > 1e-6)).tolist()
+    if wrong:
+        raise MetricFault.of(
+            f"query {case.gold.qids[each]}: its weights add up to {whole[each]:.6g}, not to 1; "
+            "aspect recall needs normalised weights."
+            for each in wrong
+        )
     which, aspect = case.pairs
     rank = case.ranked.rank[which]
     covered = distinct(aspect[rank <= k] if k is not None else aspect, len(query))
@@ -176,16 +182,6 @@ def _greedy_totals(support: Floats, left: Floats, alpha: float) -> Iterator[Floa
         yield total
         left *= np.where(support[each, :, best] > 0, 1.0 - alpha, 1.0)
         support[each, :, best] = 0.0
-
-
-def _check_shares(case: Case, whole: Floats, has_aspects: np.ndarray) -> None:
-    wrong = np.flatnonzero(has_aspects & (np.abs(whole - 1.0) > 1e-6)).tolist()
-    if wrong:
-        raise MetricFault.of(
-            f"query {case.gold.qids[each]}: its weights add up to {whole[each]:.6g}, not to 1; "
-            "aspect recall needs normalised weights."
-            for each in wrong
-        )
 
 
 def explained(case: Case, values: Floats, is_defined: np.ndarray) -> Values:

@@ -14,7 +14,7 @@ import numpy as np
 
 from evaluation.metrics.gold import Gold
 from evaluation.metrics.profiles import Tie
-from evaluation.metrics.run import Flags, Floats, Raw, Run, Whole
+from evaluation.metrics.run import Flags, Floats, Run, Whole
 
 # The row of a passage that is excluded.
 _OUT = -1
@@ -223,7 +223,8 @@ def _with_repeats(matched: Matched, found: Ranked, tie: Tie) -> Ranked:
             continue
         touched.append(query)
         out = matched.gold.excluded.get(query, frozenset())
-        left = [pid for pid in _sorted_raw(pairs, tie) if pid not in out]
+        ordered = pairs if tie is Tie.FILE else sorted(pairs, key=lambda pair: -pair[1])
+        left = [pid for pid in [pid for pid, _ in ordered] if pid not in out]
         returned[query] = len(left)
         rows = map(matched.gold.rows_of(query).get, left)
         new += [(row, query, n) for n, row in enumerate(rows, start=1) if row is not None]
@@ -235,8 +236,3 @@ def _with_repeats(matched: Matched, found: Ranked, tie: Tie) -> Ranked:
     )
     order = np.lexsort((rank, query_))
     return replace(found, row=row[order], query=query_[order], rank=rank[order], returned=returned)
-
-
-def _sorted_raw(pairs: Raw, tie: Tie) -> list[str]:
-    ordered = pairs if tie is Tie.FILE else sorted(pairs, key=lambda pair: -pair[1])
-    return [pid for pid, _ in ordered]

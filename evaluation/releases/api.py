@@ -108,7 +108,7 @@ class Releases(ViewSetMixin, Route):
         """What changed since an older release."""
         newer = self.release()
         before = get_release(enter(self.person(), slug, Role.ADMIN), older)
-        return Response(ReleaseChangeSerializer(diff_of(before, newer).changes, many=True).data)
+        return Response(ReleaseChangeSerializer(diff_of(before, newer), many=True).data)
 
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
     def archive(self, request: Request, slug: str, pk: int) -> HttpResponseBase:

@@ -14,8 +14,7 @@ from django.db import transaction
 
 from corpus.versions.services import stored
 from evaluation.background import failures_in_row
-from evaluation.content.frozen import frozen
-from evaluation.content.view import view_of
+from evaluation.content.view import frozen, view_of
 from evaluation.exporters.faults import BLOCKING
 from evaluation.releases.models import Release, ReleaseState
 from evaluation.releases.writing import Step, write_release
@@ -28,11 +27,6 @@ logger = logging.getLogger(__name__)
 BROKEN = "The release could not be built because of a fault in the program. Nothing was kept."
 UNFIT = "A final release is refused while it has these faults."
 UNWRITABLE = "The folder could not be written ({reason}). Mend that and try again."
-
-
-def folder_for(slug: str, version: str) -> Path:
-    """Folder of a release built from the screens."""
-    return Path(settings.RELEASES) / slug / version
 
 
 def workplace(folder: Path, release: Release) -> Path:

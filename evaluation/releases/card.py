@@ -10,7 +10,7 @@ from evaluation.content.view import View
 from evaluation.exporters import licences
 from evaluation.exporters.faults import Fault, named
 from evaluation.exporters.names import one_line
-from evaluation.exporters.statistics import Statistics, total
+from evaluation.exporters.records import Statistics, total
 from kit.stats.results import Estimate
 
 NO_LICENCE = "No licence was stated. Ask before you pass this on."

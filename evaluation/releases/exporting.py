@@ -37,12 +37,10 @@ from corpus.models import (
 from corpus.texts.models import PassageQuerySet
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
-from evaluation.content.candidates import read_requests
-from evaluation.content.frozen import frozen
-from evaluation.content.reading import CHUNK, read_licences
+from evaluation.content.reading import CHUNK, read_licences, read_requests
 from evaluation.content.reading import read_queries as read_records
-from evaluation.content.view import view_of
-from evaluation.exporters import beir, bright, bright_pro, trec, trec_texts
+from evaluation.content.view import frozen, view_of
+from evaluation.exporters import beir, bright, bright_pro, trec
 from evaluation.exporters.files import about, write_jsonl, write_list
 from evaluation.exporters.licences import write_licences
 from evaluation.exporters.names import split_name
@@ -107,7 +105,14 @@ def _about(title: str, url: str, day: date | None) -> tuple[str | None, str | No
 def read_gold(version: CorpusVersion | None, domain: Domain) -> Iterator[JudgmentRow]:
     """The gold that is current in the domain, as the version has or inherits it."""
     if version is not None and version.is_derived:
-        yield from _inherited_gold(version, domain)
+        labels = effective_labels(version, about=Q(query__domain=domain)).labels
+        base = [(each.query, each.passage, each.base) for each in labels if each.base is not None]
+        qids = dict(domain.queries.values_list("pk", "qid"))
+        for part in chunks(base):
+            passages = Passage.objects.filter(pk__in={key for _, key, _ in part}).order_by()
+            pids = dict(passages.values_list("pk", "pid"))
+            for query, passage, label in part:
+                yield JudgmentRow(domain.name, qids[query], pids[passage], label, _STORED)
         return
     # By its version alone: a join with the domain's queries would be planned from their side.
     current = GoldVersion.objects.filter(domain=domain, is_current=True).values("pk")
@@ -115,17 +120,6 @@ def read_gold(version: CorpusVersion | None, domain: Domain) -> Iterator[Judgmen
     columns = ("query__qid", "passage__pid", "label", "subtopics")
     for qid, pid, label, subtopics in rows.values_list(*columns).iterator(chunk_size=CHUNK):
         yield JudgmentRow(domain.name, qid, pid, label, _STORED, subtopics=subtopics)
-
-
-def _inherited_gold(version: CorpusVersion, domain: Domain) -> Iterator[JudgmentRow]:
-    labels = effective_labels(version, about=Q(query__domain=domain)).labels
-    base = [(each.query, each.passage, each.base) for each in labels if each.base is not None]
-    qids = dict(domain.queries.values_list("pk", "qid"))
-    for part in chunks(base):
-        rows = Passage.objects.filter(pk__in={passage for _, passage, _ in part}).order_by()
-        pids = dict(rows.values_list("pk", "pid"))
-        for query, passage, label in part:
-            yield JudgmentRow(domain.name, qids[query], pids[passage], label, _STORED)
 
 
 def read_rankings(run: RetrievalRun, domain: Domain) -> Iterator[RunRow]:
@@ -266,12 +260,12 @@ def _trec(export: Export, domain: Domain) -> None:
     folder = export.place / file_name(domain.name)
     if domain.queries.exclude(text="").exists():
         asked = [_topic(row) for row in export.queries(domain)]
-        _either(folder / "topics", lambda: asked, trec_texts.write_topics, _topic_json)
+        _either(folder / "topics", lambda: asked, trec.write_topics, _topic_json)
     else:
         export.counts["queries"] += domain.queries.count()  # their judgments name them
     texts = partial(read_passages, export.version, domain)
     export.counts["passages"] += _either(
-        folder / "documents", texts, trec_texts.write_documents, _document_json
+        folder / "documents", texts, trec.write_documents, _document_json
     )
     gold = export.gold(domain)
     trec.write_qrels(folder / "qrels.txt", gold)
@@ -291,14 +285,14 @@ def _either(
     path = stem.with_suffix(".txt")
     try:
         return write(path, map(_only_marked_up, rows()))
-    except trec_texts.Unwritable:
+    except trec.Unwritable:
         path.unlink(missing_ok=True)
         return write_jsonl(stem.with_suffix(".jsonl"), map(as_json, rows()))
 
 
 def _only_marked_up(row: Any) -> Any:
     if row.extra or getattr(row, "source_url", None) or getattr(row, "fetched_on", None):
-        raise trec_texts.Unwritable
+        raise trec.Unwritable
     return row
 
 

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from corpus.access import Access
 from corpus.models import Benchmark, CorpusVersion
-from evaluation.releases.building import folder_for, note_release
+from evaluation.releases.building import note_release
 from evaluation.releases.models import Release, ReleaseState
 from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
@@ -56,7 +57,7 @@ def start_release(
     corpus version that is released, by default the current one.
     """
     benchmark, actor = access.benchmark, access.user
-    folder = folder_for(benchmark.slug, version)
+    folder = Path(settings.RELEASES) / benchmark.slug / version
     with transaction.atomic():
         release = _create(benchmark, version, folder, actor, final, agreement_bar, corpus)
         wake(release)

@@ -24,7 +24,7 @@ from evaluation.exporters.faults import CHECKS, place_name
 from evaluation.releases import services as verbs
 from evaluation.releases.models import Release, ReleasePush
 from evaluation.releases.pushing import cancel_push, last_repository, retry_push, start_push
-from evaluation.verification.diff import Diff, compare
+from evaluation.verification.diff import Change, changelog, compare
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Table
@@ -75,21 +75,6 @@ class PushForm(forms.Form):
 
 
 _UNKNOWN = {"page": "benchmark", "next": "Open the benchmark", "blocks": False}
-
-
-def shown_faults(release: Release) -> list[dict[str, Any]]:
-    """Faults of a built release in the order of its card: in words, with the next step and the
-    first places; `blocks` where a final release is refused for one."""
-    return [_fault(release.benchmark.slug, each) for each in release.faults]
-
-
-def shown_files(release: Release) -> list[dict[str, Any]]:
-    """Files of a built release; the size is None where one is no longer there."""
-    folder = Path(release.folder)
-    return [
-        {"path": path, "sha256": digest, "size": _size(folder / path)}
-        for path, digest in release.files.items()
-    ]
 
 
 def _fault(slug: str, fault: dict[str, Any]) -> dict[str, Any]:
@@ -167,14 +152,19 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     release = get_release(access, pk)
     earlier = access.benchmark.releases.filter(status=RunStatus.DONE)
+    # Files of a built release; the size is None where one is no longer there.
+    folder = Path(release.folder)
     context = RUNS.context(access, release) | {
         "release": release,
         "push_url": reverse("release-push", args=[slug, pk]),
         "push_form": PushForm(initial={"repository": last_repository(access.benchmark)}),
         "pushes": [(PUSHES.url(each), each) for each in release.pushes.all()[:10]],
         "splits": sorted(release.counts.get("splits", {}).items()),
-        "faults": shown_faults(release),
-        "files": shown_files(release),
+        "faults": [_fault(slug, each) for each in release.faults],
+        "files": [
+            {"path": path, "sha256": digest, "size": _size(folder / path)}
+            for path, digest in release.files.items()
+        ],
         "earlier": list(earlier.filter(pk__lt=pk).order_by("-pk")[:10]),
     }
     return RUNS.show(request, "evaluation/releases/release.html", context)
@@ -234,7 +224,9 @@ def release_diff(request: HttpRequest, slug: str, pk: int, older: int) -> HttpRe
         messages.warning(request, refusal.message)
         return htmx.redirect(request, RUNS.url(newer))
     context = {"access": access, "release": newer, "older": before}
-    return htmx.render(request, "evaluation/releases/diff.html", context | {"diff": diff})
+    return htmx.render(
+        request, "evaluation/releases/diff.html", context | {"diff": {"changes": diff}}
+    )
 
 
 @require_GET
@@ -243,7 +235,7 @@ def release_changelog(request: HttpRequest, slug: str, pk: int, older: int) -> H
     access = enter(request.user, slug, Role.ADMIN)
     newer, before = get_release(access, pk), get_release(access, older)
     try:
-        text = diff_of(before, newer).changelog(before.version, newer.version)
+        text = changelog(diff_of(before, newer), before.version, newer.version)
     except Refused as refusal:
         raise Http404(refusal.message) from None
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
@@ -252,7 +244,7 @@ def release_changelog(request: HttpRequest, slug: str, pk: int, older: int) -> H
     return response
 
 
-def diff_of(older: Release, newer: Release) -> Diff:
+def diff_of(older: Release, newer: Release) -> list[Change]:
     """The changes; raises Refused where one was not built or its files are gone."""
     if any(each.status != RunStatus.DONE for each in (older, newer)):
         raise Refused("Only releases that are built can be compared.")
@@ -290,12 +282,6 @@ def send_archive(release: Release) -> FileResponse:
     _require_built(release)
     name = f"{release.benchmark.slug}-{release.version}"
     archive = tempfile.TemporaryFile()  # noqa: SIM115  (the response closes it)
-    _pack(release, name, archive)
-    archive.seek(0)
-    return FileResponse(archive, as_attachment=True, filename=f"{name}.zip")
-
-
-def _pack(release: Release, name: str, archive: IO[bytes]) -> None:
     # Stored as they are: parquet is compressed already.
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         for path in release.files:
@@ -306,6 +292,8 @@ def _pack(release: Release, name: str, archive: IO[bytes]) -> None:
             ):
                 while block := source.read(1 << 20):
                     target.write(block)
+    archive.seek(0)
+    return FileResponse(archive, as_attachment=True, filename=f"{name}.zip")
 
 
 def _require_built(release: Release) -> None:

@@ -12,19 +12,24 @@ from annotate.models import ReferenceAnswer
 from corpus.models import Domain, RetrievalRun
 from debate.answering.asking import default_prompt, prompt_text
 from evaluation.content import inherited_rows
-from evaluation.content.candidates import first_stage, read_requests
 from evaluation.content.evidence import Pseudonym, pseudonyms, read_evidence
-from evaluation.content.reading import read_documents, read_licences, read_provenance, read_queries
+from evaluation.content.reading import (
+    first_stage,
+    read_documents,
+    read_licences,
+    read_provenance,
+    read_queries,
+    read_requests,
+)
 from evaluation.content.reviewed import courses_in, read_course, read_reviews, second_reviews
 from evaluation.content.view import View
-from evaluation.exporters import beir, bridge, bright_pro, croissant, ready, trec, votes
+from evaluation.exporters import beir, bright_pro, croissant, ready, trec, votes
 from evaluation.exporters.documents import write_documents
 from evaluation.exporters.faults import BLOCKING, Fault, find_faults, merged
 from evaluation.exporters.files import file_sums, same_file, write_jsonl, write_sums
 from evaluation.exporters.licences import write_licences
 from evaluation.exporters.rankllm import write_requests
-from evaluation.exporters.records import QueryRecord
-from evaluation.exporters.statistics import Statistics, count, total
+from evaluation.exporters.records import QueryRecord, Statistics, count, total
 from evaluation.releases.card import render_card, render_licence
 from evaluation.releases.findings import (
     agreement_fault,
@@ -60,18 +65,16 @@ def read_origins(domain: Domain, queries: Iterable[QueryRecord]) -> Iterator[dic
             yield {"query_id": query.qid, "text_sha256": digest, **_origin(chosen.get(query.pk))}
 
 
-def prompts_at_hand() -> dict[str, str]:
-    """The texts of prompts by their hash; of those of before there is the hash alone."""
-    return {default_prompt().sha256: prompt_text()}
-
-
 def _origin(answer: ReferenceAnswer | None) -> dict[str, Any]:
     if answer is None:
         return {"author": "import"}
     found: dict[str, Any] = {"author": answer.author}
     if answer.author == AnswerAuthor.PERSON:
         found["begun_from"] = answer.begun_from
-    maker = _maker(answer)
+    # The version by a model that this is, or goes back to.
+    maker: ReferenceAnswer | None = answer
+    while maker is not None and maker.author != AnswerAuthor.MODEL:
+        maker = maker.based_on
     if maker is None:
         return found
     found |= {
@@ -85,14 +88,6 @@ def _origin(answer: ReferenceAnswer | None) -> dict[str, Any]:
         found["request_key"] = maker.call.key
         found["parameters"] = {name: asked[name] for name in _PARAMETERS if name in asked}
     return found
-
-
-def _maker(answer: ReferenceAnswer) -> ReferenceAnswer | None:
-    """The version by a model that this is, or goes back to."""
-    at: ReferenceAnswer | None = answer
-    while at is not None and at.author != AnswerAuthor.MODEL:
-        at = at.based_on
-    return at
 
 
 # Gets how many passages of how many are written; may raise to stop the build.
@@ -124,7 +119,11 @@ class _Builder:
         write_jsonl(self.folder / f"provenance/{split}.jsonl", read_provenance(self.view, domain))
         evidence = self._noting(split, read_evidence(self.view, domain, self.name))
         write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
-        self._write_origins(split, domain, queries)
+        # Of the split's answers, where there are any, and the prompts of those by a model.
+        origins = list(read_origins(domain, queries))
+        if origins:
+            write_jsonl(self.folder / f"evidence/answers/{split}.jsonl", origins)
+        self.prompts |= {each["prompt_sha256"] for each in origins if "prompt_sha256" in each}
         if reviews := list(read_reviews(split, domain, self.name)):
             write_jsonl(self.folder / f"evidence/reviews/{split}.jsonl", reviews)
         if self.view.is_derived:
@@ -150,20 +149,13 @@ class _Builder:
         write_jsonl(self.folder / votes.FILE, lines)
         return str(lines[-1]["link"])
 
-    def _write_origins(self, split: str, domain: Domain, queries: list[QueryRecord]) -> None:
-        """Of the split's answers, where there are any, and the prompts of those by a model."""
-        origins = list(read_origins(domain, queries))
-        if origins:
-            write_jsonl(self.folder / f"evidence/answers/{split}.jsonl", origins)
-        self.prompts |= {each["prompt_sha256"] for each in origins if "prompt_sha256" in each}
-
     def write_prompts(self) -> None:
-        """The prompts behind published answers, as far as they are at hand."""
-        for sha256, text in prompts_at_hand().items():
-            if sha256 in self.prompts:
-                path = self.folder / f"evidence/prompts/{sha256}.txt"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(text.encode())
+        """The prompt behind published answers; of those of before there is the hash alone."""
+        sha256 = default_prompt().sha256
+        if sha256 in self.prompts:
+            path = self.folder / f"evidence/prompts/{sha256}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(prompt_text().encode())
 
     def write_courses(self) -> None:
         """The LARA runs that any label of the release is of."""
@@ -175,7 +167,7 @@ class _Builder:
         examples, aspects = self._path("examples", split), self._path("aspects", split)
         self._note("examples", split, bright_pro.write_examples(examples, queries, shape))
         self._note("aspects", split, bright_pro.write_aspects(aspects, split, queries, shape))
-        bridge.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
+        bright_pro.write_bridge(self.folder / f"bridge/{split}.jsonl", queries)
         for name, view in trec.VIEWS.items():
             trec.write_view(self.folder / f"qrels/{split}.{name}.txt", queries, view)
         trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)

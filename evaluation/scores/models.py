@@ -14,7 +14,7 @@ class ScoreSheet(TrackedRun):
 
     `event_id` is the last event that could change a score when the benchmark was read, `run_ids`
     the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}}; `holes` by
-    domain (evaluation/scores/holes.py).
+    domain (evaluation/scores/reading.py).
 
     `profile` is the one of evaluation/metrics/profiles.py that it is scored under, `metrics` names
     what was asked for beyond the metrics of every sheet.

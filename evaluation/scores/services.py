@@ -14,9 +14,8 @@ from corpus.judgments.shown import hides_machines
 from corpus.models import Benchmark, CorpusVersion, Domain
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import called
-from evaluation.content.frozen import frozen
 from evaluation.content.reading import read_queries
-from evaluation.content.view import view_of
+from evaluation.content.view import frozen, view_of
 from evaluation.exporters.records import QueryRecord
 from evaluation.metrics.gold import Aspect, Gold
 from kit.errors import Refused

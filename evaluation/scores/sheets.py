@@ -7,7 +7,7 @@ from django.db import models, transaction
 
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from evaluation.background import failures_in_row
-from evaluation.content.frozen import frozen
+from evaluation.content.view import frozen
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.names import read_metric, read_metrics
 from evaluation.metrics.profiles import PROFILES, STRICT

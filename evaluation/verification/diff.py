@@ -1,7 +1,7 @@
 """What changed between two releases, read from their folders."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,32 +23,27 @@ class Change:
     rows: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Diff:
-    """All changes from the older to the newer folder; empty where they are the same."""
-
-    changes: list[Change] = field(default_factory=list)
-
-    def changelog(self, older: str, newer: str) -> str:
-        """The changes as a text for people, in Markdown."""
-        lines = [f"# Changes from {older} to {newer}", ""]
-        splits = list(dict.fromkeys(each.split for each in self.changes))
-        for split in splits:
-            lines += [f"## {split}", ""]
-            for each in self.changes:
-                if each.split == split:
-                    lines.append(f"- {each.count:,} {each.what}")
-                    lines += [f"  - {row}" for row in each.rows]
-                    if each.count > len(each.rows):
-                        lines.append(f"  - and {each.count - len(each.rows):,} more")
-            lines.append("")
-        if not splits:
-            lines += ["Nothing that is released has changed.", ""]
-        return "\n".join(lines)
+def changelog(changes: Sequence[Change], older: str, newer: str) -> str:
+    """The changes as a text for people, in Markdown."""
+    lines = [f"# Changes from {older} to {newer}", ""]
+    splits = list(dict.fromkeys(each.split for each in changes))
+    for split in splits:
+        lines += [f"## {split}", ""]
+        for each in changes:
+            if each.split == split:
+                lines.append(f"- {each.count:,} {each.what}")
+                lines += [f"  - {row}" for row in each.rows]
+                if each.count > len(each.rows):
+                    lines.append(f"  - and {each.count - len(each.rows):,} more")
+        lines.append("")
+    if not splits:
+        lines += ["Nothing that is released has changed.", ""]
+    return "\n".join(lines)
 
 
-def compare(older: Path, newer: Path) -> Diff:
-    """Queries, aspects, documents and labels of three views; raises OSError for a lost folder."""
+def compare(older: Path, newer: Path) -> list[Change]:
+    """All changes of queries, aspects, documents and labels of three views, from the older to the
+    newer folder; raises OSError for a lost folder."""
     for folder in (older, newer):
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder} is not there.")
@@ -59,7 +54,7 @@ def compare(older: Path, newer: Path) -> Diff:
             paths = [folder / name.format(split) for folder in (older, newer)]
             before, after = (read(path) if path.is_file() else {} for path in paths)
             changes += _changes(split, what, before, after, words)
-    return Diff(changes)
+    return changes
 
 
 def _changes(

@@ -22,6 +22,7 @@ from llm import endpoints
 from llm.endpoints import SettingsError
 from llm.models import Account, Call, CallQuerySet, to_units
 from llm.prices import table
+from llm.requests import EFFORTS
 
 _MOST_USD: Final = Decimal(1_000_000)
 
@@ -192,6 +193,16 @@ def budget_words(run: PayingRun, *, waiting: str) -> str:
         f"The budget of ${account.limit_usd or Decimal(0):,.2f} has no room for the next call: "
         f"${_cents(account.spent_usd)} spent{reserved}. {waiting} keep waiting. Raise the "
         "budget, then resume the run."
+    )
+
+
+def effort_field() -> forms.ChoiceField:
+    """The field of every form that sets how long a model may think."""
+    return forms.ChoiceField(
+        label="Reasoning effort",
+        required=False,
+        choices=[("", "the model’s own"), *((each, each) for each in EFFORTS)],
+        help_text="For models that take it; others may refuse the request.",
     )
 
 

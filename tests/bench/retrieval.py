@@ -60,7 +60,7 @@ def made(source: Path, queries: int) -> tuple[list[str], list[str]]:
 
 def ours(texts: list[str], queries: list[str]) -> dict[str, float]:
     """As a computation does it, on the disk between."""
-    from corpus.retrieval.counts import count
+    from corpus.retrieval.analysis import count
     from corpus.retrieval.postings import Postings, build_bm25
     from corpus.retrieval.toplist import order_of
 

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from corpus.cleaning.digest import digest_of
+from corpus.cleaning.rules import digest_of
 from corpus.cleaning.services import cancel_cleaning, start_cleaning
 from corpus.cleaning.tasks import drive_claimed
 from corpus.models import Benchmark, CleaningRun, CorpusVersion, Passage

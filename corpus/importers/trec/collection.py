@@ -110,7 +110,12 @@ def read(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
 
     Where no topics are given, each query that is judged is a QueryRow without text.
     """
-    parts = _parts(path, own_gold=qrels is None)
+    parts: dict[str, list[DataFile]] = {"": [], **{kind: [] for kind, _ in _KINDS}}
+    for each in files_under(path):
+        file = as_file(each, path, name_of(path) if each != path else stem_of(path))
+        kind = _kind(file, is_alone=each == path)
+        if kind != "qrels" or qrels is None:
+            parts[kind].append(file)
     if qrels is not None:
         domain = name_of(path) if path.is_dir() else stem_of(path)
         parts["qrels"] = [as_file(each, qrels, domain) for each in files_under(qrels)]
@@ -124,16 +129,6 @@ def read(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
     yield from _judgments(parts["qrels"], meter, name_queries=not parts["topics"])
     for file in parts["documents"]:
         yield from read_documents(file, meter, first_bytes(file))
-
-
-def _parts(path: Path, *, own_gold: bool) -> dict[str, list[DataFile]]:
-    parts: dict[str, list[DataFile]] = {"": [], **{kind: [] for kind, _ in _KINDS}}
-    for each in files_under(path):
-        file = as_file(each, path, name_of(path) if each != path else stem_of(path))
-        kind = _kind(file, is_alone=each == path)
-        if kind != "qrels" or own_gold:
-            parts[kind].append(file)
-    return parts
 
 
 def _kind(file: DataFile, *, is_alone: bool) -> str:

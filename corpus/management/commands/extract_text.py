@@ -85,31 +85,23 @@ def _files(folder: Path) -> Iterator[Path]:
 def _page(path: Path, url: str | None) -> Page:
     """The page of a file. Raises CommandError that names it."""
     try:
-        return _extract(_read(path), path, url)
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            body = file.read(_MAX_BYTES + 1)
+        if len(body) > _MAX_BYTES:
+            raise CommandError(f"{path}: larger than {_MAX_BYTES // 1024**2} MB")
+        name = path.name.removesuffix(".gz").lower()
+        if body.startswith(b"%PDF-") or name.endswith(".pdf"):
+            # A process for each: a PDF of two kilobytes can be built to cost hours.
+            return read_apart(body, PDF)
+        if name.endswith((".txt", ".md")):
+            return extract_text(body)
+        return extract_html(body, url=url)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror or 'cannot be read'}") from None
     except (EOFError, zlib.error):
         raise CommandError(f"{path}: broken off, or not gzip") from None
     except Unreadable as error:
         raise CommandError(f"{path}: {error}") from None
-
-
-def _read(path: Path) -> bytes:
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        body = file.read(_MAX_BYTES + 1)
-    if len(body) > _MAX_BYTES:
-        raise CommandError(f"{path}: larger than {_MAX_BYTES // 1024**2} MB")
-    return body
-
-
-def _extract(body: bytes, path: Path, url: str | None) -> Page:
-    name = path.name.removesuffix(".gz").lower()
-    if body.startswith(b"%PDF-") or name.endswith(".pdf"):
-        # A process for each: a PDF of two kilobytes can be built to cost hours.
-        return read_apart(body, PDF)
-    if name.endswith((".txt", ".md")):
-        return extract_text(body)
-    return extract_html(body, url=url)
 
 
 def _as_json(page: Page) -> dict[str, Any]:

@@ -33,10 +33,13 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if self._is_first_start():
+        # Nothing is here, or only the demo's texts, from a first start that was killed.
+        others = Benchmark.objects.exclude(slug=SLUG)
+        if not User.objects.exists() and not others.exists():
             self.stdout.write("First start: loading the demo benchmark.")
             self._load()
-        if self._is_demo():
+        here = User.objects.filter(username__in=PEOPLE, memberships__benchmark__slug=SLUG)
+        if here.count() == len(PEOPLE):
             self.stdout.write("\nOne-time sign-in links for the demo:")
             call_command("sign_in_link", *PEOPLE, stdout=self.stdout)
 
@@ -55,11 +58,6 @@ class Command(BaseCommand):
                 add_person(benchmark=benchmark, username=username, roles=[role], actor=None)
             self._first_run(benchmark)
 
-    def _is_first_start(self) -> bool:
-        """Nothing is here, or only the demo's texts, from a first start that was killed."""
-        others = Benchmark.objects.exclude(slug=SLUG)
-        return not User.objects.exists() and not others.exists()
-
     def _first_run(self, benchmark: Benchmark) -> None:
         """Queue one debate run, so that people find disputes to vote on."""
         pool = benchmark.pools.first()
@@ -73,7 +71,3 @@ class Command(BaseCommand):
                 actor=None,
                 name="First run: the demo's pairs, two agents, two rounds",
             )
-
-    def _is_demo(self) -> bool:
-        here = User.objects.filter(username__in=PEOPLE, memberships__benchmark__slug=SLUG)
-        return here.count() == len(PEOPLE)

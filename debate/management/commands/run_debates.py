@@ -16,7 +16,7 @@ from django.db.models import Count
 
 from corpus.models import Benchmark
 from debate.lara.services import budget_progress
-from debate.measures.accuracy import Comparison, compare
+from debate.measures import Comparison, compare
 from debate.models import DebateRun, DebateStatus, RunKind
 from debate.references import GOLD, PEOPLE, Reference, judged
 from debate.runs import from_pairs
@@ -141,7 +141,7 @@ class Command(BaseCommand):
             if known.items:
                 self.stdout.write("\n".join(_as_lines(known)))
         if run.status == RunStatus.QUEUED and (waits := budget_progress(run)):
-            words = f"{waits.labelled} of {waits.budget} pairs labelled, {waits.open} before them"
+            words = "{labelled} of {budget} pairs labelled, {open} before them".format(**waits)
             self.stderr.write(f"The run waits for people ({words}); a worker goes on after them.")
         elif run.status != RunStatus.DONE:
             self.stderr.write(run.error or f"The run is {run.status}.")
@@ -215,7 +215,10 @@ def _check(options: dict[str, Any]) -> None:
     if out and not pairs:
         raise CommandError("--out goes with --pairs; a benchmark keeps its outcomes itself.")
     if out:
-        _check_out(out, pairs)
+        if out.is_dir() or not os.access(out.parent, os.W_OK):
+            raise CommandError(f"{out} cannot be written. Name a file in a folder that exists.")
+        if out.resolve() == pairs.resolve():
+            raise CommandError("--out would overwrite the pairs. Name another file.")
 
 
 def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
@@ -279,13 +282,6 @@ def _choices(agents: str | None, endpoint: endpoints.Endpoint) -> tuple[ModelCho
             raise CommandError(f"--agents: {each.strip()!r} is not MODEL or MODEL@ENDPOINT.")
         choices.append(ModelChoice(model, name))
     return tuple(choices)
-
-
-def _check_out(out: Path, pairs: Path) -> None:
-    if out.is_dir() or not os.access(out.parent, os.W_OK):
-        raise CommandError(f"{out} cannot be written. Name a file in a folder that exists.")
-    if out.resolve() == pairs.resolve():
-        raise CommandError("--out would overwrite the pairs. Name another file.")
 
 
 def _benchmark(slug: str) -> Benchmark:

@@ -50,7 +50,14 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from None
             ANSWERS.drive(run)
         run.refresh_from_db()
-        found = _outcome(run)
+        states = run.items.order_by("state").values_list("state").annotate(count=Count("pk"))
+        found: dict[str, Any] = {
+            "run": run.pk,
+            "status": run.status,
+            "states": dict(states),
+            "spent_usd": f"{run.spent_usd:f}",
+            "faults": dict(run.items.exclude(error="").values_list("query__qid", "error")),
+        }
         if options["json"]:
             self.stdout.write(json.dumps(found))
         else:
@@ -77,14 +84,3 @@ def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpo
         reasoning_effort=options["reasoning_effort"],
         claimed=True,
     )
-
-
-def _outcome(run: AnswerRun) -> dict[str, Any]:
-    states = run.items.order_by("state").values_list("state").annotate(count=Count("pk"))
-    return {
-        "run": run.pk,
-        "status": run.status,
-        "states": dict(states),
-        "spent_usd": f"{run.spent_usd:f}",
-        "faults": dict(run.items.exclude(error="").values_list("query__qid", "error")),
-    }

@@ -13,14 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.importers.reading import BadNames, names_of
-from evaluation.metrics.comparing import (
-    HEADER,
-    Compared,
-    Scored,
-    as_markdown,
-    as_text,
-    query_rows,
-)
+from evaluation.metrics.comparing import HEADER, Compared, Scored, as_markdown, as_text, query_rows
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Gold
 from evaluation.metrics.names import MEASURES, Metric, read_metrics
@@ -162,12 +155,11 @@ class Command(BaseCommand):
         profile: Profile,
         options: dict[str, Any],
     ) -> None:
-        inputs = _inputs(run, golds, options, profile)
-        check_needs(inputs.gold, metrics)
-        scores = score(inputs.run.run, inputs.gold, metrics, profile)
-        scores = _with_file(scores, inputs.run.repeated)
+        file, gold, notes = inputs = _inputs(run, golds, options, profile)
+        check_needs(gold, metrics)
+        scores = _with_file(score(file.run, gold, metrics, profile), file.repeated)
         if options["json"]:
-            found = {"run": run.name, "name": inputs.run.name, "notes": inputs.notes}
+            found = {"run": run.name, "name": file.name, "notes": notes}
             found |= scores.as_json(per_query=options["per_query"])
             self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False))
         else:
@@ -233,7 +225,7 @@ def _inputs(run: Path, golds: list[Path], options: dict[str, Any], profile: Prof
         version=options["corpus_version"],
         view=GoldView(options["view"]),
     )
-    return Inputs(read_run(run, options["map"]), gold, {})
+    return read_run(run, options["map"]), gold, {}
 
 
 def _check_own(options: dict[str, Any]) -> None:
@@ -325,7 +317,8 @@ def lines(run: str, inputs: Inputs, scores: Scores, per_query: bool) -> Iterator
                 shown = f"undefined: {why}" if value is None else f"{value:.6f}"
                 yield f"{each.name}\t{qid}\t{shown}"
         yield ""
-    yield f"{run} {f'({inputs.run.name}) ' if inputs.run.name else ''}profile {scores.profile}"
+    file, _, notes = inputs
+    yield f"{run} {f'({file.name}) ' if file.name else ''}profile {scores.profile}"
     width = max(map(len, scores.metrics))
     for each in scores.metrics.values():
         yield f"  {each.name:{width}}  {_mean(each)}"
@@ -335,7 +328,7 @@ def lines(run: str, inputs: Inputs, scores: Scores, per_query: bool) -> Iterator
             if name == "without_gold" and PROFILES[scores.profile].counts_unanswerable:
                 words = "of them without a relevant passage, counted 0"
             yield f"  {count:,} {words}"
-    for what, count in inputs.notes.items():
+    for what, count in notes.items():
         yield f"  note: {what} ({count:,})"
 
 

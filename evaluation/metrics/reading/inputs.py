@@ -1,27 +1,180 @@
 """All the files of one computation, read and held against each other."""
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
+import orjson
+
+from corpus.importers.bright import guessed_scale, on_scale, read_aspect
+from corpus.importers.fields import NOTHING, QID_LIMIT, Record, excluded_ids
+from corpus.importers.files import DataFile, Meter
+from corpus.importers.reading import Unreadable, column_lines, content_of, records
+from corpus.importers.records import checked
+from corpus.importers.rows import AspectRow, Problem
 from evaluation.metrics.faults import MetricFault
-from evaluation.metrics.gold import AspectsOf, Gold
+from evaluation.metrics.gold import Aspect, AspectsOf, Gold
 from evaluation.metrics.profiles import Profile
-from evaluation.metrics.reading.aspects import of_subtopics, read_aspects
-from evaluation.metrics.reading.exclusions import read_excluded
-from evaluation.metrics.reading.golds import read_gold
-from evaluation.metrics.reading.rows import Names
+from evaluation.metrics.reading.golds import GoldFile, read_gold
+from evaluation.metrics.reading.rows import (
+    JSON,
+    TEXT,
+    Names,
+    data_file,
+    good_rows,
+    kind_of,
+    new_meter,
+    parsed,
+)
 from evaluation.metrics.reading.runs import RunFile, read_run
 
+_NUMBER = re.compile(r"-(?:a|aspect-)\d{1,4}$", re.ASCII)
+Named = dict[str, dict[str, Aspect]]
 
-@dataclass(frozen=True)
-class Inputs:
-    """A run and its gold; `notes` counts what was odd in the files, by kind."""
 
-    run: RunFile
-    gold: Gold
-    notes: Mapping[str, int]
+def read_aspects(
+    path: Path, qids: Collection[str], *, complete: bool = True, names: Names | None = None
+) -> Named:
+    """{qid: {name: Aspect}} of a file.
+
+    A passage that supports two aspects of a query is a fault; without `complete` the last one
+    that names it counts, as in the reference (docs/protocol.md 9). Subtopics may share passages.
+    Raises MetricFault naming file, line and field.
+    """
+    file = data_file(path)
+    if kind_of(file) == TEXT:
+        return of_subtopics(read_gold(path, names))
+    rows = list(good_rows(_rows(file, qids, new_meter(names)), Counter()))
+    if not rows:
+        raise MetricFault([f"{file.name}: There is no aspect in this file."])
+    guess = guessed_scale(rows)
+    placed = [on_scale(row, guess) for row in rows]
+    if off := [str(each) for each in placed if isinstance(each, Problem)]:
+        raise MetricFault.of(off)
+    found = [each for each in placed if isinstance(each, AspectRow)]
+    return _named(found, complete=complete)
+
+
+def of_subtopics(gold: GoldFile) -> Named:
+    """Each subtopic as an aspect of weight 1; a file of one subtopic counts as one."""
+    if gold.subtopics:
+        return {
+            qid: {name: Aspect(1.0, passages) for name, passages in named.items()}
+            for qid, named in gold.subtopics.items()
+        }
+    return {
+        qid: {"1": Aspect(1.0, [pid for pid, label in labels.items() if label > 0])}
+        for qid, labels in gold.labels.items()
+    }
+
+
+def _rows(file: DataFile, qids: Collection[str], meter: Meter) -> Iterator[Any]:
+    found = list(records(file, meter))
+    task = _task([each for each in found if isinstance(each, Record)], file.domain, qids)
+    for record in found:
+        yield from checked(task, record, read_aspect)
+
+
+def _task(found: Iterable[Record], domain: str, qids: Collection[str]) -> str:
+    """What stands before the query id in an aspect id, as the file's name need not say it."""
+    for record in found:
+        stem = _NUMBER.sub("", str(record.data.get("id")))
+        if stem.startswith(f"{domain}-"):
+            return domain
+        fitting = [qid for qid in qids if stem.endswith(f"-{qid}")]
+        if fitting:
+            return stem[: -len(max(fitting, key=len)) - 1]
+    return domain
+
+
+def _named(rows: Iterable[AspectRow], *, complete: bool) -> Named:
+    supported: dict[tuple[str, str], str] = {}
+    found: Named = {}
+    faults: list[str] = []
+    for row in sorted(rows, key=lambda row: row.k):
+        name = f"a{row.k}"
+        if name in found.setdefault(row.qid, {}):
+            faults.append(f"{row.location}: The query {row.qid} has two aspects numbered {row.k}.")
+        found[row.qid][name] = Aspect(row.weight, [])
+        for pid in row.supporting_docs:
+            if (before := supported.get((row.qid, pid))) is not None and complete:
+                where = row.location.at("supporting_docs")
+                faults.append(f"{where}: {pid} already supports aspect {before}.")
+            supported[row.qid, pid] = name
+    if faults:
+        raise MetricFault.of(faults)
+    passages: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (qid, pid), name in supported.items():
+        passages[qid, name].append(pid)
+    return {
+        qid: {name: replace(each, passages=passages[qid, name]) for name, each in named.items()}
+        for qid, named in found.items()
+    }
+
+
+Excluded = dict[str, tuple[str, ...]]
+
+
+def read_excluded(path: Path, names: Names | None = None) -> Excluded:
+    """{qid: ids} of one JSON object, of rows with id and excluded_ids, or of two columns.
+
+    Raises MetricFault naming file, line and field.
+    """
+    file = data_file(path)
+    kind = kind_of(file)
+    if kind == JSON and (found := _object(file)) is not None:
+        return found
+    rows = _columns(file) if kind == TEXT else _records(file, new_meter(names))
+    excluded: Excluded = {}
+    for qid, ids in good_rows(rows, Counter()):
+        excluded[qid] = (*excluded.get(qid, ()), *ids)
+    return {qid: () if NOTHING in ids else ids for qid, ids in excluded.items()}
+
+
+def _columns(file: DataFile) -> Iterator[Any]:
+    for each in column_lines(file, new_meter()):
+        if isinstance(each, Problem):
+            yield each
+            continue
+        location, line = each
+        columns = line.split(None, 1)
+        if len(columns) == 2:
+            yield columns[0], (columns[1].strip(),)
+        else:
+            yield Problem(location, "Two columns are needed: query id, passage id.")
+
+
+def _records(file: DataFile, meter: Meter) -> Iterator[Any]:
+    for record in records(file, meter):
+        if isinstance(record, Problem):
+            yield record
+            continue
+        qid = record.ident("q_id" if record.given("q_id") else "id", limit=QID_LIMIT)
+        ids, _ = excluded_ids(record, qid)
+        yield from record.problems
+        yield qid, ids or ()
+
+
+def _object(file: DataFile) -> Excluded | None:
+    """`{qid: [passage id, ...]}`, or None where the file holds rows."""
+    try:
+        value = parsed(content_of(file, new_meter()))
+    except (Unreadable, orjson.JSONDecodeError):
+        return None
+    if not isinstance(value, dict) or "id" in value or "q_id" in value:
+        return None
+    for qid, ids in value.items():
+        if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
+            what = "A list of passage ids is needed here: {query id: [passage id, ...]}."
+            raise MetricFault([f"{file.name} {qid[:80]}: {what}"])
+    return {qid: () if NOTHING in ids else tuple(ids) for qid, ids in value.items()}
+
+
+Inputs: TypeAlias = tuple[RunFile, Gold, Mapping[str, int]]
+"""A run, its gold, and what was odd in the files, counted by kind."""
 
 
 def read_inputs(
@@ -37,7 +190,7 @@ def read_inputs(
     """Read all files; raises MetricFault that names every fault of the first that has any."""
     gold, notes = read_joined(qrels, aspects, excluded, base, profile=profile, names=names)
     found = read_run(run, names)
-    return Inputs(run=found, gold=gold, notes=Counter(found.notes) + Counter(notes))
+    return found, gold, Counter(found.notes) + Counter(notes)
 
 
 def read_joined(

@@ -7,11 +7,9 @@ import bm25s
 import numpy as np
 import pytest
 
-from corpus.retrieval.analysis import Terms, split
-from corpus.retrieval.counts import NoWords, count
-from corpus.retrieval.fusion import fuse, scaled
+from corpus.retrieval.analysis import NoWords, Terms, count, split
 from corpus.retrieval.postings import Postings, build_bm25, build_tfidf
-from corpus.retrieval.toplist import best, best_of, order_of, plain
+from corpus.retrieval.toplist import best, best_of, fuse, order_of, plain, scaled
 from corpus.retrieval.vectors import build_lsa, load_vectors, lsa_queries, search
 
 TEXTS = [

@@ -20,7 +20,7 @@ from corpus.importers.rows import (
     Row,
     RunRow,
 )
-from evaluation.exporters import beir, bridge, bright, bright_pro, trec, trec_texts
+from evaluation.exporters import beir, bright, bright_pro, trec
 from evaluation.exporters.documents import write_documents
 from evaluation.exporters.records import AspectRecord, Label, QueryRecord, ReleaseSchema
 from tests.corpus.import_files import of_kind, one_by_one, read
@@ -111,8 +111,8 @@ def test_beir(root, rows, texts, gold) -> None:
 def test_trec_topics(root, rows) -> None:
     path = root / "topics.txt"
     try:
-        assert trec_texts.write_topics(path, rows) == len(rows)
-    except trec_texts.Unwritable:
+        assert trec.write_topics(path, rows) == len(rows)
+    except trec.Unwritable:
         return
     assert read("trec", path) == [as_domain(row, "topics") for row in rows]
 
@@ -121,8 +121,8 @@ def test_trec_topics(root, rows) -> None:
 def test_trec_documents(root, texts) -> None:
     path = root / "docs.txt"
     try:
-        trec_texts.write_documents(path, texts)
-    except trec_texts.Unwritable:
+        trec.write_documents(path, texts)
+    except trec.Unwritable:
         return
     assert read("trec", path) == [as_domain(row, "docs") for row in texts]
 
@@ -239,7 +239,7 @@ def records(ids: st.SearchStrategy[str]) -> Any:
 @given(given=records(IDS))
 def test_bridge(root, given) -> None:
     path = root.parent / "bridge" / f"{NAME}.jsonl"
-    bridge.write_bridge(path, given)
+    bright_pro.write_bridge(path, given)
     found = read("bridge", path)
     assert of_kind(found, QueryRow) == [
         QueryRow(NAME, each.qid, each.text, HERE, answers=each.answers) for each in given
@@ -292,8 +292,8 @@ def test_an_id_that_would_be_a_comment_is_refused(root) -> None:
 
 @pytest.mark.parametrize("text", ["a </TEXT> b", "<doc>", "x </DOC >"])
 def test_texts_that_would_end_their_element_are_refused(root, text) -> None:
-    with pytest.raises(trec_texts.Unwritable, match="would end it"):
-        trec_texts.write_documents(root / "d.txt", [PassageRow(NAME, "d", text, HERE)])
+    with pytest.raises(trec.Unwritable, match="would end it"):
+        trec.write_documents(root / "d.txt", [PassageRow(NAME, "d", text, HERE)])
 
 
 def as_domain(row: Any, domain: str) -> Any:
@@ -316,8 +316,8 @@ def test_the_real_cranfield_goes_out_as_beir_and_trec_and_comes_back(shared, tmp
     beir.write_qrels(folder / "qrels/test.tsv", gold)
     assert sources(read("beir", folder), *kinds) == [*asked, *gold, *texts]
     other = tmp_path / "trec" / "cranfield"
-    trec_texts.write_topics(other / "topics.txt", asked)
-    trec_texts.write_documents(other / "docs.txt", texts)
+    trec.write_topics(other / "topics.txt", asked)
+    trec.write_documents(other / "docs.txt", texts)
     trec.write_qrels(other / "qrels.txt", gold)
     found = read("trec", other)
     assert [(row.qid, row.text) for row in of_kind(found, QueryRow)] == [

@@ -4,9 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from corpus.chunking.lsa import Lsa, blocks_of
 from corpus.chunking.rules import clean, without_spans
-from corpus.chunking.semantic import MAX_TOKENS, OVERLAP, Chunk, chunks_of, cosine, units_of
+from corpus.chunking.semantic import (
+    MAX_TOKENS,
+    OVERLAP,
+    Chunk,
+    Lsa,
+    blocks_of,
+    chunks_of,
+    cosine,
+    units_of,
+)
 from corpus.chunking.sentences import sentences
 from corpus.marcus.splitting import cut_fixed
 from corpus.marcus.verify import verify

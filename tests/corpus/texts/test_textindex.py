@@ -149,7 +149,7 @@ def test_index_is_filled_in_steps_and_goes_on_where_it_stopped(benchmark, monkey
     monkeypatch.setattr(indexing, "_CHUNK", 2)
     run = indexing.request_index(version_of(benchmark))
     assert (run.status, run.total) == (RunStatus.QUEUED, 0)
-    assert indexing.searchable(version_of(benchmark)) == indexing.Searchable(0, 0, is_ready=False)
+    assert indexing.searchable(version_of(benchmark)) == {"done": 0, "total": 0, "is_ready": False}
     added = textindex.add
 
     def stop_at_the_second(*args: int) -> int:
@@ -164,7 +164,7 @@ def test_index_is_filled_in_steps_and_goes_on_where_it_stopped(benchmark, monkey
     run.refresh_from_db()
     assert run.done == 2
     assert found(benchmark, "lamp") == ["lamps", "moths"]
-    assert indexing.searchable(version_of(benchmark)) == indexing.Searchable(2, 5, is_ready=False)
+    assert indexing.searchable(version_of(benchmark)) == {"done": 2, "total": 5, "is_ready": False}
     monkeypatch.setattr(textindex, "add", added)
     run.release()
     index_passages(run.pk)
@@ -229,7 +229,7 @@ def test_text_that_came_later_is_found_too(benchmark) -> None:
     Passage.objects.filter(pk=lost.pk).update(text="Found at last.")
     indexing.index_filled([lost.pk])
     assert found(benchmark, "last") == ["lost"]
-    assert indexing.searchable(version_of(benchmark)) == indexing.Searchable(6, 6, is_ready=True)
+    assert indexing.searchable(version_of(benchmark)) == {"done": 6, "total": 6, "is_ready": True}
 
 
 def test_text_that_the_run_has_yet_to_reach_is_left_to_it(benchmark) -> None:
@@ -241,11 +241,11 @@ def test_text_that_the_run_has_yet_to_reach_is_left_to_it(benchmark) -> None:
     index_passages(run.pk)
     layers = version_of(benchmark).layers
     assert textindex.matching("last", versions=layers, most=10) == [lost.pk]
-    assert indexing.searchable(version_of(benchmark)) == indexing.Searchable(6, 6, is_ready=True)
+    assert indexing.searchable(version_of(benchmark)) == {"done": 6, "total": 6, "is_ready": True}
 
 
 def test_version_that_nobody_asked_to_index_is_not_ready(benchmark) -> None:
-    assert indexing.searchable(version_of(benchmark)) == indexing.Searchable(0, 5, is_ready=False)
+    assert indexing.searchable(version_of(benchmark)) == {"done": 0, "total": 5, "is_ready": False}
     assert indexing.is_ready(None)
 
 

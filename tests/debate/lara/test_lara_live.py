@@ -110,7 +110,7 @@ TRUTH = [truth_of(f"p{n}") for n in range(11)]
 def test_it_waits_for_people_and_holds_no_worker(pool, endpoint, voters) -> None:
     run = live(pool, endpoint)
     assert (run.status, run.awaits_people, run.lease_until) == (RunStatus.QUEUED, True, None)
-    assert lara.budget_progress(run) == lara.BudgetProgress(labelled=0, open=2, budget=6)
+    assert lara.budget_progress(run) == {"labelled": 0, "open": 2, "budget": 6}
     assert {case.kind for case in EscalationCase.objects.all()} == {CaseKind.HUMAN_ONLY}
     assert all(not case.snapshot["positions"] for case in EscalationCase.objects.all())
     first, second = EscalationCase.objects.all()
@@ -118,7 +118,7 @@ def test_it_waits_for_people_and_holds_no_worker(pool, endpoint, voters) -> None
     decide(first, voters)
     cast_vote(case=second, voter=voters[0], label=1)
     assert not DebateRun.objects.due().exists()
-    assert lara.budget_progress(run) == lara.BudgetProgress(labelled=1, open=1, budget=6)
+    assert lara.budget_progress(run) == {"labelled": 1, "open": 1, "budget": 6}
     assert not go_on(run).debates.filter(status="judged").exists()
     for voter in voters[1:]:
         cast_vote(case=second, voter=voter, label=1)

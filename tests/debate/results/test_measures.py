@@ -2,10 +2,7 @@
 
 import pytest
 
-from debate.measures.accuracy import Judged, compare
-from debate.measures.flips import flips
-from debate.measures.persistence import persistence
-from debate.measures.timing import Spent, timing
+from debate.measures import Judged, compare, flips, persistence, timing
 from kit.stats.means import mean, mean_proportion
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import Proportion, proportion, upper_bound
@@ -129,7 +126,7 @@ def test_mcnemar_without_a_flip_says_nothing() -> None:
 
 def test_latency_is_the_sum_or_each_rounds_slowest() -> None:
     # One round of 4 and 3 s; two rounds of 4, 4 and 5, 1 s.
-    found = timing([Spent([[4, 3]], 0.002), Spent([[4, 4], [5, 1]])])
+    found = timing([([[4, 3]], 0.002), ([[4, 4], [5, 1]], None)])
     assert found.sequential_s.value == (7 + 14) / 2
     assert found.parallel_s.value == (4 + 9) / 2
     assert (found.usd.value, found.usd.n) == (0.002, 1)

@@ -106,7 +106,6 @@ def test_time_is_summed_and_each_rounds_slowest(benchmark) -> None:  # noqa: F81
         make_turn(debate, number, agent, label, call=make_call(place, elapsed_s=took))
     (pair,) = trajectories(run)
     assert pair.agreed == {1: None, 2: 1}
-    assert (pair.spent().sequential_s, pair.spent().parallel_s) == (13.0, 9.0)
     row = sheet(run, "cost").rows[0]
     assert [cell.value for cell in row[1:]] == [1, 13.0, 9.0, None]
 

@@ -16,8 +16,7 @@ from evaluation.exporters.names import (
     split_names,
 )
 from evaluation.exporters.provenance import without_people
-from evaluation.exporters.records import Label, QueryRecord
-from evaluation.exporters.statistics import Statistics, count, total
+from evaluation.exporters.records import Label, QueryRecord, Statistics, count, total
 from evaluation.releases.services import core, suggest
 
 

@@ -20,7 +20,7 @@ from corpus.models import Pool, PoolBuild, RetrievalRun, Source
 from corpus.pools import builds as pool_builds
 from debate.models import DebateRun
 from evaluation.holes import debates as hole_debates
-from evaluation.holes import pages as hole_pages
+from evaluation.holes import views as hole_pages
 from evaluation.leaderboard import noise
 from evaluation.leaderboard import services as compared_tests
 from evaluation.leaderboard import services as leaderboard

@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from corpus.models import Benchmark, Judgment, Passage, Source
 from corpus.retrieval import postings
-from corpus.retrieval.counts import count
+from corpus.retrieval.analysis import count
 from corpus.retrieval.toplist import order_of
 from corpus.texts.models import VersionState
 from evaluation.metrics.gold import Gold

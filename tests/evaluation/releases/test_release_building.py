@@ -8,8 +8,7 @@ from django.db import connections
 
 from corpus.access import enter
 from corpus.models import Passage, Source
-from evaluation.content.frozen import frozen
-from evaluation.content.view import view_of
+from evaluation.content.view import frozen, view_of
 from evaluation.models import Release
 from evaluation.releases import building as folders
 from evaluation.releases.building import build, carry_out, rebuild

@@ -446,7 +446,7 @@ def test_pyndeval_reads_the_subtopic_qrels(folder) -> None:
 
 def test_changes_since_an_older_release(sound, tmp_path) -> None:
     build(sound, tmp_path / "a", "0.1.0")
-    assert compare(tmp_path / "a", tmp_path / "a").changes == []
+    assert compare(tmp_path / "a", tmp_path / "a") == []
     label(sound.plain, sound.passages["e1"], 1, Source.HUMAN)
     Query.objects.filter(pk=sound.query.pk).update(reference_answer="Mulch [b0].")
     aspect = sound.query.aspects.get(k=1)
@@ -454,7 +454,7 @@ def test_changes_since_an_older_release(sound, tmp_path) -> None:
     aspect.save()
     make_support(aspect, sound.passages["b3"])
     build(sound, tmp_path / "b", "0.2.0")
-    found = {(c.split, c.what): c.rows for c in compare(tmp_path / "a", tmp_path / "b").changes}
+    found = {(c.split, c.what): c.rows for c in compare(tmp_path / "a", tmp_path / "b")}
     assert found == {
         ("biology", "queries changed"): ("7 (reference_answer)",),
         ("biology", "aspects changed"): ("biology-7-a1 (weight)",),
@@ -502,7 +502,7 @@ def test_a_title_that_changed_is_named_and_an_older_release_without_titles_is_re
     Passage.objects.filter(pid="b0").update(title="On mulch")
     build(sound, tmp_path / "b", "0.2.0")
     newer = tmp_path / "b/documents/biology.parquet"
-    found = {(c.split, c.what): c.rows for c in compare(tmp_path / "a", tmp_path / "b").changes}
+    found = {(c.split, c.what): c.rows for c in compare(tmp_path / "a", tmp_path / "b")}
     assert found == {("biology", "documents changed"): ("b0 (title)",)}
     pq.write_table(pq.read_table(newer, columns=["id", "content"]), newer)
-    assert compare(tmp_path / "a", tmp_path / "b").changes == []
+    assert compare(tmp_path / "a", tmp_path / "b") == []

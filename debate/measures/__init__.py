@@ -1,1 +1,0 @@
-"""What a finished run is worth: pure arithmetic over outcomes, no Django and no chance."""
