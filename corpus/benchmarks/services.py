@@ -6,6 +6,7 @@ of another benchmark only once its owner holds it alone, by a password that ends
 
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.auth.validators import UnicodeUsernameValidator
@@ -161,7 +162,12 @@ def add_person(
         user, is_new = open_account(username=username, benchmark=benchmark)
         if Membership.objects.filter(user=user, benchmark=benchmark).exists():
             raise Refused(f"{username} is a member already.", field="username")
-        place = {"benchmark": benchmark, "user": user, "roles": roles, "domains": domains}
+        place: dict[str, Any] = {
+            "benchmark": benchmark,
+            "user": user,
+            "roles": roles,
+            "domains": domains,
+        }
         if not (is_new or is_own(user, benchmark)):
             return _invite(**place, actor=actor), ""
         membership = join(**place, actor=actor, is_new=is_new)

@@ -122,11 +122,12 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         request.POST if request.method == "POST" else None, benchmark=access.benchmark
     )
     added = htmx.submit(form, verbs.add_person, benchmark=access.benchmark, actor=access.user)
-    if added and isinstance(added[0], Invitation):
-        messages.success(request, f"{added[0].user} was asked to join, and answers at their home.")
-        return htmx.redirect(request, reverse("people", args=[slug]))
     if added:
-        return _show_link(request, access, *added)
+        place, token = added
+        if isinstance(place, Membership):
+            return _show_link(request, access, place, token)
+        messages.success(request, f"{place.user} was asked to join, and answers at their home.")
+        return htmx.redirect(request, reverse("people", args=[slug]))
     members = Membership.objects.filter(benchmark=access.benchmark)
     members = members.select_related("user__link_request__agreed_by")
     table = PEOPLE.read(members.prefetch_related("domains"), request.GET)

@@ -23,11 +23,11 @@ def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     names = list(access.benchmark.domains.ready().values_list("name", flat=True))
     has_debates = bool(_experiments(access))
-    here, others = [], []
+    groups: dict[bool, list[published.PublishedTable]] = {True: [], False: []}
     for table in published.tables().values():
         belongs = has_debates if table.is_of_debates else table.is_about(names)
-        (here if belongs else others).append(table)
-    context = {"access": access, "groups": [(True, here), (False, others)]}
+        groups[belongs].append(table)
+    context = {"access": access, "groups": list(groups.items())}
     return htmx.render(request, "evaluation/published/published_tables.html", context)
 
 
