@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.judgments.services import record_judgment
-from corpus.models import Benchmark, ImportRun, Judgment, Membership, Source
+from corpus.models import Benchmark, ImportRun, Invitation, Judgment, Membership, Source
 from kit.account.links import create_link
 from kit.models import ApiToken, Event
 from kit.runs.models import RunStatus
@@ -221,7 +221,15 @@ def test_no_link_to_an_account_that_was_here_before(api) -> None:
     known.set_password("something long")
     known.save()
     body = {"username": "known", "roles": ["annotator"]}
-    assert send(api, "post", "b/demo/people/", body)[1]["sign_in_path"] == ""
+    status, invited = send(api, "post", "b/demo/people/", body)
+    assert (status, invited["username"], invited["roles"]) == (202, "known", ["annotator"])
+    assert "sign_in_path" not in invited
+    other = Client()
+    other.force_login(known)
+    address = f"/api/invitations/{invited['id']}/"
+    assert api.post(address).status_code == 404
+    assert other.post(address).json()["username"] == "known"
+    assert not Invitation.objects.exists()
 
 
 @pytest.mark.parametrize(
