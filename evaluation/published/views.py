@@ -23,10 +23,9 @@ def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     names = list(access.benchmark.domains.ready().values_list("name", flat=True))
     has_debates = bool(_experiments(access))
-    here, others = [], []
-    for table in published.tables().values():
-        belongs = has_debates if table.is_of_debates else table.is_about(names)
-        (here if belongs else others).append(table)
+    every = list(published.tables().values())
+    here = [each for each in every if (has_debates if each.is_of_debates else each.is_about(names))]
+    others = [each for each in every if each not in here]
     context = {"access": access, "groups": [(True, here), (False, others)]}
     return htmx.render(request, "evaluation/published/published_tables.html", context)
 
