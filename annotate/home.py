@@ -67,8 +67,8 @@ class Work:
 
     @property
     def seconds(self) -> float | None:
-        """How long what is left will take this person; None where nobody knows yet."""
-        return None if self.seconds_an_item is None else self.left * self.seconds_an_item
+        """How long what is left will take this person, a minute at least; None if unknown."""
+        return None if self.seconds_an_item is None else max(60, self.left * self.seconds_an_item)
 
     def seconds_a_day(self, today: date) -> float | None:
         """What of it falls on a day until it is due."""

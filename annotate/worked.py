@@ -108,7 +108,7 @@ def seconds_a_query(person: User, benchmark: Benchmark) -> float | None:
 
 
 def seconds_left(person: User, query: Query) -> float | None:
-    """What a query takes this person, less what they spent on this one; None where unknown."""
+    """What a query takes this person, less what they spent on this one, a minute at least."""
     pace = seconds_a_query(person, query.domain.benchmark)
     spent = ActiveSpan.objects.filter(user=person, query=query).seconds()
-    return None if pace is None else max(0.0, pace - spent)
+    return None if pace is None else max(60.0, pace - spent)

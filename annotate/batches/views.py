@@ -137,7 +137,7 @@ def _context(access: Access, item: BatchItem) -> dict[str, Any]:
         "batch": batch,
         "item": item,
         "done": batch.size - left,
-        "seconds_left": left * seconds_a_vote(access.user, batch.plan),
+        "seconds_left": max(60, left * seconds_a_vote(access.user, batch.plan)) if left else 0,
         "mine": item if item.is_answered else None,
         "first_label": item.first_label,
         "has_item": True,

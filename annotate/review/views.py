@@ -15,7 +15,7 @@ from annotate.models import PointStatus, Review, ReviewPoint, ReviewStatus
 from annotate.review import services as verbs
 from annotate.review.acts import get_review
 from annotate.review.authorship import authors_of, may_review
-from annotate.review.board import read_review
+from annotate.review.board import ReviewBoard, read_review
 from annotate.review.forms import BlindForm
 from annotate.review.queue import my_turn, reviews_of, waiting_for_review
 from annotate.review.rescoring import unscored, waiting_tasks
@@ -143,7 +143,7 @@ def review_context(
         "board": board,
         "size": len(board.entries),
         "unseen": statuses[""],
-        "seconds_left": statuses[""] * (board.seconds_a_look or 0) if is_turn else 0,
+        "seconds_left": _seconds_left(board, statuses[""]) if is_turn else 0,
         "checked": len(board.entries) - statuses[""],
         "raised": statuses[PointStatus.RAISED],
         "objected": statuses[PointStatus.OBJECTED],
@@ -176,3 +176,8 @@ def _do(
     after = done if isinstance(done, ReviewPoint) else None
     context = review_context(access, get_review(access, found.pk), after=after)
     return htmx.render(request, TEMPLATE, context, partial=PART)
+
+
+def _seconds_left(board: ReviewBoard, looks: int) -> float:
+    """How long the rest takes at the reviewer's pace, a minute at least; 0 where nobody knows."""
+    return max(60, looks * board.seconds_a_look) if looks and board.seconds_a_look else 0

@@ -114,7 +114,7 @@ def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
         "plan": plan,
         "waiting": waiting,
         "is_most": waiting == MAX_COUNTED,
-        "seconds_left": waiting * seconds_a_vote(access.user, plan) if waiting else 0,
+        "seconds_left": max(60, waiting * seconds_a_vote(access.user, plan)) if waiting else 0,
         "unqualified": unqualified_domains(access, plan) if access.is_annotator else [],
         "undoable": _own_votes(access).first(),
         "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),
