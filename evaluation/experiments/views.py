@@ -14,10 +14,11 @@ from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Benchmark, Role
 from debate.models import DebateRun
 from debate.references import references
-from evaluation.charts import accuracy
 from evaluation.experiments import services as verbs
 from evaluation.experiments.models import Experiment
 from kit import htmx
+from kit.charts.drawing import Drawing
+from kit.charts.plots import crosses, percents
 from kit.lists.csvfile import table_response
 from kit.lists.tables import Column, Table
 
@@ -100,13 +101,18 @@ def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.render(request, "evaluation/experiments/experiment.html", context)
 
 
-def chart(measures: Sequence[verbs.Measured]) -> dict[str, Any] | None:
+def chart(measures: Sequence[verbs.Measured]) -> Drawing | None:
     """Accuracy against escalation, the runs numbered as in the table."""
-    return accuracy(
+    return crosses(
+        "escalation",
+        "Balanced accuracy against the share of disputed pairs",
+        ("disputed pairs", percents),
+        ("balanced accuracy", percents),
         [
-            (number, each.run.name, each.found.escalation, each.found.labelled.balanced)
+            (str(number), each.run.name, each.found.escalation, each.found.labelled.balanced)
             for number, each in enumerate(measures, 1)
-        ]
+        ],
+        limits=(0.0, 1.0),
     )
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evaluation.charts import curves
 from evaluation.leaderboard.services import Leaderboard, leaderboard_of
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
+from kit.charts.plots import growth
 from kit.lists.report_tables import Cell, ReportTable, text
 
 
@@ -21,10 +21,16 @@ def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
         {
             "name": name,
             "found": found,
-            "curves": curves(found["reach"]),
+            "curves": growth(
+                f"growth-{place}",
+                f"Holes reached by the first systems in {name}",
+                "systems",
+                "holes reached",
+                found["reach"],
+            ),
             "growth": growth_table(name, found),
         }
-        for name, found in sheet.holes.items()
+        for place, (name, found) in enumerate(sheet.holes.items())
     ]
 
 
