@@ -16,6 +16,7 @@ from corpus.lists import is_key
 from corpus.models import CorpusVersion, Query, RetrievalRun
 from corpus.runs.views import get_run
 from corpus.versions.services import chosen, stored
+from evaluation.leaderboard import pictures
 from evaluation.leaderboard import services as boards
 from evaluation.leaderboard.drill import drill
 from evaluation.metrics.profiles import PROFILES, STRICT
@@ -39,8 +40,12 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     if isinstance(sheet := context["scored"], ScoreSheet):
         metric, view, _ = _chosen(request, access)
         board = boards.leaderboard_of(sheet, metric=metric, view=view)
+        strips = pictures.strips_of(board)
         context |= {
             "board": board,
+            "strips": strips,
+            "lines": [(line, pictures.strip_of(strips, board, line)) for line in board.lines],
+            "chart": pictures.moves_of(board),
             "published": published.tables_for(board),
             "practice": any(each.is_practice for each in board.lines),
         }

@@ -45,8 +45,7 @@ class Drawing:
             SubElement(self._root, tag, {"id": f"chart-{name}{place}"}).text = inside
 
     def __str__(self) -> SafeString:
-        # ElementTree escapes what it prints.
-        return mark_safe(tostring(self._root, encoding="unicode", short_empty_elements=False))  # noqa: S308  # nosec B308, B703
+        return markup(self._root)
 
     def line(self, css: str, x1: float, y1: float, x2: float, y2: float) -> None:
         """A straight line."""
@@ -185,6 +184,12 @@ def short(words: str, room: float) -> str:
     """Words cut to the room they have, in units of a drawing."""
     letters = max(3, int(room / LETTER))
     return words if len(words) <= letters else f"{words[: letters - 1]}…"
+
+
+def markup(root: Element) -> SafeString:
+    """A picture for a template to print."""
+    printed = tostring(root, encoding="unicode", short_empty_elements=False)
+    return mark_safe(printed)  # noqa: S308  # nosec B308, B703  (ElementTree escapes)
 
 
 def _hint(mark: Element, hint: str) -> None:

@@ -22,6 +22,11 @@ def points(value: float) -> str:
     return f"{100 * value:.3g}"
 
 
+def decimals(value: float) -> str:
+    """A measure in points of 100, as tables print it."""
+    return f"{100 * value:.1f}"
+
+
 def forest(name: str, title: str, found: Sequence[tuple[str, HasInterval]]) -> Drawing | None:
     """Values with their intervals, one line each by name."""
     found = found[:MAX_ROWS]
@@ -193,7 +198,12 @@ class Slope:
 
 
 def slopes(
-    name: str, title: str, heads: tuple[str, str], found: Sequence[Slope], *, words: Words = points
+    name: str,
+    title: str,
+    heads: tuple[str, str],
+    found: Sequence[Slope],
+    *,
+    words: Words = decimals,
 ) -> Drawing | None:
     """What became of each: values before and after joined by a line, ranks beside them."""
     found = found[:MAX_ROWS]

@@ -57,7 +57,7 @@ def test_slopes_say_ranks_and_directions_in_words_and_signs():
     lines = [Slope("BM25", 0.4, 0.5, 1, 2), Slope("DIVER <v1>", 0.3, 0.6, 2, 1)]
     tree = read(slopes("s", "Before and after", ("base", "refined"), lines))
     assert tree.find("desc").text == "Ranks: BM25 falls from 1 to 2; DIVER <v1> rises from 2 to 1."
-    assert words(tree, "tick up") == ["2 DIVER <v1> 30", "1 ▲ 60 DIVER <v1>"]
+    assert words(tree, "tick up") == ["2 DIVER <v1> 30.0", "1 ▲ 60.0 DIVER <v1>"]
     labelled = tree.get("aria-labelledby").split()
     assert labelled == [tree.find("title").get("id"), tree.find("desc").get("id")]
 

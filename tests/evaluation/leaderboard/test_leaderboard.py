@@ -348,6 +348,10 @@ def test_leaderboard_page_shows_ranks_moves_and_csv(admin, ranked) -> None:
     score(ranked.benchmark)
     page = one_line(admin.get("/b/garden/leaderboard/?metric=recall@10&view=expert"))
     assert "▼ 1 down" in page
+    assert re.search(
+        r'class="strip" role="img" aria-label="[\d.]+ \([\d.]+ to [\d.]+\), with', page
+    )
+    assert "bm25 stays 1; dense falls from 1 to 2." in page
     assert "nothing has changed since" in page
     csv = b"".join(admin.get("/b/garden/leaderboard/runs.csv?metric=recall@10").streaming_content)
     assert csv.decode().splitlines()[0].startswith("rank,rank low,rank high,run,recall@10")
