@@ -2,17 +2,44 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
-from evaluation.leaderboard.services import Leaderboard, leaderboard_of
+from django.urls import reverse
+
+from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
-from kit.charts.plots import growth
+from kit.charts.drawing import Drawing
+from kit.charts.plots import MAX_ROWS, Square, decimals, growth, heat_map
 from kit.lists.report_tables import Cell, ReportTable, text
 
 
 def holes_leaderboard(sheet: ScoreSheet) -> Leaderboard:
     """Hole@10 of every system in every domain."""
     return leaderboard_of(sheet, metric="hole@10", view=GoldView.REFINED)
+
+
+def heat_of(slug: str, board: Leaderboard) -> Drawing | None:
+    """Where the holes are: every cell leads to the queries of its system and domain."""
+    lines = board.lines[:MAX_ROWS]
+
+    def square(line: Line, value: float | None, domain: str) -> Square:
+        asked = urlencode({"metric": "hole@10", "domain": domain})
+        return Square(
+            value,
+            "–" if value is None else decimals(value),
+            "shade",
+            f"{reverse('leaderboard-run', args=[slug, line.run.pk])}?{asked}" if value else "",
+            f"{line.run.name} in {domain}: {decimals(value or 0)}",
+        )
+
+    return heat_map(
+        "holes",
+        "Hole@10 by system and domain",
+        [line.run.name for line in lines],
+        board.domains,
+        [[square(line, value, domain) for value, domain, _ in line.marked] for line in lines],
+    )
 
 
 def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:

@@ -97,8 +97,10 @@ def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
 def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
     context = sheet_context(access, version_of(request, access))
     sheet = context["sheet"]
+    board = hole_pages.holes_leaderboard(sheet) if sheet else None
     return context | {
-        "board": hole_pages.holes_leaderboard(sheet) if sheet else None,
+        "board": board,
+        "chart": hole_pages.heat_of(access.benchmark.slug, board) if board else None,
         "domains": hole_pages.domains_of(sheet) if sheet else [],
         "form": form,
         "back": "holes",

@@ -1,10 +1,10 @@
 """Pictures of the leaderboard; the tables beside them hold the same numbers."""
 
 from evaluation.leaderboard.before_after import Comparison
-from evaluation.leaderboard.services import Leaderboard, Line
+from evaluation.leaderboard.services import Compared, Leaderboard, Line
 from evaluation.scores.services import GoldView
 from kit.charts.drawing import Drawing
-from kit.charts.plots import Slope, points, slopes
+from kit.charts.plots import Slope, points, scatter, slopes
 from kit.charts.strips import Strips
 
 
@@ -45,6 +45,13 @@ def shifts_of(found: Comparison, name: str) -> Drawing | None:
         for each in found.lines
     ]
     return _slopes(name, f"{found.metric}, before and after", "before", "after", rows)
+
+
+def queries_of(found: Compared) -> Drawing | None:
+    """Every query's value by both systems."""
+    rows = [(f"{domain} {qid}", one, other) for domain, qid, one, other in found.rows]
+    title = f"{found.metric}, query by query"
+    return scatter("queries", title, found.first.name, found.second.name, rows)
 
 
 def _slopes(

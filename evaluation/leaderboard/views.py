@@ -144,7 +144,7 @@ def leaderboard_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -
 
 @require_GET
 def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
-    """Two systems: means, paired tests, and the queries where they differ most."""
+    """Two systems: means, paired tests, all queries in a picture, and where they differ most."""
     access = enter(request.user, slug)
     context = _context(request, access)
     version = context["version"]
@@ -154,16 +154,40 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
     given = [request.GET.get(name, "") for name in ("a", "b")]
     context["a"], context["b"] = given
     if isinstance(sheet := context["scored"], ScoreSheet) and all(given):
-        metric, view, _ = _chosen(request, access)
         try:
-            first, second = (boards.find_run(access.benchmark, pk, "a") for pk in given)
-            found = boards.compare(sheet, first, second, metric=metric, view=view)
+            found = _compared(request, access, sheet)
         except Refused as refusal:
             context["error"] = refusal.message
         else:
             rows = [(d, q, (one, other)) for d, q, one, other in found.rows[:_ROWS]]
             context |= {"found": found, "rows": with_queries(access, rows)}
+            context |= {"chart": pictures.queries_of(found), "here": request.GET.urlencode()}
     return htmx.render(request, "evaluation/leaderboard/compare.html", context)
+
+
+@require_GET
+def leaderboard_compare_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Every query of two systems compared, as a file."""
+    access = enter(request.user, slug)
+    profile = _chosen(request, access)[2]
+    sheet = sheets.latest(access.benchmark, version_of(request, access), profile=profile)
+    try:
+        if sheet is None:
+            raise Refused("Nothing was scored yet.")
+        table = boards.compared_table(_compared(request, access, sheet))
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+        return htmx.redirect(request, reverse("leaderboard-compare", args=[slug]))
+    return table_response(f"{slug}-compared.csv", table)
+
+
+def _compared(request: HttpRequest, access: Access, sheet: ScoreSheet) -> boards.Compared:
+    """The two systems of the address; raises Refused where they are none."""
+    metric, view, _ = _chosen(request, access)
+    first, second = (
+        boards.find_run(access.benchmark, request.GET.get(name, ""), "a") for name in ("a", "b")
+    )
+    return boards.compare(sheet, first, second, metric=metric, view=view)
 
 
 def _context(

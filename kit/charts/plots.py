@@ -79,12 +79,12 @@ def heat_map(
         return None
     edge = 118
     wide = min(88.0, max(46.0, (WIDTH - edge - 4) / len(heads)))
-    high = 64.0 if wide > 70 else 34.0
+    high = 64.0 if wide > 70 and len(rows) < 5 else 34.0
     # Heads that are longer than their column lean.
     leans = any(len(head) * 6.6 > wide for head in heads)
     top = 92 if leans else 28
     width = edge + wide * len(heads) + (60 if leans else 4)
-    words = "A table by row and column: the darker a cell, the larger its number."
+    words = "A table by row and column: the stronger a cell, the larger its number."
     drawing = Drawing(
         name, title, words, top + high * len(rows) + 4, note=note, width=max(WIDTH, width)
     )
