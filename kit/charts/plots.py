@@ -323,7 +323,8 @@ def burn_down(
     if ends and rest:
         low, middle, high = (today + timedelta(days=each) for each in ends)
         words += f"; none on about {middle:%d %b %Y}, between {low:%d %b %Y} and {high:%d %b %Y}"
-    drawing = Drawing(name, title, f"{words}. The table holds the same numbers.", bottom + 42)
+    note = "What was left at the end of each day; dashed the forecast, within its interval."
+    drawing = Drawing(name, title, f"{words}.", bottom + 42, note=note)
     drawing.frame(across, up)
     if ends and rest:
         low, middle, high = (_falls(rest, each, ahead, past) for each in ends)
