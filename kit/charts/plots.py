@@ -142,10 +142,18 @@ def crosses(
             drawing.line("whisker", x_axis(one.low), y, x_axis(one.high), y)
         if other.low is not None and other.high is not None:
             drawing.line("whisker", x, y_axis(other.low), x, y_axis(other.high))
+    # Points at one place: the first is seen, the others are named beside it.
+    places: dict[tuple[int, int], list[str]] = {}
     for mark, told, one, other in shown:
         x, y = x_axis(one.value or 0), y_axis(other.value or 0)
-        drawing.dot("dot", x, y, 9, told)
-        drawing.text("number", x, y + 4, mark, at="middle")
+        marks = places.setdefault((round(x), round(y)), [])
+        marks.append(mark)
+        if len(marks) == 1:
+            drawing.dot("dot", x, y, 9, told)
+            drawing.text("number", x, y + 4, mark, at="middle")
+    for (x, y), marks in places.items():
+        if len(marks) > 1:
+            drawing.text("number", x + 13, y - 7, f"and {', '.join(marks[1:])}")
     return drawing
 
 
