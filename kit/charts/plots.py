@@ -335,11 +335,11 @@ def burn_down(
     drawing = Drawing(name, title, f"{words}.", bottom + 42, note=note)
     drawing.frame(across, up)
     if ends and rest:
-        low, middle, high = (_falls(rest, each, ahead, past) for each in ends)
+        early, likely, late = (_falls(rest, each, ahead, past) for each in ends)
         here = (across(past), up(rest))
-        fan = [(across(x), up(y)) for x, y in (*low, *reversed(high))]
+        fan = [(across(x), up(y)) for x, y in (*early, *reversed(late))]
         drawing.path("fan", [here, *fan], closed=True)
-        drawing.path("ahead", [here, *((across(x), up(y)) for x, y in middle[:1])])
+        drawing.path("ahead", [here, *((across(x), up(y)) for x, y in likely[:1])])
         drawing.line("now", here[0], TOP, here[0], bottom)
     drawing.path("mean", [(across((day - first).days), up(n)) for day, n in left])
     return drawing
