@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+from config.nouns import NOUNS
 from config.safety import (
     Env,
     check_address,
@@ -372,6 +373,8 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "kit.schema.RouteSchema",
     "EXCEPTION_HANDLER": "kit.api.handle_error",
 }
+# By the package that holds their routes.
+API_NOUNS = NOUNS
 SPECTACULAR_SETTINGS = {
     "TITLE": "Assay API",
     "DESCRIPTION": (
@@ -382,6 +385,7 @@ SPECTACULAR_SETTINGS = {
     ),
     "VERSION": "0.2.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "TAGS": [{"name": name, "description": words} for name, words in dict.fromkeys(NOUNS.values())],
     "ENUM_NAME_OVERRIDES": {
         "CleaningPresetEnum": "corpus.models.CleaningPreset",
         "RunStatusEnum": "kit.runs.models.RunStatus",
@@ -400,6 +404,11 @@ SPECTACULAR_SETTINGS = {
         "ChangeKindEnum": "annotate.models.ChangeKind",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
+    # Script, not JSON: AssayPage is in static/js/api.js.
+    "SWAGGER_UI_SETTINGS": (
+        "{plugins: [AssayPage], layout: 'AssayLayout', deepLinking: true, docExpansion: 'none', "
+        "filter: true, defaultModelsExpandDepth: -1}"
+    ),
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 

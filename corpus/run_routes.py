@@ -5,7 +5,6 @@ Each kind names its pages and its serializer: `OneRun.as_view(pages=..., seriali
 
 from typing import Any
 
-from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -15,6 +14,7 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from corpus.run_pages import RunPages
 from kit.api import Route, find_verb, verb_parameter
+from kit.schema import RouteSchema
 from llm.ledger.accounts import set_budget
 from llm.serializers import BudgetField
 
@@ -38,6 +38,11 @@ class RunRoute(Route):
     pages: RunPages[Any] = None  # type: ignore[assignment]
     serializer_class: type[serializers.BaseSerializer] = serializers.Serializer
 
+    @property
+    def noun_of(self) -> str:
+        """What the schema lists the route with: the package of its pages (kit.schema)."""
+        return self.pages.get.__module__
+
     def answer(self, access: Access, pk: int) -> Response:
         """The run as it is now."""
         return Response(self.serializer_class(self.pages.get(access, pk)).data)
@@ -50,7 +55,7 @@ class OneRun(RunRoute):
         return self.answer(enter(self.person(), slug, *self.pages.readers), pk)
 
 
-class _VerbSchema(AutoSchema):
+class _VerbSchema(RouteSchema):
     """What cannot be read off a route whose verb is a part of its address."""
 
     def get_operation_id(self) -> str:

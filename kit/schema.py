@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 
@@ -13,6 +14,12 @@ class RouteSchema(AutoSchema):
     def _get_paginator(self) -> Any:
         is_read = self.method == "GET"
         return super()._get_paginator() if is_read else None  # type: ignore[no-untyped-call]
+
+    def get_tags(self) -> list[str]:
+        """The noun of the route, from the package that holds it, or that it names (`noun_of`)."""
+        module = getattr(self.view, "noun_of", "") or type(self.view).__module__
+        name, _ = settings.API_NOUNS[".".join(module.split(".")[:2])]
+        return [name]
 
 
 class KeptSchema(SchemaGenerator):

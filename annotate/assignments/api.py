@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.shortcuts import get_object_or_404
 from django.urls import path
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,7 +15,7 @@ from annotate.api import QueryRoutes
 from annotate.assignments import services as verbs
 from annotate.assignments.active_time import note_active
 from annotate.assignments.forms import annotators
-from annotate.assignments.progress import read_progress
+from annotate.assignments.progress import Progress, read_progress
 from annotate.assignments.views import get_assignment
 from annotate.models import ActiveSpan, Assignment
 from annotate.rights import assignment_of, require_expert
@@ -24,8 +24,9 @@ from annotate.workspace.checklist import missing
 from corpus.access import enter
 from corpus.models import Query, Role
 from corpus.texts.finding import one_of
-from kit.api import Route
+from kit.api import ReportTableSerializer, Route
 from kit.errors import Refused
+from kit.lists.report_tables import as_data
 
 
 class AssignmentSerializer(serializers.ModelSerializer):
@@ -131,6 +132,12 @@ class ProgressSerializer(serializers.Serializer):
     end_low = serializers.DateField(allow_null=True)
     end_high = serializers.DateField(allow_null=True)
     confidence = serializers.FloatField(source="outlook.confidence")
+    tables = serializers.SerializerMethodField()
+
+    @extend_schema_field(ReportTableSerializer(many=True))
+    def get_tables(self, found: Progress) -> list[dict[str, Any]]:
+        """What was done and left day by day, of queries and of votes."""
+        return as_data([pile.table() for pile in found.piles])
 
 
 class Queue(Route):

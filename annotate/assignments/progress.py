@@ -9,13 +9,17 @@ from django.db.models import Count, DurationField, F, Q, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
+from annotate.assignments.burn_down import (
+    Pile,
+    days_before,
+    pile_of_queries,
+    pile_of_votes,
+)
 from annotate.assignments.models import HANDED_IN
 from annotate.models import ActiveSpan, Assignment, WorkState
 from corpus.models import Benchmark, Query
-from kit.stats.forecast import Forecast, forecast
+from kit.stats.forecast import Forecast
 
-# The days that a forecast looks back on: whole weeks, so that weekends have their share.
-WINDOW = 28
 SHOWN_DAYS = 14
 MAX_OVERDUE = 50
 
@@ -81,6 +85,8 @@ class Progress(NamedTuple):
     end: datetime.date | None
     end_high: datetime.date | None
     overdue: list[Assignment]
+    # Queries and votes, day by day.
+    piles: list[Pile]
 
 
 def read_progress(benchmark: Benchmark, *, today: datetime.date | None = None) -> Progress:
@@ -88,24 +94,20 @@ def read_progress(benchmark: Benchmark, *, today: datetime.date | None = None) -
     today = today or timezone.localdate()
     assigned = Assignment.objects.in_benchmark(benchmark)
     total, domains, people = _count(benchmark, today)
-    # From the first submission on, at most four weeks back; today is not over and left out.
-    window = min(WINDOW, (today - min(total.days, default=today)).days)
-    outlook = forecast([total.days[day] for day in _days_before(today, window)], total.remaining)
-    low, end, high = (
-        today + datetime.timedelta(days=days) if days else None
-        for days in (outlook.low, outlook.days, outlook.high)
-    )
+    queries = pile_of_queries(total.days, total.total, total.remaining, today)
+    outlook = queries.outlook
     overdue = assigned.overdue(today).select_related("query__domain", "holder").order_by("due_on")
     return Progress(
         domains=domains,
         people=sorted(people, key=lambda line: line.name),
         total=total,
-        days=[Day(day, total.days[day]) for day in _days_before(today, SHOWN_DAYS)],
-        outlook=outlook,
-        end_low=low,
-        end=end,
-        end_high=high,
+        days=[Day(day, total.days[day]) for day in days_before(today, SHOWN_DAYS)],
+        outlook=outlook.found,
+        end_low=outlook.end_low,
+        end=outlook.end,
+        end_high=outlook.end_high,
         overdue=list(overdue[:MAX_OVERDUE]),
+        piles=[queries, pile_of_votes(benchmark, today)],
     )
 
 
@@ -143,7 +145,3 @@ def _count(benchmark: Benchmark, today: datetime.date) -> tuple[Line, list[Line]
         for line in (total, domains[each["query__domain_id"]], person):
             line.seconds += each["length"].total_seconds()
     return total, list(domains.values()), list(people.values())
-
-
-def _days_before(today: datetime.date, count: int) -> list[datetime.date]:
-    return [today - datetime.timedelta(days=n) for n in range(count, 0, -1)]

@@ -26,4 +26,5 @@ urlpatterns = [
         name="assignment-take-away",
     ),
     path("b/<slug:slug>/progress/", views.progress, name="progress"),
+    path("b/<slug:slug>/progress/<str:what>.csv", views.progress_csv, name="progress-csv"),
 ]

@@ -6,7 +6,8 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -25,6 +26,7 @@ from corpus.access import Access, enter
 from corpus.models import Query, Role
 from kit import htmx
 from kit.errors import Refused
+from kit.lists.csvfile import table_response
 from kit.lists.tables import Column, Filter, Table
 
 MOST_WAITING = 200
@@ -233,9 +235,19 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         "access": access,
         "progress": found,
         "states": WorkState.choices,
-        "busiest": max([count for _, count in found.days], default=0) or 1,
+        "piles": [(pile, pile.picture(), pile.table()) for pile in found.piles],
     }
     return htmx.render(request, "annotate/assignments/progress.html", context)
+
+
+@require_GET
+def progress_csv(request: HttpRequest, slug: str, what: str) -> HttpResponseBase:
+    """What was done and left day by day, as a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    for pile in read_progress(access.benchmark).piles:
+        if pile.what == what:
+            return table_response(f"{slug}-{what}-by-day.csv", pile.table())
+    raise Http404("No such work.")
 
 
 def get_assignment(access: Access, pk: int) -> Assignment:

@@ -79,6 +79,23 @@ def coefficient_table(reading: Reading, found: Slice, to: To) -> ReportTable:
     )
 
 
+def met_table(reading: Reading, found: Slice) -> ReportTable:
+    """How often one label met another on an item: what the heat map shows."""
+    names = list(reading.label_names.values())
+    rows = [
+        (text(name), *(Cell(round(cell, 4)) for cell in cells))
+        for name, cells in zip(names, found.table, strict=True)
+    ]
+    return ReportTable(
+        name="met",
+        title="Which labels met on one item",
+        header=("Label", *names),
+        rows=tuple(rows) if any(map(any, found.table)) else (),
+        notes=("Pairs of labels on one item, every item weighing as much as it has labels.",),
+        empty=reading.empty,
+    )
+
+
 def slice_table(reading: Reading, by: Dimension, found: Iterable[Slice], to: To) -> ReportTable:
     """One row per domain, month or version."""
     title, head = SLICES[by]

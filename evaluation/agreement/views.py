@@ -17,8 +17,9 @@ from corpus.models import Role
 from evaluation.agreement import tables
 from evaluation.agreement.items import item_links, read_items, wanted_items
 from evaluation.agreement.services import READINGS, Reading, may_read
-from evaluation.charts import forest, heat_map
 from kit import htmx
+from kit.charts.drawing import Drawing
+from kit.charts.plots import Square, forest, heat_map
 from kit.lists.csvfile import csv_response, table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import ListPage, page_of
@@ -48,16 +49,13 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
         "in_short": tables.in_short(reading, found),
         "width": width,
         "forest": forest(
+            "agreement",
             tables.NAMES[reading.headline],
             [(name, each.coefficient(reading.headline)) for name, each in slices],
         )
         if found.n_shared
         else None,
-        "heat": heat_map(
-            found.table,
-            list(reading.label_names.values()),
-            tables.link_to(reverse("agreement-items", args=[slug, what])),
-        ),
+        "heat": _met(reading, found, reverse("agreement-items", args=[slug, what])),
         "share": _share(found.table),
         "sheets": [
             (sheet, reverse("agreement-table", args=[slug, what, sheet.name]))
@@ -110,6 +108,7 @@ def sheets(
     base = reverse("agreement-items", args=[access.benchmark.slug, reading.key])
     to = tables.link_to(base)
     shown = [tables.coefficient_table(reading, found, to), tables.plan_table(reading, found, width)]
+    shown.append(tables.met_table(reading, found))
     shown += [tables.slice_table(reading, by, slices, to) for by, slices in parts.items()]
     if reading.people:
         shown += [tables.pair_table(reading, to), tables.people_table(reading, to)]
@@ -135,6 +134,26 @@ def target_width(params: Mapping[str, str]) -> float:
     except ValueError:
         return WIDTH
     return width if 0.005 <= width < 2 else WIDTH
+
+
+def _met(reading: Reading, found: Slice, items: str) -> Drawing | None:
+    """How often one label met another; a cell leads to its items."""
+    names, to = list(reading.label_names.values()), tables.link_to(items)
+    cells = [
+        [
+            Square(
+                cell,
+                f"{cell:.0f}" if float(cell).is_integer() else f"{cell:.1f}",
+                "agrees" if row == column else "parts",
+                to(show="met", label=row, other=column) if cell else "",
+                f"{names[row]} met {names[column]}: {cell:g}",
+            )
+            for column, cell in enumerate(line)
+        ]
+        for row, line in enumerate(found.table)
+    ]
+    note = "The numbers say how often: on the diagonal both agree, dashed cells differ."
+    return heat_map("met", "Which labels met on one item", names, names, cells, note=note)
 
 
 def _share(table: tuple[tuple[float, ...], ...]) -> float | None:

@@ -14,10 +14,11 @@ from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Benchmark, Role
 from debate.models import DebateRun
 from debate.references import references
-from evaluation.charts import accuracy
 from evaluation.experiments import services as verbs
 from evaluation.experiments.models import Experiment
 from kit import htmx
+from kit.charts.drawing import Drawing
+from kit.charts.plots import crosses, percents
 from kit.lists.csvfile import table_response
 from kit.lists.tables import Column, Table
 
@@ -93,21 +94,38 @@ def experiment_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "access": access,
         "experiment": experiment,
         "sheets": verbs.sheets(experiment, measures),
-        "chart": chart(measures),
+        "charts": charts(measures),
         "unfinished": [each.run for each in measures if not each.run.is_over],
         "practice": any(each.run.practice for each in measures),
     }
     return htmx.render(request, "evaluation/experiments/experiment.html", context)
 
 
-def chart(measures: Sequence[verbs.Measured]) -> dict[str, Any] | None:
-    """Accuracy against escalation, the runs numbered as in the table."""
-    return accuracy(
+def charts(measures: Sequence[verbs.Measured]) -> list[Drawing]:
+    """Accuracy against escalation and against cost, the runs numbered as in the table."""
+    rows = [(str(number), each.run.name, each) for number, each in enumerate(measures, 1)]
+    escalation = crosses(
+        "escalation",
+        "Balanced accuracy against the share of disputed pairs",
+        ("disputed pairs", percents),
+        ("balanced accuracy of the pairs a run labelled itself", percents),
         [
-            (number, each.run.name, each.found.escalation, each.found.labelled.balanced)
-            for number, each in enumerate(measures, 1)
-        ]
+            (mark, name, each.found.escalation, each.found.labelled.balanced)
+            for mark, name, each in rows
+        ],
+        limits=(0.0, 1.0),
     )
+    # The practice model costs nothing: a picture of it would say so and no more.
+    paid = any(each.timing.usd.value for each in measures)
+    cost = crosses(
+        "cost",
+        "Balanced accuracy against what the models cost",
+        ("dollars a pair", "{:.3g}".format),
+        ("balanced accuracy over all cases", percents),
+        [(mark, name, each.timing.usd, each.found.overall.balanced) for mark, name, each in rows],
+        limits=(0.0, 1.0),
+    )
+    return [found for found in (escalation, cost if paid else None) if found]
 
 
 @require_GET

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -13,14 +14,15 @@ from django.views.decorators.http import require_GET, require_POST
 from corpus.access import Access, enter
 from corpus.models import CorpusVersion, RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
-from evaluation.charts import curves
 from evaluation.holes.debates import debate_holes
-from evaluation.leaderboard.services import Leaderboard, leaderboard_of
+from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
 from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView, enter_scored
 from kit import htmx
+from kit.charts.drawing import Drawing
+from kit.charts.plots import MAX_ROWS, Square, decimals, growth, heat_map
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import Cell, ReportTable, text
@@ -34,16 +36,45 @@ def holes_leaderboard(sheet: ScoreSheet) -> Leaderboard:
     return leaderboard_of(sheet, metric="hole@10", view=GoldView.REFINED)
 
 
+def heat_of(slug: str, board: Leaderboard) -> Drawing | None:
+    """Where the holes are: every cell leads to the queries of its system and domain."""
+    lines = board.lines[:MAX_ROWS]
+
+    def square(line: Line, value: float | None, domain: str) -> Square:
+        asked = urlencode({"metric": "hole@10", "domain": domain})
+        return Square(
+            value,
+            "–" if value is None else decimals(value),
+            "shade",
+            f"{reverse('leaderboard-run', args=[slug, line.run.pk])}?{asked}" if value else "",
+            f"{line.run.name} in {domain}: {decimals(value or 0)}",
+        )
+
+    return heat_map(
+        "holes",
+        "Hole@10 by system and domain",
+        [line.run.name for line in lines],
+        board.domains,
+        [[square(line, value, domain) for value, domain, _ in line.marked] for line in lines],
+    )
+
+
 def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
     """Every domain that has systems, with its drawing: None where no system found any hole."""
     return [
         {
             "name": name,
             "found": found,
-            "curves": curves(found["reach"]),
+            "curves": growth(
+                f"growth-{place}",
+                f"Holes reached by the first systems in {name}",
+                "systems",
+                "holes reached",
+                found["reach"],
+            ),
             "growth": growth_table(name, found),
         }
-        for name, found in sheet.holes.items()
+        for place, (name, found) in enumerate(sheet.holes.items())
     ]
 
 
@@ -166,8 +197,10 @@ def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
 def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
     context = sheet_context(access, version_of(request, access))
     sheet = context["sheet"]
+    board = holes_leaderboard(sheet) if sheet else None
     return context | {
-        "board": holes_leaderboard(sheet) if sheet else None,
+        "board": board,
+        "chart": heat_of(access.benchmark.slug, board) if board else None,
         "domains": domains_of(sheet) if sheet else [],
         "form": form,
         "back": "holes",

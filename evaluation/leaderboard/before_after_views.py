@@ -18,6 +18,7 @@ from corpus.versions.services import chosen
 from evaluation.leaderboard import before_after as verbs
 from evaluation.leaderboard.before_after import queries_table, systems_table
 from evaluation.leaderboard.drill import drill
+from evaluation.leaderboard.pictures import shifts_of
 from evaluation.leaderboard.services import DEFAULT, NAMES, WORDS
 from evaluation.leaderboard.views import with_queries
 from evaluation.metrics.profiles import PROFILES, STRICT
@@ -44,7 +45,8 @@ def versions_compared(request: HttpRequest, slug: str) -> HttpResponse:
     is_matched = context["pool"] == "matched"
     try:
         if _are_scored(sides, context["metric"]):
-            context["found"] = verbs.compare_sides(*sides, metric=context["metric"])
+            found = verbs.compare_sides(*sides, metric=context["metric"])
+            context |= {"found": found, "chart": shifts_of(found, "shifts")}
             if not is_matched:
                 context |= _queries(access, request, sides, context["metric"])
     except Refused as refusal:
@@ -96,7 +98,11 @@ def matched_context(
         found["short"] = sum(each.pool["short"] for each in known)
         found["lists"] = sum(each.pool["lists"] for each in known)
         try:
-            found["matched_found"] = verbs.compare_sides(*matched, metric=metric)
+            compared = verbs.compare_sides(*matched, metric=metric)
+            found |= {
+                "matched_found": compared,
+                "matched_chart": shifts_of(compared, "matched-shifts"),
+            }
         except Refused as refusal:
             found["matched_error"] = refusal.message
     return found

@@ -219,6 +219,16 @@ def compare(
     )
 
 
+def compared_table(found: Compared) -> ReportTable:
+    """One row a query, the greatest differences first."""
+    rows = tuple(
+        (text(domain), text(qid), Cell(one), Cell(other), Cell(one - other))
+        for domain, qid, one, other in found.rows
+    )
+    header = ("domain", "query", found.first.name, found.second.name, "difference")
+    return ReportTable("compared", f"{found.metric}, {found.view}, by query", header, rows)
+
+
 def query_values(
     sheet: ScoreSheet, run: RetrievalRun, metric: str, view: str
 ) -> dict[tuple[str, str], float | None]:

@@ -13,6 +13,11 @@ urlpatterns = [
     path(f"{_BOARD}/refresh/", views.leaderboard_refresh, name="leaderboard-refresh"),
     path(f"{_BOARD}/progress/", views.leaderboard_progress, name="leaderboard-progress"),
     path(f"{_BOARD}/compare/", views.leaderboard_compare, name="leaderboard-compare"),
+    path(
+        f"{_BOARD}/compare/queries.csv",
+        views.leaderboard_compare_csv,
+        name="leaderboard-compare-csv",
+    ),
     path(f"{_BOARD}/versions/", before_after.versions_compared, name="leaderboard-versions"),
     path(
         f"{_BOARD}/versions/compared.csv",

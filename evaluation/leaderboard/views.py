@@ -16,6 +16,7 @@ from corpus.lists import is_key
 from corpus.models import CorpusVersion, Query, RetrievalRun
 from corpus.runs.views import get_run
 from corpus.versions.services import chosen, stored
+from evaluation.leaderboard import pictures
 from evaluation.leaderboard import services as boards
 from evaluation.leaderboard.drill import drill
 from evaluation.metrics.profiles import PROFILES, STRICT
@@ -39,8 +40,12 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     if isinstance(sheet := context["scored"], ScoreSheet):
         metric, view, _ = _chosen(request, access)
         board = boards.leaderboard_of(sheet, metric=metric, view=view)
+        strips = pictures.strips_of(board)
         context |= {
             "board": board,
+            "strips": strips,
+            "lines": [(line, pictures.strip_of(strips, board, line)) for line in board.lines],
+            "chart": pictures.moves_of(board),
             "published": published.tables_for(board),
             "practice": any(each.is_practice for each in board.lines),
         }
@@ -139,7 +144,7 @@ def leaderboard_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -
 
 @require_GET
 def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
-    """Two systems: means, paired tests, and the queries where they differ most."""
+    """Two systems: means, paired tests, all queries in a picture, and where they differ most."""
     access = enter(request.user, slug)
     context = _context(request, access)
     version = context["version"]
@@ -149,16 +154,40 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
     given = [request.GET.get(name, "") for name in ("a", "b")]
     context["a"], context["b"] = given
     if isinstance(sheet := context["scored"], ScoreSheet) and all(given):
-        metric, view, _ = _chosen(request, access)
         try:
-            first, second = (boards.find_run(access.benchmark, pk, "a") for pk in given)
-            found = boards.compare(sheet, first, second, metric=metric, view=view)
+            found = _compared(request, access, sheet)
         except Refused as refusal:
             context["error"] = refusal.message
         else:
             rows = [(d, q, (one, other)) for d, q, one, other in found.rows[:_ROWS]]
             context |= {"found": found, "rows": with_queries(access, rows)}
+            context |= {"chart": pictures.queries_of(found), "here": request.GET.urlencode()}
     return htmx.render(request, "evaluation/leaderboard/compare.html", context)
+
+
+@require_GET
+def leaderboard_compare_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Every query of two systems compared, as a file."""
+    access = enter(request.user, slug)
+    profile = _chosen(request, access)[2]
+    sheet = sheets.latest(access.benchmark, version_of(request, access), profile=profile)
+    try:
+        if sheet is None:
+            raise Refused("Nothing was scored yet.")
+        table = boards.compared_table(_compared(request, access, sheet))
+    except Refused as refusal:
+        messages.warning(request, refusal.message)
+        return htmx.redirect(request, reverse("leaderboard-compare", args=[slug]))
+    return table_response(f"{slug}-compared.csv", table)
+
+
+def _compared(request: HttpRequest, access: Access, sheet: ScoreSheet) -> boards.Compared:
+    """The two systems of the address; raises Refused where they are none."""
+    metric, view, _ = _chosen(request, access)
+    first, second = (
+        boards.find_run(access.benchmark, request.GET.get(name, ""), "a") for name in ("a", "b")
+    )
+    return boards.compare(sheet, first, second, metric=metric, view=view)
 
 
 def _context(

@@ -134,7 +134,7 @@ def test_violations_are_decided_and_the_report_is_read_by_keys(page: Page, look_
 def test_a_version_is_searched_compared_taken_up_and_given_back(page: Page, look_at) -> None:
     page.goto(f"{HOME}cleaning/new/")
     page.get_by_label("Preset").select_option("diver_rules")
-    page.get_by_label("Name of the new version").fill("by rules")
+    page.get_by_label("Name of the new version").fill("tidied here")
     page.keyboard.press("Control+Enter")
     page.wait_for_url(re.compile(r"/cleaning/\d+/$"))
     expect(page.locator("#live .tag.good")).to_contain_text("done", timeout=60_000)
@@ -164,11 +164,11 @@ def test_a_version_is_searched_compared_taken_up_and_given_back(page: Page, look
 
     page.goto(f"{HOME}versions/")
     look_at()
-    page.get_by_role("link", name="take up by rules").click()
+    page.get_by_role("link", name="take up tidied here").click()
     expect(page.get_by_role("heading", name="Answers and aspects")).to_be_visible()
     look_at()
     press(page, "t", "/versions/$")
-    row = page.get_by_role("row", name=re.compile("by rules")).first
+    row = page.get_by_role("row", name=re.compile("tidied here")).first
     expect(row.get_by_text("current", exact=True)).to_be_visible()
     page.keyboard.press("u")
     expect(page.get_by_text(re.compile("is the current version again"))).to_be_visible()

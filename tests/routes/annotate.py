@@ -34,6 +34,7 @@ ROWS: list[tuple[str, Row]] = [
     ("assignment", post(ADMIN, 422)),
     ("assignment-take-away", post(ADMIN)),
     ("progress", get(ADMIN)),
+    ("progress-csv", get(ADMIN, kwargs={"what": "votes"})),
     ("passages", get(MEMBERS)),
     ("passage", get(MEMBERS)),
     ("queries", get(MEMBERS)),

@@ -14,6 +14,7 @@ ROWS: list[tuple[str, Row]] = [
     ("leaderboard-refresh", post(MEMBERS)),
     ("leaderboard-progress", get(MEMBERS, 302)),
     ("leaderboard-compare", get(MEMBERS)),
+    ("leaderboard-compare-csv", get(MEMBERS, 302)),
     ("leaderboard-versions", get(MEMBERS)),
     ("leaderboard-versions-csv", get(MEMBERS, 302)),
     ("leaderboard-versions-matched", get(MEMBERS, 302)),

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ from annotate.models import EscalationCase, Vote, VotingPlan
 from debate.models import DebateRun, Turn
 from debate.references import reference_called
 from evaluation.experiments.services import create_experiment, measure, sheets, table
-from evaluation.experiments.views import chart
+from evaluation.experiments.views import charts
 from evaluation.models import Experiment
+from kit.charts.drawing import LEFT
 from kit.errors import Refused
 from kit.models import Event
+from llm.models import Call
 from tests.debate.runs.test_screens import make_debate, make_run
 from tests.debate.runs.test_screens_room import make_call
 from tests.factories import (
@@ -126,20 +129,21 @@ def test_experiment_is_made_in_the_form_and_shown_with_its_drawing(client, runs,
 
 
 def test_drawing_places_runs_by_both_measures(experiment) -> None:
-    drawn = chart(measure(experiment))
-    first, second = drawn["points"]
-    assert first["x"] > second["x"] == drawn["left"]  # two of ten disputed, against none
-    assert first["y"] < second["y"]  # the better stands higher
-    for point in drawn["points"]:
-        assert drawn["left"] <= point["x_low"] <= point["x"] <= point["x_high"] <= drawn["right"]
-        assert drawn["top"] <= point["y_high"] <= point["y"] <= point["y_low"] <= drawn["bottom"]
+    (x, y), (other_x, other_y) = dots(charts(measure(experiment))[0])
+    assert x > other_x == LEFT  # two of ten disputed, against none
+    assert y < other_y  # the better stands higher
+
+
+def dots(drawing: object) -> list[tuple[float, float]]:
+    found = re.findall(r'<circle class="dot" cx="([\d.]+)" cy="([\d.]+)"', str(drawing))
+    return [(float(x), float(y)) for x, y in found]
 
 
 def test_without_labels_nothing_is_drawn(benchmark, runs, admin, client) -> None:
     made = create_experiment(
         benchmark=benchmark, name="x", reference="people", runs=runs, actor=admin
     )
-    assert chart(measure(made)) is None
+    assert charts(measure(made)) == []
     assert client.get(f"/b/demo/experiments/{made.pk}/").status_code == 200
 
 
@@ -238,3 +242,11 @@ def test_people_cost_what_their_measured_seconds_cost(client, experiment, runs) 
     lines = b"".join(client.get(f"{address}?table=people").streaming_content).decode()
     assert lines.startswith("Run,Pairs before people,Votes")
     assert client.get(f"{address}?table=moons").status_code == 404
+
+
+def test_cost_is_drawn_where_models_cost_something(experiment) -> None:
+    assert len(charts(measure(experiment))) == 1
+    Call.objects.update(usd="0.01")
+    (x, first), (other_x, second) = dots(charts(measure(experiment))[1])
+    assert x == other_x > LEFT  # both asked as much
+    assert first < second  # the first is right more often

@@ -130,6 +130,16 @@ def test_holes_are_counted_by_system_and_order(ranked) -> None:
     assert holes["undiscovered"] == 0.0
 
 
+def test_a_cell_of_the_heat_map_leads_to_the_queries_of_its_system_and_domain(
+    admin, ranked
+) -> None:
+    score(ranked.benchmark)
+    page = one_line(admin.get("/b/garden/holes/"))
+    [(url, words)] = re.findall(r'<a href="([^"]+)" aria-label="(bm25 in biology: [^"]+)"', page)
+    assert words == "bm25 in biology: 10.0"
+    assert "1 to 1 of 1" in one_line(admin.get(url.replace("&amp;", "&")))
+
+
 def test_one_computation_at_a_time_and_none_without_runs(ranked) -> None:
     first = sheets.request_sheet(benchmark=ranked.benchmark, actor=None)
     assert sheets.request_sheet(benchmark=ranked.benchmark, actor=None) == first
@@ -348,6 +358,10 @@ def test_leaderboard_page_shows_ranks_moves_and_csv(admin, ranked) -> None:
     score(ranked.benchmark)
     page = one_line(admin.get("/b/garden/leaderboard/?metric=recall@10&view=expert"))
     assert "▼ 1 down" in page
+    assert re.search(
+        r'class="strip" role="img" aria-label="[\d.]+ \([\d.]+ to [\d.]+\), with', page
+    )
+    assert "bm25 stays 1; dense falls from 1 to 2." in page
     assert "nothing has changed since" in page
     csv = b"".join(admin.get("/b/garden/leaderboard/runs.csv?metric=recall@10").streaming_content)
     assert csv.decode().splitlines()[0].startswith("rank,rank low,rank high,run,recall@10")
@@ -366,6 +380,12 @@ def test_drill_down_by_page(admin, ranked) -> None:
     url = f"/b/garden/leaderboard/compare/?a={bm25.pk}&b={dense.pk}&metric=recall@10&view=expert"
     page = one_line(admin.get(url))
     assert "1 higher, 1 equal, 0 lower" in page
+    assert "One point for each of 2: 0 above the diagonal, where dense is higher, 1 below" in page
+    rows = b"".join(admin.get(url.replace("compare/", "compare/queries.csv")).streaming_content)
+    assert rows.decode().splitlines()[:2] == [
+        "domain,query,bm25,dense,difference",
+        "biology,7,1.0,0.5,0.5",
+    ]
     wrong = admin.get(f"/b/garden/leaderboard/compare/?a={bm25.pk}&b=99x")
     assert "Choose two of the runs" in one_line(wrong)
 

@@ -8,9 +8,10 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from corpus.models import Benchmark, Membership, Passage, Query
-from debate.management.commands import load_demo as command
+from corpus.models import Benchmark, CleaningRun, Membership, Passage, Query, RetrievalRun
 from debate.models import Debate, DebateRun
+from evaluation.management.commands import load_demo as command
+from evaluation.models import ScoreSheet
 from tests.factories import make_benchmark, make_user
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +48,9 @@ def test_first_start_brings_texts_people_and_a_run_that_waits(monkeypatch) -> No
     run = DebateRun.objects.get()
     assert (run.status, run.practice, run.endpoint) == ("queued", True, "practice")
     assert run.debates.waiting().count() == run.total == 72
+    # Two systems to compare, their scores and a cleaned version are there once a worker was.
+    assert RetrievalRun.objects.filter(query_count=8).count() == 2
+    assert ScoreSheet.objects.get().status == CleaningRun.objects.get().status == "queued"
     assert not any(user.has_usable_password() or user.is_staff for user in User.objects.all())
 
 

@@ -11,8 +11,12 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from corpus.benchmarks.services import add_person
-from corpus.models import Benchmark, Role
+from corpus.cleaning.services import start_cleaning
+from corpus.computing import services as computing
+from corpus.computing.models import Method
+from corpus.models import Benchmark, CleaningPreset, CorpusVersion, Role
 from debate.runs.services import start_run
+from evaluation.scores.sheets import request_sheet
 from llm import endpoints
 
 SLUG = "garden-weather"
@@ -23,6 +27,11 @@ PEOPLE = {
     "annotator-3": Role.ANNOTATOR,
     "reviewer": Role.REVIEWER,
     "admin": Role.ADMIN,
+}
+# Two systems that differ in what they make of long passages.
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "BM25": {},
+    "BM25 without length normalisation": {"b": 0.0},
 }
 
 
@@ -57,6 +66,8 @@ class Command(BaseCommand):
             for username, role in PEOPLE.items():
                 add_person(benchmark=benchmark, username=username, roles=[role], actor=None)
             self._first_run(benchmark)
+            _first_systems(benchmark)
+            _first_cleaning(benchmark)
 
     def _first_run(self, benchmark: Benchmark) -> None:
         """Queue one debate run, so that people find disputes to vote on."""
@@ -71,3 +82,26 @@ class Command(BaseCommand):
                 actor=None,
                 name="First run: the demo's pairs, two agents, two rounds",
             )
+
+
+def _first_systems(benchmark: Benchmark) -> None:
+    """Two retrieval runs, made here in a moment, and their scores queued: a leaderboard to read."""
+    for name, config in SYSTEMS.items():
+        found = computing.start(
+            benchmark=benchmark,
+            method=Method.BM25,
+            config=config,
+            name=name,
+            actor=None,
+            claimed=True,
+        )
+        computing.run_computation(found)
+    request_sheet(benchmark=benchmark, actor=None)
+
+
+def _first_cleaning(benchmark: Benchmark) -> None:
+    """Queue a version cleaned by rules, which ask no model; the loaded texts stay the current."""
+    source = CorpusVersion.objects.current(benchmark)
+    assert source is not None  # it was loaded just now
+    preset = CleaningPreset.DIVER_RULES
+    start_cleaning(benchmark=benchmark, source=source, preset=preset, actor=None)
