@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 from statistics import median
 
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.db.models import F
 from django.utils import timezone
 
@@ -86,7 +87,16 @@ def _done(person: User, begin: datetime) -> Iterator[tuple[str, datetime | None,
 
 
 def seconds_a_vote(person: User, plan: VotingPlan) -> float:
-    """The median of the person's latest answers; the plan's number where there are too few."""
+    """The median of the person's latest answers; the plan's number where there are too few.
+
+    Kept for a minute: it is said about, and asked for with every vote.
+    """
+    key = f"pace:{person.pk}:{plan.benchmark_id}:{plan.has_batches}"
+    kept: float | None = cache.get_or_set(key, lambda: _seconds_a_vote(person, plan), 60)
+    return plan.seconds_per_item if kept is None else kept
+
+
+def _seconds_a_vote(person: User, plan: VotingPlan) -> float:
     benchmark = plan.benchmark_id
     votes = Vote.objects.standing().filter(voter=person, batch=None, abandoned=False)
     votes = votes.filter(case__query__domain__benchmark=benchmark).order_by("-pk")

@@ -24,12 +24,12 @@ from corpus.extraction import extract_html, extract_text, page_blocks
 from corpus.importers.formats import all_formats
 from corpus.marcus import (
     asking,
+    figures,
     inheritance,
     parts,
     regions,
     repairing,
     showing,
-    similarity,
     splitting,
     tokens,
     verify,
@@ -270,7 +270,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "take_apart: without a page": taken_apart_by_numbers,
     "overlaps": inherited,
     "side_by_side": lambda text: showing.side_by_side(text, every_other(text)),
-    "near_duplicates": lambda text: similarity.near_duplicates(slices(text)),
+    "near_duplicates": lambda text: figures.near_duplicates(slices(text)),
     "windows": lambda text: splitting.windows(text, 500),
     "read_chunks": lambda text: splitting.read_chunks(text, source=text),
     "read_reply": lambda text: (asking.read_reply(text), asking.says_nothing(text)),

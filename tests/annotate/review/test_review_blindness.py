@@ -9,6 +9,7 @@ from annotate.review import services as verbs
 from annotate.review.rescoring import draw_sample
 from tests.annotate.world import hx, masked, signed_in
 from tests.factories import make_member
+from tests.walking import HEADERS_APART
 from tests.worlds import in_a_world
 
 
@@ -32,11 +33,7 @@ def everything(desk, person):
     for path in paths:
         for prefix, headers in (("", {}), ("", hx("passages")), ("/api", {})):
             answer = client.get(f"{prefix}{desk.url(path)}", **headers)
-            kept = {
-                name: value
-                for name, value in answer.items()
-                if name not in ("Content-Security-Policy", "Set-Cookie", "Content-Length")
-            }
+            kept = {name: value for name, value in answer.items() if name not in HEADERS_APART}
             body = b"".join(answer) if answer.streaming else masked(answer)
             seen[prefix, path, bool(headers)] = (answer.status_code, kept, body)
     for path in (f"{query}aspects/", f"{query}gold-passages/", "rescoring/"):

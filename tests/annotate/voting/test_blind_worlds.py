@@ -18,10 +18,10 @@ from tests.annotate.batching import answer_all, make_batch_world, submit, take
 from tests.annotate.test_api import script
 from tests.annotate.world import hx, make_snapshot, make_world, masked, signed_in, write_plan
 from tests.factories import make_member
+from tests.walking import HEADERS_APART
 from tests.worlds import in_a_world
 
 pytestmark = pytest.mark.django_db
-HEADERS_APART = ("Content-Security-Policy", "Set-Cookie", "Content-Length")
 OTHERS = ([1, 0], [1, 1], [0, 1], [None, 0])
 REVEALS = ("none", "after", "start")
 DATES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d\d? \w{3} \d{4},? \d\d:\d\d|\d\d:\d\d")

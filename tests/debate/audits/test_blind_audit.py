@@ -140,7 +140,7 @@ def test_a_case_without_positions_is_judged_as_one_with_them(
     stages = []
     for case in (with_debate, without):
         page = client.get(world.url(f"vote/{case.public_id}/"), **hx("vote-panel"))
-        stages.append((page.context["stage"], "Judge first" in page.content.decode()))
+        stages.append((page.context["stage"], "From the passage alone" in page.content.decode()))
     assert stages == [("first", True)] * 2
     for case in (with_debate, without):
         told = send(api, "post", f"cases/{case.public_id}/first-judgment/", {"label": 1})
