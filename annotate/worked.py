@@ -87,16 +87,7 @@ def _done(person: User, begin: datetime) -> Iterator[tuple[str, datetime | None,
 
 
 def seconds_a_vote(person: User, plan: VotingPlan) -> float:
-    """The median of the person's latest answers; the plan's number where there are too few.
-
-    Kept for a minute: it is said about, and asked for with every vote.
-    """
-    key = f"pace:{person.pk}:{plan.benchmark_id}:{plan.has_batches}"
-    kept: float | None = cache.get_or_set(key, lambda: _seconds_a_vote(person, plan), 60)
-    return plan.seconds_per_item if kept is None else kept
-
-
-def _seconds_a_vote(person: User, plan: VotingPlan) -> float:
+    """The median of the person's latest answers; the plan's number where there are too few."""
     benchmark = plan.benchmark_id
     votes = Vote.objects.standing().filter(voter=person, batch=None, abandoned=False)
     votes = votes.filter(case__query__domain__benchmark=benchmark).order_by("-pk")
@@ -106,6 +97,13 @@ def _seconds_a_vote(person: User, plan: VotingPlan) -> float:
     times = rows.values_list("elapsed_ms", flat=True)[:RECENT]
     known = [ms / 1000 for ms in times if ms is not None]
     return median(known) if len(known) >= LEAST else plan.seconds_per_item
+
+
+def about_seconds_a_vote(person: User, plan: VotingPlan) -> float:
+    """The same, a minute old at most: it is asked for with every vote."""
+    key = f"pace:{person.pk}:{plan.benchmark_id}:{plan.has_batches}"
+    kept: float | None = cache.get_or_set(key, lambda: seconds_a_vote(person, plan), 60)
+    return plan.seconds_per_item if kept is None else kept
 
 
 def seconds_a_query(person: User, benchmark: Benchmark) -> float | None:

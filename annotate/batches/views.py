@@ -19,7 +19,7 @@ from annotate.voting.forms import VoteForm
 from annotate.voting.items import clash, judged_context, with_default
 from annotate.voting.services import Answer
 from annotate.voting.views import PART, TEMPLATE, ask_again, redirect_to
-from annotate.worked import seconds_a_vote
+from annotate.worked import about_seconds_a_vote
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -137,7 +137,9 @@ def _context(access: Access, item: BatchItem) -> dict[str, Any]:
         "batch": batch,
         "item": item,
         "done": batch.size - left,
-        "seconds_left": max(60, left * seconds_a_vote(access.user, batch.plan)) if left else 0,
+        "seconds_left": max(60, left * about_seconds_a_vote(access.user, batch.plan))
+        if left
+        else 0,
         "mine": item if item.is_answered else None,
         "first_label": item.first_label,
         "has_item": True,

@@ -34,7 +34,7 @@ from annotate.voting.services import (
     withdraw_vote,
 )
 from annotate.voting.slots import next_slot, reserve
-from annotate.worked import seconds_a_vote
+from annotate.worked import about_seconds_a_vote
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -114,7 +114,9 @@ def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
         "plan": plan,
         "waiting": waiting,
         "is_most": waiting == MAX_COUNTED,
-        "seconds_left": max(60, waiting * seconds_a_vote(access.user, plan)) if waiting else 0,
+        "seconds_left": max(60, waiting * about_seconds_a_vote(access.user, plan))
+        if waiting
+        else 0,
         "unqualified": unqualified_domains(access, plan) if access.is_annotator else [],
         "undoable": _own_votes(access).first(),
         "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),
