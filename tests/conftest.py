@@ -18,7 +18,7 @@ from tests import flush, migrated
 # How long an example takes says more about the machine than about the code. The gate tries as many
 # as Hypothesis means to (--hypothesis-profile=full), `make test` a few.
 hypothesis_settings.register_profile("full", deadline=None)
-hypothesis_settings.register_profile("suite", deadline=None, max_examples=15)
+hypothesis_settings.register_profile("suite", deadline=None, max_examples=12)
 hypothesis_settings.load_profile("suite")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -173,6 +173,7 @@ def review(world: World, person: User) -> None:
     reviews.score_weights(review=mine, actor=person, weights=weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "come_to_know", "only"),
     [

@@ -85,6 +85,7 @@ def test_one_of_five_escalates_and_none_errs(run: DebateRun) -> None:
     assert (counts["failed"], counts["unreadable"], counts["total"]) == (0, 0, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", ["split-agree", "split-split"])
 def test_history_is_the_previous_round_and_nothing_older(
     run: DebateRun, stub: Stub, item: str

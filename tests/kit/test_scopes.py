@@ -50,6 +50,7 @@ def send(client: Client, name: str, row: Row, world: SimpleNamespace) -> Any:
     return sent
 
 
+@pytest.mark.slow
 def test_read_writes_nowhere(world) -> None:
     client = script(world.chief, "read")
     assert {send(client, name, row, world).status_code for name, row in WRITES} == {403}

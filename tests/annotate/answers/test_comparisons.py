@@ -199,6 +199,7 @@ def test_answers_are_kept_from_raters_and_the_models_from_the_writer(room) -> No
     assert not answers_are_hidden(room.access(room.reviewer), room.query)
 
 
+@pytest.mark.slow
 def test_the_report_counts_a_query_once_and_says_how_far_raters_agree(room) -> None:
     drawn, pair = complete(room)
     room.write("Leaves fall [leaves/page_9.txt].", query=room.other)

@@ -65,6 +65,7 @@ def test_places_of_checks_are_by_chance(world) -> None:
     assert len(places) > 1
 
 
+@pytest.mark.slow
 def test_checks_are_relevant_and_not(world) -> None:
     expected = set()
     for voter in world.voters * 4:

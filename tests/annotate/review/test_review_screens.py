@@ -94,6 +94,7 @@ def test_a_review_without_objections_is_a_handful_of_keys(desk):
     assert Review.objects.get().status == "accepted"
 
 
+@pytest.mark.slow
 def test_changes_asked_for_answered_and_accepted(desk):
     base = take(desk)
     score(desk, base)

@@ -228,6 +228,7 @@ def test_feedback_says_nothing_of_an_open_case_that_i_judged(others) -> None:
     assert seen[2:4] == (404, 422)
 
 
+@pytest.mark.slow
 def test_feedback_on_an_accepted_batch_is_the_same_wherever_its_check_stood() -> None:
     """The same answers; in one world the check is the item at its place, in the other a case."""
     world = make_batch_world()

@@ -183,6 +183,7 @@ def test_agents_stand_in_random_order_under_names_that_follow_it() -> None:
     assert snapshot["positions"][0]["agent"] == "A"
 
 
+@pytest.mark.slow
 def test_order_differs_between_people_and_stays_for_each(world) -> None:
     write_plan(world, reveal="start")
     cases = [world.case() for _ in range(6)]

@@ -101,6 +101,7 @@ def test_a_long_page_is_cut_as_a_whole_and_its_labels_are_inherited(benchmark) -
     )
 
 
+@pytest.mark.slow
 def test_a_passage_with_the_id_of_its_page_is_that_page(benchmark) -> None:
     same = make_passage(benchmark, "alone.txt", text=MOTHS[5])
     make_gold(make_query(benchmark, "2"), same)

@@ -35,6 +35,7 @@ def test_bins_of_a_chosen_width_take_everything() -> None:
     assert [bin_of(v, edges, is_open=False) for v in values] == [0, 0, 0, 1, 3, 3, 3]
 
 
+@pytest.mark.slow
 def test_every_number_of_the_report_leads_to_as_many_rows(run: CleaningRun) -> None:
     client = Client()
     client.force_login(make_member(run.benchmark, "admin", "admin"))

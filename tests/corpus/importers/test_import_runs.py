@@ -249,6 +249,7 @@ def test_nothing_to_read_and_qrels_are_problems(tmp_path, name) -> None:
     assert "takes no qrels" in faults(rows)[0]
 
 
+@pytest.mark.slow
 def test_real_runs(shared) -> None:
     rows = read_run(shared / "bright" / "runs-reasonir")
     assert (faults(rows), oddities(rows)) == ([], [])

@@ -170,6 +170,7 @@ def vote(run: Any, pid: str, votes: str) -> None:
         debate.turns.filter(agent=f"J{number}").update(response=response)
 
 
+@pytest.mark.slow
 def test_filters_report_tells_who_discards_alone(client, sieve) -> None:
     for pid, votes in (("p1", "FFF"), ("p3", "FTT"), ("p4", "FFT"), ("p10", "T?T")):
         vote(sieve, pid, votes)

@@ -89,6 +89,7 @@ def test_so_many_disputes_are_shown_from_the_passage_alone(benchmark, endpoint) 
     assert marked == {case.pk for case in alone}
 
 
+@pytest.mark.slow
 def test_an_audited_pair_and_a_decoy_look_the_same_to_a_voter(benchmark, endpoint) -> None:
     hold(many_disputes(benchmark), endpoint, RunConfig(audit=3, decoys=4))
     voter = make_member(benchmark, "ada", "annotator")

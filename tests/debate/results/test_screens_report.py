@@ -52,6 +52,7 @@ def test_labels_beside_a_gold_are_those_of_the_worked_example(run) -> None:
     assert all(cell.low < cell.value <= cell.high for cell in row[1:])
 
 
+@pytest.mark.slow
 def test_every_number_leads_to_the_rows_that_it_counts(client, run) -> None:  # noqa: F811
     gold = gold_of(run)
     row = sheet(run, "accuracy", reference=gold).rows[0]

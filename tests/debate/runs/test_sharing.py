@@ -142,6 +142,7 @@ def test_others_are_called_as_soon_as_there_are_groups(settings, tmp_path: Path)
     assert called == [True] * 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stop", "state"), [(pause_run, RunStatus.PAUSED), (cancel_run, RunStatus.CANCELLED)]
 )

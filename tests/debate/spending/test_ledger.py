@@ -276,6 +276,7 @@ def test_calls_never_leak_to_another_benchmark(run: DebateRun) -> None:
         assert one.get(f"/api/b/mine/calls/{call.pk}/").status_code == 403
 
 
+@pytest.mark.slow
 def test_calls_are_filtered_by_run_role_model_state_and_day(run: DebateRun) -> None:
     long_ago = datetime(2026, 3, 5, 12, tzinfo=UTC)
     one = call_of(run, 1, usd="0.25", created_at=long_ago, subject="debate:7:r1:A")

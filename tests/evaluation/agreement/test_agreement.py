@@ -186,6 +186,7 @@ def test_votes_of_a_case_that_an_expert_closed_stay_out(world):
     assert everything(world, world.admin) == before
 
 
+@pytest.mark.slow
 def test_fleiss_leads_to_the_items_it_takes(world):
     vote(world, world.case(), (None, 1, 1))  # two labels: shared, and left out by Fleiss
     test_every_link_of_the_page_leads_to_as_many_items_as_it_says(world)

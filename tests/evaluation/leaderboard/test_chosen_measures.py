@@ -54,6 +54,7 @@ def test_a_profile_is_a_sheet_of_its_own(partial) -> None:
     assert [bool(each.holes) for each in ScoreSheet.objects.order_by("pk")] == [True, False]
 
 
+@pytest.mark.slow
 def test_a_metric_is_computed_when_asked_for_and_kept(ranked) -> None:
     sheet = score(ranked.benchmark)
     with pytest.raises(Refused, match="nDCG@3 under the profile strict was not computed yet"):

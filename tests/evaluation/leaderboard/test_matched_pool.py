@@ -188,6 +188,7 @@ def test_one_version_has_nothing_to_match(shrunk) -> None:
         before_after.request_matched(before=sides[0], after=sides[1], actor=None)
 
 
+@pytest.mark.slow
 def test_screen_file_and_api_show_the_matched_pool(shrunk) -> None:
     loaded = CorpusVersion.objects.loaded(shrunk)
     client = Client()

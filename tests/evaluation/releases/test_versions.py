@@ -201,6 +201,7 @@ def test_citations_are_those_of_the_version(crawled, tmp_path) -> None:
     assert verify(tmp_path / "out").differences == []
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_retention_stands_beside_that_of_the_paper(crawled) -> None:
     table = table_called("marcus-chunks")
