@@ -79,6 +79,7 @@ def test_labels_rounds_and_calls_of_the_five_items(run: DebateRun, stub: Stub) -
     assert calls == dict(zip(ITEMS, (2, 2, 4, 4, 3), strict=True))
 
 
+@pytest.mark.slow
 def test_one_of_five_escalates_and_none_errs(run: DebateRun) -> None:
     counts, (whole, _) = figures(run), outcomes(run)
     assert whole.escalation.value == 1 / 5
@@ -98,6 +99,7 @@ def test_history_is_the_previous_round_and_nothing_older(
     ]
 
 
+@pytest.mark.slow
 def test_the_repair_shows_the_agent_what_could_not_be_read(run: DebateRun, stub: Stub) -> None:
     *_, repair = requests_about(stub, "malformed")
     assert [message["role"] for message in repair["messages"]][-2:] == ["assistant", "user"]
@@ -109,6 +111,7 @@ def test_the_repair_shows_the_agent_what_could_not_be_read(run: DebateRun, stub:
     ]
 
 
+@pytest.mark.slow
 def test_two_of_three_votes_settle_the_dispute(run: DebateRun) -> None:
     case = EscalationCase.objects.get()
     for name, label in (("ada", 1), ("ben", 1), ("cleo", 0)):

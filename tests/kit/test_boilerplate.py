@@ -175,8 +175,9 @@ LONG_LINES: dict[str, list[str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG_LINES)
-@pytest.mark.parametrize("has_menus", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("has_menus", [False, True])
 def test_long_pages_of_short_lines_are_no_menus(name: str, has_menus: bool) -> None:
     lines = [line for each in LONG_LINES[name] for line in each.split("|")]
     around = ([*MENU, "Log in"], TEASERS) if has_menus else ([], [])

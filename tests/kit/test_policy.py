@@ -288,6 +288,7 @@ def test_cookies_are_out_of_reach_of_scripts_and_other_sites(client, person) -> 
     assert set(client.cookies) <= {"sessionid", "csrftoken", "messages"}
 
 
+@pytest.mark.slow
 def test_cookies_need_tls_where_assay_stands_behind_it() -> None:
     """Settings are read once, at the start; so a fresh start is asked."""
     names = ["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_SSL_REDIRECT", "DEBUG"]

@@ -47,6 +47,7 @@ def test_labels_of_an_open_case_change_no_page(world, case) -> None:
     assert everything(world, case) == before
 
 
+@pytest.mark.slow
 def test_verdict_that_was_taken_back_is_not_told_to_voters(world, case) -> None:
     before = everything(world, case)
     pair = {"query": case.query, "passage": case.passage, "actor": world.voters[4]}
@@ -56,6 +57,7 @@ def test_verdict_that_was_taken_back_is_not_told_to_voters(world, case) -> None:
     assert everything(world, case) == before
 
 
+@pytest.mark.slow
 def test_labels_are_shown_once_the_case_is_closed(world, case) -> None:
     label(case, Source.DEBATE)
     before = everything(world, case)

@@ -98,6 +98,7 @@ def test_three_fields_of_three_hands_need_no_question(world, mine, theirs, aspec
     assert stored(aspect) == ("new", "why", 5)
 
 
+@pytest.mark.slow
 def test_field_i_left_alone_stays_theirs_however_often_i_save(mine, theirs, aspect) -> None:
     theirs.save(rationale="first")
     mine.save(content="n")

@@ -82,6 +82,7 @@ def query(benchmark):
     return make_query(benchmark, "7")
 
 
+@pytest.mark.slow
 def test_who_uploads_is_answered_before_anything_is_read(query, expert, settings) -> None:
     settings.ASSAY_READ_SECONDS = 1
     browser = Client()

@@ -86,6 +86,7 @@ def test_preview_leads_to_its_pairs_and_the_button_adopts(client, benchmark, end
         assert client.get(each["url"]).context["table"].total == each["count"]
 
 
+@pytest.mark.slow
 def test_adopted_run_leads_to_the_cases_that_it_opened(client, benchmark, endpoint) -> None:
     pool = pool_of(benchmark, 6, 10)
     run = hold(pool, endpoint, TRIAL)
@@ -236,6 +237,7 @@ def test_pairs_are_filtered_by_whether_agents_answered_alike(client, benchmark, 
     assert set(different) <= set(after)
 
 
+@pytest.mark.slow
 def test_numbers_of_lasting_agreements_lead_to_their_pairs(client, benchmark, endpoint) -> None:
     run = hold(pool_of(benchmark, 3, 10, 6), endpoint, RunConfig(continue_to=3))
     page = client.get(url("debate-run-report", run))

@@ -168,6 +168,7 @@ def test_its_course_is_that_of_the_generator(pool, endpoint, voters, options, mo
     assert (run.done, run.awaits_people) == (11, False)
 
 
+@pytest.mark.slow
 def test_one_at_a_time_it_is_the_simulation(pool, endpoint, voters) -> None:
     run = live(pool, endpoint, batch=1)
     see_through(run, voters)
@@ -175,6 +176,7 @@ def test_one_at_a_time_it_is_the_simulation(pool, endpoint, voters) -> None:
     assert [picks(run)[number] for number in range(1, 7)] == list(course.picks)
 
 
+@pytest.mark.slow
 def test_groups_take_turns_over_the_batches(pool, endpoint, voters) -> None:
     run = live(pool, endpoint, groups=3, batch=2)
     see_through(run, voters)
@@ -211,6 +213,7 @@ def test_what_people_decided_before_is_not_asked_again(pool, endpoint, voters) -
     assert len(picks(run)) == 6
 
 
+@pytest.mark.slow
 def test_all_but_one_is_everything(pool, endpoint, voters) -> None:
     run = live(pool, endpoint, budget=0.9, batch=100)
     assert see_through(run, voters) == [11]

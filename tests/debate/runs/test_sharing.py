@@ -111,6 +111,7 @@ def admin_of(run: DebateRun) -> Any:
     return make_member(run.benchmark, "admin", "admin")
 
 
+@pytest.mark.slow
 def test_two_workers_hold_every_pair_once_with_twice_the_calls_in_flight(settings) -> None:
     endpoint = Endpoint()
     with answering(settings, endpoint.answer):

@@ -185,6 +185,7 @@ def test_prompts_are_compared_beside_a_reference_pair_by_pair(benchmark, admin) 
     assert [[cell.value for cell in row[1:]] for row in labels.rows][:2] == [[1, 1, 0], [3, 1, 0]]
 
 
+@pytest.mark.slow
 def test_adopted_prompt_is_that_of_new_runs_and_old_runs_keep_theirs(run, benchmark, admin) -> None:
     paused = start_run(
         benchmark=benchmark,

@@ -62,6 +62,7 @@ def test_page_shows_the_worked_value_and_its_reasons(world):
     assert float(row["Value low"]) < float(row["Value"]) < float(row["Value high"])
 
 
+@pytest.mark.slow
 def test_every_link_of_the_page_leads_to_as_many_items_as_it_says(world):
     shown = page(world, world.admin)
     links = re.findall(r'<a href="(/b/garden/agreement/votes/items/[^"]*)">([\d,]+)</a>', shown)

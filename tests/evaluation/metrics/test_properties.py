@@ -73,6 +73,7 @@ def shared_aspects(draw) -> dict:
     return {"labels": labels, "aspects": aspects}
 
 
+@pytest.mark.slow
 @given(st.lists(runs, min_size=2, max_size=3), shared_aspects(), st.integers(1, 2))
 def test_what_a_gold_keeps_changes_no_run(several, given, least) -> None:
     """Ideal orders are kept for further runs, cut-offs, alphas and labels; a new gold has none."""

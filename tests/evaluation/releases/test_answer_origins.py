@@ -68,6 +68,7 @@ def test_a_release_says_who_wrote_its_answers_and_how(room, tmp_path) -> None:
     assert verify(tmp_path / "out").differences == []
 
 
+@pytest.mark.slow
 def test_a_correction_of_a_models_answer_says_which_model(room, tmp_path) -> None:
     generated = ReferenceAnswer.objects.get(query=room.query)
     answer = room.write(base=generated)
@@ -86,6 +87,7 @@ UNTRUE = [
 ]
 
 
+@pytest.mark.slow
 def test_verification_names_an_origin_that_does_not_hold(room, tmp_path) -> None:
     release_into(room.benchmark, tmp_path / "out")
     for path, old, new, why in UNTRUE:

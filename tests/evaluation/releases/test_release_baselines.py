@@ -108,6 +108,7 @@ def test_a_course_with_people_is_followed_again(benchmark, endpoint, tmp_path, v
     assert (report.derived, report.unverified) == (11, 0)
 
 
+@pytest.mark.slow
 def test_a_carried_label_of_a_course_is_followed_again(benchmark, endpoint, tmp_path) -> None:
     run = simulated(benchmark, endpoint)
     adopt_run(run=run, actor=None)
@@ -152,6 +153,7 @@ def found_after(folder: Path, path: Path, rows: list[Any]) -> list[str]:
     return [f"{each.file} {each.passage}: {each.why}" for each in verify(folder).differences]
 
 
+@pytest.mark.slow
 def test_a_course_that_was_touched_is_named(benchmark, endpoint, tmp_path) -> None:
     folder = tmp_path / "r"
     assert not released(simulated(benchmark, endpoint), folder).differences

@@ -138,6 +138,7 @@ def test_sound_content_becomes_final_and_verifies(sound, tmp_path) -> None:
     assert "Nothing differs." in out.getvalue()
 
 
+@pytest.mark.slow
 def test_a_final_release_says_how_to_cite_it_and_a_draft_does_not(sound, tmp_path) -> None:
     build(sound, tmp_path / "draft", "0.9.0")
     build(sound, tmp_path / "final", "1.0.0", final=True)
@@ -236,6 +237,7 @@ def test_citations(answer, found) -> None:
     assert foreign_citations(answer, ["g1", "g2"], {"g1", "g2", "x9"}) == found
 
 
+@pytest.mark.slow
 def test_the_bar_of_agreement(sound, tmp_path) -> None:
     voted(sound, "b0", 1, 1, 1)
     # (0, 0, 1) and (1, 1, 1): (2/3 - 5/9) / (1 - 5/9).
@@ -301,6 +303,7 @@ def evidence_of(folder: Path, pid: str) -> dict:
     return next(row for row in map(json.loads, lines) if row["passage_id"] == pid)
 
 
+@pytest.mark.slow
 def test_a_restored_verdict_names_who_judged_and_who_took_back(sound, tmp_path) -> None:
     judge, other, undoer = (
         make_member(sound.benchmark, name, "annotator") for name in ("judge", "other", "undoer")

@@ -101,6 +101,7 @@ def release(benchmark, folder: Path, version: str, **options):
     return made
 
 
+@pytest.mark.slow
 def test_a_cleaned_version_is_used_everywhere(crawled, tmp_path) -> None:
     loaded = CorpusVersion.objects.current(crawled)
     cleaned = clean(crawled, preset="diver_rules").version
