@@ -83,7 +83,7 @@ def wait_until_it_handles_interrupts(process: subprocess.Popen[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
-@pytest.mark.parametrize("tenths", range(1, 50, 16))
+@pytest.mark.parametrize("tenths", [9, 41])
 def test_ctrl_c_at_any_moment_leaves_a_folder_that_starts(tmp_path: Path, tenths: int) -> None:
     environment = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME")}
     process = subprocess.Popen(

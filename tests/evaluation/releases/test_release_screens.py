@@ -48,6 +48,9 @@ def release(garden: Garden, built: Release, tmp_path: Path) -> Release:
     spoil(garden)
     mine = deepcopy(built)
     mine.folder = shutil.copytree(built.folder, tmp_path / "out")
+    # PostgreSQL gives the case another key in each test.
+    for row in (row for fault in mine.faults for row in fault["rows"] if "case_pk" in row):
+        row["case_pk"] = garden.plain.cases.get().pk
     mine.save(force_insert=True)
     return mine
 
