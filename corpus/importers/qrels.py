@@ -172,5 +172,7 @@ def _judgment(
 
 
 def _whole(text: str) -> int | None:
-    value = int(text) if _WHOLE.fullmatch(text) else None
+    if not _WHOLE.fullmatch(text):
+        return None  # a range is searched from end to end for what is no number
+    value = int(text)
     return value if value in LABELS else None
